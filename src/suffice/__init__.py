@@ -1,0 +1,68 @@
+"""suffice: what is sufficient, and what is necessary, for a model's decision.
+
+An implementation of LENS, *Local Explanations via Necessity and Sufficiency* (UAI 2021).
+"""
+
+from suffice import datasets
+from suffice.basis import Basis
+from suffice.context import SwapContext, TableContext
+from suffice.errors import InputError, ModelError, NotVisitedError, SufficeError
+from suffice.explainer import Explainer
+from suffice.explanation import Explanation, SufficientFactor, View, explanation_schema
+from suffice.factors import (
+    CostOrder,
+    CustomOrder,
+    Factor,
+    SubsetOrder,
+    auxiliary,
+    between,
+    compare,
+    equals,
+    factor_from_json,
+    held,
+    isin,
+)
+from suffice.inference import clopper_pearson, wilson
+from suffice.measures import Measures
+from suffice.search import MinimalFactors, minimal_sufficient_factors
+from suffice.target import Target, at_least, at_most, satisfies, versus, within
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Basis",
+    "CostOrder",
+    "CustomOrder",
+    "Explainer",
+    "Explanation",
+    "Factor",
+    "InputError",
+    "Measures",
+    "MinimalFactors",
+    "ModelError",
+    "NotVisitedError",
+    "SubsetOrder",
+    "SufficeError",
+    "SufficientFactor",
+    "SwapContext",
+    "TableContext",
+    "Target",
+    "View",
+    "at_least",
+    "at_most",
+    "auxiliary",
+    "between",
+    "clopper_pearson",
+    "compare",
+    "datasets",
+    "equals",
+    "explanation_schema",
+    "factor_from_json",
+    "held",
+    "isin",
+    "minimal_sufficient_factors",
+    "satisfies",
+    "versus",
+    "wilson",
+    "within",
+]

@@ -1,0 +1,68 @@
+"""The basis ⟨f, D, C, ⪯⟩ (Def. 1): everything that fixes an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from suffice.context.sample import TableContext
+from suffice.errors import InputError, did_you_mean
+from suffice.factors.order import Order, Relation, SubsetOrder, check_order
+from suffice.factors.predicates import Auxiliary, Factor
+from suffice.target import Target
+from suffice.typing import BoolVector
+
+__all__ = ["Basis"]
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """A target, a sample of the context, a finite space of factors and an order on it.
+
+    Its parts are checked against each other when it is made: factors must read columns that the
+    context has, and the order must be one on these factors.
+    """
+
+    target: Target
+    context: TableContext
+    factors: Sequence[Factor]
+    order: Order = field(default_factory=SubsetOrder)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factors", tuple(self.factors))
+        if not self.factors:
+            raise InputError("factors", "no factor", "a finite space of at least one factor")
+        seen: set[Factor] = set()
+        for factor in self.factors:
+            if not isinstance(factor, Factor):
+                hint = "Make one with equals, isin, between, compare, held or auxiliary."
+                raise InputError("factors", factor, "factors", hint)
+            if factor in seen:
+                raise InputError("factors", f"{factor!r} twice", "distinct factors")
+            seen.add(factor)
+            for name in factor.columns():
+                if name not in self.context:
+                    hint = did_you_mean(name, self.context)
+                    raise InputError("factors", f"{factor!r}", "factors on columns of z", hint)
+            if isinstance(factor, Auxiliary) and factor.name not in self.context.auxiliaries:
+                hint = f"{factor.name!r} is a column of x; use equals or compare."
+                raise InputError("factors", f"{factor!r}", "auxiliaries of the context", hint)
+        check_order(self.relation, self.factors)
+
+    @cached_property
+    def relation(self) -> Relation:
+        """[i, j]: factor i ⪯ factor j."""
+        return self.order.matrix(self.factors)
+
+    @cached_property
+    def outcomes(self) -> BoolVector:
+        """f(z) for every row of the sample."""
+        return self.target(self.context.x)
+
+    @cached_property
+    def satisfied(self) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+        """(factors, rows): c(z)."""
+        return np.stack([factor(self.context) for factor in self.factors])

@@ -1,0 +1,250 @@
+"""The kinds of table that users bring: arrays, pandas frames, and all that narwhals knows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from suffice.context.table import Table
+from suffice.errors import InputError
+from suffice.typing import Counts, Values
+
+__all__ = ["ArrayTable", "NarwhalsTable", "PandasTable", "as_table"]
+
+
+def as_table(data: Any, names: Sequence[str] | None = None, argument: str = "data") -> Table:
+    """Wrap a frame or a two-dimensional array; `names` are the columns' of an array.
+
+    >>> as_table([[1.0, 2.0], [3.0, 4.0]]).names
+    ('x0', 'x1')
+    """
+    if isinstance(data, Table):
+        return data
+    allowed = "a pandas, polars or pyarrow frame, or a two-dimensional array"
+    if type(data).__module__.startswith("pandas") and hasattr(data, "columns"):
+        table: Table = PandasTable(data)
+    elif hasattr(data, "columns") or hasattr(data, "column_names"):
+        import narwhals as nw
+
+        try:
+            table = NarwhalsTable(nw.from_native(data, eager_only=True))
+        except (TypeError, ValueError) as error:
+            raise InputError(argument, type(data).__name__, allowed, str(error)) from error
+    else:
+        if hasattr(data, "toarray"):
+            raise InputError(argument, "a sparse matrix", allowed, "Pass data.toarray().")
+        array = np.asarray(data)
+        if array.ndim != 2:
+            raise InputError(argument, f"an array of {array.ndim} dimension(s)", allowed)
+        table = ArrayTable(array, names or [f"x{j}" for j in range(array.shape[1])])
+    twice = [name for name, count in Counter(table.names).items() if count > 1]
+    if twice:
+        raise InputError(
+            argument, f"duplicate column name {twice[0]!r}", "distinct names", "Rename one."
+        )
+    if not len(table) or not table.names:
+        raise InputError(argument, "no rows or no columns", "at least one of each")
+    return table
+
+
+class ArrayTable(Table):
+    """A numpy array with names for its columns."""
+
+    def __init__(self, array: Values, names: Sequence[str]) -> None:
+        self._array = array
+        self.names = tuple(str(name) for name in names)
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    @property
+    def native(self) -> Values:
+        """The array itself."""
+        return self._array
+
+    def column(self, position: int) -> Values:
+        """One column, as a view."""
+        return self._array[:, position]
+
+    def take(self, rows: Counts) -> ArrayTable:
+        """These rows."""
+        return ArrayTable(self._array[rows], self.names)
+
+    def select(self, positions: Sequence[int]) -> ArrayTable:
+        """These columns."""
+        return ArrayTable(self._array[:, list(positions)], [self.names[j] for j in positions])
+
+    def mix(self, picks: Counts) -> ArrayTable:
+        """Pick each column's values."""
+        out = np.empty((picks.shape[1], picks.shape[0]), dtype=self._array.dtype)
+        for j, rows in enumerate(picks):
+            out[:, j] = self._array[:, j].take(rows)
+        return ArrayTable(out, self.names)
+
+    def stack(self, below: Table) -> ArrayTable:
+        """Append rows."""
+        return ArrayTable(np.concatenate([self._array, np.asarray(below.native)]), self.names)
+
+    def one(self, values: Sequence[Any]) -> ArrayTable:
+        """One row, each value checked against the array's dtype."""
+        row = np.empty((1, len(values)), dtype=self._array.dtype)
+        for j, value in enumerate(values):
+            try:
+                row[0, j] = value
+            except (TypeError, ValueError) as error:
+                raise self.misfit(j, value) from error
+            if not _same(row[0, j], value):
+                raise self.misfit(j, value)
+        return ArrayTable(row, self.names)
+
+    def dtype(self, position: int) -> str:
+        """The array's dtype."""
+        return str(self._array.dtype)
+
+
+class PandasTable(Table):
+    """A pandas frame; extension dtypes and categories survive every operation."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.names = tuple(str(name) for name in frame.columns)
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    @property
+    def native(self) -> Any:
+        """The frame itself."""
+        return self._frame
+
+    def column(self, position: int) -> Values:
+        """One column as numpy values (categories as their labels)."""
+        return np.asarray(self._frame.iloc[:, position].to_numpy())
+
+    def take(self, rows: Counts) -> PandasTable:
+        """These rows, with a fresh index."""
+        return PandasTable(self._frame.iloc[rows].reset_index(drop=True))
+
+    def select(self, positions: Sequence[int]) -> PandasTable:
+        """These columns."""
+        return PandasTable(self._frame.iloc[:, list(positions)])
+
+    def mix(self, picks: Counts) -> PandasTable:
+        """Pick each column's values; `take` on the array keeps the dtype and skips the index."""
+        columns = {
+            j: self._frame.iloc[:, j].array.take(rows) for j, rows in enumerate(picks)
+        }
+        return self._named(columns)
+
+    def stack(self, below: Table) -> PandasTable:
+        """Append rows; both have the same dtypes, so none is widened."""
+        import pandas as pd
+
+        return PandasTable(pd.concat([self._frame, below.native], ignore_index=True))
+
+    def one(self, values: Sequence[Any]) -> PandasTable:
+        """One row in this frame's dtypes."""
+        import pandas as pd
+
+        columns = {}
+        for j, value in enumerate(values):
+            try:
+                cell = pd.Series([value], dtype=self._frame.dtypes.iloc[j]).array
+            except (TypeError, ValueError, OverflowError) as error:
+                raise self.misfit(j, value) from error
+            if not _same(cell[0], value):
+                raise self.misfit(j, value)
+            columns[j] = cell
+        return self._named(columns)
+
+    def dtype(self, position: int) -> str:
+        """The column's dtype."""
+        return str(self._frame.dtypes.iloc[position])
+
+    def _named(self, columns: dict[int, Any]) -> PandasTable:
+        import pandas as pd
+
+        frame = pd.DataFrame(columns, copy=False)
+        frame.columns = self._frame.columns
+        return PandasTable(frame)
+
+
+class NarwhalsTable(Table):
+    """A frame of any other eager library: polars, pyarrow, …"""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.names = tuple(frame.columns)
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    @property
+    def native(self) -> Any:
+        """The frame in its own library's kind."""
+        return self._frame.to_native()
+
+    def column(self, position: int) -> Values:
+        """One column as numpy values."""
+        return np.asarray(self._frame[self.names[position]].to_numpy())
+
+    def take(self, rows: Counts) -> NarwhalsTable:
+        """These rows."""
+        return NarwhalsTable(self._frame[rows])
+
+    def select(self, positions: Sequence[int]) -> NarwhalsTable:
+        """These columns."""
+        return NarwhalsTable(self._frame.select([self.names[j] for j in positions]))
+
+    def mix(self, picks: Counts) -> NarwhalsTable:
+        """Pick each column's values."""
+        return self._gather({name: self._frame[name][rows] for name, rows in self._named(picks)})
+
+    def stack(self, below: Table) -> NarwhalsTable:
+        """Append rows."""
+        import narwhals as nw
+
+        return NarwhalsTable(nw.concat([self._frame, nw.from_native(below.native)]))
+
+    def one(self, values: Sequence[Any]) -> NarwhalsTable:
+        """One row in this frame's dtypes."""
+        import narwhals as nw
+
+        columns = {}
+        backend = self._frame.implementation
+        for j, value in enumerate(values):
+            column = self._frame[self.names[j]]
+            try:
+                cell = nw.new_series(column.name, [value], backend=backend).cast(column.dtype)
+            except Exception as error:  # every library has its own class for a failed cast
+                raise self.misfit(j, value) from error
+            if not _same(cell[0], value):
+                raise self.misfit(j, value)
+            columns[column.name] = cell
+        return self._gather(columns)
+
+    def dtype(self, position: int) -> str:
+        """The column's dtype."""
+        return str(self._frame.schema[self.names[position]])
+
+    def _named(self, picks: Counts) -> zip[tuple[str, Counts]]:
+        return zip(self.names, picks, strict=True)
+
+    def _gather(self, columns: dict[str, Any]) -> NarwhalsTable:
+        import narwhals as nw
+
+        return NarwhalsTable(nw.from_dict(columns))
+
+
+def _same(kept: Any, given: Any) -> bool:
+    """Did the cast keep the value? 23.5 in an integer column, or an unseen category, did not."""
+    from suffice.context.table import plain
+
+    kept, given = plain(kept), plain(given)
+    if isinstance(kept, float) and isinstance(given, int | float):
+        # A float32 column rounds what it is given; that is its dtype's doing, not a misfit.
+        return bool(np.isclose(kept, given, rtol=1e-6, atol=0.0))
+    return bool(kept == given)

@@ -1,0 +1,79 @@
+"""Players: the d things that are held or replaced. A column each, or a group of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from suffice.context.table import Table
+from suffice.errors import InputError, did_you_mean
+from suffice.typing import Counts
+
+__all__ = ["Players", "make_players"]
+
+Groups = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Players:
+    """Names, and the positions of the columns that move together under each name."""
+
+    names: tuple[str, ...]
+    columns: tuple[tuple[int, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def of_column(self) -> Counts:
+        """For each column, its player."""
+        out = np.empty(sum(map(len, self.columns)), dtype=np.int64)
+        for player, columns in enumerate(self.columns):
+            out[list(columns)] = player
+        return out
+
+    def numbers(self, features: Sequence[str] | str) -> tuple[int, ...]:
+        """Read names of players as their numbers."""
+        asked = [features] if isinstance(features, str) else list(features)
+        for name in asked:
+            if name not in self.names:
+                hint = did_you_mean(name, self.names)
+                raise InputError("features", f"unknown feature {name!r}", "known features", hint)
+        return tuple(sorted({self.names.index(name) for name in asked}))
+
+
+def make_players(table: Table, groups: Groups | None = None) -> Players:
+    """One player per column, except where `groups` makes one of several.
+
+    >>> from suffice.context.frames import as_table
+    >>> t = as_table([[1, 0, 0]], names=["age", "red", "blue"])
+    >>> make_players(t, {"colour": ["red", "blue"]}).names
+    ('age', 'colour')
+    """
+    owner: dict[int, str] = {}
+    for name, members in (groups or {}).items():
+        if isinstance(members, str) or not len(members):
+            raise InputError("groups", f"{name!r}: {members!r}", "a list of columns per group")
+        for member in members:
+            column = table.position(member, "groups")
+            if column in owner:
+                raise InputError(
+                    "groups",
+                    f"{member!r} in both {owner[column]!r} and {name!r}",
+                    "each column in one group at most",
+                )
+            owner[column] = name
+    names: dict[str, list[int]] = {}
+    for column, label in enumerate(table.names):
+        player = owner.get(column, label)
+        if column not in owner and player in (groups or {}):
+            raise InputError(
+                "groups",
+                f"group {player!r}, which is also a column outside it",
+                "group names that no other column has",
+            )
+        names.setdefault(player, []).append(column)
+    return Players(tuple(names), tuple(tuple(columns) for columns in names.values()))

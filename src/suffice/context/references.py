@@ -1,0 +1,103 @@
+"""Choosing the references: the rows whose values the input is contrasted with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from suffice.context.frames import as_table
+from suffice.context.table import Table
+from suffice.errors import InputError
+from suffice.typing import BoolVector, Counts
+
+__all__ = ["canonical_order", "choose_references"]
+
+ReferenceSpec = Any
+"""'opposite', 'all', a mask over the rows of data, a frame, or a callable (data, x) -> one of those."""
+
+
+def choose_references(
+    spec: ReferenceSpec,
+    data: Table,
+    row: Table,
+    is_opposite: Callable[[], BoolVector],
+    n: int | None,
+    seed: int,
+) -> Table:
+    """Pick the references for one input, in an order that does not depend on the data's.
+
+    `n` is the most that are used: a seeded sample without replacement where there are more.
+    """
+    if callable(spec):
+        spec = spec(data.native, row.native)
+    rows = _chosen(spec, data, is_opposite)
+    order = canonical_order(rows)
+    if n is not None and n < len(rows):
+        # Sampled from the canonical order: the same rows however the data was sorted.
+        drawn = np.random.default_rng(seed).choice(len(rows), size=n, replace=False)
+        order = order[np.sort(drawn)]
+    return rows.take(order)
+
+
+def canonical_order(table: Table) -> Counts:
+    """Positions that sort the rows by their values, first column first."""
+    return np.lexsort(table.codes().T[::-1])
+
+
+def _chosen(spec: ReferenceSpec, data: Table, is_opposite: Callable[[], BoolVector]) -> Table:
+    allowed = "'opposite', 'all', a mask over the rows of data, a frame of rows, or a callable"
+    if isinstance(spec, str):
+        if spec == "all":
+            return data
+        if spec == "opposite":
+            return _masked(data, is_opposite(), "predicted otherwise than the input")
+        raise InputError("references", repr(spec), allowed)
+    mask = _as_mask(spec)
+    if mask is not None:
+        if len(mask) != len(data):
+            raise InputError(
+                "references",
+                f"a mask of {len(mask)} truth values",
+                f"one for each of the {len(data)} rows of data",
+            )
+        return _masked(data, mask, "chosen by the mask")
+    return _with_columns_of(data, as_table(spec, names=data.names, argument="references"))
+
+
+def _as_mask(spec: ReferenceSpec) -> BoolVector | None:
+    if hasattr(spec, "columns") or hasattr(spec, "column_names"):
+        return None
+    values = np.asarray(spec)
+    if values.ndim == 1 and (values.dtype == bool or set(map(type, values.tolist())) == {bool}):
+        return values.astype(bool)
+    return None
+
+
+def _masked(data: Table, mask: BoolVector, wording: str) -> Table:
+    if not mask.any():
+        raise InputError(
+            "references",
+            f"none: no row of data is {wording}",
+            "at least one reference",
+            "Pass data that holds such rows, other references ('all', a frame, a mask), "
+            "or an outcome that the model does not give to every row.",
+        )
+    return data.take(np.flatnonzero(mask))
+
+
+def _with_columns_of(data: Table, given: Table) -> Table:
+    positions = [given.position(name, "references") for name in data.names]
+    chosen = given.select(positions)
+    if type(chosen) is not type(data):
+        kind = type(data.native).__name__
+        raise InputError("references", type(given.native).__name__, f"the same kind as data, {kind}")
+    for j, name in enumerate(data.names):
+        if chosen.dtype(j) != data.dtype(j):
+            raise InputError(
+                "references",
+                f"column {name!r} of dtype {chosen.dtype(j)}",
+                f"the dtype it has in data, {data.dtype(j)}",
+            )
+    return chosen

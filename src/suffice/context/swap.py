@@ -1,0 +1,108 @@
+"""The swap context (Sect. 5, "Contexts"): hybrids of one input and n references.
+
+For a reference r and a set S of players, the hybrid h(S, r) takes the input's values on S and r's
+elsewhere. Drawing r uniformly over the references and S uniformly over all subsets, with S
+recorded in W, gives D. Reading S as what is held is R2I; reading its complement as what is
+replaced is I2R. Both are views of the same hybrids.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from suffice.context.players import Players
+from suffice.context.sample import TableContext
+from suffice.context.table import Table
+from suffice.factors.lattice import Lattice
+from suffice.typing import Counts, Held
+
+__all__ = ["SwapContext"]
+
+_EXACT_FLOAT = 2**53
+"""Whole numbers below this are exact in float64, so keys can be made by one BLAS product."""
+
+
+@dataclass(frozen=True, eq=False)
+class SwapContext:
+    """`pool` holds the input in row 0 and the references below it."""
+
+    pool: Table
+    players: Players
+
+    @property
+    def d(self) -> int:
+        """How many players there are."""
+        return len(self.players)
+
+    @property
+    def n(self) -> int:
+        """How many references there are."""
+        return len(self.pool) - 1
+
+    def hybrids(self, held: Held, references: Counts) -> Table:
+        """Build row i from subset held[i] and reference references[i]."""
+        picks = np.where(held.T, 0, references + 1)
+        return self.pool.mix(picks[self.players.of_column])
+
+    @cached_property
+    def codes(self) -> Counts:
+        """(1 + n, d): equal numbers where two rows agree on all of a player's columns."""
+        columns = self.pool.codes()
+        return np.stack([_joint(columns[:, list(c)]) for c in self.players.columns], axis=1)
+
+    def keys(self, held: Held) -> Counts:
+        """(subsets, n): equal numbers exactly where two hybrids are the same row.
+
+        A hybrid's key is a mixed-radix number with one digit per player, so it differs from the
+        input's own by a sum over the players not held: a matrix product, not a loop.
+        """
+        freed = (~held).astype(np.float64)
+        keys = np.zeros((len(held), self.n), dtype=np.int64)
+        for chunk, radix in self._chunks:
+            digits = (self.codes[1:, chunk] - self.codes[0, chunk]) * radix
+            part = (freed[:, chunk] @ digits.T.astype(np.float64)).astype(np.int64)
+            keys = part if chunk[0] == 0 else _joint(np.stack([keys.ravel(), part.ravel()], axis=1))
+            keys = keys.reshape(len(held), self.n)
+        return keys
+
+    @cached_property
+    def _chunks(self) -> list[tuple[list[int], Counts]]:
+        """Runs of players whose joint number of values stays exact in a float."""
+        sizes = [int(s) for s in self.codes.max(axis=0) + 1]
+        chunks: list[tuple[list[int], list[int]]] = []
+        room = 0
+        for player, size in enumerate(sizes):
+            if not chunks or room * size >= _EXACT_FLOAT:
+                chunks.append(([], []))
+                room = 1
+            chunks[-1][0].append(player)
+            chunks[-1][1].append(room)
+            room *= size
+        return [(players, np.array(radix, dtype=np.int64)) for players, radix in chunks]
+
+    def sample(self) -> TableContext:
+        """D written out in full: every hybrid a row, with what was held in auxiliary columns.
+
+        For small contexts: it has n · 2^d rows. It is what lets Algorithm 1, which knows nothing of
+        hybrids, check everything that is faster.
+        """
+        lattice = Lattice(self.d)
+        held = np.concatenate([lattice.held(size) for size in range(self.d + 1)])
+        held = np.repeat(held, self.n, axis=0)
+        references = np.tile(np.arange(self.n), 1 << self.d)
+        columns = {name: held[:, i] for i, name in enumerate(self.players.names)}
+        return TableContext.of_hybrids(self.hybrids(held, references), columns)
+
+
+def _joint(columns: Counts) -> Counts:
+    """Number the distinct rows of a few columns of codes."""
+    import pandas as pd
+
+    joint = columns[:, 0]
+    for column in columns.T[1:]:
+        both = joint.astype(np.int64) * (int(column.max()) + 1 - min(0, int(column.min()))) + column
+        joint = pd.factorize(both)[0]
+    return np.asarray(joint, dtype=np.int64)

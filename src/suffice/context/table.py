@@ -1,0 +1,172 @@
+"""Rows by column name, whatever library they came in, converted once at the boundary.
+
+The model must get its columns back with the names, order and dtypes it was fitted on, so a hybrid
+is never rebuilt from plain values: each of its columns is *picked* from a pool of real rows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import InputError, did_you_mean, shorten
+from suffice.typing import Counts, Scalar, Values
+
+__all__ = ["Table", "as_row_mapping", "column_codes", "plain"]
+
+
+class Table(ABC):
+    """A two-dimensional table that can pick, stack and hand itself back in its own kind."""
+
+    names: tuple[str, ...]
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def native(self) -> Any:
+        """The table as the library it came from knows it."""
+
+    @abstractmethod
+    def column(self, position: int) -> Values:
+        """One column's values."""
+
+    @abstractmethod
+    def take(self, rows: Counts) -> Table:
+        """These rows, in this order."""
+
+    @abstractmethod
+    def select(self, positions: Sequence[int]) -> Table:
+        """These columns, in this order."""
+
+    @abstractmethod
+    def mix(self, picks: Counts) -> Table:
+        """A table whose column j holds this table's values at rows picks[j]."""
+
+    @abstractmethod
+    def stack(self, below: Table) -> Table:
+        """This table with another of the same columns below it."""
+
+    @abstractmethod
+    def one(self, values: Sequence[Any]) -> Table:
+        """A single row of these values in this table's dtypes; ValueError where one does not fit."""
+
+    @abstractmethod
+    def dtype(self, position: int) -> str:
+        """The column's dtype, for messages."""
+
+    def position(self, name: str, argument: str) -> int:
+        """Where a named column stands."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            hint = did_you_mean(name, self.names)
+            raise InputError(argument, f"unknown column {name!r}", "columns of data", hint) from None
+
+    def adopt(self, row: object, argument: str = "x") -> Table:
+        """Read one row given in any form, with this table's columns and dtypes."""
+        given = as_row_mapping(row, self.names, argument)
+        extra = [name for name in given if name not in self.names]
+        if extra:
+            hint = did_you_mean(extra[0], self.names)
+            raise InputError(argument, f"extra column {extra[0]!r}", "the columns of data", hint)
+        missing = [name for name in self.names if name not in given]
+        if missing:
+            raise InputError(
+                argument,
+                f"no value for {', '.join(map(repr, missing))}",
+                f"a value for each of the {len(self.names)} columns of data",
+            )
+        return self.one([given[name] for name in self.names])
+
+    def codes(self) -> Counts:
+        """(rows, columns): equal values share a number; larger values have larger ones."""
+        return np.stack([column_codes(self.column(j)) for j in range(len(self.names))], axis=1)
+
+    def misfit(self, position: int, value: object) -> InputError:
+        """The error for a value that the column cannot hold."""
+        return InputError(
+            "x",
+            f"{shorten(value)} for column {self.names[position]!r}",
+            f"a value that fits its dtype, {self.dtype(position)}",
+        )
+
+
+def as_row_mapping(row: object, names: Sequence[str], argument: str) -> dict[str, Any]:
+    """One row as {column: value}, from a mapping, a series, a one-row frame, an array or a list."""
+    if isinstance(row, Mapping):
+        return {str(k): v for k, v in row.items()}
+    frame = getattr(row, "to_dict", None)
+    if hasattr(row, "columns") or hasattr(row, "column_names"):
+        import narwhals as nw
+
+        wide = nw.from_native(row, eager_only=True)
+        _require_one_row(len(wide), argument)
+        return {str(name): wide[name][0] for name in wide.columns}
+    if frame is not None and hasattr(row, "index"):  # a pandas series: a row of a frame
+        return {str(k): v for k, v in frame().items()}
+    values = np.asarray(row, dtype=object)
+    if values.ndim == 2:
+        _require_one_row(len(values), argument)
+        values = values[0]
+    if values.ndim != 1:
+        allowed = "a mapping, a series, a one-row frame, or a list of values"
+        raise InputError(argument, row, allowed)
+    if len(values) != len(names):
+        raise InputError(
+            argument,
+            f"{len(values)} values",
+            f"one value for each of the {len(names)} columns of data",
+            "Pass a mapping or a one-row frame to name them.",
+        )
+    return dict(zip(names, values, strict=True))
+
+
+def column_codes(values: Values) -> Counts:
+    """Number the distinct values so that order is kept; missing values are equal to each other.
+
+    >>> column_codes(np.array(["b", "a", "b"])).tolist()
+    [1, 0, 1]
+    """
+    import pandas as pd
+
+    codes, distinct = pd.factorize(np.asarray(values), use_na_sentinel=False)
+    order = _argsort(np.asarray(distinct))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return np.asarray(rank[codes])
+
+
+def plain(value: Any) -> Scalar:
+    """A cell as it is shown and stored: no library's own types, missing as None.
+
+    >>> plain(np.float64(2.0)), plain(float("nan")), plain(np.str_("own"))
+    (2.0, None, 'own')
+    """
+    import pandas as pd
+
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or (np.ndim(value) == 0 and pd.isna(value)):
+        return None
+    if isinstance(value, str | bool | int | float):
+        return value
+    return str(value.isoformat() if hasattr(value, "isoformat") else value)
+
+
+def _argsort(distinct: Values) -> Counts:
+    try:
+        return np.argsort(distinct, kind="stable")
+    except TypeError:  # values of several types, or missing ones among strings
+        keys = [(type(v).__name__, str(v)) for v in distinct]
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+
+
+def _require_one_row(n: int, argument: str) -> None:
+    if n != 1:
+        raise InputError(
+            argument, f"{n} rows", "exactly one row", "explain_many takes several at once."
+        )

@@ -1,0 +1,37 @@
+"""Evaluators: the outcomes of hybrids, by asking the model or by knowing its shape.
+
+An evaluator is handed to the search, which never chooses one. All of them give the black box's own
+outcomes, exactly; they differ in what that costs.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from suffice.evaluate.blackbox import BlackBox
+from suffice.typing import Counts, Held, Outcomes
+
+__all__ = ["BlackBox", "Evaluator"]
+
+
+class Evaluator(Protocol):
+    """Outcomes of hybrids, and what it took to get them."""
+
+    name: str
+    rows_predicted: int
+    """Rows that the model was really asked about."""
+    model_seconds: float
+    """Time spent inside the model."""
+
+    @property
+    def n(self) -> int:
+        """How many references there are."""
+        ...
+
+    def outcomes(self, held: Held) -> Outcomes:
+        """(subsets, references): does the hybrid have the input's outcome?"""
+        ...
+
+    def outcomes_of(self, held: Held, references: Counts) -> Outcomes:
+        """(rows,): the same for single hybrids, subset held[i] with reference references[i]."""
+        ...

@@ -1,0 +1,260 @@
+"""The door most users come in by: a model, a table, and one row to explain.
+
+Follow `explain` from top to bottom: read the input, ask what outcome it has, choose the references,
+sweep the hybrids once, read both views from the counts.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from suffice.context import SwapContext, Table, as_table, choose_references, make_players
+from suffice.context.cost import CostSpec, change_costs
+from suffice.context.table import as_row_mapping, plain
+from suffice.errors import InputError
+from suffice.evaluate import BlackBox, Evaluator
+from suffice.explanation import Change, Explanation, Player, Provenance, View
+from suffice.explanation.explanation import make_views
+from suffice.inference import check_adjustment
+from suffice.models import as_model, fitted_columns
+from suffice.search import Limits, Sweep, run_sweep
+from suffice.search.algorithm1 import check_alpha, check_tau
+from suffice.search.changes import cheapest_changes
+from suffice.target import Target, event_for
+
+__all__ = ["Explainer"]
+
+
+class Explainer:
+    """Explains single decisions of a model by what suffices to keep them and to flip them.
+
+    Parameters
+    ----------
+    model
+        A fitted scikit-learn estimator or pipeline (or any object with `predict`), or a callable
+        from rows to labels, values or class scores.
+    data
+        A pandas, polars or pyarrow frame, or an array: where references come from. Columns that a
+        model fitted on a frame does not know are left out.
+    outcome
+        What counts as the outcome. By default the class predicted for the input. Or a class;
+        `suffice.versus(label, foil)`; for numbers `suffice.at_least(t)`, `at_most(t)`,
+        `within(delta)`; or `suffice.satisfies(predicate)`.
+    references
+        "opposite" (rows predicted otherwise than the input), "all", a mask over the rows of data,
+        a frame of rows, or a callable (data, x) -> one of these.
+    n_references
+        The most references to use: a seeded sample where there are more. None: all of them, so
+        that the answer is exact over the data.
+    groups
+        {"name": [columns]}: columns that are held or replaced together.
+    random_state
+        Seed of the sample of references and of estimates in bounded searches.
+    cost
+        What a change costs, for the cheapest flips. None: |Δ| / MAD for numbers, 0 or 1 for the
+        rest. A mapping of column to weight, or a callable (column, from, to) -> costs.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from suffice import Explainer, datasets
+    >>> X, y = datasets.loans()
+    >>> model = RandomForestClassifier(random_state=0).fit(X, y)
+    >>> e = Explainer(model, X).explain(X.iloc[0])
+    >>> e.complete
+    True
+    >>> [f.features for f in e.keep.factors][:1]
+    [('income', 'debt', 'late payments')]
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        outcome: Any = None,
+        references: Any = "opposite",
+        n_references: int | None = None,
+        groups: Mapping[str, Sequence[str]] | None = None,
+        random_state: int = 0,
+        *,
+        cost: CostSpec = None,
+    ) -> None:
+        if n_references is not None and not (
+            isinstance(n_references, int | np.integer) and n_references >= 1
+        ):
+            raise InputError("n_references", n_references, "None or a whole number >= 1")
+        if not isinstance(random_state, int | np.integer) or random_state < 0:
+            raise InputError("random_state", random_state, "a whole number >= 0")
+        given = as_table(data)
+        self._known_columns = frozenset(given.names)
+        self._data = fitted_columns(model, given)
+        self._players = make_players(self._data, groups)
+        self._model, self._answers = as_model(model, self._data)
+        self._outcome = outcome
+        self._references = references
+        self._n_references = n_references
+        self._seed = int(random_state)
+        self._cost = cost
+
+    def explain(
+        self,
+        x: Any,
+        tau: float = 0.9,
+        alpha: float | None = None,
+        max_size: int | None = None,
+        budget: int | None = None,
+        time_limit: float | None = None,
+        *,
+        adjust: str = "none",
+        progress: bool | None = None,
+    ) -> Explanation:
+        """Find every τ-minimal factor that keeps the outcome of `x`, and every one that flips it.
+
+        Parameters
+        ----------
+        x
+            The input: a mapping, a series, a one-row frame, or a list of values.
+        tau
+            The share of references for which a set must bring the outcome about, in (0, 1].
+        alpha
+            None: shares are taken as they are. A level: each must pass an exact binomial test.
+        max_size
+            Search sets of at most this many features (exhaustively).
+        budget
+            Ask the model about at most this many rows.
+        time_limit
+            Stop after about this many seconds.
+        adjust
+            Multiple testing with `alpha`: "none", "bonferroni", "holm" or "bh".
+        progress
+            Show a progress bar. None: on a terminal, for work over a second.
+        """
+        started = perf_counter()
+        check_tau(tau)
+        check_alpha(alpha)
+        question = {"tau": tau, "alpha": alpha, "adjust": check_adjustment(adjust)}
+
+        row = self._read(x)
+        prediction = self._model.predict(row)[0]
+        target = Target(self._model, event_for(self._outcome, self._model, prediction))
+        y = bool(target(row)[0])
+        references = self._choose_references(target, row, y)
+        context = SwapContext(row.stack(references), self._players)
+        evaluator = BlackBox(target, context, y, distinct=True if budget else None)
+        limits = Limits(max_size, budget, time_limit)
+        sweep = run_sweep(evaluator, context.d, limits, self._seed, progress)
+
+        keep, flip = make_views(
+            target.event.describe(y),
+            target.event.describe(not y),
+            self._describe_players(row),
+            sweep.tally,
+            sweep.draws,
+            {},
+            **question,
+        )
+        flip = flip.with_changes(self._cheapest_changes(flip, sweep, context))
+        provenance = self._provenance(evaluator, sweep, perf_counter() - started)
+        return Explanation(plain(prediction), keep, flip, sweep.stopped, provenance)
+
+    __call__ = explain
+
+    def explain_many(
+        self, X: Any, n_jobs: int = 1, progress: bool | None = None, **question: Any
+    ) -> list[Explanation]:
+        """Explain several inputs: a frame, an array, or a list of rows; the rest as in `explain`.
+
+        `n_jobs` processes share the work (-1: all cores); the answers do not depend on it.
+        """
+        from joblib import Parallel, delayed
+        from tqdm.auto import tqdm
+
+        rows = self._read_many(X)
+        disable = None if progress is None else not progress
+        bar = tqdm(total=len(rows), desc="explanations", delay=1, disable=disable)
+        work = (delayed(self.explain)(row, progress=False, **question) for row in rows)
+        found = []
+        with bar:
+            for explanation in Parallel(n_jobs=n_jobs, return_as="generator")(work):
+                found.append(explanation)
+                bar.update()
+        return found
+
+    def _read(self, x: Any) -> Table:
+        """The input as one row of the data's kind; columns that only the data has are ignored."""
+        if isinstance(x, Table):
+            return x
+        names = self._data.names
+        given = as_row_mapping(x, names, "x")
+        unused = self._known_columns - set(names)
+        return self._data.adopt({k: v for k, v in given.items() if k not in unused})
+
+    def _read_many(self, X: Any) -> list[Table]:
+        if isinstance(X, Iterable) and not hasattr(X, "shape"):
+            rows = list(X)
+        else:
+            table = as_table(X, names=self._data.names, argument="X")
+            columns = [table.column(j) for j in range(len(table.names))]
+            rows = [dict(zip(table.names, cells, strict=True)) for cells in zip(*columns, strict=True)]
+        if not rows:
+            raise InputError("X", "no rows", "at least one row to explain")
+        return [self._read(row) for row in rows]
+
+    def _choose_references(self, target: Target, row: Table, y: bool) -> Table:
+        def is_opposite() -> Any:
+            known = None if target.event.needs_scores else self._answers
+            return (target(self._data) if known is None else target.read(known)) != y
+
+        return choose_references(
+            self._references, self._data, row, is_opposite, self._n_references, self._seed
+        )
+
+    def _describe_players(self, row: Table) -> tuple[Player, ...]:
+        values = [plain(row.column(j)[0]) for j in range(len(row.names))]
+        return tuple(
+            Player(name, {row.names[j]: values[j] for j in columns})
+            for name, columns in zip(self._players.names, self._players.columns, strict=True)
+        )
+
+    def _cheapest_changes(
+        self, flip: View, sweep: Sweep, context: SwapContext
+    ) -> dict[int, Change]:
+        """For each factor that flips at some τ: the cheapest reference that does it."""
+        costs = change_costs(context.pool, self._data, self._players, self._cost)
+        out: dict[int, Change] = {}
+        for size, ranks in flip.at(alpha=None).minimal_somewhere():
+            best, whose = cheapest_changes(sweep, size, ranks, costs)
+            members = sweep.tally.lattice.unrank(size, ranks)
+            for row, cost, reference in zip(members.tolist(), best, whose, strict=True):
+                columns = [j for player in row for j in self._players.columns[player]]
+                pool = context.pool
+                values = {pool.names[j]: plain(pool.column(j)[reference + 1]) for j in columns}
+                out[sweep.tally.lattice.mask(row)] = Change(float(cost), values)
+        return out
+
+    def _provenance(self, evaluator: Evaluator, sweep: Sweep, seconds: float) -> Provenance:
+        spec = self._references
+        return Provenance(
+            model=repr(self._model),
+            evaluator=evaluator.name,
+            references=spec if isinstance(spec, str) else type(spec).__name__,
+            n_references=evaluator.n,
+            random_state=self._seed,
+            hybrids=sweep.tally.visited * evaluator.n,
+            rows_predicted=evaluator.rows_predicted,
+            seconds=seconds,
+            model_seconds=evaluator.model_seconds,
+            versions=_versions(),
+        )
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    names = ("suffice", "numpy", "pandas", "scikit-learn")
+    return {"python": platform.python_version()} | {name: version(name) for name in names}

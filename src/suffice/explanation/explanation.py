@@ -1,0 +1,216 @@
+"""The explanation of one decision: what keeps it, what flips it, and how sure and complete that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suffice.explanation.factor import Change, Player
+from suffice.explanation.record import (
+    VERSION,
+    ChangeRecord,
+    DrawsRecord,
+    ExplanationRecord,
+    PlayerRecord,
+    ProvenanceRecord,
+    decode,
+    encode,
+)
+from suffice.explanation.renderers import renderer
+from suffice.explanation.view import View
+from suffice.search.sweep import Draws
+from suffice.search.tally import Tally
+from suffice.typing import Scalar
+
+__all__ = ["Explanation", "Provenance"]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the numbers came from and what they cost."""
+
+    model: str
+    evaluator: str
+    references: str
+    n_references: int
+    random_state: int
+    hybrids: int
+    """Hybrids whose outcome is known."""
+    rows_predicted: int
+    """Rows that the model was really asked about to learn them."""
+    seconds: float
+    model_seconds: float
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Two views of one sweep over the hybrids of an input and its references."""
+
+    prediction: Scalar
+    keep: View
+    flip: View
+    stopped: str | None
+    """Why the sweep ended early; None where every subset was visited."""
+    provenance: Provenance
+
+    @property
+    def complete(self) -> bool:
+        """Is this every τ-minimal factor there is? True exactly where all subsets were evaluated."""
+        return self.keep.complete
+
+    @property
+    def tau(self) -> float:
+        """The threshold asked for."""
+        return self.keep.tau
+
+    @property
+    def unvisited(self) -> int:
+        """How many subsets were never evaluated."""
+        return (1 << self.keep.tally.d) - self.keep.tally.visited
+
+    def at(self, tau: float) -> Explanation:
+        """The same explanation at another τ; no model call."""
+        return replace(self, keep=self.keep.at(tau), flip=self.flip.at(tau))
+
+    def to_frame(self) -> Any:
+        """Both views' factors as a pandas frame, a row each."""
+        import pandas as pd
+
+        rows = [
+            {
+                "view": view.name,
+                "outcome": view.outcome,
+                "features": factor.features,
+                "size": factor.size,
+                "sufficiency": factor.sufficiency,
+                "low": factor.interval[0],
+                "high": factor.interval[1],
+                "n": factor.n,
+                "p_value": factor.p_value,
+                "minimal_above": factor.minimal_for[0],
+                "minimal_up_to": factor.minimal_for[1],
+                "cost": factor.cost,
+                "values": dict(factor.values),
+                "change": None if factor.change is None else dict(factor.change.values),
+            }
+            for view in (self.keep, self.flip)
+            for factor in view.factors
+        ]
+        columns = (
+            "view outcome features size sufficiency low high n p_value minimal_above "
+            "minimal_up_to cost values change"
+        )
+        return pd.DataFrame(rows, columns=columns.split())
+
+    def to_json(self) -> str:
+        """A versioned JSON text that holds the whole explanation (see `explanation_schema`)."""
+        return encode(self._record())
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Explanation:
+        """Read an explanation back; it answers every question that the first one did."""
+        return _from_record(decode(text))
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """A self-contained page; written to `path` where one is given."""
+        page: str = renderer("page")(self)
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def __str__(self) -> str:
+        return str(renderer("text")(self))
+
+    def __rich__(self) -> Any:
+        return renderer("terminal")(self)
+
+    def _repr_html_(self) -> str:
+        return str(renderer("fragment")(self))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Explanation) and self._record() == other._record()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def _record(self) -> ExplanationRecord:
+        tally, draws = self.keep.tally, self.keep.draws
+        return ExplanationRecord(
+            version=VERSION,
+            prediction=self.prediction,
+            keeps=self.keep.outcome,
+            flips_to=self.flip.outcome,
+            tau=self.tau,
+            alpha=self.keep.alpha,
+            adjust=self.keep.adjust,
+            players=[PlayerRecord(p.name, dict(p.values)) for p in self.keep.players],
+            hits=[level.tolist() for level in tally.levels],
+            changes=[
+                ChangeRecord(_members(mask), change.cost, dict(change.values))
+                for mask, change in self.flip.changes.items()
+            ],
+            draws=None
+            if draws is None
+            else DrawsRecord(
+                ["".join("01"[int(h)] for h in row) for row in draws.held], draws.outcomes.tolist()
+            ),
+            stopped=self.stopped,
+            provenance=ProvenanceRecord(
+                **{**asdict(self.provenance), "versions": dict(self.provenance.versions)}
+            ),
+        )
+
+
+def make_views(
+    keeps: str,
+    flips_to: str,
+    players: tuple[Player, ...],
+    tally: Tally,
+    draws: Draws | None,
+    changes: Mapping[int, Change],
+    **question: Any,
+) -> tuple[View, View]:
+    """Both views of one keep tally."""
+    other = None if draws is None else Draws(~draws.held, ~draws.outcomes)
+    keep = View("keep", keeps, players, tally, draws=draws, **question)
+    flip = View(
+        "flip", flips_to, players, tally.other_view(), draws=other, changes=changes, **question
+    )
+    return keep, flip
+
+
+def _from_record(record: ExplanationRecord) -> Explanation:
+    levels = tuple(np.array(level, dtype=np.int64) for level in record.hits)
+    tally = Tally(len(record.players), record.provenance.n_references, levels)
+    draws = record.draws and Draws(
+        np.array([[digit == "1" for digit in row] for row in record.draws.held], dtype=bool),
+        np.array(record.draws.outcomes, dtype=bool),
+    )
+    keep, flip = make_views(
+        record.keeps,
+        record.flips_to,
+        tuple(Player(p.name, p.values) for p in record.players),
+        tally,
+        draws,
+        {
+            tally.lattice.mask(change.features): Change(change.cost, change.values)
+            for change in record.changes
+        },
+        tau=record.tau,
+        alpha=record.alpha,
+        adjust=record.adjust,
+    )
+    provenance = Provenance(**{f: getattr(record.provenance, f) for f in _PROVENANCE})
+    return Explanation(record.prediction, keep, flip, record.stopped, provenance)
+
+
+_PROVENANCE = ProvenanceRecord.__struct_fields__
+
+
+def _members(mask: int) -> list[int]:
+    return [j for j in range(mask.bit_length()) if mask >> j & 1]

@@ -1,0 +1,102 @@
+"""The stored form of an explanation: versioned JSON, with a published schema.
+
+Counts are stored, not conclusions: whatever can be asked of an explanation can be asked of one
+read back. Reference rows are not stored, save the values of each flip's cheapest change.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from suffice.errors import InputError
+from suffice.inference import Adjustment
+from suffice.typing import Scalar
+
+__all__ = ["VERSION", "ExplanationRecord", "decode", "encode", "explanation_schema"]
+
+VERSION = 1
+
+
+class PlayerRecord(msgspec.Struct, frozen=True):
+    """A feature or a group, with the input's values by column."""
+
+    name: str
+    values: dict[str, Scalar]
+
+
+class ChangeRecord(msgspec.Struct, frozen=True):
+    """The cheapest observed change of some features that flips the outcome."""
+
+    features: list[int]
+    cost: float
+    values: dict[str, Scalar]
+
+
+class DrawsRecord(msgspec.Struct, frozen=True):
+    """A sample of D: per draw, which players were held (one digit each), and the outcome."""
+
+    held: list[str]
+    outcomes: list[bool]
+
+
+class ProvenanceRecord(msgspec.Struct, frozen=True):
+    """Where the numbers came from."""
+
+    model: str
+    evaluator: str
+    references: str
+    n_references: int
+    random_state: int
+    hybrids: int
+    rows_predicted: int
+    seconds: float
+    model_seconds: float
+    versions: dict[str, str]
+
+
+class ExplanationRecord(msgspec.Struct, frozen=True, tag_field="format", tag="suffice.explanation"):
+    """Everything that an explanation is made of."""
+
+    version: Literal[1]
+    prediction: Scalar
+    keeps: str
+    """The outcome that the input has, in words."""
+    flips_to: str
+    """The other outcome, in words."""
+    tau: float
+    alpha: float | None
+    adjust: Adjustment
+    players: list[PlayerRecord]
+    hits: list[list[int]]
+    """By size of the held set, then in order of its bit mask: references that keep the outcome.
+    -1 where a subset was not visited; a list ends early where the rest was not."""
+    changes: list[ChangeRecord]
+    draws: DrawsRecord | None
+    stopped: str | None
+    provenance: ProvenanceRecord
+
+
+def encode(record: ExplanationRecord) -> str:
+    """The JSON text."""
+    return msgspec.json.encode(record).decode()
+
+
+def decode(text: str | bytes) -> ExplanationRecord:
+    """Read the JSON text; what is wrong with it is said by field."""
+    try:
+        return msgspec.json.decode(text, type=ExplanationRecord)
+    except msgspec.DecodeError as error:
+        hint = "It may be of another version, or not an explanation."
+        raise InputError("text", str(error), "JSON written by Explanation.to_json", hint) from error
+
+
+def explanation_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of `Explanation.to_json`.
+
+    >>> explanation_schema()["$ref"]
+    '#/$defs/ExplanationRecord'
+    """
+    schema = msgspec.json.schema(ExplanationRecord)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

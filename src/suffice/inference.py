@@ -1,0 +1,141 @@
+"""Tests and intervals for estimated sufficiency (Alg. 1's binom.test; Thm. 2), vectorised.
+
+A factor with k hits in n draws passes at (τ, α) when the exact one-sided binomial test of
+H0: PS <= τ gives p <= α. Because p grows with τ, that is the same as τ <= L, with L the one-sided
+Clopper–Pearson lower bound at level α: one number per factor answers the test at every τ.
+
+What the adjustments control. The family is every factor that the search evaluated, and it is
+fixed before any test is looked at. Algorithm 1 then reports only the minimal factors among those
+that pass and skips the dominated ones. Skipping removes rejections and adds none, so Bonferroni
+and Holm keep the probability of *any* falsely reported factor below α. Benjamini–Hochberg keeps
+the expected share of false ones below α among all factors that pass; the minimal ones are a
+selection from those, and for a selection that share is not guaranteed.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betainc, betaincinv, ndtri
+
+from suffice.errors import InputError
+from suffice.typing import Counts, Reals
+
+__all__ = [
+    "Adjustment",
+    "adjusted_p_values",
+    "check_adjustment",
+    "clopper_pearson",
+    "lower_bound",
+    "passing_levels",
+    "p_value",
+    "wilson",
+]
+
+Adjustment = Literal["none", "bonferroni", "holm", "bh"]
+
+
+def p_value(hits: ArrayLike, n: ArrayLike, tau: float) -> Reals:
+    """P(X >= hits) for X ~ Binomial(n, τ): the exact one-sided test of PS <= τ.
+
+    >>> float(p_value(9, 10, 0.5).round(6))
+    0.010742
+    """
+    k, m = np.asarray(hits, dtype=float), np.asarray(n, dtype=float)
+    # betainc(k, n-k+1, τ) is that tail; at k = 0 its first argument is not allowed and p is 1.
+    return np.where(k > 0, betainc(np.maximum(k, 1), m - k + 1, tau), 1.0)
+
+
+def lower_bound(hits: ArrayLike, n: ArrayLike, alpha: ArrayLike) -> Reals:
+    """L: the one-sided Clopper–Pearson lower bound, the largest τ at which p <= α.
+
+    >>> float(lower_bound(10, 10, 0.05).round(6))
+    0.741134
+    """
+    k, m = np.asarray(hits, dtype=float), np.asarray(n, dtype=float)
+    return np.where(k > 0, betaincinv(np.maximum(k, 1), m - k + 1, alpha), 0.0)
+
+
+def clopper_pearson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple[Reals, Reals]:
+    """The exact two-sided interval: at least `level` coverage, whatever the true share.
+
+    >>> low, high = clopper_pearson(0, 10)
+    >>> float(low), float(high.round(4))
+    (0.0, 0.3085)
+    """
+    k, m = np.asarray(hits, dtype=float), np.asarray(n, dtype=float)
+    half = (1 - level) / 2
+    high = np.where(k < m, betaincinv(k + 1, np.maximum(m - k, 1), 1 - half), 1.0)
+    return lower_bound(k, m, half), high
+
+
+def wilson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple[Reals, Reals]:
+    """Wilson's score interval: shorter than the exact one, with coverage near `level` on average.
+
+    >>> low, high = wilson(5, 10)
+    >>> float(low.round(4)), float(high.round(4))
+    (0.2366, 0.7634)
+    """
+    k, m = np.asarray(hits, dtype=float), np.asarray(n, dtype=float)
+    z = ndtri(1 - (1 - level) / 2)
+    middle = (k + z**2 / 2) / (m + z**2)
+    reach = z / (m + z**2) * np.sqrt(k * (m - k) / m + z**2 / 4)
+    return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
+
+
+def adjusted_p_values(p: ArrayLike, adjustment: Adjustment = "none") -> Reals:
+    """P-values that can be compared with α after accounting for the whole family.
+
+    >>> adjusted_p_values([0.01, 0.02, 0.5], "holm").tolist()
+    [0.03, 0.04, 0.5]
+    """
+    values = np.asarray(p, dtype=float)
+    m = len(values)
+    if adjustment == "none" or m == 0:
+        return values
+    if adjustment == "bonferroni":
+        return np.minimum(values * m, 1.0)
+    order = np.argsort(values, kind="stable")
+    ranks = np.arange(1, m + 1)
+    if adjustment == "holm":
+        steps = np.maximum.accumulate(values[order] * (m + 1 - ranks))
+    else:
+        steps = np.minimum.accumulate((values[order] * m / ranks)[::-1])[::-1]
+    out = np.empty(m)
+    out[order] = np.minimum(steps, 1.0)
+    return out
+
+
+def passing_levels(
+    hits: Counts, n: int, alpha: float | None, adjustment: Adjustment, family: int
+) -> Reals:
+    """For each factor, the largest τ at which it passes: PS itself, or L at the adjusted level.
+
+    All factors have the same n here, so more hits mean a smaller p at every τ: the order in which
+    Holm and Benjamini–Hochberg step through the family is the same for all τ, and each factor's
+    passing τ has a closed form. `family` counts the factors tested, those given here and others.
+    """
+    if alpha is None:
+        return hits / n
+    m = family
+    if adjustment in ("none", "bonferroni"):
+        return lower_bound(hits, n, alpha / m if adjustment == "bonferroni" else alpha)
+    order = np.argsort(-hits, kind="stable")
+    ranks = np.arange(1, len(hits) + 1)
+    if adjustment == "holm":
+        steps = np.minimum.accumulate(lower_bound(hits[order], n, alpha / (m + 1 - ranks)))
+    else:
+        steps = np.maximum.accumulate(lower_bound(hits[order], n, alpha * ranks / m)[::-1])[::-1]
+    out = np.empty(len(hits))
+    out[order] = steps
+    return out
+
+
+def check_adjustment(adjustment: str) -> Adjustment:
+    """Raise unless the adjustment is one of those known."""
+    known = get_args(Adjustment)
+    if adjustment not in known:
+        raise InputError("adjust", repr(adjustment), "one of " + ", ".join(known))
+    return adjustment  # type: ignore[return-value]

@@ -1,0 +1,107 @@
+"""The four measures (Defs 2–3, Rmk. 1), all from one set of counts.
+
+With n(c) rows that satisfy c, n(y) that have the outcome, n(c&y) both and n in all:
+
+    PS(c, y)         = n(c&y) / n(c)                              precision
+    PN(c, y)         = n(c&y) / n(y)                              recall
+    PS(1-c, 1-y)     = n(not c & not y) / n(not c)                negative predictive value
+    PN(1-c, 1-y)     = n(not c & not y) / n(not y)                true negative rate
+
+Where nothing is counted in a denominator the measure is undefined: None, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.factors.order import Relation, upward_closure
+from suffice.typing import BoolVector
+
+__all__ = ["Measures", "prob_nec", "prob_suff", "tally"]
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Counts, and the four measures read from them.
+
+    >>> m = Measures(both=8, factor=10, outcome=20, total=100)
+    >>> m.sufficiency, m.necessity
+    (0.8, 0.4)
+    >>> m.contrapositive.sufficiency == m.negative_predictive_value
+    True
+    """
+
+    both: float
+    """n(c & y)"""
+    factor: float
+    """n(c)"""
+    outcome: float
+    """n(y)"""
+    total: float
+    """n"""
+
+    @property
+    def sufficiency(self) -> float | None:
+        """PS(c, y) = P(f(z) = y | c(z) = 1)."""
+        return _share(self.both, self.factor)
+
+    @property
+    def necessity(self) -> float | None:
+        """PN(c, y) = P(c(z) = 1 | f(z) = y)."""
+        return _share(self.both, self.outcome)
+
+    @property
+    def contrapositive(self) -> Measures:
+        """The same counts for 1 - c and 1 - y."""
+        neither = self.total - self.factor - self.outcome + self.both
+        return Measures(neither, self.total - self.factor, self.total - self.outcome, self.total)
+
+    @property
+    def negative_predictive_value(self) -> float | None:
+        """PS(1-c, 1-y) = P(f(z) ≠ y | c(z) = 0)."""
+        return self.contrapositive.sufficiency
+
+    @property
+    def true_negative_rate(self) -> float | None:
+        """PN(1-c, 1-y) = P(c(z) = 0 | f(z) ≠ y)."""
+        return self.contrapositive.necessity
+
+
+def tally(satisfied: BoolVector, has_outcome: BoolVector) -> Measures:
+    """Count one factor, or a set of factors already joined, against an outcome."""
+    return Measures(
+        both=int((satisfied & has_outcome).sum()),
+        factor=int(satisfied.sum()),
+        outcome=int(has_outcome.sum()),
+        total=len(has_outcome),
+    )
+
+
+def prob_suff(
+    satisfied: BoolVector, chosen: Sequence[int], has_outcome: BoolVector
+) -> float | None:
+    """PS of a set of factors: P(f(z) = y | at least one holds)."""
+    return tally(_any(satisfied, chosen), has_outcome).sufficiency
+
+
+def prob_nec(
+    satisfied: BoolVector,
+    chosen: Sequence[int],
+    has_outcome: BoolVector,
+    relation: Relation | None = None,
+) -> float | None:
+    """PN of a set of factors, or of its upward closure where an order's relation is given."""
+    if relation is not None and len(chosen):
+        chosen = upward_closure(relation, chosen).tolist()
+    return tally(_any(satisfied, chosen), has_outcome).necessity
+
+
+def _any(satisfied: BoolVector, chosen: Sequence[int]) -> BoolVector:
+    return np.asarray(satisfied[list(chosen)].any(axis=0))
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None

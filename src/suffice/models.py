@@ -1,0 +1,151 @@
+"""The user's model, called as it wants to be called: with its own columns, dtypes and order.
+
+Nothing is planted on the model and nothing is assumed of it beyond `predict` or being callable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from suffice.context.frames import ArrayTable, PandasTable
+from suffice.context.table import Table, plain
+from suffice.errors import InputError, ModelError, shorten
+from suffice.target import Model
+from suffice.typing import Values
+
+__all__ = ["WrappedModel", "as_model", "fitted_columns"]
+
+
+class WrappedModel:
+    """A model seen through the two questions that a target asks."""
+
+    def __init__(
+        self,
+        name: str,
+        predict: Callable[[Any], Any],
+        scores: Callable[[Any], Any] | None,
+        classes: tuple[Any, ...] | None,
+    ) -> None:
+        self.name = name
+        self.classes = classes
+        self._predict = predict
+        self._scores = scores
+
+    def predict(self, rows: Table) -> Values:
+        """One label or value per row."""
+        out = _ask(self.name, self._predict, rows)
+        return out.argmax(axis=1) if out.ndim == 2 else out
+
+    def scores(self, rows: Table) -> Values:
+        """One score per row and class, in the order of `classes`."""
+        wanted = len(self.classes or ())
+        out = _ask(self.name, self._scores, rows) if self._scores else None
+        if out is not None and out.ndim == 1 and wanted == 2:
+            out = np.stack([-out, out], axis=1)  # a binary decision function
+        if out is None or out.ndim != 2 or out.shape[1] != wanted:
+            raise InputError(
+                "outcome",
+                f"versus(…) for {self.name}, which gives no score per class",
+                "a class",
+                "versus needs predict_proba, decision_function or a callable returning them.",
+            )
+        return out
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def as_model(model: Any, data: Table) -> tuple[Model, Values]:
+    """Wrap a fitted estimator or a callable; also give its answers on `data`, asked for once."""
+    predict = getattr(model, "predict", None)
+    if predict is None and not callable(model):
+        raise InputError(
+            "model",
+            type(model).__name__,
+            "a fitted estimator with predict, or a callable from rows to labels or scores",
+        )
+    name = getattr(model, "__name__", type(model).__name__)
+    known = getattr(model, "classes_", None)
+    classes = None if known is None else tuple(plain(c) for c in np.asarray(known).ravel())
+    scores = getattr(model, "predict_proba", None) or getattr(model, "decision_function", None)
+    wrapped = WrappedModel(name, predict or model, scores if predict else model, classes)
+    answers = _ask(name, predict or model, data)
+    if classes is None:
+        wrapped.classes = _classes_seen(answers)
+    return wrapped, answers.argmax(axis=1) if answers.ndim == 2 else answers
+
+
+def fitted_columns(model: Any, data: Table) -> Table:
+    """The columns of `data` that the model was fitted on, in the kind it was fitted on."""
+    names = getattr(model, "feature_names_in_", None)
+    width = getattr(model, "n_features_in_", None)
+    if names is not None:
+        if isinstance(data, ArrayTable):
+            return _name_columns(data, [str(n) for n in names])
+        return data.select([data.position(str(name), "data") for name in names])
+    if width is not None and width != len(data.names):
+        raise InputError(
+            "data",
+            f"{len(data.names)} columns",
+            f"the {width} columns that the model was fitted on",
+            "Drop the others (the label, an index), or fit the model on a frame so that it "
+            "knows its columns by name.",
+        )
+    if width is not None and not isinstance(data, ArrayTable) and _fitted_on_arrays(model):
+        columns = [data.column(j) for j in range(len(data.names))]
+        return ArrayTable(np.stack(columns, axis=1), data.names)
+    return data
+
+
+def _fitted_on_arrays(model: Any) -> bool:
+    """scikit-learn warns when a model fitted on an array is given names; others do not care."""
+    return type(model).__module__.startswith("sklearn.")
+
+
+def _name_columns(data: ArrayTable, names: list[str]) -> Table:
+    if len(names) != len(data.names):
+        raise InputError(
+            "data",
+            f"an array of {len(data.names)} columns",
+            f"the {len(names)} columns that the model was fitted on: {', '.join(names)}",
+        )
+    import pandas as pd
+
+    frame = pd.DataFrame(data.native, columns=names)
+    return PandasTable(frame.infer_objects())
+
+
+def _ask(name: str, function: Callable[[Any], Any], rows: Table) -> Values:
+    try:
+        answers = function(rows.native)
+    except Exception as error:  # whatever the user's model raises is told in its own words
+        raise ModelError(
+            f"{name} raised {type(error).__name__} on {len(rows)} row(s): {error}"
+        ) from error
+    out = np.asarray(answers)
+    if out.ndim == 2 and out.shape[1] == 1:
+        out = out[:, 0]
+    if out.ndim not in (1, 2) or len(out) != len(rows):
+        raise ModelError(
+            f"{name} returned shape {out.shape} for {len(rows)} row(s): "
+            "it must return one label, one value, or one score per class, for each row"
+        )
+    if out.dtype.kind == "f" and np.isnan(out).any():
+        raise ModelError(f"{name} returned NaN for {int(np.isnan(out).sum())} of {len(rows)} rows")
+    if out.dtype == object:
+        bad = next((v for v in out.ravel() if type(v).__hash__ is None), None)
+        if bad is not None:
+            raise ModelError(f"{name} returned a label that cannot be hashed: {shorten(bad)}")
+    return out
+
+
+def _classes_seen(answers: Values) -> tuple[Any, ...] | None:
+    """Columns of scores are classes 0, 1, …; floats are values; anything else is labels."""
+    if answers.ndim == 2:
+        return tuple(range(answers.shape[1]))
+    if answers.dtype.kind == "f":
+        return None
+    return tuple(sorted({plain(a) for a in answers.tolist()}, key=lambda c: (str(type(c)), c)))

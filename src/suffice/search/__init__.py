@@ -1,0 +1,17 @@
+"""Search (Sect. 3.2, Alg. 1): which factors are τ-minimal, for one τ or for all of them."""
+
+from suffice.search.algorithm1 import MinimalFactors, minimal_sufficient_factors
+from suffice.search.intervals import Ladder, climb
+from suffice.search.sweep import Limits, Sweep, run_sweep
+from suffice.search.tally import Tally
+
+__all__ = [
+    "Ladder",
+    "Limits",
+    "MinimalFactors",
+    "Sweep",
+    "Tally",
+    "climb",
+    "minimal_sufficient_factors",
+    "run_sweep",
+]

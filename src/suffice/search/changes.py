@@ -1,0 +1,34 @@
+"""The cheapest change per set of features: which reference flips the outcome at the least cost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from suffice.search.sweep import Sweep
+from suffice.typing import Counts, Reals
+
+__all__ = ["cheapest_changes"]
+
+_FACTORS_AT_ONCE = 4096
+
+
+def cheapest_changes(
+    sweep: Sweep, size: int, ranks: Counts, costs: Reals
+) -> tuple[Reals, Counts]:
+    """For some flip factors of one size, the least cost at which a reference flips, and whose.
+
+    `costs[r, j]` is what it costs to give the input reference r's value on player j. Where no
+    reference flips the cost is infinite.
+    """
+    lattice, n = sweep.tally.lattice, sweep.tally.n
+    best, whose = np.empty(len(ranks)), np.empty(len(ranks), dtype=np.int64)
+    for start in range(0, len(ranks), _FACTORS_AT_ONCE):
+        part = slice(start, start + _FACTORS_AT_ONCE)
+        replaced = np.zeros((len(ranks[part]), lattice.d))
+        np.put_along_axis(replaced, lattice.unrank(size, ranks[part]), 1.0, axis=1)
+        # Replacing a set is holding its complement, which is numbered backwards.
+        kept = sweep.outcomes(lattice.d - size, lattice.width(size) - 1 - ranks[part])
+        total = np.where(kept, np.inf, replaced @ costs.T).reshape(-1, n)
+        whose[part] = total.argmin(axis=1)
+        best[part] = total.min(axis=1)
+    return best, whose

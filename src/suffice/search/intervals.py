@@ -1,0 +1,120 @@
+"""Every τ at once: each factor's interval of thresholds at which it is τ-minimal.
+
+By Definition 4 a factor c is τ-minimal exactly when PS(c) >= τ and no factor strictly below it has
+PS >= τ. With m(c) the largest PS strictly below c, that is m(c) < τ <= PS(c): one pass from the
+bottom of the lattice gives every factor its interval (m(c), PS(c)], and no τ needs a new search.
+The largest PS at or below c, max(m(c), PS(c)), is c's *reach*: c lies in the upward closure of the
+τ-minimal factors exactly when τ <= reach(c), so cumulative PN is a sum over reaches.
+
+In sample mode the largest τ at which c passes its test stands in place of PS(c).
+
+>>> import numpy as np
+>>> passes = [np.array([0.0]), np.array([0.5, 0.9]), np.array([0.8])]  # {}; {0}, {1}; {0, 1}
+>>> ladder = climb(passes, d=2)
+>>> [level.tolist() for level in ladder.below]
+[[0.0], [0.0, 0.0], [0.9]]
+>>> [level.tolist() for level in ladder.reach]
+[[0.0], [0.5, 0.9], [0.9]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.factors.lattice import Lattice, drop_one_ranks, masks_by_size
+from suffice.typing import Reals
+
+__all__ = ["Ladder", "climb", "climb_by_cost", "climb_dense"]
+
+_SUBSETS_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """By level and subset: the largest passing τ strictly below it, and at or below it."""
+
+    passes: tuple[Reals, ...]
+    below: tuple[Reals, ...]
+    reach: tuple[Reals, ...]
+
+
+def climb(passes: Sequence[Reals], d: int) -> Ladder:
+    """Intervals under the subset order, from level 0 up to the last level given.
+
+    Only the last level may be cut short: all that is below a subset must be known to say what is
+    minimal.
+    """
+    if len(passes) == d + 1 and all(
+        len(level) == Lattice(d).width(size) for size, level in enumerate(passes)
+    ):
+        return climb_dense(passes, d)
+    return climb_levels(passes, d)
+
+
+def climb_levels(passes: Sequence[Reals], d: int) -> Ladder:
+    """The general path: each subset looks up the subsets that lack one of its members."""
+    lattice = Lattice(d)
+    below = [np.zeros(len(passes[0]))]
+    reach = [np.asarray(passes[0], dtype=float)]
+    for size, level in enumerate(passes[1:], start=1):
+        low = np.empty(len(level))
+        for start in range(0, len(level), _SUBSETS_AT_ONCE):
+            stop = min(start + _SUBSETS_AT_ONCE, len(level))
+            ranks = drop_one_ranks(lattice.members(size, start, stop), d)
+            low[start:stop] = reach[-1][ranks].max(axis=1)
+        below.append(low)
+        reach.append(np.maximum(level, low))
+    return Ladder(tuple(passes), tuple(below), tuple(reach))
+
+
+def climb_dense(passes: Sequence[Reals], d: int) -> Ladder:
+    """The fast path, valid when all 2^d subsets are given: a running maximum along each player.
+
+    On an array indexed by bit mask the subsets that lack player j are half of it, so each of the d
+    steps is one vectorised maximum (the zeta transform over the subset lattice, in the max
+    semiring).
+    """
+    order = masks_by_size(d)
+    reach = np.empty(1 << d)
+    reach[order] = np.concatenate(passes)
+    for j in range(d):
+        halves = reach.reshape(-1, 2, 1 << j)
+        np.maximum(halves[:, 1], halves[:, 0], out=halves[:, 1])
+    below = np.zeros(1 << d)
+    for j in range(d):
+        source, sink = reach.reshape(-1, 2, 1 << j), below.reshape(-1, 2, 1 << j)
+        np.maximum(sink[:, 1], source[:, 0], out=sink[:, 1])
+    cuts = np.cumsum([len(level) for level in passes])[:-1]
+    split = (tuple(np.split(values[order], cuts)) for values in (below, reach))
+    return Ladder(tuple(passes), *split)
+
+
+def climb_by_cost(passes: Reals, costs: Reals, d: int) -> tuple[Reals, Reals]:
+    """`below` and `reach`, by bit mask, under the cost order: smaller sets of no greater cost.
+
+    Where cost never falls as a set grows, that is the subset order, and the fast path serves.
+    Elsewhere each pair of nested subsets is compared: 3^d steps, for d up to about 16.
+    """
+    if _is_monotone(costs, d):
+        order = masks_by_size(d)
+        cuts = np.cumsum([Lattice(d).width(size) for size in range(d)])
+        ladder = climb_dense(np.split(passes[order], cuts), d)
+        below, reach = np.empty(1 << d), np.empty(1 << d)
+        below[order], reach[order] = np.concatenate(ladder.below), np.concatenate(ladder.reach)
+        return below, reach
+    masks = np.arange(1 << d)
+    below = np.zeros(1 << d)
+    for added in range(1, 1 << d):
+        smaller = masks[(masks & added) == 0]
+        larger = smaller | added
+        counts = costs[smaller] <= costs[larger]
+        below[larger[counts]] = np.maximum(below[larger[counts]], passes[smaller[counts]])
+    return below, np.maximum(passes, below)
+
+
+def _is_monotone(costs: Reals, d: int) -> bool:
+    halves = (costs.reshape(-1, 2, 1 << j) for j in range(d))
+    return all(bool((half[:, 0] <= half[:, 1]).all()) for half in halves)

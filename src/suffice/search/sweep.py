@@ -1,0 +1,234 @@
+"""One pass over the hybrids that answers both views, within the limits a user sets.
+
+Subsets are visited by size from both ends, 0, d, 1, d-1, …, so that when a limit stops the sweep
+both views are exhaustive up to some size, and say which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.errors import InputError
+from suffice.evaluate import Evaluator
+from suffice.factors.lattice import Lattice
+from suffice.search.tally import Tally
+from suffice.typing import BoolVector, Counts, Held
+
+__all__ = ["EXHAUSTIVE_PLAYERS", "Draws", "Limits", "Sweep", "run_sweep"]
+
+EXHAUSTIVE_PLAYERS = 24
+"""2^24 subsets still fit in memory; past that a bound has to be given."""
+
+_HYBRIDS_PER_BLOCK = 1 << 20
+_FIRST_TIMED_BLOCK = 1 << 12
+_DRAWS = 1024
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far to go: largest size of a set, rows the model may be asked, seconds."""
+
+    max_size: int | None = None
+    budget: int | None = None
+    time_limit: float | None = None
+
+    def check(self, d: int) -> None:
+        """Raise for a limit that cannot be meant, and for none where one is needed."""
+        if self.max_size is not None and not (
+            isinstance(self.max_size, int | np.integer) and 1 <= self.max_size
+        ):
+            raise InputError("max_size", self.max_size, "None or a whole number >= 1")
+        for name in ("budget", "time_limit"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int | float) and value > 0):
+                raise InputError(name, value, "None or a positive number")
+        bounded = self.max_size is not None or self.budget or self.time_limit
+        if d > EXHAUSTIVE_PLAYERS and not bounded:
+            raise InputError(
+                "data",
+                f"{d} features, so 2^{d} subsets",
+                f"at most {EXHAUSTIVE_PLAYERS} for an exhaustive search",
+                "Pass max_size (e.g. 3) to search small sets exhaustively, groups to join columns "
+                "into fewer players, or budget or time_limit to stop early.",
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Hybrids drawn at random from D, to estimate what a bounded sweep cannot count."""
+
+    held: Held
+    outcomes: BoolVector
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Counts of the keep view, which hybrids had the outcome, and how the work went."""
+
+    tally: Tally
+    bits: tuple[NDArray[np.uint8], ...]
+    """By level and subset: the outcomes of its hybrids, one bit per reference."""
+    draws: Draws | None
+    """None where the sweep is complete."""
+    stopped: str | None
+    """Why the sweep ended before every subset was visited; None if it did not."""
+
+    def outcomes(self, size: int, ranks: Counts) -> NDArray[np.bool_]:
+        """(subsets, references): the outcomes of some subsets of one size, once more."""
+        packed = self.bits[size][ranks]
+        return np.unpackbits(packed, axis=1, count=self.tally.n).astype(bool)
+
+
+def run_sweep(
+    evaluator: Evaluator,
+    d: int,
+    limits: Limits,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Sweep:
+    """Evaluate the lattice's subsets on every reference, as far as the limits allow."""
+    limits.check(d)
+    lattice = Lattice(d)
+    clock = _Clock(limits, evaluator)
+    store = _Store(lattice, evaluator.n)
+    largest = d if limits.max_size is None else min(limits.max_size, d)
+    wanted = [k for k in range(d + 1) if k <= largest or k >= d - largest]
+    todo = _Queue(lattice, wanted)
+    total = todo.left * evaluator.n
+    with _progress_bar(total, progress) as bar:
+        while todo.left:
+            block = min(todo.left, clock.subsets_per_block())
+            if block == 0 or (clock.expired and store.visited):
+                break
+            segments = list(todo.take(block))
+            held = np.concatenate([lattice.held(*segment) for segment in segments])
+            started = perf_counter()
+            outcomes = evaluator.outcomes(held)
+            clock.note(len(held), perf_counter() - started)
+            store.put(segments, outcomes)
+            bar.update(len(held) * evaluator.n)
+    tally = store.tally()
+    stopped = clock.reason if todo.left else None
+    if stopped is None and largest < d and not tally.complete:
+        stopped = f"max_size={limits.max_size}"
+    draws = None if tally.complete else _draw(evaluator, d, seed, clock.rows_kept_back)
+    return Sweep(tally, store.packed(), draws, stopped)
+
+
+class _Queue:
+    """Segments (size, start, stop) still to visit, small and large sizes in turn."""
+
+    def __init__(self, lattice: Lattice, sizes: list[int]) -> None:
+        self._segments = [
+            (size, 0, lattice.width(size))
+            for size in sorted(sizes, key=lambda k: (min(k, lattice.d - k), k))
+        ]
+        self.left = sum(stop for _, _, stop in self._segments)
+
+    def take(self, count: int) -> Iterator[tuple[int, int, int]]:
+        """The next `count` subsets, in as many segments as they span."""
+        self.left -= count
+        while count:
+            size, start, stop = self._segments.pop(0)
+            cut = min(stop, start + count)
+            if cut < stop:
+                self._segments.insert(0, (size, cut, stop))
+            count -= cut - start
+            yield size, start, cut
+
+
+class _Clock:
+    """Sizes each block of work so that no limit is overrun by more than one small block."""
+
+    def __init__(self, limits: Limits, evaluator: Evaluator) -> None:
+        self._limits = limits
+        self._evaluator = evaluator
+        self._started = perf_counter()
+        self._already = evaluator.rows_predicted
+        self._block = _FIRST_TIMED_BLOCK if limits.time_limit else _HYBRIDS_PER_BLOCK
+        budget = limits.budget
+        self.rows_kept_back = _DRAWS if budget is None else min(_DRAWS, int(budget) // 10)
+        self.reason: str | None = None
+
+    @property
+    def expired(self) -> bool:
+        limit = self._limits.time_limit
+        over = limit is not None and perf_counter() - self._started >= limit
+        if over:
+            self.reason = f"time_limit={limit:g} s"
+        return over
+
+    def subsets_per_block(self) -> int:
+        """How many subsets may be evaluated next; 0 when the budget is used up."""
+        n = self._evaluator.n
+        subsets = max(1, self._block // n)
+        if self._limits.budget is None:
+            return subsets
+        used = self._evaluator.rows_predicted - self._already
+        room = int(self._limits.budget) - self.rows_kept_back - used
+        if room < n:
+            self.reason = f"budget={int(self._limits.budget)} model rows"
+        return min(subsets, room // n)
+
+    def note(self, subsets: int, seconds: float) -> None:
+        """Learn from a block's time how large the next may be: a twentieth of what is allowed."""
+        if self._limits.time_limit is None:
+            return
+        per_hybrid = seconds / (subsets * self._evaluator.n)
+        allowed = self._limits.time_limit / 20 / max(per_hybrid, 1e-12)
+        self._block = int(min(allowed, 4 * self._block, _HYBRIDS_PER_BLOCK))
+
+
+class _Store:
+    """Collects blocks in the order of visiting, which within a level is the lattice's own."""
+
+    def __init__(self, lattice: Lattice, n: int) -> None:
+        self._lattice = lattice
+        self._n = n
+        self._hits: list[list[Counts]] = [[] for _ in range(lattice.d + 1)]
+        self._bits: list[list[NDArray[np.uint8]]] = [[] for _ in range(lattice.d + 1)]
+        self.visited = 0
+
+    def put(self, segments: list[tuple[int, int, int]], outcomes: NDArray[np.bool_]) -> None:
+        at = 0
+        hits = outcomes.sum(axis=1, dtype=np.int64)
+        bits = np.packbits(outcomes, axis=1)
+        for size, start, stop in segments:
+            part = slice(at, at + stop - start)
+            self._hits[size].append(hits[part])
+            self._bits[size].append(bits[part])
+            at += stop - start
+        self.visited += at
+
+    def tally(self) -> Tally:
+        empty = np.empty(0, dtype=np.int64)
+        levels = tuple(np.concatenate(parts) if parts else empty for parts in self._hits)
+        return Tally(self._lattice.d, self._n, levels)
+
+    def packed(self) -> tuple[NDArray[np.uint8], ...]:
+        empty = np.empty((0, (self._n + 7) // 8), dtype=np.uint8)
+        return tuple(np.concatenate(parts) if parts else empty for parts in self._bits)
+
+
+def _draw(evaluator: Evaluator, d: int, seed: int, count: int) -> Draws | None:
+    """A seeded sample of D itself: S uniform over all subsets, r uniform over the references."""
+    if count == 0:
+        return None
+    rng = np.random.default_rng([seed, 1])
+    held = rng.random((count, d)) < 0.5
+    references = rng.integers(evaluator.n, size=count)
+    return Draws(held, evaluator.outcomes_of(held, references))
+
+
+def _progress_bar(total: int, progress: bool | None) -> Any:
+    """Shown only for work over a second, and on a terminal unless asked for outright."""
+    from tqdm.auto import tqdm
+
+    disable = None if progress is None else not progress
+    return tqdm(total=total, desc="hybrids", unit="", unit_scale=True, delay=1, disable=disable)

@@ -1,0 +1,29 @@
+"""Names for the arrays that travel between modules, so that signatures say what they carry."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+BoolVector: TypeAlias = NDArray[np.bool_]
+"""One truth value per row of a sample, or per reference."""
+
+Held: TypeAlias = NDArray[np.bool_]
+"""(subsets, players): which players keep the input's values."""
+
+Outcomes: TypeAlias = NDArray[np.bool_]
+"""(subsets, references): does the hybrid have the input's outcome?"""
+
+Counts: TypeAlias = NDArray[np.int64]
+"""Whole numbers: hits per subset, ranks, positions."""
+
+Reals: TypeAlias = NDArray[np.float64]
+"""Probabilities, bounds, costs."""
+
+Values: TypeAlias = NDArray[Any]
+"""A column's values or a model's raw output, of whatever dtype."""
+
+Scalar: TypeAlias = str | int | float | bool | None
+"""A value as it is shown and stored."""
