@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
@@ -137,7 +138,9 @@ class Explainer:
         started = perf_counter()
         check_tau(tau)
         check_alpha(alpha)
-        question = {"tau": tau, "alpha": alpha, "adjust": check_adjustment(adjust)}
+        question = {
+            "tau": tau, "alpha": alpha, "adjust": check_adjustment(adjust), "max_size": max_size
+        }
 
         row = self._read(x)
         prediction = self._model.predict(row)[0]
@@ -147,7 +150,7 @@ class Explainer:
         context = SwapContext(row.stack(references), self._players)
         evaluator = BlackBox(target, context, y, distinct=True if budget else None)
         limits = Limits(max_size, budget, time_limit)
-        sweep = run_sweep(evaluator, context.d, limits, self._seed, progress)
+        sweep = run_sweep(evaluator, context.d, limits, self._seed, progress, started)
 
         keep, flip = make_views(
             target.event.describe(y),
@@ -226,14 +229,15 @@ class Explainer:
     ) -> dict[int, Change]:
         """For each factor that flips at some τ: the cheapest reference that does it."""
         costs = change_costs(context.pool, self._data, self._players, self._cost)
+        names = context.pool.names
+        cells = [context.pool.column(j) for j in range(len(names))]
         out: dict[int, Change] = {}
         for size, ranks in flip.at(alpha=None).minimal_somewhere():
             best, whose = cheapest_changes(sweep, size, ranks, costs)
             members = sweep.tally.lattice.unrank(size, ranks)
             for row, cost, reference in zip(members.tolist(), best, whose, strict=True):
                 columns = [j for player in row for j in self._players.columns[player]]
-                pool = context.pool
-                values = {pool.names[j]: plain(pool.column(j)[reference + 1]) for j in columns}
+                values = {names[j]: plain(cells[j][reference + 1]) for j in columns}
                 out[sweep.tally.lattice.mask(row)] = Change(float(cost), values)
         return out
 
@@ -253,6 +257,7 @@ class Explainer:
         )
 
 
+@lru_cache(maxsize=1)
 def _versions() -> dict[str, str]:
     from importlib.metadata import version
 

@@ -18,7 +18,6 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaincinv, ndtri
 
 from suffice.errors import InputError
 from suffice.typing import Counts, Reals
@@ -43,6 +42,8 @@ def p_value(hits: ArrayLike, n: ArrayLike, tau: float) -> Reals:
     >>> float(p_value(9, 10, 0.5).round(6))
     0.010742
     """
+    from scipy.special import betainc  # slow to import, so not at start-up
+
     k, m = np.asarray(hits, dtype=float), np.asarray(n, dtype=float)
     # betainc(k, n-k+1, τ) is that tail; at k = 0 its first argument is not allowed and p is 1.
     return np.where(k > 0, betainc(np.maximum(k, 1), m - k + 1, tau), 1.0)
@@ -54,6 +55,8 @@ def lower_bound(hits: ArrayLike, n: ArrayLike, alpha: ArrayLike) -> Reals:
     >>> float(lower_bound(10, 10, 0.05).round(6))
     0.741134
     """
+    from scipy.special import betaincinv
+
     k, m = np.asarray(hits, dtype=float), np.asarray(n, dtype=float)
     return np.where(k > 0, betaincinv(np.maximum(k, 1), m - k + 1, alpha), 0.0)
 
@@ -65,6 +68,8 @@ def clopper_pearson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple
     >>> float(low), float(high.round(4))
     (0.0, 0.3085)
     """
+    from scipy.special import betaincinv
+
     k, m = np.asarray(hits, dtype=float), np.asarray(n, dtype=float)
     half = (1 - level) / 2
     high = np.where(k < m, betaincinv(k + 1, np.maximum(m - k, 1), 1 - half), 1.0)
@@ -78,6 +83,8 @@ def wilson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple[Reals, R
     >>> float(low.round(4)), float(high.round(4))
     (0.2366, 0.7634)
     """
+    from scipy.special import ndtri
+
     k, m = np.asarray(hits, dtype=float), np.asarray(n, dtype=float)
     z = ndtri(1 - (1 - level) / 2)
     middle = (k + z**2 / 2) / (m + z**2)

@@ -6,12 +6,16 @@ outcomes, exactly; they differ in what that costs.
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterator
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from suffice.evaluate.blackbox import BlackBox
 from suffice.typing import Counts, Held, Outcomes
 
-__all__ = ["BlackBox", "Evaluator"]
+__all__ = ["BlackBox", "Evaluator", "LatticeEvaluator"]
 
 
 class Evaluator(Protocol):
@@ -34,4 +38,17 @@ class Evaluator(Protocol):
 
     def outcomes_of(self, held: Held, references: Counts) -> Outcomes:
         """(rows,): the same for single hybrids, subset held[i] with reference references[i]."""
+        ...
+
+
+@runtime_checkable
+class LatticeEvaluator(Evaluator, Protocol):
+    """An evaluator that can also work out all 2^d subsets together, faster than one by one."""
+
+    def sweep(self) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
+        """Blocks of consecutive bit masks (player j is bit j), from 0 to 2^d - 1.
+
+        Each block is (first mask, hits per mask, outcomes per mask as `numpy.packbits` packs them
+        along the references).
+        """
         ...

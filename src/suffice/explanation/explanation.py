@@ -60,7 +60,7 @@ class Explanation:
 
     @property
     def complete(self) -> bool:
-        """Is this every τ-minimal factor there is? True exactly where all subsets were evaluated."""
+        """Is this every τ-minimal factor there is? True only if all subsets were evaluated."""
         return self.keep.complete
 
     @property
@@ -148,6 +148,7 @@ class Explanation:
             tau=self.tau,
             alpha=self.keep.alpha,
             adjust=self.keep.adjust,
+            max_size=self.keep.max_size,
             players=[PlayerRecord(p.name, dict(p.values)) for p in self.keep.players],
             hits=[level.tolist() for level in tally.levels],
             changes=[
@@ -204,6 +205,7 @@ def _from_record(record: ExplanationRecord) -> Explanation:
         tau=record.tau,
         alpha=record.alpha,
         adjust=record.adjust,
+        max_size=record.max_size,
     )
     provenance = Provenance(**{f: getattr(record.provenance, f) for f in _PROVENANCE})
     return Explanation(record.prediction, keep, flip, record.stopped, provenance)

@@ -48,6 +48,8 @@ class View:
     tau: float = 0.9
     alpha: float | None = None
     adjust: Adjustment = "none"
+    max_size: int | None = None
+    """The largest set that was asked for; None: of any size."""
     changes: Mapping[int, Change] = field(default_factory=dict, repr=False)
     """By bit mask of features: the cheapest change that brings the outcome about."""
     draws: Draws | None = None
@@ -68,7 +70,7 @@ class View:
     def necessity(self) -> float | None:
         """Cumulative PN: the share of the outcome's hybrids that the factors' closure covers.
 
-        Exact where the search was complete; else an estimate, with `necessity_interval`. None
+        Exact where every subset was evaluated; else an estimate, with `necessity_interval`. None
         where no hybrid has the outcome.
         """
         covered, outcome = self._covered(self.tau)
@@ -77,7 +79,7 @@ class View:
     @property
     def necessity_interval(self) -> tuple[float, float] | None:
         """95% Clopper–Pearson interval of an estimated necessity; None where it is exact."""
-        if self.complete:
+        if self.tally.complete:
             return None
         covered, outcome = self._covered(self.tau)
         low, high = clopper_pearson(covered, max(outcome, 1))
@@ -142,7 +144,7 @@ class View:
     ) -> Measures:
         """The four measures of the factor "just these features", or of its upward closure."""
         members = self._numbers(features)
-        if not self.complete:
+        if not self.tally.complete:
             raise NotVisitedError(
                 "necessity and the contrapositives are taken over all subsets, and the search was "
                 f"bounded (exhaustive up to size {self.tally.exhaustive_size}). Use sufficiency, "
@@ -158,7 +160,7 @@ class View:
         self, features: Sequence[str] | str, upward_closure: bool = True
     ) -> float | None:
         """PN of any set of features: by default of its upward closure, as for `necessity`."""
-        if self.complete:
+        if self.tally.complete:
             return self.measures(features, upward_closure).necessity
         if self.draws is None:
             return None
@@ -173,13 +175,18 @@ class View:
 
     @property
     def complete(self) -> bool:
-        """Was every subset evaluated?"""
-        return self.tally.complete
+        """Are these all the factors there are? Every subset was evaluated and none left out."""
+        return self.tally.complete and self._largest == self.tally.d
+
+    @property
+    def _largest(self) -> int:
+        """The size of the largest sets that may be reported."""
+        return self.tally.d if self.max_size is None else min(self.max_size, self.tally.d)
 
     @cached_property
     def best(self) -> SufficientFactor:
         """The set with the highest PS; the smallest such."""
-        levels = self.tally.levels[: len(self._levels)]
+        levels = self.tally.levels[: min(len(self._levels), self._largest + 1)]
         tops = [int(level.max()) if len(level) else UNSEEN for level in levels]
         size = int(np.argmax(tops))
         return self._factor((size, int(np.argmax(levels[size]))))
@@ -214,7 +221,8 @@ class View:
         last = min(self.tally.exhaustive_size + 1, self.tally.d)
         levels = [level for level in self.tally.levels[: last + 1] if len(level)]
         hits = np.concatenate(levels)
-        seen = hits != UNSEEN
+        sizes = np.repeat(np.arange(len(levels)), [len(level) for level in levels])
+        seen = (hits != UNSEEN) & (sizes <= self._largest)
         passes = np.full(len(hits), -1.0)
         passes[seen] = passing_levels(
             hits[seen], self.tally.n, self.alpha, self.adjust, int(seen.sum())
@@ -245,7 +253,7 @@ class View:
 
     def _reach_of_outcome(self) -> tuple[Reals, Counts]:
         """Reaches, each with the number of the outcome's hybrids (or draws) that have it."""
-        if self.complete:
+        if self.tally.complete:
             return np.concatenate(self.ladder.reach), np.concatenate(self.tally.levels)
         if self.draws is None:
             return np.empty(0), np.empty(0, dtype=np.int64)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.errors import InputError
-from suffice.evaluate import Evaluator
-from suffice.factors.lattice import Lattice
+from suffice.evaluate import Evaluator, LatticeEvaluator
+from suffice.factors.lattice import Lattice, masks_by_size
 from suffice.search.tally import Tally
 from suffice.typing import BoolVector, Counts, Held
 
@@ -38,6 +38,11 @@ class Limits:
     budget: int | None = None
     time_limit: float | None = None
 
+    @property
+    def none(self) -> bool:
+        """Is the sweep to be exhaustive?"""
+        return self.max_size is None and self.budget is None and self.time_limit is None
+
     def check(self, d: int) -> None:
         """Raise for a limit that cannot be meant, and for none where one is needed."""
         if self.max_size is not None and not (
@@ -48,8 +53,7 @@ class Limits:
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int | float) and value > 0):
                 raise InputError(name, value, "None or a positive number")
-        bounded = self.max_size is not None or self.budget or self.time_limit
-        if d > EXHAUSTIVE_PLAYERS and not bounded:
+        if d > EXHAUSTIVE_PLAYERS and self.none:
             raise InputError(
                 "data",
                 f"{d} features, so 2^{d} subsets",
@@ -91,11 +95,17 @@ def run_sweep(
     limits: Limits,
     seed: int = 0,
     progress: bool | None = None,
+    started: float | None = None,
 ) -> Sweep:
-    """Evaluate the lattice's subsets on every reference, as far as the limits allow."""
+    """Evaluate the lattice's subsets on every reference, as far as the limits allow.
+
+    A time limit counts from `started` (as `perf_counter` tells it): by default from now.
+    """
     limits.check(d)
+    if limits.none and isinstance(evaluator, LatticeEvaluator):
+        return _sweep_by_mask(evaluator, d, progress)
     lattice = Lattice(d)
-    clock = _Clock(limits, evaluator)
+    clock = _Clock(limits, evaluator, perf_counter() if started is None else started)
     store = _Store(lattice, evaluator.n)
     largest = d if limits.max_size is None else min(limits.max_size, d)
     wanted = [k for k in range(d + 1) if k <= largest or k >= d - largest]
@@ -115,10 +125,30 @@ def run_sweep(
             bar.update(len(held) * evaluator.n)
     tally = store.tally()
     stopped = clock.reason if todo.left else None
-    if stopped is None and largest < d and not tally.complete:
+    if stopped is None and largest < d:
         stopped = f"max_size={limits.max_size}"
     draws = None if tally.complete else _draw(evaluator, d, seed, clock.rows_kept_back)
     return Sweep(tally, store.packed(), draws, stopped)
+
+
+def _sweep_by_mask(evaluator: LatticeEvaluator, d: int, progress: bool | None) -> Sweep:
+    """The fast path, valid for an exhaustive sweep by an evaluator that knows the whole lattice.
+
+    Such an evaluator counts all subsets together, in the order of their bit masks; here they are
+    only put into the lattice's order.
+    """
+    n = evaluator.n
+    hits = np.empty(1 << d, dtype=np.int64)
+    bits = np.empty((1 << d, (n + 7) // 8), dtype=np.uint8)
+    with _progress_bar(len(hits) * n, progress) as bar:
+        for start, block_hits, block_bits in evaluator.sweep():
+            block = slice(start, start + len(block_hits))
+            hits[block], bits[block] = block_hits, block_bits
+            bar.update(len(block_hits) * n)
+    order = masks_by_size(d)
+    cuts = np.cumsum([Lattice(d).width(size) for size in range(d)])
+    tally = Tally(d, n, tuple(np.split(hits[order], cuts)))
+    return Sweep(tally, tuple(bits[part] for part in np.split(order, cuts)), None, None)
 
 
 class _Queue:
@@ -146,10 +176,11 @@ class _Queue:
 class _Clock:
     """Sizes each block of work so that no limit is overrun by more than one small block."""
 
-    def __init__(self, limits: Limits, evaluator: Evaluator) -> None:
+    def __init__(self, limits: Limits, evaluator: Evaluator, started: float) -> None:
         self._limits = limits
         self._evaluator = evaluator
-        self._started = perf_counter()
+        self._started = started
+        self._last_block = 0.0
         self._already = evaluator.rows_predicted
         self._block = _FIRST_TIMED_BLOCK if limits.time_limit else _HYBRIDS_PER_BLOCK
         budget = limits.budget
@@ -159,7 +190,8 @@ class _Clock:
     @property
     def expired(self) -> bool:
         limit = self._limits.time_limit
-        over = limit is not None and perf_counter() - self._started >= limit
+        spent = perf_counter() - self._started
+        over = limit is not None and spent + self._last_block >= limit
         if over:
             self.reason = f"time_limit={limit:g} s"
         return over
@@ -180,6 +212,7 @@ class _Clock:
         """Learn from a block's time how large the next may be: a twentieth of what is allowed."""
         if self._limits.time_limit is None:
             return
+        self._last_block = seconds
         per_hybrid = seconds / (subsets * self._evaluator.n)
         allowed = self._limits.time_limit / 20 / max(per_hybrid, 1e-12)
         self._block = int(min(allowed, 4 * self._block, _HYBRIDS_PER_BLOCK))
