@@ -67,7 +67,7 @@ def as_model(model: Any, data: Table) -> tuple[Model, Values]:
             type(model).__name__,
             "a fitted estimator with predict, or a callable from rows to labels or scores",
         )
-    name = getattr(model, "__name__", type(model).__name__)
+    name = _name(model)
     known = getattr(model, "classes_", None)
     classes = None if known is None else tuple(plain(c) for c in np.asarray(known).ravel())
     scores = getattr(model, "predict_proba", None) or getattr(model, "decision_function", None)
@@ -76,6 +76,14 @@ def as_model(model: Any, data: Table) -> tuple[Model, Values]:
     if classes is None:
         wrapped.classes = _classes_seen(answers)
     return wrapped, answers.argmax(axis=1) if answers.ndim == 2 else answers
+
+
+def _name(model: Any) -> str:
+    """What to call the model; a pipeline is called by its last step."""
+    steps = getattr(model, "steps", None)
+    if isinstance(steps, list) and steps:
+        return f"{type(model).__name__} with {_name(steps[-1][-1])}"
+    return str(getattr(model, "__name__", type(model).__name__))
 
 
 def fitted_columns(model: Any, data: Table) -> Table:

@@ -1,0 +1,145 @@
+"""`suffice explain`: one row of a table, explained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from suffice.cli.training import MODELS
+from suffice.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from suffice.explanation import Explanation
+
+__all__ = ["explain"]
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_OUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+
+
+@click.command()
+@click.option("--data", required=True, type=_FILE, help="The table: .csv, .parquet or .json.")
+@click.option("--target", metavar="COL", help="The label's column: kept from the model.")
+@click.option("--model", type=_FILE, help="A fitted model: .skops or .onnx.")
+@click.option("--train", type=click.Choice(MODELS), help="Or train one on the table.")
+@click.option("--row", required=True, type=int, metavar="N", help="The row to explain, from 0.")
+@click.option("--tau", default=0.9, show_default=True, help="The share a set must reach.")
+@click.option("--alpha", type=float, help="Test each share at this level.")
+@click.option(
+    "--adjust",
+    type=click.Choice(["none", "bonferroni", "holm", "bh"]),
+    default="none",
+    help="Multiple testing, with --alpha.",
+)
+@click.option("--outcome", metavar="CLASS", help="The class to ask about; else the predicted one.")
+@click.option("--at-least", type=float, metavar="T", help="For numbers: the outcome is >= T.")
+@click.option("--at-most", type=float, metavar="T", help="For numbers: the outcome is <= T.")
+@click.option(
+    "--references", type=click.Choice(["opposite", "all"]), default="opposite", show_default=True
+)
+@click.option("--n-references", type=int, metavar="N", help="Use at most N of them.")
+@click.option("--view", type=click.Choice(["keep", "flip", "both"]), default="both")
+@click.option("--max-size", type=int, help="Search sets of at most this many features.")
+@click.option("--budget", type=int, help="Ask the model about at most this many rows.")
+@click.option("--time-limit", type=float, help="Stop after about this many seconds.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--json", "json_path", type=_OUT, help="Write the explanation ('-': to stdout).")
+@click.option("--csv", "csv_path", type=_OUT, help="Write the factors as a table.")
+@click.option("--html", "html_path", type=_OUT, help="Write the report.")
+@click.option("--trust-pickle", is_flag=True, help="Open a pickled model: it can run any code.")
+@click.option("--trust-type", "trust_types", multiple=True, help="Trust a type in a .skops file.")
+def explain(**options: Any) -> None:
+    """Explain one row: what suffices to keep its prediction, and what suffices to flip it."""
+    from suffice.cli.output import console, write_html, write_text
+    from suffice.explainer import Explainer
+
+    data, labels = _read_table(options["data"], options["target"])
+    model = _model(options, data, labels)
+    if not -len(data) <= options["row"] < len(data):
+        raise InputError("--row", options["row"], f"0 to {len(data) - 1}")
+    explainer = Explainer(
+        model,
+        data,
+        outcome=_outcome(options, model),
+        references=options["references"],
+        n_references=options["n_references"],
+        random_state=options["seed"],
+    )
+    question = {k: options[k] for k in ("tau", "alpha", "adjust", "max_size", "budget", "time_limit")}
+    explanation = explainer.explain(data.iloc[options["row"]], **question)
+
+    if "-" not in {str(options["json_path"]), str(options["csv_path"])}:
+        console().print(_chosen_view(explanation, options["view"]))
+    if options["json_path"]:
+        write_text(explanation.to_json(), options["json_path"])
+    if options["csv_path"]:
+        frame = explanation.to_frame()
+        if options["view"] != "both":
+            frame = frame[frame["view"] == options["view"]]
+        write_text(frame.to_csv(index=False), options["csv_path"])
+    if options["html_path"]:
+        write_html(explanation, options["html_path"])
+
+
+def _read_table(path: Path, target: str | None) -> tuple[Any, Any]:
+    import pandas as pd
+
+    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".json": pd.read_json}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise InputError("--data", path.name, "a .csv, .parquet or .json file")
+    try:
+        frame = reader(path)
+    except Exception as error:  # whatever a bad file makes pandas raise
+        raise InputError("--data", f"{path.name}: {error}", "a readable table") from error
+    if target is None:
+        return frame, None
+    if target not in frame.columns:
+        hint = did_you_mean(target, frame.columns)
+        raise InputError("--target", f"unknown column {target!r}", "a column of the table", hint)
+    return frame.drop(columns=target), frame[target]
+
+
+def _model(options: dict[str, Any], data: Any, labels: Any) -> Any:
+    if (options["model"] is None) == (options["train"] is None):
+        raise InputError("--model, --train", "both or neither", "exactly one of the two")
+    if options["model"] is not None:
+        from suffice.cli.model_files import load_model
+
+        return load_model(options["model"], options["trust_pickle"], options["trust_types"])
+    if labels is None:
+        raise InputError("--target", "nothing", "the label's column, with --train")
+    from suffice.cli.training import train
+
+    model, accuracy = train(options["train"], data, labels, options["seed"])
+    click.echo(f"Trained {options['train']}: {accuracy:.1%} right on held-out rows.\n", err=True)
+    return model
+
+
+def _outcome(options: dict[str, Any], model: Any) -> Any:
+    from suffice.target import at_least, at_most
+
+    given = {k: options[k] for k in ("outcome", "at_least", "at_most") if options[k] is not None}
+    if len(given) > 1:
+        names = ", ".join("--" + k.replace("_", "-") for k in given)
+        raise InputError("outcome", names, "one of them at most")
+    if "at_least" in given:
+        return at_least(given["at_least"])
+    if "at_most" in given:
+        return at_most(given["at_most"])
+    if "outcome" in given:
+        # A class is typed as text; the model may know it as a number or a truth value.
+        known = {str(c): c for c in getattr(model, "classes_", [])}
+        label = known.get(given["outcome"], given["outcome"])
+        return label.item() if hasattr(label, "item") else label
+    return None
+
+
+def _chosen_view(explanation: Explanation, view: str) -> Any:
+    if view == "both":
+        return explanation
+    from suffice.report.terminal import render
+
+    return render(explanation, views=(view,))

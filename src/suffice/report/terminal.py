@@ -1,0 +1,76 @@
+"""A terminal screen, by rich: the same words with colour and bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Group
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from suffice.explanation import Explanation
+from suffice.summary import ViewSummary, percent, summarise
+
+__all__ = ["render"]
+
+_SHOWN = 12
+_COLOURS = {"keep": "cyan", "flip": "magenta"}
+_BAR = 12
+
+
+def render(explanation: Explanation, views: Sequence[str] = ("keep", "flip")) -> Group:
+    """A group that any rich console prints, with both views or one."""
+    s = summarise(explanation)
+    values = Text(", ").join(
+        Text.assemble((f"{name} ", "dim"), (value, "bold")) for name, value in s.values
+    )
+    mark = ("✓ ", "bold green") if s.complete else ("! ", "bold yellow")
+    return Group(
+        Text(s.question, style="bold"),
+        Text(s.subject, style="dim"),
+        values,
+        *(part for view in (s.keep, s.flip) if view.name in views for part in _view(view)),
+        Rule(style="dim"),
+        Text.assemble(mark, s.completeness),
+        Text(s.provenance, style="dim"),
+    )
+
+
+def _view(view: ViewSummary) -> list[Any]:
+    colour = _COLOURS[view.name]
+    parts: list[Any] = [
+        Text(""),
+        Rule(Text(view.title, style=f"bold {colour}"), style=colour, align="left"),
+    ]
+    if view.factors:
+        parts.append(Padding(Text(view.lead, style="dim"), (0, 0, 0, 2)))
+        table = Table.grid(padding=(0, 1))
+        table.add_column(justify="right", min_width=6)
+        table.add_column(min_width=_BAR)
+        table.add_column(overflow="fold")
+        for factor in view.factors[:_SHOWN]:
+            what = Text(factor.text)
+            if factor.change:
+                what.append(f"\ncheapest seen: {factor.change} (cost {factor.cost:.3g})", "dim")
+            table.add_row(
+                Text(percent(factor.sufficiency), style=f"bold {colour}"),
+                Text(_bar(factor.sufficiency), style=colour),
+                what,
+            )
+        parts.append(table)
+    if len(view.factors) > _SHOWN:
+        more = f"… and {len(view.factors) - _SHOWN} more: .{view.name}.factors"
+        parts.append(Padding(Text(more, style="dim"), (0, 0, 0, 2)))
+    parts += [
+        Padding(Text(text), (0, 0, 0, 2)) for text in (view.none_reached, view.necessity_text) if text
+    ]
+    return parts
+
+
+def _bar(share: float) -> str:
+    """A bar in eighths of a character."""
+    eighths = round(share * _BAR * 8)
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()

@@ -1,0 +1,55 @@
+"""Plain text, for `print` and for files."""
+
+from __future__ import annotations
+
+from textwrap import fill
+
+from suffice.explanation import Explanation
+from suffice.summary import ViewSummary, percent, summarise
+
+__all__ = ["render"]
+
+_SHOWN = 10
+_WIDTH = 92
+
+
+def render(explanation: Explanation) -> str:
+    """The whole explanation as a newcomer would want it read out."""
+    s = summarise(explanation)
+    values = ", ".join(f"{name} {value}" for name, value in s.values)
+    return "\n".join(
+        [
+            s.question,
+            f"  {s.subject}",
+            _wrap(values, "  "),
+            "",
+            *_view(s.keep),
+            "",
+            *_view(s.flip),
+            "",
+            _wrap(s.completeness),
+            _wrap(s.provenance),
+        ]
+    )
+
+
+def _view(view: ViewSummary) -> list[str]:
+    lines = [view.title]
+    if view.lead:
+        lines.append(_wrap(view.lead, "  "))
+    for factor in view.factors[:_SHOWN]:
+        lines.append(_wrap(f"{percent(factor.sufficiency):>6}  {factor.text}", "", " " * 8))
+        if factor.change:
+            cost = f" (cost {factor.cost:.3g})"
+            lines.append(_wrap(f"cheapest seen: {factor.change}{cost}", " " * 8, " " * 10))
+    if len(view.factors) > _SHOWN:
+        lines.append(f"     …  and {len(view.factors) - _SHOWN} more: .{view.name}.factors")
+    for text in (view.none_reached, view.necessity_text):
+        if text:
+            lines.append(_wrap(text, "  "))
+    return lines
+
+
+def _wrap(text: str, first: str = "", rest: str | None = None) -> str:
+    rest = first if rest is None else rest
+    return fill(text, _WIDTH, initial_indent=first, subsequent_indent=rest)

@@ -1,0 +1,276 @@
+"""One typed summary of an explanation; every picture, page and screen reads only this.
+
+All wording lives here, so that the terminal, a notebook and a report say the same thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from suffice.explanation import Explanation, Player, SufficientFactor, View
+from suffice.typing import Scalar
+
+__all__ = ["Bar", "FactorLine", "Summary", "ViewSummary", "percent", "show", "summarise"]
+
+
+_REFERENCES = {"opposite": " predicted otherwise", "all": " (the whole data)"}
+
+
+@dataclass(frozen=True)
+class FactorLine:
+    """A factor as it is read out."""
+
+    conditions: tuple[str, ...]
+    """Keep: "Job = skilled". Flip: the features that are replaced."""
+    sufficiency: float
+    interval: tuple[float, float]
+    n: int
+    p_value: float
+    minimal_for: tuple[float, float]
+    change: str
+    """The cheapest observed change that flips, in words; "" for keep."""
+    cost: float | None
+
+    @property
+    def text(self) -> str:
+        """The conditions on one line."""
+        return ", ".join(self.conditions) or "nothing: it comes about anyway"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A factor's interval of thresholds: one bar of the barcode."""
+
+    label: str
+    low: float
+    high: float
+    size: int
+
+
+@dataclass(frozen=True)
+class ViewSummary:
+    """One view, ready to be shown."""
+
+    name: str
+    title: str
+    lead: str
+    tau: float
+    factors: tuple[FactorLine, ...]
+    none_reached: str
+    """What to know, and to do, where no factor reaches τ; "" where one does."""
+    necessity: float | None
+    necessity_text: str
+    bars: tuple[Bar, ...]
+    curve: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """An explanation, ready to be shown."""
+
+    question: str
+    subject: str
+    values: tuple[tuple[str, str], ...]
+    keep: ViewSummary
+    flip: ViewSummary
+    completeness: str
+    complete: bool
+    provenance: str
+
+
+def summarise(explanation: Explanation) -> Summary:
+    """Put an explanation into words and numbers for display."""
+    e, p = explanation, explanation.provenance
+    return Summary(
+        question=f"Why “{e.keep.outcome}”?",
+        subject=f"{p.model}, against {_count(p.n_references, 'reference')}{_REFERENCES.get(p.references, '')}",
+        values=tuple((player.name, _value(player)) for player in e.keep.players),
+        keep=_summarise_view(e.keep),
+        flip=_summarise_view(e.flip),
+        completeness=_completeness(e),
+        complete=e.complete,
+        provenance=(
+            f"{p.hybrids:,} hybrids from {p.rows_predicted:,} model rows in {p.seconds:.2f} s "
+            f"({p.evaluator}); seed {p.random_state}; suffice {p.versions.get('suffice', '?')}"
+        ),
+    )
+
+
+def percent(share: float) -> str:
+    """A share as a percentage that never rounds up to certainty.
+
+    >>> percent(0.9414), percent(0.9999), percent(1.0), percent(0.0004)
+    ('94%', '>99%', '100%', '<1%')
+    """
+    if 0 < share < 0.005:
+        return "<1%"
+    if 0.995 <= share < 1:
+        return ">99%"
+    return f"{share:.0%}"
+
+
+def show(value: Scalar) -> str:
+    """A value as text.
+
+    >>> show(0.6518151), show(45.0), show(None), show("own"), show(True)
+    ('0.6518', '45', 'missing', 'own', 'yes')
+    """
+    if value is None:
+        return "missing"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) and abs(value) < 1e4 else _plain(value)
+
+
+def _summarise_view(view: View) -> ViewSummary:
+    keep = view.name == "keep"
+    at_least = f"in at least {percent(view.tau)} of cases"
+    tested = (
+        f", each by an exact binomial test at α = {view.alpha:g}"
+        + (f" ({view.adjust}-adjusted)" if view.adjust != "none" else "")
+        if view.alpha is not None
+        else ""
+    )
+    title = f"Keeps “{view.outcome}”" if keep else f"Flips to “{view.outcome}”"
+    lead = (
+        f"Hold these values, let all others vary: “{view.outcome}” stays {at_least}{tested}."
+        if keep
+        else f"Replace these values, hold all others: “{view.outcome}” results {at_least}{tested}."
+    )
+    factors = tuple(_line(view, factor) for factor in view.factors)
+    return ViewSummary(
+        name=view.name,
+        title=title,
+        lead=lead if factors else "",
+        tau=view.tau,
+        factors=factors,
+        none_reached="" if factors else _none_reached(view),
+        necessity=view.necessity,
+        necessity_text=_necessity(view),
+        bars=tuple(
+            Bar(", ".join(f.features) or "nothing", *f.minimal_for, f.size) for f in view.barcode
+        ),
+        curve=view.curve,
+    )
+
+
+def _line(view: View, factor: SufficientFactor) -> FactorLine:
+    by_name = {player.name: player for player in view.players}
+    players = [by_name[name] for name in factor.features]
+    if view.name == "keep":
+        conditions = tuple(_condition(player) for player in players)
+    else:
+        conditions = tuple(player.name for player in players)
+    return FactorLine(
+        conditions=conditions,
+        sufficiency=factor.sufficiency,
+        interval=factor.interval,
+        n=factor.n,
+        p_value=factor.p_value,
+        minimal_for=factor.minimal_for,
+        change=_change(players, factor.change.values) if factor.change else "",
+        cost=factor.cost,
+    )
+
+
+def _change(players: Sequence[Player], new: Mapping[str, Scalar]) -> str:
+    """The columns that the cheapest change really moves; a large group is only named."""
+    moves = []
+    for player in players:
+        moved = [c for c, old in player.values.items() if new[c] != old]
+        if len(player.values) > 3 and moved:
+            moves.append(f"{player.name} ({len(moved)} columns)")
+        else:
+            moves += [f"{c} {show(player.values[c])} → {show(new[c])}" for c in moved]
+    return ", ".join(moves) or "none needed"
+
+
+def _none_reached(view: View) -> str:
+    """The best there is, what even a change of everything does, and what could be changed."""
+    best, everything = view.best, view.everything
+    does = "keeps" if view.name == "keep" else "flips"
+    test = "" if view.alpha is None else f" at level α = {view.alpha:g}"
+    parts = [
+        f"No set of features reaches τ = {view.tau:g}{test}. The best {does} "
+        f"{percent(best.sufficiency)}: {', '.join(best.features) or 'no feature'}."
+    ]
+    if everything is not None and everything.sufficiency < view.tau:
+        what = "Holding" if view.name == "keep" else "Replacing"
+        why = "" if view.name == "keep" else " (so many of the references are themselves "
+        why += "" if view.name == "keep" else f"predicted “{view.outcome}”)"
+        parts.append(
+            f"{what} every feature {does} {percent(everything.sufficiency)}{why}."
+        )
+    reach = best.minimal_for[1]
+    if reach > 0:
+        parts.append(f"Lower the threshold: .at({_floor(reach)}) needs no new model call.")
+    parts.append("Or choose other references.")
+    if not view.complete:
+        parts.append(f"Larger sets than {view.tally.exhaustive_size} were not all searched.")
+    return " ".join(parts)
+
+
+def _necessity(view: View) -> str:
+    if view.necessity is None:
+        if view.tally.complete:
+            return f"No hybrid comes out as “{view.outcome}”, so nothing is necessary for it."
+        return "Necessity was not estimated."
+    text = f"cover {percent(view.necessity)} of the ways to “{view.outcome}” (necessity)"
+    who = "This set and its supersets" if len(view.factors) == 1 else "These sets and their supersets"
+    if not view.factors:
+        return ""
+    if view.necessity_interval is None:
+        return f"{who} {text}."
+    low, high = view.necessity_interval
+    return f"{who} {text}; estimated, 95% interval {percent(low)} to {percent(high)}."
+
+
+def _completeness(e: Explanation) -> str:
+    tally = e.keep.tally
+    if e.complete:
+        return (
+            f"Complete: all {_count(1 << tally.d, 'subset')} of {_count(tally.d, 'feature')} were "
+            "evaluated, so no other minimal set exists for these references."
+        )
+    sizes = min(e.keep.tally.exhaustive_size, e.flip.tally.exhaustive_size)
+    if e.keep.max_size is not None:
+        sizes = min(sizes, e.keep.max_size)
+    return (
+        f"Not complete: stopped by {e.stopped}. Sets of up to {_count(sizes, 'feature')} were "
+        f"searched exhaustively; {_large(e.unvisited)} of {_large(1 << tally.d)} subsets were "
+        "never evaluated."
+    )
+
+
+def _condition(player: Player) -> str:
+    values = player.values
+    if len(values) == 1 and player.name in values:
+        return f"{player.name} = {show(values[player.name])}"
+    if len(values) <= 3:
+        return f"{player.name} ({', '.join(f'{c} = {show(v)}' for c, v in values.items())})"
+    return f"{player.name} ({len(values)} columns)"
+
+
+def _value(player: Player) -> str:
+    if len(player.values) == 1:
+        return show(next(iter(player.values.values())))
+    return _condition(player).removeprefix(player.name).strip(" ()")
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{_large(n)} {noun}" + ("" if n == 1 else "s")
+
+
+def _large(n: int) -> str:
+    return f"{n:,}" if n < 10**12 else f"{float(n):.2g}"
+
+
+def _floor(share: float) -> str:
+    """A threshold just reachable, with few digits: rounded down, or the share itself."""
+    rounded = int(share * 100) / 100
+    return f"{rounded:g}" if rounded > 0 else f"{share:.3g}"
+
+
+def _plain(value: Scalar) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
