@@ -143,9 +143,10 @@ class Explainer:
         }
 
         row = self._read(x)
-        prediction = self._model.predict(row)[0]
+        answer = self._model.predict(row)
+        prediction = answer[0]
         target = Target(self._model, event_for(self._outcome, self._model, prediction))
-        y = bool(target(row)[0])
+        y = bool((target(row) if target.event.needs_scores else target.read(answer))[0])
         references = self._choose_references(target, row, y)
         context = SwapContext(row.stack(references), self._players)
         evaluator = BlackBox(target, context, y, distinct=True if budget else None)

@@ -43,7 +43,7 @@ class WrappedModel:
         """One score per row and class, in the order of `classes`."""
         wanted = len(self.classes or ())
         out = _ask(self.name, self._scores, rows) if self._scores else None
-        if out is not None and out.ndim == 1 and wanted == 2:
+        if out is not None and out.ndim == 1 and out.dtype.kind == "f" and wanted == 2:
             out = np.stack([-out, out], axis=1)  # a binary decision function
         if out is None or out.ndim != 2 or out.shape[1] != wanted:
             raise InputError(

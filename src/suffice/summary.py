@@ -189,6 +189,8 @@ def _change(players: Sequence[Player], new: Mapping[str, Scalar]) -> str:
 def _none_reached(view: View) -> str:
     """The best there is, what even a change of everything does, and what could be changed."""
     best, everything = view.best, view.everything
+    if best is None:
+        return "No set of features was evaluated: the budget or the time was too small."
     does = "keeps" if view.name == "keep" else "flips"
     test = "" if view.alpha is None else f" at level α = {view.alpha:g}"
     parts = [

@@ -160,13 +160,15 @@ def event_for(outcome: object, model: Model, prediction: Any) -> Event:
             "at_least(t), at_most(t), within(delta) or satisfies(predicate)",
             "A number has to be read as yes or no: for example outcome=suffice.at_least(0.5).",
         )
+    # A callable's classes are those seen so far, and the input may be the first of its class.
+    known = tuple(dict.fromkeys((*model.classes, plain(prediction))))
     label = plain(prediction) if outcome is None else outcome
-    others = [c for c in model.classes if c != label]
-    _class_number(model.classes, label)
+    _class_number(known, label)
+    others = [c for c in known if c != label]
     if not others:
         raise InputError(
             "model",
-            f"a model that knows one class, {label!r}",
+            f"a model that gives one class, {label!r}, to every row",
             "two classes or more",
             "Nothing can keep or flip its prediction.",
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.table import Table
+from suffice.context.table import Table, is_frame
 from suffice.errors import InputError
 from suffice.typing import Counts, Values
 
@@ -26,7 +26,7 @@ def as_table(data: Any, names: Sequence[str] | None = None, argument: str = "dat
     allowed = "a pandas, polars or pyarrow frame, or a two-dimensional array"
     if type(data).__module__.startswith("pandas") and hasattr(data, "columns"):
         table: Table = PandasTable(data)
-    elif hasattr(data, "columns") or hasattr(data, "column_names"):
+    elif is_frame(data):
         import narwhals as nw
 
         try:
@@ -151,8 +151,13 @@ class PandasTable(Table):
 
         columns = {}
         for j, value in enumerate(values):
+            dtype = self._frame.dtypes.iloc[j]
+            if isinstance(dtype, pd.CategoricalDtype) and not (
+                pd.isna(value) or value in dtype.categories
+            ):
+                raise self.misfit(j, value)
             try:
-                cell = pd.Series([value], dtype=self._frame.dtypes.iloc[j]).array
+                cell = pd.Series([value], dtype=dtype).array
             except (TypeError, ValueError, OverflowError) as error:
                 raise self.misfit(j, value) from error
             if not _same(cell[0], value):
@@ -218,7 +223,10 @@ class NarwhalsTable(Table):
         for j, value in enumerate(values):
             column = self._frame[self.names[j]]
             try:
-                cell = nw.new_series(column.name, [value], backend=backend).cast(column.dtype)
+                if backend.is_pyarrow():  # narwhals knows one string type where arrow has several
+                    cell = _arrow_cell(column, value)
+                else:
+                    cell = nw.new_series(column.name, [value], backend=backend).cast(column.dtype)
             except Exception as error:  # every library has its own class for a failed cast
                 raise self.misfit(j, value) from error
             if not _same(cell[0], value):
@@ -237,6 +245,14 @@ class NarwhalsTable(Table):
         import narwhals as nw
 
         return NarwhalsTable(nw.from_dict(columns))
+
+
+def _arrow_cell(column: Any, value: Any) -> Any:
+    import narwhals as nw
+    import pyarrow as pa
+
+    cell = pa.array([value]).cast(column.to_native().type)
+    return nw.from_native(pa.chunked_array([cell]), series_only=True)
 
 
 def _same(kept: Any, given: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.context.frames import as_table
-from suffice.context.table import Table
+from suffice.context.table import Table, is_frame
 from suffice.errors import InputError
 from suffice.typing import BoolVector, Counts
 
@@ -67,7 +67,7 @@ def _chosen(spec: ReferenceSpec, data: Table, is_opposite: Callable[[], BoolVect
 
 
 def _as_mask(spec: ReferenceSpec) -> BoolVector | None:
-    if hasattr(spec, "columns") or hasattr(spec, "column_names"):
+    if is_frame(spec):
         return None
     values = np.asarray(spec)
     if values.ndim == 1 and (values.dtype == bool or set(map(type, values.tolist())) == {bool}):

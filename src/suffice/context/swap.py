@@ -68,6 +68,11 @@ class SwapContext:
             keys = keys.reshape(len(held), self.n)
         return keys
 
+    @property
+    def keys_last(self) -> bool:
+        """Are keys comparable between calls? Not where players have too many values for one number."""
+        return len(self._chunks) == 1
+
     @cached_property
     def _chunks(self) -> list[tuple[list[int], Counts]]:
         """Runs of players whose joint number of values stays exact in a float."""

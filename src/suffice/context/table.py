@@ -15,7 +15,7 @@ import numpy as np
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.typing import Counts, Scalar, Values
 
-__all__ = ["Table", "as_row_mapping", "column_codes", "plain"]
+__all__ = ["Table", "as_row_mapping", "column_codes", "is_frame", "plain"]
 
 
 class Table(ABC):
@@ -101,7 +101,7 @@ def as_row_mapping(row: object, names: Sequence[str], argument: str) -> dict[str
     if isinstance(row, Mapping):
         return {str(k): v for k, v in row.items()}
     frame = getattr(row, "to_dict", None)
-    if hasattr(row, "columns") or hasattr(row, "column_names"):
+    if is_frame(row):
         import narwhals as nw
 
         wide = nw.from_native(row, eager_only=True)
@@ -124,6 +124,11 @@ def as_row_mapping(row: object, names: Sequence[str], argument: str) -> dict[str
             "Pass a mapping or a one-row frame to name them.",
         )
     return dict(zip(names, values, strict=True))
+
+
+def is_frame(data: object) -> bool:
+    """Does it have named columns? Asked of the class: on a lazy frame the attribute itself is work."""
+    return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
 
 
 def column_codes(values: Values) -> Counts:

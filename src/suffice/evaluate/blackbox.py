@@ -20,6 +20,9 @@ __all__ = ["BlackBox"]
 _CELLS_PER_CALL = 1 << 22
 """Few large calls, but never so large that rows × columns of them trouble the memory."""
 
+_KEYS_REMEMBERED = 1 << 22
+"""Answers are remembered from block to block up to this many distinct rows."""
+
 
 class BlackBox:
     """Any target on any swap context.
@@ -44,6 +47,8 @@ class BlackBox:
         self._context = context
         self._y = y
         self._distinct = distinct
+        self._known_keys = np.empty(0, dtype=np.int64)
+        self._known_answers = np.empty(0, dtype=bool)
         columns = len(context.pool.names)
         self._batch_rows = batch_rows or max(1, _CELLS_PER_CALL // columns)
 
@@ -57,15 +62,20 @@ class BlackBox:
         if self._distinct is False:
             return self._ask_all(held)
         started = perf_counter()
-        identity, first = _first_seen(self._context.keys(held).ravel())
+        known = len(self._known_keys)
+        keys = np.concatenate([self._known_keys, self._context.keys(held).ravel()])
+        identity, first = _first_seen(keys)
         looking = perf_counter() - started
-        subset, reference = np.divmod(first, self.n)
+        subset, reference = np.divmod(first[known:] - known, self.n)
         before = self.model_seconds
-        answers = self.outcomes_of(held[subset], reference)
+        answers = np.concatenate([self._known_answers, self.outcomes_of(held[subset], reference)])
         if self._distinct is None:
-            per_row = (self.model_seconds - before) / len(first)
-            self._distinct = per_row * (len(identity) - len(first)) > looking
-        return answers[identity].reshape(len(held), self.n)
+            per_row = (self.model_seconds - before) / max(1, len(subset))
+            saved = len(keys) - known - len(subset)
+            self._distinct = per_row * saved > looking
+        if self._context.keys_last and len(first) <= _KEYS_REMEMBERED:
+            self._known_keys, self._known_answers = keys[first], answers
+        return answers[identity[known:]].reshape(len(held), self.n)
 
     def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
         """(rows,): the outcome of hybrid (held[i], references[i])."""

@@ -184,8 +184,10 @@ class View:
         return self.tally.d if self.max_size is None else min(self.max_size, self.tally.d)
 
     @cached_property
-    def best(self) -> SufficientFactor:
-        """The set with the highest PS; the smallest such."""
+    def best(self) -> SufficientFactor | None:
+        """The set with the highest PS, the smallest such; None where none was evaluated."""
+        if not self._levels:
+            return None
         levels = self.tally.levels[: min(len(self._levels), self._largest + 1)]
         tops = [int(level.max()) if len(level) else UNSEEN for level in levels]
         size = int(np.argmax(tops))
@@ -220,6 +222,8 @@ class View:
         """The largest τ at which each subset passes, for subsets with all below them known."""
         last = min(self.tally.exhaustive_size + 1, self.tally.d)
         levels = [level for level in self.tally.levels[: last + 1] if len(level)]
+        if not self.tally.levels[0].size:
+            return ()  # a bound so tight that not even the empty set was evaluated
         hits = np.concatenate(levels)
         sizes = np.repeat(np.arange(len(levels)), [len(level) for level in levels])
         seen = (hits != UNSEEN) & (sizes <= self._largest)
@@ -232,12 +236,13 @@ class View:
     @cached_property
     def ladder(self) -> Ladder:
         """Intervals and reaches of all candidate subsets."""
-        return climb(self._levels, self.tally.d)
+        return climb(self._levels, self.tally.d) if self._levels else Ladder((), (), ())
 
     @cached_property
     def _bars(self) -> tuple[Counts, Counts, Reals, Reals]:
         """Sizes, numbers and intervals (low, high] of the factors that are minimal at some τ."""
-        parts = []
+        none = np.empty(0, dtype=np.int64)
+        parts = [(none, none, np.empty(0), np.empty(0))]
         for size, (passes, below) in enumerate(
             zip(self.ladder.passes, self.ladder.below, strict=True)
         ):

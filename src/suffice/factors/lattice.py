@@ -35,7 +35,9 @@ class Lattice:
 
     d: int
 
-    def __len__(self) -> int:
+    @property
+    def count(self) -> int:
+        """How many subsets there are."""
         return 1 << self.d
 
     def width(self, size: int) -> int:

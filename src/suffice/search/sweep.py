@@ -25,8 +25,10 @@ __all__ = ["EXHAUSTIVE_PLAYERS", "Draws", "Limits", "Sweep", "run_sweep"]
 EXHAUSTIVE_PLAYERS = 24
 """2^24 subsets still fit in memory; past that a bound has to be given."""
 
-_HYBRIDS_PER_BLOCK = 1 << 20
-_FIRST_TIMED_BLOCK = 1 << 12
+_FIRST_BLOCK = 1 << 16
+_LARGEST_BLOCK = 1 << 20
+_BUDGETED_BLOCK = 1 << 14
+_SECONDS_PER_BLOCK = 1.0
 _DRAWS = 1024
 
 
@@ -174,7 +176,10 @@ class _Queue:
 
 
 class _Clock:
-    """Sizes each block of work so that no limit is overrun by more than one small block."""
+    """Sizes each block of work: large ones are efficient, but progress and limits want small ones.
+
+    With a budget all blocks are alike, so that the same rows are asked for on any machine.
+    """
 
     def __init__(self, limits: Limits, evaluator: Evaluator, started: float) -> None:
         self._limits = limits
@@ -182,8 +187,9 @@ class _Clock:
         self._started = started
         self._last_block = 0.0
         self._already = evaluator.rows_predicted
-        self._block = _FIRST_TIMED_BLOCK if limits.time_limit else _HYBRIDS_PER_BLOCK
         budget = limits.budget
+        self._seconds = min(_SECONDS_PER_BLOCK, (limits.time_limit or np.inf) / 20)
+        self._block = _BUDGETED_BLOCK if budget or limits.time_limit else _FIRST_BLOCK
         self.rows_kept_back = _DRAWS if budget is None else min(_DRAWS, int(budget) // 10)
         self.reason: str | None = None
 
@@ -209,13 +215,12 @@ class _Clock:
         return min(subsets, room // n)
 
     def note(self, subsets: int, seconds: float) -> None:
-        """Learn from a block's time how large the next may be: a twentieth of what is allowed."""
-        if self._limits.time_limit is None:
-            return
+        """Learn from a block's time how large the next may be."""
         self._last_block = seconds
-        per_hybrid = seconds / (subsets * self._evaluator.n)
-        allowed = self._limits.time_limit / 20 / max(per_hybrid, 1e-12)
-        self._block = int(min(allowed, 4 * self._block, _HYBRIDS_PER_BLOCK))
+        if self._limits.budget is None:
+            per_hybrid = max(seconds, 1e-9) / (subsets * self._evaluator.n)
+            allowed = self._seconds / per_hybrid
+            self._block = int(min(allowed, 16 * self._block, _LARGEST_BLOCK))
 
 
 class _Store:

@@ -60,7 +60,7 @@ class Tally:
     @property
     def complete(self) -> bool:
         """Was every subset evaluated?"""
-        return self.visited == len(self.lattice)
+        return self.visited == self.lattice.count
 
     @cached_property
     def exhaustive_size(self) -> int:
@@ -84,7 +84,7 @@ class Tally:
     @cached_property
     def dense(self) -> Counts:
         """Hits by bit mask, for a complete tally."""
-        out = np.empty(len(self.lattice), dtype=np.int64)
+        out = np.empty(self.lattice.count, dtype=np.int64)
         out[masks_by_size(self.d)] = np.concatenate(self.levels)
         return out
 

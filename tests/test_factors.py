@@ -1,0 +1,223 @@
+"""Predicates, their algebra and their orders."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import suffice
+from suffice import (
+    Basis,
+    CostOrder,
+    CustomOrder,
+    InputError,
+    SubsetOrder,
+    TableContext,
+    Target,
+    auxiliary,
+    between,
+    compare,
+    equals,
+    factor_from_json,
+    held,
+    isin,
+)
+from suffice.factors.order import check_order, linear_extension, upward_closure
+from suffice.measures import prob_nec, prob_suff
+from suffice.target import Event
+
+Z = pd.DataFrame(
+    {
+        "gender": ["female", "male", "female", None],
+        "age": [25, 40, 60, 33],
+        "do(income > 50k)": [True, True, False, True],
+    }
+)
+CONTEXT = TableContext(Z, auxiliaries=["do(income > 50k)"])
+
+atoms = st.sampled_from(
+    [
+        equals("gender", "female"),
+        equals("gender", None),
+        isin("age", [25, 60]),
+        between("age", 30, 45),
+        compare("age", "<", 40),
+        compare("gender", "!=", "male"),
+        auxiliary("do(income > 50k)"),
+    ]
+)
+factors = st.recursive(
+    atoms,
+    lambda part: st.one_of(
+        st.builds(lambda a, b: a & b, part, part),
+        st.builds(lambda a, b: a | b, part, part),
+        st.builds(lambda a: ~a, part),
+    ),
+    max_leaves=6,
+)
+
+
+def test_the_papers_example():
+    """Female, and drawn from a context in which an intervention fixes income above 50k."""
+    c = equals("gender", "female") & auxiliary("do(income > 50k)")
+    assert c(CONTEXT).tolist() == [True, False, False, False]
+
+
+def test_each_kind_says_what_it_means():
+    assert equals("gender", None)(CONTEXT).tolist() == [False, False, False, True]
+    assert isin("age", [25, 33])(CONTEXT).tolist() == [True, False, False, True]
+    assert between("age", 33, 40)(CONTEXT).tolist() == [False, True, False, True]
+    assert compare("age", ">=", 40)(CONTEXT).tolist() == [False, True, True, False]
+    assert compare("gender", "!=", "male")(CONTEXT).tolist() == [True, False, True, True]
+
+
+@given(factors)
+def test_repr_and_json_are_exact(factor):
+    assert eval(repr(factor), vars(suffice)) == factor
+    assert factor_from_json(factor.to_json()) == factor
+    assert hash(factor_from_json(factor.to_json())) == hash(factor)
+    assert set(factor.columns()) <= set(CONTEXT)
+
+
+@given(factors, factors)
+def test_the_algebra_is_boolean(a, b):
+    va, vb = a(CONTEXT), b(CONTEXT)
+    assert ((a & b)(CONTEXT) == (va & vb)).all()
+    assert ((a | b)(CONTEXT) == (va | vb)).all()
+    assert ((~a)(CONTEXT) == ~va).all()
+    assert ~~a == a
+
+
+def test_held_reads_what_was_recorded():
+    hybrids = TableContext.of_hybrids(
+        CONTEXT.x, {"a": np.array([1, 1, 0, 0], bool), "b": np.array([1, 0, 1, 0], bool)}
+    )
+    assert held("a")(hybrids).tolist() == [False, True, False, False]
+    assert held("b", "a")(hybrids).tolist() == [True, False, False, False]
+    assert held()(hybrids).tolist() == [False, False, False, True]
+    with pytest.raises(InputError, match=r"held: got 'c'; allowed: players of the context"):
+        held("c")(hybrids)
+
+
+def test_bad_predicates():
+    with pytest.raises(InputError, match=r"column: got 'agee'.*Did you mean 'age'"):
+        equals("agee", 1)(CONTEXT)
+    with pytest.raises(InputError, match=r"relation: got '=='; allowed: one of <, <=, >, >=, !="):
+        compare("age", "==", 3)
+    with pytest.raises(InputError, match="low <= high"):
+        between("age", 5, 3)
+    with pytest.raises(InputError, match="one value or more"):
+        isin("age", [])
+    with pytest.raises(InputError, match="a string, a number, a truth value or None"):
+        equals("age", [1])
+    with pytest.raises(InputError, match="at least one column left for the model"):
+        TableContext(Z, auxiliaries=list(Z.columns))
+
+
+def test_subset_order_and_its_uses():
+    female, adult = equals("gender", "female"), compare("age", ">=", 40)
+    space = [female & adult, female, adult, ~female]
+    relation = SubsetOrder().matrix(space)
+    check_order(relation, space)
+    assert relation.tolist() == [
+        [True, False, False, False],
+        [True, True, False, False],
+        [True, False, True, False],
+        [False, False, False, True],
+    ]
+    assert linear_extension(relation).tolist() == [1, 2, 3, 0]
+    assert upward_closure(relation, [1]).tolist() == [0, 1]
+
+
+@given(st.integers(0, 6), st.data())
+def test_a_linear_extension_puts_nothing_before_what_is_below_it(n, data):
+    pairs = data.draw(st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5))))
+    relation = np.eye(n, dtype=bool)
+    for i, j in pairs:
+        if i < j < n:
+            relation[i, j] = True
+    for k in range(n):
+        relation |= relation[:, [k]] & relation[[k], :]
+    shuffled = data.draw(st.permutations(range(n)))
+    relation = relation[np.ix_(shuffled, shuffled)]
+    place = np.argsort(linear_extension(relation))
+    for i, j in np.argwhere(relation):
+        assert i == j or place[i] < place[j]
+
+
+A, B, C = equals("age", 1), equals("age", 2), equals("age", 3)
+
+
+@pytest.mark.parametrize(
+    ("no_worse", "message"),
+    [
+        (lambda a, b: False, r"equals\('age', 1\) not ⪯ itself.*not reflexive"),
+        (lambda a, b: True, r"equals\('age', 1\) ⪯ equals\('age', 2\) and the reverse"),
+        (
+            lambda a, b: a == b or (a, b) in {(A, B), (B, C)},
+            r"equals\('age', 1\) ⪯ equals\('age', 2\) ⪯ equals\('age', 3\) but not the first",
+        ),
+    ],
+)
+def test_an_order_that_is_none_is_refused_naming_the_pair(no_worse, message):
+    with pytest.raises(InputError, match=message):
+        _basis([A, B, C], CustomOrder(no_worse))
+
+
+@pytest.mark.parametrize("cost", [-1.0, float("nan")])
+def test_a_cost_that_is_none_is_refused(cost):
+    with pytest.raises(InputError, match=rf"cost: got {cost} for equals\('age', 1\)"):
+        _basis([A, B], CostOrder(lambda c: cost))
+
+
+def test_cost_order_needs_both():
+    relation = CostOrder(lambda c: {A: 5.0}.get(c, 1.0)).matrix([A, A & B])
+    assert relation.tolist() == [[True, False], [False, True]]
+
+
+@pytest.mark.parametrize(
+    ("factors", "message"),
+    [
+        ([], "factors: got no factor"),
+        ([A, A], r"factors: got equals\('age', 1\) twice"),
+        (["age = 1"], "Make one with equals"),
+        ([equals("ages", 1)], "Did you mean 'age'"),
+        ([auxiliary("age")], "'age' is a column of x"),
+    ],
+)
+def test_a_basis_checks_that_its_parts_fit(factors, message):
+    with pytest.raises(InputError, match=message):
+        _basis(factors)
+
+
+def _basis(factors, order=None):
+    target = Target(None, Event("yes", "no", lambda a: a))
+    return Basis(target, CONTEXT, factors, order or SubsetOrder())
+
+
+def test_set_forms_with_and_without_closure():
+    """PS and PN of a set of factors (Defs 2–3), counted by hand."""
+    satisfied = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]], dtype=bool)
+    y = np.array([1, 0, 1, 1], dtype=bool)
+    assert prob_suff(satisfied, [0, 1], y) == 2 / 3
+    assert prob_nec(satisfied, [0], y) == 1 / 3
+    relation = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]], dtype=bool)
+    assert prob_nec(satisfied, [0], y, relation) == 2 / 3
+    assert prob_suff(satisfied[:, :0], [0], y[:0]) is None
+    assert prob_nec(satisfied, [0], ~(y | True)) is None
+
+
+def test_a_factor_that_no_row_satisfies_is_undefined_not_zero():
+    class Always:
+        classes = (True, False)
+
+        def predict(self, rows):
+            return np.ones(len(rows), dtype=bool)
+
+    never = equals("age", 999)
+    basis = Basis(Target(Always(), Event("y", "n", lambda a: a)), CONTEXT, [never, equals("age", 25)])
+    for alpha in (None, 0.9):
+        found = suffice.minimal_sufficient_factors(basis, True, 0.2, alpha=alpha)
+        assert found.undefined == (never,)
+        assert found.factors == (equals("age", 25),)

@@ -1,0 +1,152 @@
+"""Theorem 1, soundness and completeness: three ways to the τ-minimal factors agree."""
+
+import numpy as np
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from suffice import Basis, CostOrder, Explanation, SwapContext, Target, held
+from suffice import minimal_sufficient_factors as algorithm1
+from suffice.context import as_table, make_players
+from suffice.factors.lattice import Lattice
+from suffice.search.intervals import climb_by_cost, climb_dense, climb_levels
+from suffice.target import Event
+from tests.worlds import minimal_by_definition, subsets, taus, two_sided, worlds
+
+
+def names(members) -> tuple[str, ...]:
+    return tuple(f"x{j}" for j in members)
+
+
+class Labels:
+    classes = (0, 1)
+
+    def __init__(self, world):
+        self.world = world
+
+    def predict(self, rows):
+        return self.world.model(rows.native)
+
+
+def written_out(world, flip: bool = False) -> Basis:
+    """The whole of D as a table, and every "S was held" (or, for flips, "the rest was") a factor."""
+    pool = as_table(np.array([world.x, *world.references]))
+    context = SwapContext(pool, make_players(pool)).sample()
+    y = int(world.f(world.x))
+    event = Event("y", "not y", lambda labels: labels == y)
+    everyone = set(range(world.d))
+    factors = [held(*names(everyone - set(s) if flip else s)) for s in subsets(world.d)]
+    return Basis(Target(Labels(world), event), context, factors)
+
+
+@given(worlds(), taus)
+def test_lattice_search_is_algorithm_1_is_definition_4(world, tau):
+    assume(two_sided(world))
+    explanation = world.explainer().explain(world.x, tau=tau)
+    n = len(world.references)
+
+    found = algorithm1(written_out(world), y=True, tau=tau)
+    share = {s: world.keeps(s) / n for s in subsets(world.d)}
+    by_definition = {names(s) for s in minimal_by_definition(share, tau)}
+    assert {f.features for f in explanation.keep.factors} == by_definition
+    assert {f.players for f in found.factors} == by_definition
+    assert explanation.keep.necessity == found.necessity
+    for factor in explanation.keep.factors:
+        members = tuple(int(name[1:]) for name in factor.features)
+        assert factor.sufficiency == share[members]
+
+    share = {s: world.flips(s) / n for s in subsets(world.d)}
+    by_definition = {names(s) for s in minimal_by_definition(share, tau)}
+    assert {f.features for f in explanation.flip.factors} == by_definition
+
+
+@given(worlds(max_d=3), taus)
+def test_flip_is_algorithm_1_under_the_reversed_order(world, tau):
+    """Replacing T is holding its complement, so the smaller change is the larger held set."""
+    assume(two_sided(world))
+    from suffice import CustomOrder
+
+    basis = written_out(world, flip=True)
+    order = CustomOrder(lambda a, b: set(b.players) <= set(a.players))
+    basis = Basis(basis.target, basis.context, basis.factors, order)
+    found = algorithm1(basis, y=False, tau=tau)
+    view = world.explainer().explain(world.x, tau=tau).flip
+    everyone = set(names(range(world.d)))
+    assert {frozenset(everyone - set(f.players)) for f in found.factors} == {
+        frozenset(f.features) for f in view.factors
+    }
+    assert view.necessity == found.necessity
+
+
+@given(worlds(), st.floats(0.01, 0.6), st.sampled_from(["none", "bonferroni", "holm", "bh"]), taus)
+def test_sample_mode_agrees_with_algorithm_1(world, alpha, adjust, tau):
+    assume(two_sided(world))
+    view = world.explainer().explain(world.x, tau=tau, alpha=alpha, adjust=adjust).keep
+    found = algorithm1(written_out(world), y=True, tau=tau, alpha=alpha, adjust=adjust)
+    near = any(abs(t - tau) < 1e-9 for f in view.barcode for t in f.minimal_for)
+    assume(not near)  # p and α are compared in one, τ and L in the other: rounding may differ
+    assert {f.features for f in view.factors} == {f.players for f in found.factors}
+    assert view.necessity == found.necessity
+    by_name = dict(zip([f.players for f in found.factors], found.p_values, strict=True))
+    for factor in view.factors:
+        assert np.isclose(factor.p_value, by_name[factor.features], rtol=1e-9)
+
+
+@given(worlds(), st.lists(taus, min_size=1, max_size=5))
+def test_intervals_answer_every_threshold(world, thresholds):
+    """What `at` filters is what a new search finds, and what the barcode's bars say."""
+    assume(two_sided(world))
+    explainer = world.explainer()
+    first = explainer.explain(world.x)
+    for tau in thresholds:
+        again = explainer.explain(world.x, tau=tau)
+        for old, new in ((first.keep, again.keep), (first.flip, again.flip)):
+            assert old.at(tau).factors == new.factors
+            assert old.at(tau).necessity == new.necessity
+            bars = {f.features for f in old.barcode if f.minimal_for[0] < tau <= f.minimal_for[1]}
+            assert bars == {f.features for f in new.factors}
+            above = [pn for at, pn in old.curve if at >= tau]
+            assert (above[0] if above else 0.0) == (new.necessity or 0.0)
+        assert Explanation.from_json(again.to_json()) == again
+
+
+@given(st.integers(1, 5), st.data())
+def test_dense_and_level_paths_climb_alike(d, data):
+    share = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
+    passes = [
+        np.array(data.draw(st.lists(share, min_size=w, max_size=w)))
+        for w in map(Lattice(d).width, range(d + 1))
+    ]
+    dense, levels = climb_dense(passes, d), climb_levels(passes, d)
+    for a, b in zip(dense.below + dense.reach, levels.below + levels.reach, strict=True):
+        assert (a == b).all()
+
+
+@given(worlds(max_d=3), taus, st.data())
+def test_cost_order_agrees_with_algorithm_1(world, tau, data):
+    """c ⪯ c' needs fewer features and no greater cost; costs may fall as sets grow."""
+    assume(two_sided(world))
+    cost = st.integers(0, 3)
+    costs = {s: float(data.draw(cost)) for s in subsets(world.d)}
+    basis = written_out(world)
+    order = CostOrder(lambda c: costs[tuple(int(p[1:]) for p in c.players)])
+    found = algorithm1(Basis(basis.target, basis.context, basis.factors, order), True, tau)
+
+    by_mask = {Lattice(world.d).mask(s): s for s in subsets(world.d)}
+    share = np.array([world.keeps(by_mask[m]) for m in range(1 << world.d)]) / len(world.references)
+    price = np.array([costs[by_mask[m]] for m in range(1 << world.d)])
+    below, reach = climb_by_cost(share, price, world.d)
+    minimal = {names(by_mask[m]) for m in np.flatnonzero((below < tau) & (tau <= share))}
+    assert minimal == {f.players for f in found.factors}
+
+    hits = np.array([world.keeps(by_mask[m]) for m in range(1 << world.d)])
+    if hits.sum():
+        assert np.isclose(hits[reach >= tau].sum() / hits.sum(), found.necessity)
+
+
+def test_monotone_costs_take_the_fast_path_to_the_same_answer():
+    rng = np.random.default_rng(0)
+    share = rng.integers(0, 5, 16) / 4
+    sizes = np.bitwise_count(np.arange(16)).astype(float)
+    fast = climb_by_cost(share, sizes, 4)
+    slow = climb_by_cost(share, np.zeros(16), 4)  # all equal: monotone too, the subset order itself
+    assert all((a == b).all() for a, b in zip(fast, slow, strict=True))
