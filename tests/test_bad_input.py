@@ -8,7 +8,16 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from suffice import Explainer, Explanation, InputError, ModelError, at_least, datasets, versus, within
+from suffice import (
+    Explainer,
+    Explanation,
+    InputError,
+    ModelError,
+    at_least,
+    datasets,
+    versus,
+    within,
+)
 from suffice.target import satisfies
 
 X, Y = datasets.loans(120)
@@ -29,14 +38,26 @@ def labels(rows):
     ("call", "message"),
     [
         # the input
-        (lambda: explain(x=ROW.rename({"age": "agee"})), "x: got extra column 'agee'.*Did you mean 'age'"),
-        (lambda: explain(x={"age": 1, "income": 2}), "x: got no value for 'debt'; allowed: a value for each"),
-        (lambda: explain(x=[1, 2]), "x: got 2 values; allowed: one value for each of the 3 columns"),
+        (
+            lambda: explain(x=ROW.rename({"age": "agee"})),
+            "x: got extra column 'agee'.*Did you mean 'age'",
+        ),
+        (
+            lambda: explain(x={"age": 1, "income": 2}),
+            "x: got no value for 'debt'; allowed: a value for each",
+        ),
+        (
+            lambda: explain(x=[1, 2]),
+            "x: got 2 values; allowed: one value for each of the 3 columns",
+        ),
         (lambda: explain(x=X.iloc[:2]), "x: got 2 rows; allowed: exactly one row. explain_many"),
         (lambda: explain(x=X.to_numpy()), "x: got 120 rows; allowed: exactly one row"),
         (lambda: explain(x=5), "x: got 5; allowed: a mapping, a series"),
         (lambda: explain(x=ROW.to_dict() | {"age": "old"}), "x: got 'old' for column 'age'.*int64"),
-        (lambda: explain(x=ROW.to_dict() | {"age": 23.5}), "x: got 23.5 for column 'age'.*dtype, int64"),
+        (
+            lambda: explain(x=ROW.to_dict() | {"age": 23.5}),
+            "x: got 23.5 for column 'age'.*dtype, int64",
+        ),
         (lambda: explain(x=ROW.to_dict() | {"age": None}), "x: got None for column 'age'"),
         (
             lambda: explain(labels, X.to_numpy(), x=["old", 1, 2]),
@@ -73,48 +94,96 @@ def labels(rows):
         ),
         (
             lambda: explain(LogisticRegression().fit(X.to_numpy(), Y), X.assign(more=1)),
-            "data: got 4 columns; allowed: the 3 columns that the model was fitted on.*Drop the others",
+            "data: got 4 columns; allowed: the 3 columns that the model was.*Drop the others",
         ),
         # references
-        (lambda: explain(references="others"), "references: got 'others'; allowed: 'opposite', 'all'"),
-        (lambda: explain(references=np.ones(5, bool)), "a mask of 5 truth values; allowed: one for each of the 120"),
-        (lambda: explain(references=np.zeros(len(X), bool)), "none: no row of data is chosen by the mask"),
+        (
+            lambda: explain(references="others"),
+            "references: got 'others'; allowed: 'opposite', 'all'",
+        ),
+        (
+            lambda: explain(references=np.ones(5, bool)),
+            "a mask of 5 truth values; allowed: one for each of the 120",
+        ),
+        (
+            lambda: explain(references=np.zeros(len(X), bool)),
+            "none: no row of data is chosen by the mask",
+        ),
         (
             lambda: explain(data=X[MODEL.predict(X) == MODEL.predict(X.iloc[[0]])[0]]),
             "references: got none: no row of data is predicted otherwise than the input.*outcome",
         ),
         (lambda: explain(references=X[["age"]]), "references: got unknown column 'income'"),
-        (lambda: explain(references=X.astype(float)), "column 'age' of dtype float64; allowed: the dtype it has in data, int64"),
-        (lambda: explain(references=pl.from_pandas(X)), "references: got DataFrame; allowed: the same kind as data"),
-        (lambda: explain(n_references=0), "n_references: got 0; allowed: None or a whole number >= 1"),
+        (
+            lambda: explain(references=X.astype(float)),
+            "column 'age' of dtype float64; allowed: the dtype it has in data, int64",
+        ),
+        (
+            lambda: explain(references=pl.from_pandas(X)),
+            "references: got DataFrame; allowed: the same kind as data",
+        ),
+        (
+            lambda: explain(n_references=0),
+            "n_references: got 0; allowed: None or a whole number >= 1",
+        ),
         (lambda: explain(random_state=-1), "random_state: got -1"),
         # groups
-        (lambda: explain(groups={"g": ["agee"]}), "groups: got unknown column 'agee'.*Did you mean 'age'"),
+        (
+            lambda: explain(groups={"g": ["agee"]}),
+            "groups: got unknown column 'agee'.*Did you mean 'age'",
+        ),
         (lambda: explain(groups={"g": ["age"], "h": ["age"]}), "'age' in both 'g' and 'h'"),
         (lambda: explain(groups={"g": []}), r"groups: got 'g': \[\]; allowed: a list of columns"),
-        (lambda: explain(groups={"debt": ["age"]}), "group 'debt', which is also a column outside it"),
+        (
+            lambda: explain(groups={"debt": ["age"]}),
+            "group 'debt', which is also a column outside it",
+        ),
         # costs
         (lambda: explain(cost={"agee": 1}), "cost: got unknown column 'agee'"),
-        (lambda: explain(cost={"age": -1}), r"cost: got -\S+ for column 'age'; allowed: numbers >= 0"),
+        (
+            lambda: explain(cost={"age": -1}),
+            r"cost: got -\S+ for column 'age'; allowed: numbers >= 0",
+        ),
         (lambda: explain(cost=lambda c, a, b: b * np.nan), "cost: got nan for column 'age'"),
         (lambda: explain(cost=lambda c, a, b: [1]), r"cost: got shape \(1,\) for column 'age'"),
         # outcomes
-        (lambda: explain(outcome="grnted"), "outcome: got unknown class 'grnted'.*Did you mean 'granted'"),
-        (lambda: explain(outcome=at_least(1)), r"at_least\(1\) for a model that returns classes.*predict_proba"),
+        (
+            lambda: explain(outcome="grnted"),
+            "outcome: got unknown class 'grnted'.*Did you mean 'granted'",
+        ),
+        (
+            lambda: explain(outcome=at_least(1)),
+            r"at_least\(1\) for a model that returns classes.*predict_proba",
+        ),
         (lambda: explain(outcome=versus("granted", "granted")), "two different classes"),
         (lambda: at_least(float("nan")), "threshold: got nan; allowed: a finite number"),
         (lambda: within(-1), "delta: got -1; allowed: a positive number"),
-        (lambda: explain(lambda r: np.asarray(r)[:, 0] * 0.5), r"a model that returns numbers.*at_least\(0.5\)"),
+        (
+            lambda: explain(lambda r: np.asarray(r)[:, 0] * 0.5),
+            r"a model that returns numbers.*at_least\(0.5\)",
+        ),
         (lambda: explain(labels, outcome=versus(1, 0)), "gives no score per class"),
-        (lambda: explain(lambda r: np.asarray(r)[:, 0] * 0.5, outcome=versus(1, 0)), "a model without classes"),
+        (
+            lambda: explain(lambda r: np.asarray(r)[:, 0] * 0.5, outcome=versus(1, 0)),
+            "a model without classes",
+        ),
         (
             lambda: explain(KNeighborsClassifier().fit(X, np.ones(len(X)))),
             "model: got a model that gives one class, 1.0, to every row",
         ),
-        (lambda: explain(outcome=satisfies(lambda a: 5)), "a predicate giving one truth value per row"),
-        (lambda: explain("model.pkl"), "model: got str; allowed: a fitted estimator with predict, or a callable"),
+        (
+            lambda: explain(outcome=satisfies(lambda a: 5)),
+            "a predicate giving one truth value per row",
+        ),
+        (
+            lambda: explain("model.pkl"),
+            "model: got str; allowed: a fitted estimator with predict, or a callable",
+        ),
         # what is read back
-        (lambda: Explanation.from_json("{}"), "text: got .*; allowed: JSON written by Explanation.to_json"),
+        (
+            lambda: Explanation.from_json("{}"),
+            "text: got .*; allowed: JSON written by Explanation.to_json",
+        ),
         (lambda: Explanation.from_json("nonsense"), "allowed: JSON written by"),
     ],
 )
@@ -131,7 +200,10 @@ def broken(rows):
     ("model", "message"),
     [
         (broken, "broken raised KeyError on 120 row.s.: 'the database is away'"),
-        (lambda r: np.zeros(3), r"returned shape \(3,\) for 120 row\(s\): it must return one label"),
+        (
+            lambda r: np.zeros(3),
+            r"returned shape \(3,\) for 120 row\(s\): it must return one label",
+        ),
         (lambda r: np.zeros((len(r), 2, 2)), r"returned shape \(120, 2, 2\)"),
         (lambda r: np.full(len(r), np.nan), "returned NaN for 120 of 120 rows"),
         (lambda r: np.array([[[1]] * len(r), 0], dtype=object)[0], "cannot be hashed"),
@@ -150,13 +222,15 @@ def test_model_errors(model, message):
 
 
 def test_a_models_own_words_on_missing_values_are_kept():
-    with pytest.raises(ModelError, match="LogisticRegression raised ValueError on 1 row.*contains NaN"):
+    with pytest.raises(
+        ModelError, match=r"LogisticRegression raised ValueError on 1 row.*contains NaN"
+    ):
         Explainer(MODEL, X.astype(float)).explain(ROW.astype(float).where(ROW.index != "age"))
 
 
 def test_an_unseen_category_is_not_quietly_missing():
     frame = X.assign(kind=pd.Categorical(["a", "b"] * 60))
-    with pytest.raises(InputError, match="x: got 'c' for column 'kind'; allowed: .*category"):
+    with pytest.raises(InputError, match=r"x: got 'c' for column 'kind'; allowed: .*category"):
         explain(labels, frame, x=ROW.to_dict() | {"kind": "c"})
 
 

@@ -216,7 +216,9 @@ def test_a_factor_that_no_row_satisfies_is_undefined_not_zero():
             return np.ones(len(rows), dtype=bool)
 
     never = equals("age", 999)
-    basis = Basis(Target(Always(), Event("y", "n", lambda a: a)), CONTEXT, [never, equals("age", 25)])
+    basis = Basis(
+        Target(Always(), Event("y", "n", lambda a: a)), CONTEXT, [never, equals("age", 25)]
+    )
     for alpha in (None, 0.9):
         found = suffice.minimal_sufficient_factors(basis, True, 0.2, alpha=alpha)
         assert found.undefined == (never,)

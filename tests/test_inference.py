@@ -65,7 +65,9 @@ def test_passing_levels_say_what_adjusted_p_values_say(world, alpha, tau, adjust
 
 
 def test_unknown_adjustment():
-    with pytest.raises(InputError, match="adjust: got 'fdr'; allowed: one of none, bonferroni, holm, bh"):
+    with pytest.raises(
+        InputError, match="adjust: got 'fdr'; allowed: one of none, bonferroni, holm, bh"
+    ):
         check_adjustment("fdr")
 
 

@@ -35,7 +35,9 @@ def test_numbers_and_subsets_are_inverse_for_hundreds_of_players(d, size, data):
     rank = data.draw(st.integers(0, lattice.width(size) - 1))
     members = lattice.unrank(size, np.array([rank]))[0].tolist()
     assert lattice.rank(members) == rank
-    for position, without in enumerate(drop_one_ranks(np.array([members], dtype=np.int64), d)[0].tolist()):
+    for position, without in enumerate(
+        drop_one_ranks(np.array([members], dtype=np.int64), d)[0].tolist()
+    ):
         rest = members[:position] + members[position + 1 :]
         assert lattice.rank(rest) == without
     # Complements are numbered backwards, even where the level is far too wide to list.

@@ -106,7 +106,9 @@ def test_many_features_need_a_bound_and_work_with_one():
         return rows[:, 3].round().astype(int)
 
     explainer = Explainer(model, data)
-    with pytest.raises(InputError, match=rf"{d} features, so 2\^{d} subsets.*max_size.*groups.*budget"):
+    with pytest.raises(
+        InputError, match=rf"{d} features, so 2\^{d} subsets.*max_size.*groups.*budget"
+    ):
         explainer.explain(data[0])
     for bound in ({"max_size": 2}, {"budget": 4000}, {"time_limit": 0.3}):
         e = explainer.explain(data[0], **bound)

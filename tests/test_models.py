@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pytest
 from sklearn.base import BaseEstimator
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomForestRegressor
@@ -73,7 +72,14 @@ def test_tables_of_any_kind_give_the_same_answer():
 def test_a_row_in_any_form():
     explainer = Explainer(pipeline(Y), X)
     row = X.iloc[5]
-    forms = [row, row.to_dict(), X.iloc[[5]], row.tolist(), row[::-1].to_dict(), X.iloc[[5]].to_numpy()]
+    forms = [
+        row,
+        row.to_dict(),
+        X.iloc[[5]],
+        row.tolist(),
+        row[::-1].to_dict(),
+        X.iloc[[5]].to_numpy(),
+    ]
     found = [answers(explainer(form)) for form in forms]
     assert all(f == found[0] for f in found)
 
@@ -128,13 +134,18 @@ def test_multi_class_outcomes():
     asked = Explainer(model, NUMERIC, outcome="low").explain(row)
     assert (asked.keep.outcome, asked.flip.outcome) == ("not low", "low")
     foil = Explainer(model, NUMERIC, outcome=versus("high", "low")).explain(row)
-    assert (foil.keep.outcome, foil.flip.outcome) == ("high rather than low", "low rather than high")
+    assert (foil.keep.outcome, foil.flip.outcome) == (
+        "high rather than low",
+        "low rather than high",
+    )
     assert foil.keep.factors[0].features == ("debt",)
 
     two = versus("granted", "refused")
     binary = Explainer(LinearSVC().fit(NUMERIC, Y), NUMERIC, outcome=two).explain(row)
     plain = Explainer(LinearSVC().fit(NUMERIC, Y), NUMERIC).explain(row)
-    assert answers(binary) == answers(plain)  # of two classes, one rather than the other is the class
+    assert answers(binary) == answers(
+        plain
+    )  # of two classes, one rather than the other is the class
 
 
 def test_regression_events():
@@ -215,7 +226,9 @@ def test_explaining_many_does_not_depend_on_the_workers():
     one = explainer.explain_many(X.iloc[:4], progress=False, tau=0.8)
     two = explainer.explain_many(X.iloc[:4].to_dict("records"), n_jobs=2, progress=False, tau=0.8)
     assert [answers(e) for e in one] == [answers(e) for e in two]
-    assert [answers(e) for e in one] == [answers(explainer.explain(X.iloc[i], tau=0.8)) for i in range(4)]
+    assert [answers(e) for e in one] == [
+        answers(explainer.explain(X.iloc[i], tau=0.8)) for i in range(4)
+    ]
 
 
 def test_distinct_rows_are_asked_once_and_answers_stay_the_same():

@@ -28,7 +28,7 @@ class Labels:
 
 
 def written_out(world, flip: bool = False) -> Basis:
-    """The whole of D as a table, and every "S was held" (or, for flips, "the rest was") a factor."""
+    """The whole of D as a table, and every "S was held" (for flips: "the rest was") a factor."""
     pool = as_table(np.array([world.x, *world.references]))
     context = SwapContext(pool, make_players(pool)).sample()
     y = int(world.f(world.x))

@@ -167,7 +167,9 @@ def test_unknown_feature_and_unvisited_subset():
     wide[1:] = 1
     from suffice import Explainer
 
-    bounded = Explainer(lambda X: (X.sum(axis=1) > 2).astype(int), wide).explain(wide[0], max_size=1)
+    bounded = Explainer(lambda X: (X.sum(axis=1) > 2).astype(int), wide).explain(
+        wide[0], max_size=1
+    )
     with pytest.raises(NotVisitedError, match="exhaustive up to size 1"):
         bounded.keep.sufficiency([f"x{j}" for j in range(15)])
     with pytest.raises(NotVisitedError, match="over all subsets"):

@@ -36,7 +36,9 @@ class World:
         """References are given, so that nothing depends on how they would be chosen."""
         data = np.array(self.references)
         options = {"references": "all"} | options
-        return Explainer(self.model, data, outcome=options.pop("outcome", int(self.f(self.x))), **options)
+        return Explainer(
+            self.model, data, outcome=options.pop("outcome", int(self.f(self.x))), **options
+        )
 
     def hybrid(self, held, reference) -> tuple[int, ...]:
         return tuple(self.x[j] if j in held else reference[j] for j in range(self.d))

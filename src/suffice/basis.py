@@ -36,7 +36,8 @@ class Basis:
         if not self.factors:
             raise InputError("factors", "no factor", "a finite space of at least one factor")
         seen: set[Factor] = set()
-        for factor in self.factors:
+        given: Sequence[object] = self.factors
+        for factor in given:
             if not isinstance(factor, Factor):
                 hint = "Make one with equals, isin, between, compare, held or auxiliary."
                 raise InputError("factors", factor, "factors", hint)

@@ -139,7 +139,10 @@ class Explainer:
         check_tau(tau)
         check_alpha(alpha)
         question = {
-            "tau": tau, "alpha": alpha, "adjust": check_adjustment(adjust), "max_size": max_size
+            "tau": tau,
+            "alpha": alpha,
+            "adjust": check_adjustment(adjust),
+            "max_size": max_size,
         }
 
         row = self._read(x)
@@ -204,7 +207,9 @@ class Explainer:
         else:
             table = as_table(X, names=self._data.names, argument="X")
             columns = [table.column(j) for j in range(len(table.names))]
-            rows = [dict(zip(table.names, cells, strict=True)) for cells in zip(*columns, strict=True)]
+            rows = [
+                dict(zip(table.names, cells, strict=True)) for cells in zip(*columns, strict=True)
+            ]
         if not rows:
             raise InputError("X", "no rows", "at least one row to explain")
         return [self._read(row) for row in rows]

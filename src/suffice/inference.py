@@ -28,8 +28,8 @@ __all__ = [
     "check_adjustment",
     "clopper_pearson",
     "lower_bound",
-    "passing_levels",
     "p_value",
+    "passing_levels",
     "wilson",
 ]
 
@@ -125,7 +125,7 @@ def passing_levels(
     passing τ has a closed form. `family` counts the factors tested, those given here and others.
     """
     if alpha is None:
-        return hits / n
+        return np.asarray(hits / n, dtype=float)
     m = family
     if adjustment in ("none", "bonferroni"):
         return lower_bound(hits, n, alpha / m if adjustment == "bonferroni" else alpha)

@@ -84,7 +84,10 @@ def summarise(explanation: Explanation) -> Summary:
     e, p = explanation, explanation.provenance
     return Summary(
         question=f"Why “{e.keep.outcome}”?",
-        subject=f"{p.model}, against {_count(p.n_references, 'reference')}{_REFERENCES.get(p.references, '')}",
+        subject=(
+            f"{p.model}, against {_count(p.n_references, 'reference')}"
+            f"{_REFERENCES.get(p.references, '')}"
+        ),
         values=tuple((player.name, _value(player)) for player in e.keep.players),
         keep=_summarise_view(e.keep),
         flip=_summarise_view(e.flip),
@@ -201,9 +204,7 @@ def _none_reached(view: View) -> str:
         what = "Holding" if view.name == "keep" else "Replacing"
         why = "" if view.name == "keep" else " (so many of the references are themselves "
         why += "" if view.name == "keep" else f"predicted “{view.outcome}”)"
-        parts.append(
-            f"{what} every feature {does} {percent(everything.sufficiency)}{why}."
-        )
+        parts.append(f"{what} every feature {does} {percent(everything.sufficiency)}{why}.")
     reach = best.minimal_for[1]
     if reach > 0:
         parts.append(f"Lower the threshold: .at({_floor(reach)}) needs no new model call.")
@@ -219,7 +220,9 @@ def _necessity(view: View) -> str:
             return f"No hybrid comes out as “{view.outcome}”, so nothing is necessary for it."
         return "Necessity was not estimated."
     text = f"cover {percent(view.necessity)} of the ways to “{view.outcome}” (necessity)"
-    who = "This set and its supersets" if len(view.factors) == 1 else "These sets and their supersets"
+    who = (
+        "This set and its supersets" if len(view.factors) == 1 else "These sets and their supersets"
+    )
     if not view.factors:
         return ""
     if view.necessity_interval is None:

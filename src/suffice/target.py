@@ -219,4 +219,6 @@ def _class_number(classes: tuple[Any, ...], label: object) -> int:
         return classes.index(label)
     except ValueError:
         hint = did_you_mean(label, classes)
-        raise InputError("outcome", f"unknown class {label!r}", "classes of the model", hint) from None
+        raise InputError(
+            "outcome", f"unknown class {label!r}", "classes of the model", hint
+        ) from None

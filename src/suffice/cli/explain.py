@@ -67,7 +67,9 @@ def explain(**options: Any) -> None:
         n_references=options["n_references"],
         random_state=options["seed"],
     )
-    question = {k: options[k] for k in ("tau", "alpha", "adjust", "max_size", "budget", "time_limit")}
+    question = {
+        k: options[k] for k in ("tau", "alpha", "adjust", "max_size", "budget", "time_limit")
+    }
     explanation = explainer.explain(data.iloc[options["row"]], **question)
 
     if "-" not in {str(options["json_path"]), str(options["csv_path"])}:
@@ -86,7 +88,11 @@ def explain(**options: Any) -> None:
 def _read_table(path: Path, target: str | None) -> tuple[Any, Any]:
     import pandas as pd
 
-    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".json": pd.read_json}
+    readers: dict[str, Any] = {
+        ".csv": pd.read_csv,
+        ".parquet": pd.read_parquet,
+        ".json": pd.read_json,
+    }
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise InputError("--data", path.name, "a .csv, .parquet or .json file")

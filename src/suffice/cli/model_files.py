@@ -94,7 +94,9 @@ def _need(module: str, package: str) -> Any:
         return import_module(module)
     except ImportError as error:
         hint = f"pip install {package}"
-        raise InputError("--model", f"a file that needs {package}", "installed formats", hint) from error
+        raise InputError(
+            "--model", f"a file that needs {package}", "installed formats", hint
+        ) from error
 
 
 def _read(path: Path, open_with: Any) -> Any:

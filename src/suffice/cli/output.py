@@ -38,4 +38,6 @@ def write_text(text: str, path: Path) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError("output", f"{path} ({error.strerror})", "a file that can be written") from error
+        raise InputError(
+            "output", f"{path} ({error.strerror})", "a file that can be written"
+        ) from error

@@ -53,7 +53,5 @@ def _pipeline(name: str, X: Any, random_state: int) -> Any:
     if name == "hist-gradient-boosting":
         columns = make_column_transformer(("passthrough", numbers), (codes, others))
         return make_pipeline(columns, HistGradientBoostingClassifier(random_state=random_state))
-    columns = make_column_transformer(
-        (SimpleImputer(strategy="median"), numbers), (codes, others)
-    )
+    columns = make_column_transformer((SimpleImputer(strategy="median"), numbers), (codes, others))
     return make_pipeline(columns, ExtraTreesClassifier(random_state=random_state, max_depth=15))

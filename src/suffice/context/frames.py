@@ -134,9 +134,7 @@ class PandasTable(Table):
 
     def mix(self, picks: Counts) -> PandasTable:
         """Pick each column's values; `take` on the array keeps the dtype and skips the index."""
-        columns = {
-            j: self._frame.iloc[:, j].array.take(rows) for j, rows in enumerate(picks)
-        }
+        columns = {j: self._frame.iloc[:, j].array.take(rows) for j, rows in enumerate(picks)}
         return self._named(columns)
 
     def stack(self, below: Table) -> PandasTable:

@@ -15,7 +15,7 @@ from suffice.typing import BoolVector, Counts
 __all__ = ["canonical_order", "choose_references"]
 
 ReferenceSpec = Any
-"""'opposite', 'all', a mask over the rows of data, a frame, or a callable (data, x) -> one of those."""
+"""'opposite', 'all', a mask over the rows of data, a frame, or a callable (data, x) -> those."""
 
 
 def choose_references(
@@ -92,7 +92,9 @@ def _with_columns_of(data: Table, given: Table) -> Table:
     chosen = given.select(positions)
     if type(chosen) is not type(data):
         kind = type(data.native).__name__
-        raise InputError("references", type(given.native).__name__, f"the same kind as data, {kind}")
+        raise InputError(
+            "references", type(given.native).__name__, f"the same kind as data, {kind}"
+        )
     for j, name in enumerate(data.names):
         if chosen.dtype(j) != data.dtype(j):
             raise InputError(

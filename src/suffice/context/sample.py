@@ -30,7 +30,9 @@ class TableContext(Mapping[str, Values]):
         positions = [table.position(name, "auxiliaries") for name in names]
         predictors = [j for j in range(len(table.names)) if j not in positions]
         if not predictors:
-            raise InputError("auxiliaries", "every column", "at least one column left for the model")
+            raise InputError(
+                "auxiliaries", "every column", "at least one column left for the model"
+            )
         self.x: Table = table.select(predictors)
         self.w: dict[str, Values] = {table.names[j]: table.column(j) for j in positions}
 

@@ -70,7 +70,7 @@ class SwapContext:
 
     @property
     def keys_last(self) -> bool:
-        """Are keys comparable between calls? Not where players have too many values for one number."""
+        """Are keys comparable between calls? Not where they do not fit one number."""
         return len(self._chunks) == 1
 
     @cached_property

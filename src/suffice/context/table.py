@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class Table(ABC):
 
     @abstractmethod
     def one(self, values: Sequence[Any]) -> Table:
-        """A single row of these values in this table's dtypes; ValueError where one does not fit."""
+        """One row of these values in this table's dtypes; an error where one does not fit."""
 
     @abstractmethod
     def dtype(self, position: int) -> str:
@@ -65,7 +65,9 @@ class Table(ABC):
             return self.names.index(name)
         except ValueError:
             hint = did_you_mean(name, self.names)
-            raise InputError(argument, f"unknown column {name!r}", "columns of data", hint) from None
+            raise InputError(
+                argument, f"unknown column {name!r}", "columns of data", hint
+            ) from None
 
     def adopt(self, row: object, argument: str = "x") -> Table:
         """Read one row given in any form, with this table's columns and dtypes."""
@@ -104,7 +106,7 @@ def as_row_mapping(row: object, names: Sequence[str], argument: str) -> dict[str
     if is_frame(row):
         import narwhals as nw
 
-        wide = nw.from_native(row, eager_only=True)
+        wide: Any = nw.from_native(cast(Any, row), eager_only=True)
         _require_one_row(len(wide), argument)
         return {str(name): wide[name][0] for name in wide.columns}
     if frame is not None and hasattr(row, "index"):  # a pandas series: a row of a frame
@@ -127,7 +129,7 @@ def as_row_mapping(row: object, names: Sequence[str], argument: str) -> dict[str
 
 
 def is_frame(data: object) -> bool:
-    """Does it have named columns? Asked of the class: on a lazy frame the attribute itself is work."""
+    """Does it have named columns? Asked of the class: a lazy frame must work to answer."""
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
 
 

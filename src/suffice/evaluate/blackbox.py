@@ -75,7 +75,7 @@ class BlackBox:
             self._distinct = per_row * saved > looking
         if self._context.keys_last and len(first) <= _KEYS_REMEMBERED:
             self._known_keys, self._known_answers = keys[first], answers
-        return answers[identity[known:]].reshape(len(held), self.n)
+        return np.asarray(answers[identity[known:]], dtype=bool).reshape(len(held), self.n)
 
     def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
         """(rows,): the outcome of hybrid (held[i], references[i])."""

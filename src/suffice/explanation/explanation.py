@@ -1,4 +1,4 @@
-"""The explanation of one decision: what keeps it, what flips it, and how sure and complete that is."""
+"""The explanation of one decision: what keeps it, what flips it, how sure and complete that is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from suffice.explanation.factor import Change, Player
 from suffice.explanation.record import (
-    VERSION,
     ChangeRecord,
     DrawsRecord,
     ExplanationRecord,
@@ -141,7 +140,7 @@ class Explanation:
     def _record(self) -> ExplanationRecord:
         tally, draws = self.keep.tally, self.keep.draws
         return ExplanationRecord(
-            version=VERSION,
+            version=1,
             prediction=self.prediction,
             keeps=self.keep.outcome,
             flips_to=self.flip.outcome,
@@ -188,10 +187,10 @@ def make_views(
 def _from_record(record: ExplanationRecord) -> Explanation:
     levels = tuple(np.array(level, dtype=np.int64) for level in record.hits)
     tally = Tally(len(record.players), record.provenance.n_references, levels)
-    draws = record.draws and Draws(
-        np.array([[digit == "1" for digit in row] for row in record.draws.held], dtype=bool),
-        np.array(record.draws.outcomes, dtype=bool),
-    )
+    draws = None
+    if record.draws is not None:
+        held = [[digit == "1" for digit in row] for row in record.draws.held]
+        draws = Draws(np.array(held, dtype=bool), np.array(record.draws.outcomes, dtype=bool))
     keep, flip = make_views(
         record.keeps,
         record.flips_to,

@@ -14,9 +14,7 @@ from suffice.errors import InputError
 from suffice.inference import Adjustment
 from suffice.typing import Scalar
 
-__all__ = ["VERSION", "ExplanationRecord", "decode", "encode", "explanation_schema"]
-
-VERSION = 1
+__all__ = ["ExplanationRecord", "decode", "encode", "explanation_schema"]
 
 
 class PlayerRecord(msgspec.Struct, frozen=True):

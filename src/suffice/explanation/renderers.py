@@ -1,4 +1,4 @@
-"""Where an explanation finds its faces: looked up by name when asked for, never imported from here."""
+"""Where an explanation finds its faces: looked up by name when asked for, not imported."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class View:
     def at(
         self,
         tau: float | None = None,
-        alpha: float | None | Literal["same"] = "same",
+        alpha: float | Literal["same"] | None = "same",
         adjust: str | None = None,
     ) -> View:
         """The same view at another τ, or with another test; no model call."""
@@ -110,7 +110,7 @@ class View:
 
     @property
     def barcode(self) -> tuple[SufficientFactor, ...]:
-        """Every factor that is minimal at some τ, from the highest reach down: see `minimal_for`."""
+        """Every factor that is minimal at some τ, the highest first: see `minimal_for`."""
         sizes, ranks, low, high = self._bars
         order = np.lexsort((ranks, sizes, low, -high))
         return tuple(self._factor((int(sizes[i]), int(ranks[i]))) for i in order)
@@ -139,9 +139,7 @@ class View:
         self.tally.hits(members)
         return self._factor((len(members), self.tally.lattice.rank(members)))
 
-    def measures(
-        self, features: Sequence[str] | str, upward_closure: bool = False
-    ) -> Measures:
+    def measures(self, features: Sequence[str] | str, upward_closure: bool = False) -> Measures:
         """The four measures of the factor "just these features", or of its upward closure."""
         members = self._numbers(features)
         if not self.tally.complete:
@@ -169,7 +167,7 @@ class View:
         holds = held[:, members].all(axis=1)
         if not upward_closure:
             holds &= held.sum(axis=1) == len(members)
-        return float(holds.mean()) if len(holds) else None
+        return float(np.mean(holds)) if len(held) else None
 
     # -- how complete -------------------------------------------------------------------
 
@@ -284,7 +282,7 @@ class View:
 
     def _supersets(self, members: Iterable[int]) -> BoolVector:
         wanted = self.tally.lattice.mask(list(members))
-        return (np.arange(1 << self.tally.d) & wanted) == wanted
+        return np.asarray((np.arange(1 << self.tally.d) & wanted) == wanted)
 
     def _hits_at(self, sizes: Counts, ranks: Counts) -> Counts:
         levels = self.tally.levels
@@ -316,7 +314,10 @@ class View:
     def _interval(self, place: Place) -> tuple[float, float]:
         size, rank = place
         if size >= len(self.ladder.passes) or rank >= len(self.ladder.passes[size]):
-            return (1.0, 1.0)  # not everything below it is known: minimal at no τ that we can vouch for
+            return (
+                1.0,
+                1.0,
+            )  # not everything below it is known: minimal at no τ that we can vouch for
         low = float(self.ladder.below[size][rank])
         return low, max(low, float(self.ladder.passes[size][rank]))
 

@@ -49,7 +49,7 @@ class Lattice:
         return comb(self.d, size)
 
     def members(self, size: int, start: int = 0, stop: int | None = None) -> Counts:
-        """The subsets of one size, from number `start` up to `stop`, as rows of increasing players."""
+        """The subsets of one size, from number `start` up to `stop`, each a row of players."""
         return self.unrank(size, np.arange(start, self.width(size) if stop is None else stop))
 
     def unrank(self, size: int, ranks: Counts) -> Counts:
@@ -119,7 +119,7 @@ def masks_by_size(d: int) -> Counts:
 
 @lru_cache(maxsize=64)
 def _binomials(d: int, size: int) -> Counts:
-    """table[k, c] = C(c, k) for c <= d, capped at the top of int64: no reachable number is larger."""
+    """table[k, c] = C(c, k) for c <= d, capped at the top of int64: none in reach is larger."""
     top = np.iinfo(np.int64).max
     table = np.array([[min(comb(c, k), top) for c in range(d + 1)] for k in range(size + 1)])
     table = table.astype(np.int64)

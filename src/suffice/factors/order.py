@@ -111,9 +111,7 @@ def check_costs(costs: Sequence[float], names: Sequence[object]) -> NDArray[np.f
     bad = np.flatnonzero(~(values >= 0))
     if len(bad):
         i = int(bad[0])
-        raise InputError(
-            "cost", f"{values[i]} for {names[i]!r}", "a number >= 0 for every factor"
-        )
+        raise InputError("cost", f"{values[i]} for {names[i]!r}", "a number >= 0 for every factor")
     return values
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import msgspec
 import numpy as np
@@ -57,7 +57,8 @@ class Factor(msgspec.Struct, frozen=True, tag_field="kind", repr_omit_defaults=F
     """A Boolean property of z. Combine with `&`, `|` and `~`; call it on a sample."""
 
     def __call__(self, z: Sample) -> BoolVector:
-        raise NotImplementedError  # each kind of factor says what it means
+        """c(z) for each row; every kind of factor says what it means."""
+        raise NotImplementedError
 
     def __and__(self, other: Factor) -> Factor:
         return And(_flatten(And, self) + _flatten(And, other))
@@ -66,7 +67,7 @@ class Factor(msgspec.Struct, frozen=True, tag_field="kind", repr_omit_defaults=F
         return Or(_flatten(Or, self) + _flatten(Or, other))
 
     def __invert__(self) -> Factor:
-        return self.part if isinstance(self, Not) else Not(self)
+        return self.part if isinstance(self, Not) else Not(cast(AnyFactor, self))
 
     def conditions(self) -> frozenset[object]:
         """What must hold for the factor to hold: the set that the subset order compares."""
@@ -105,7 +106,7 @@ class IsIn(Factor, frozen=True, tag="in"):
 
     def __call__(self, z: Sample) -> BoolVector:
         column = _column(z, self.column)
-        return np.logical_or.reduce([_is(column, v) for v in self.values])
+        return np.asarray(np.logical_or.reduce([_is(column, v) for v in self.values]))
 
     def columns(self) -> Iterator[str]:
         yield self.column
@@ -181,8 +182,10 @@ class Held(Factor, frozen=True, tag="held"):
                     "held", repr(player), "players of the context", did_you_mean(player, known)
                 )
         want = {HELD + player for player in self.players}
-        return np.logical_and.reduce(
-            [np.asarray(z[name], dtype=bool) == (name in want) for name in recorded]
+        return np.asarray(
+            np.logical_and.reduce(
+                [np.asarray(z[name], dtype=bool) == (name in want) for name in recorded]
+            )
         )
 
     def conditions(self) -> frozenset[object]:
@@ -216,9 +219,11 @@ class And(_Many, frozen=True, tag="and"):
     sign: ClassVar[str] = "&"
 
     def __call__(self, z: Sample) -> BoolVector:
-        return np.logical_and.reduce([part(z) for part in self.parts])
+        """All of c_1(z), …, c_k(z)."""
+        return np.asarray(np.logical_and.reduce([part(z) for part in self.parts]))
 
     def conditions(self) -> frozenset[object]:
+        """The parts' conditions together."""
         return frozenset().union(*(part.conditions() for part in self.parts))
 
 
@@ -228,7 +233,7 @@ class Or(_Many, frozen=True, tag="or"):
     sign: ClassVar[str] = "|"
 
     def __call__(self, z: Sample) -> BoolVector:
-        return np.logical_or.reduce([part(z) for part in self.parts])
+        return np.asarray(np.logical_or.reduce([part(z) for part in self.parts]))
 
 
 class Not(Factor, frozen=True, tag="not"):
@@ -325,9 +330,7 @@ def _column(z: Sample, name: str) -> Values:
         return z[name]
     except KeyError:
         known = [column for column in z if not column.startswith(HELD)]
-        raise InputError(
-            "column", repr(name), "a column of z", did_you_mean(name, known)
-        ) from None
+        raise InputError("column", repr(name), "a column of z", did_you_mean(name, known)) from None
 
 
 def _is(column: Values, value: Scalar) -> BoolVector:

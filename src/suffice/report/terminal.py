@@ -65,7 +65,9 @@ def _view(view: ViewSummary) -> list[Any]:
         more = f"… and {len(view.factors) - _SHOWN} more: .{view.name}.factors"
         parts.append(Padding(Text(more, style="dim"), (0, 0, 0, 2)))
     parts += [
-        Padding(Text(text), (0, 0, 0, 2)) for text in (view.none_reached, view.necessity_text) if text
+        Padding(Text(text), (0, 0, 0, 2))
+        for text in (view.none_reached, view.necessity_text)
+        if text
     ]
     return parts
 

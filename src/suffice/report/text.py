@@ -44,10 +44,8 @@ def _view(view: ViewSummary) -> list[str]:
             lines.append(_wrap(f"cheapest seen: {factor.change}{cost}", " " * 8, " " * 10))
     if len(view.factors) > _SHOWN:
         lines.append(f"     …  and {len(view.factors) - _SHOWN} more: .{view.name}.factors")
-    for text in (view.none_reached, view.necessity_text):
-        if text:
-            lines.append(_wrap(text, "  "))
-    return lines
+    notes = [text for text in (view.none_reached, view.necessity_text) if text]
+    return lines + [_wrap(text, "  ") for text in notes]
 
 
 def _wrap(text: str, first: str = "", rest: str | None = None) -> str:

@@ -107,9 +107,9 @@ def check_alpha(alpha: float | None) -> None:
         raise InputError("alpha", alpha, "None (no test) or a number in (0, 1)", hint)
 
 
-def _p_values(counts: list[Measures], tau: float, adjust: Adjustment) -> np.ndarray[
-    tuple[int], np.dtype[np.float64]
-]:
+def _p_values(
+    counts: list[Measures], tau: float, adjust: Adjustment
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """P-values over the family of all factors that can be tested; those with n(c) = 0 cannot."""
     out = np.full(len(counts), np.inf)
     tested = [i for i, m in enumerate(counts) if m.factor]

@@ -12,9 +12,7 @@ __all__ = ["cheapest_changes"]
 _FACTORS_AT_ONCE = 4096
 
 
-def cheapest_changes(
-    sweep: Sweep, size: int, ranks: Counts, costs: Reals
-) -> tuple[Reals, Counts]:
+def cheapest_changes(sweep: Sweep, size: int, ranks: Counts, costs: Reals) -> tuple[Reals, Counts]:
     """For some flip factors of one size, the least cost at which a reference flips, and whose.
 
     `costs[r, j]` is what it costs to give the input reference r's value on player j. Where no

@@ -48,7 +48,7 @@ class Limits:
     def check(self, d: int) -> None:
         """Raise for a limit that cannot be meant, and for none where one is needed."""
         if self.max_size is not None and not (
-            isinstance(self.max_size, int | np.integer) and 1 <= self.max_size
+            isinstance(self.max_size, int | np.integer) and self.max_size >= 1
         ):
             raise InputError("max_size", self.max_size, "None or a whole number >= 1")
         for name in ("budget", "time_limit"):
