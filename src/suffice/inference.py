@@ -103,7 +103,7 @@ def adjusted_p_values(p: ArrayLike, adjustment: Adjustment = "none") -> Reals:
     if adjustment == "none" or m == 0:
         return values
     if adjustment == "bonferroni":
-        return np.minimum(values * m, 1.0)
+        return np.asarray(np.minimum(values * m, 1.0))
     order = np.argsort(values, kind="stable")
     ranks = np.arange(1, m + 1)
     if adjustment == "holm":

@@ -6,6 +6,7 @@ Nothing is planted on the model and nothing is assumed of it beyond `predict` or
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ class WrappedModel:
         self.classes = classes
         self._predict = predict
         self._scores = scores
+        self.seconds_per_row: float | None = None
+        """At most this much, as told by the answers on the data; None until then."""
 
     def predict(self, rows: Table) -> Values:
         """One label or value per row."""
@@ -72,7 +75,9 @@ def as_model(model: Any, data: Table) -> tuple[Model, Values]:
     classes = None if known is None else tuple(plain(c) for c in np.asarray(known).ravel())
     scores = getattr(model, "predict_proba", None) or getattr(model, "decision_function", None)
     wrapped = WrappedModel(name, predict or model, scores if predict else model, classes)
+    started = perf_counter()
     answers = _ask(name, predict or model, data)
+    wrapped.seconds_per_row = (perf_counter() - started) / len(data)
     if classes is None:
         wrapped.classes = _classes_seen(answers)
     return wrapped, answers.argmax(axis=1) if answers.ndim == 2 else answers

@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.context.table import Table, is_frame
 from suffice.errors import InputError
-from suffice.typing import Counts, Values
+from suffice.typing import Counts, Held, Values
 
 __all__ = ["ArrayTable", "NarwhalsTable", "PandasTable", "as_table"]
 
@@ -77,11 +77,10 @@ class ArrayTable(Table):
         """These columns."""
         return ArrayTable(self._array[:, list(positions)], [self.names[j] for j in positions])
 
-    def mix(self, picks: Counts) -> ArrayTable:
-        """Pick each column's values."""
-        out = np.empty((picks.shape[1], picks.shape[0]), dtype=self._array.dtype)
-        for j, rows in enumerate(picks):
-            out[:, j] = self._array[:, j].take(rows)
+    def splice(self, first: Held, rows: Counts) -> ArrayTable:
+        """Whole rows are gathered, then written over: two passes, both along the memory."""
+        out = self._array[rows]
+        np.copyto(out, self._array[0], where=first)
         return ArrayTable(out, self.names)
 
     def stack(self, below: Table) -> ArrayTable:
@@ -132,9 +131,12 @@ class PandasTable(Table):
         """These columns."""
         return PandasTable(self._frame.iloc[:, list(positions)])
 
-    def mix(self, picks: Counts) -> PandasTable:
+    def splice(self, first: Held, rows: Counts) -> PandasTable:
         """Pick each column's values; `take` on the array keeps the dtype and skips the index."""
-        columns = {j: self._frame.iloc[:, j].array.take(rows) for j, rows in enumerate(picks)}
+        columns = {
+            j: self._frame.iloc[:, j].array.take(np.where(held, 0, rows))
+            for j, held in enumerate(np.ascontiguousarray(first.T))
+        }
         return self._named(columns)
 
     def stack(self, below: Table) -> PandasTable:
@@ -202,9 +204,12 @@ class NarwhalsTable(Table):
         """These columns."""
         return NarwhalsTable(self._frame.select([self.names[j] for j in positions]))
 
-    def mix(self, picks: Counts) -> NarwhalsTable:
+    def splice(self, first: Held, rows: Counts) -> NarwhalsTable:
         """Pick each column's values."""
-        return self._gather({name: self._frame[name][rows] for name, rows in self._named(picks)})
+        columns = zip(self.names, np.ascontiguousarray(first.T), strict=True)
+        return self._gather(
+            {name: self._frame[name][np.where(held, 0, rows)] for name, held in columns}
+        )
 
     def stack(self, below: Table) -> NarwhalsTable:
         """Append rows."""
@@ -235,9 +240,6 @@ class NarwhalsTable(Table):
     def dtype(self, position: int) -> str:
         """The column's dtype."""
         return str(self._frame.schema[self.names[position]])
-
-    def _named(self, picks: Counts) -> zip[tuple[str, Counts]]:
-        return zip(self.names, picks, strict=True)
 
     def _gather(self, columns: dict[str, Any]) -> NarwhalsTable:
         import narwhals as nw

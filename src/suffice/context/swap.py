@@ -44,8 +44,9 @@ class SwapContext:
 
     def hybrids(self, held: Held, references: Counts) -> Table:
         """Build row i from subset held[i] and reference references[i]."""
-        picks = np.where(held.T, 0, references + 1)
-        return self.pool.mix(picks[self.players.of_column])
+        if len(self.players) < len(self.pool.names):
+            held = held[:, self.players.of_column]
+        return self.pool.splice(held, references + 1)
 
     @cached_property
     def codes(self) -> Counts:

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from suffice.errors import InputError, did_you_mean, shorten
-from suffice.typing import Counts, Scalar, Values
+from suffice.typing import Counts, Held, Scalar, Values
 
 __all__ = ["Table", "as_row_mapping", "column_codes", "is_frame", "plain"]
 
@@ -44,8 +44,8 @@ class Table(ABC):
         """These columns, in this order."""
 
     @abstractmethod
-    def mix(self, picks: Counts) -> Table:
-        """A table whose column j holds this table's values at rows picks[j]."""
+    def splice(self, first: Held, rows: Counts) -> Table:
+        """Row i takes, in column j, the first row's value where first[i, j], else row rows[i]'s."""
 
     @abstractmethod
     def stack(self, below: Table) -> Table:

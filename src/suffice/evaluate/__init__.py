@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.evaluate.blackbox import BlackBox
+from suffice.evaluate.blackbox import BlackBox, Tick
 from suffice.typing import Counts, Held, Outcomes
 
 __all__ = ["BlackBox", "Evaluator", "LatticeEvaluator"]
@@ -32,8 +32,11 @@ class Evaluator(Protocol):
         """How many references there are."""
         ...
 
-    def outcomes(self, held: Held) -> Outcomes:
-        """(subsets, references): does the hybrid have the input's outcome?"""
+    def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
+        """(subsets, references): does the hybrid have the input's outcome?
+
+        `tick` is told the share of this work that was just done; the shares add up to 1.
+        """
         ...
 
     def outcomes_of(self, held: Held, references: Counts) -> Outcomes:

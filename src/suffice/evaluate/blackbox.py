@@ -7,6 +7,7 @@ as logistic regression it costs more, so the first block of work is timed and de
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 
 import numpy as np
@@ -15,10 +16,17 @@ from suffice.context.swap import SwapContext
 from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Held, Outcomes
 
-__all__ = ["BlackBox"]
+__all__ = ["BlackBox", "Tick"]
+
+Tick = Callable[[float], object]
+"""Told the share of a piece of work that was just done."""
 
 _CELLS_PER_CALL = 1 << 22
 """Few large calls, but never so large that rows × columns of them trouble the memory."""
+
+_FIRST_CALL = 1 << 14
+_SECONDS_PER_CALL = 2.0
+"""No call is so large that progress could not be shown, or a limit obeyed, in between."""
 
 _KEYS_REMEMBERED = 1 << 22
 """Answers are remembered from block to block up to this many distinct rows."""
@@ -50,17 +58,21 @@ class BlackBox:
         self._known_keys = np.empty(0, dtype=np.int64)
         self._known_answers = np.empty(0, dtype=bool)
         columns = len(context.pool.names)
-        self._batch_rows = batch_rows or max(1, _CELLS_PER_CALL // columns)
+        self._most_rows = batch_rows or max(1, _CELLS_PER_CALL // columns)
+        # A model that has answered before has told how fast it is; else the first call tells.
+        pace = getattr(target.model, "seconds_per_row", None)
+        first = _SECONDS_PER_CALL / pace if pace else _FIRST_CALL
+        self._rows_per_call = max(1, min(self._most_rows, int(first)))
 
     @property
     def n(self) -> int:
         """How many references there are."""
         return self._context.n
 
-    def outcomes(self, held: Held) -> Outcomes:
+    def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""
         if self._distinct is False:
-            return self._ask_all(held)
+            return self._ask_all(held, tick)
         started = perf_counter()
         known = len(self._known_keys)
         keys = np.concatenate([self._known_keys, self._context.keys(held).ravel()])
@@ -68,34 +80,51 @@ class BlackBox:
         looking = perf_counter() - started
         subset, reference = np.divmod(first[known:] - known, self.n)
         before = self.model_seconds
-        answers = np.concatenate([self._known_answers, self.outcomes_of(held[subset], reference)])
+        answers = np.concatenate([self._known_answers, self._ask(held[subset], reference, tick)])
         if self._distinct is None:
             per_row = (self.model_seconds - before) / max(1, len(subset))
             saved = len(keys) - known - len(subset)
             self._distinct = per_row * saved > looking
         if self._context.keys_last and len(first) <= _KEYS_REMEMBERED:
             self._known_keys, self._known_answers = keys[first], answers
-        return np.asarray(answers[identity[known:]], dtype=bool).reshape(len(held), self.n)
+        return answers[identity[known:]].reshape(len(held), self.n)
 
     def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
         """(rows,): the outcome of hybrid (held[i], references[i])."""
+        return self._ask(held, references)
+
+    def _ask(self, held: Held, references: Counts, tick: Tick | None = None) -> BoolVector:
         out = np.empty(len(references), dtype=bool)
-        for start in range(0, len(out), self._batch_rows):
-            part = slice(start, start + self._batch_rows)
+        start = 0
+        while start < len(out):
+            part = slice(start, start + self._rows_per_call)
             rows = self._context.hybrids(held[part], references[part])
             started = perf_counter()
             out[part] = self._target(rows)
-            self.model_seconds += perf_counter() - started
-        self.rows_predicted += len(out)
-        return out == self._y
+            self._note(len(rows), perf_counter() - started)
+            start += len(rows)
+            if tick is not None:
+                tick(len(rows) / len(out))
+        if tick is not None and not len(out):
+            tick(1.0)  # every hybrid of this block was known already
+        return np.asarray(out == self._y)
 
-    def _ask_all(self, held: Held) -> Outcomes:
-        step = max(1, self._batch_rows // self.n)
+    def _note(self, rows: int, seconds: float) -> None:
+        """Keep the books, and let the next call be as large as memory and patience allow."""
+        self.rows_predicted += rows
+        self.model_seconds += seconds
+        patient = rows * _SECONDS_PER_CALL / max(seconds, 1e-9)
+        self._rows_per_call = max(1, int(min(self._most_rows, patient)))
+
+    def _ask_all(self, held: Held, tick: Tick | None) -> Outcomes:
+        step = max(1, self._most_rows // self.n)
         parts = []
         for start in range(0, len(held), step):
             block = held[start : start + step]
             references = np.tile(np.arange(self.n), len(block))
-            parts.append(self.outcomes_of(np.repeat(block, self.n, axis=0), references))
+            parts.append(self._ask(np.repeat(block, self.n, axis=0), references))
+            if tick is not None:
+                tick(len(block) / len(held))
         return np.concatenate(parts).reshape(len(held), self.n)
 
 

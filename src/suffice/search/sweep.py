@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -25,10 +26,10 @@ __all__ = ["EXHAUSTIVE_PLAYERS", "Draws", "Limits", "Sweep", "run_sweep"]
 EXHAUSTIVE_PLAYERS = 24
 """2^24 subsets still fit in memory; past that a bound has to be given."""
 
-_FIRST_BLOCK = 1 << 16
-_LARGEST_BLOCK = 1 << 20
-_BUDGETED_BLOCK = 1 << 14
-_SECONDS_PER_BLOCK = 1.0
+_BLOCK = 1 << 20
+"""Hybrids evaluated together: enough to find most that are the same row."""
+_BUDGETED_BLOCK = 1 << 16
+_FIRST_TIMED_BLOCK = 1 << 14
 _DRAWS = 1024
 
 
@@ -121,10 +122,9 @@ def run_sweep(
             segments = list(todo.take(block))
             held = np.concatenate([lattice.held(*segment) for segment in segments])
             started = perf_counter()
-            outcomes = evaluator.outcomes(held)
+            outcomes = evaluator.outcomes(held, partial(_advance, bar, len(held) * evaluator.n))
             clock.note(len(held), perf_counter() - started)
             store.put(segments, outcomes)
-            bar.update(len(held) * evaluator.n)
     tally = store.tally()
     stopped = clock.reason if todo.left else None
     if stopped is None and largest < d:
@@ -176,9 +176,9 @@ class _Queue:
 
 
 class _Clock:
-    """Sizes each block of work: large ones are efficient, but progress and limits want small ones.
+    """Sizes each block of work: large ones are efficient, but limits want small ones.
 
-    With a budget all blocks are alike, so that the same rows are asked for on any machine.
+    Only a time limit looks at the clock: with a budget, the same rows are asked for on any machine.
     """
 
     def __init__(self, limits: Limits, evaluator: Evaluator, started: float) -> None:
@@ -188,8 +188,9 @@ class _Clock:
         self._last_block = 0.0
         self._already = evaluator.rows_predicted
         budget = limits.budget
-        self._seconds = min(_SECONDS_PER_BLOCK, (limits.time_limit or np.inf) / 20)
-        self._block = _BUDGETED_BLOCK if budget or limits.time_limit else _FIRST_BLOCK
+        self._block = _BLOCK if budget is None else _BUDGETED_BLOCK
+        if limits.time_limit is not None:
+            self._block = _FIRST_TIMED_BLOCK
         self.rows_kept_back = _DRAWS if budget is None else min(_DRAWS, int(budget) // 10)
         self.reason: str | None = None
 
@@ -215,12 +216,12 @@ class _Clock:
         return min(subsets, room // n)
 
     def note(self, subsets: int, seconds: float) -> None:
-        """Learn from a block's time how large the next may be."""
-        self._last_block = seconds
-        if self._limits.budget is None:
+        """Learn from a block's time how large the next may be: a twentieth of what is allowed."""
+        if self._limits.time_limit is not None:
+            self._last_block = seconds
             per_hybrid = max(seconds, 1e-9) / (subsets * self._evaluator.n)
-            allowed = self._seconds / per_hybrid
-            self._block = int(min(allowed, 16 * self._block, _LARGEST_BLOCK))
+            allowed = self._limits.time_limit / 20 / per_hybrid
+            self._block = int(min(allowed, 4 * self._block, _BLOCK))
 
 
 class _Store:
@@ -262,6 +263,10 @@ def _draw(evaluator: Evaluator, d: int, seed: int, count: int) -> Draws | None:
     held = rng.random((count, d)) < 0.5
     references = rng.integers(evaluator.n, size=count)
     return Draws(held, evaluator.outcomes_of(held, references))
+
+
+def _advance(bar: Any, hybrids: int, share: float) -> None:
+    bar.update(share * hybrids)
 
 
 def _progress_bar(total: int, progress: bool | None) -> Any:
