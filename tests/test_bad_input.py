@@ -146,6 +146,8 @@ def labels(rows):
         ),
         (lambda: explain(cost=lambda c, a, b: b * np.nan), "cost: got nan for column 'age'"),
         (lambda: explain(cost=lambda c, a, b: [1]), r"cost: got shape \(1,\) for column 'age'"),
+        (lambda: explain(size_weights=[1, 1]), "size_weights: got .*; allowed: 4 numbers >= 0"),
+        (lambda: explain(size_weights=[0, 0, 0, -1]), "size_weights: got"),
         # outcomes
         (
             lambda: explain(outcome="grnted"),

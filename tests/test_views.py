@@ -1,11 +1,13 @@
 """What must hold of the two views whatever the model: identities, monotonicity, invariance."""
 
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from suffice import InputError, NotVisitedError
+from suffice import Explanation, InputError, NotVisitedError
 from tests.worlds import World, subsets, taus, two_sided, worlds
 
 
@@ -54,6 +56,31 @@ def test_measures_and_contrapositives_are_direct_counts(world):
             assert m.true_negative_rate == share(lambda p: not p[0], lambda p: not p[1])
             assert m.contrapositive.contrapositive == m
             assert view.necessity_of(names(c), closure) == m.necessity
+
+
+@given(worlds(), taus, st.data())
+def test_another_distribution_of_subsets_is_a_weighted_count(world, tau, data):
+    assume(two_sided(world))
+    size = st.integers(0, 3)
+    weights = data.draw(st.lists(size, min_size=world.d + 1, max_size=world.d + 1))
+    assume(any(weights))
+    e = world.explainer(size_weights=weights).explain(world.x, tau=tau)
+    assert Explanation.from_json(e.to_json()) == e
+    for view, count, chosen in (
+        (e.keep, world.keeps, lambda s: len(s)),
+        (e.flip, world.flips, lambda s: world.d - len(s)),
+    ):
+        minimal = [{int(n[1:]) for n in f.features} for f in view.factors]
+        covered = total = 0.0
+        for s in subsets(world.d):
+            mass = weights[chosen(s)] / comb(world.d, len(s)) * count(s)
+            total += mass
+            covered += mass * any(m <= set(s) for m in minimal)
+        if total:
+            assert np.isclose(view.necessity, covered / total)
+            everything = view.measures([], upward_closure=True)
+            assert np.isclose(everything.necessity, 1.0)
+            assert np.isclose(everything.factor, everything.total)
 
 
 @given(worlds(), taus)
@@ -172,6 +199,10 @@ def test_unknown_feature_and_unvisited_subset():
     )
     with pytest.raises(NotVisitedError, match="exhaustive up to size 1"):
         bounded.keep.sufficiency([f"x{j}" for j in range(15)])
+    few = Explainer(lambda X: (X.sum(axis=1) > 2).astype(int), wide, size_weights=[1] + [0] * 30)
+    drawn = few.explain(wide[0], max_size=1)
+    assert not drawn.keep.draws.held.any()
+    assert drawn.flip.draws.held.all()
     with pytest.raises(NotVisitedError, match="over all subsets"):
         bounded.keep.measures("x0")
 

@@ -20,7 +20,7 @@ def loans(n: int = 600, random_state: int = 7) -> tuple[Any, Any]:
     heavily, a guarantor helps those who own little.
 
     >>> X, y = loans()
-    >>> X.shape, sorted(set(y))
+    >>> X.shape, sorted(set(y.tolist()))
     ((600, 7), ['granted', 'refused'])
     """
     import pandas as pd

@@ -59,18 +59,22 @@ class Explainer:
     cost
         What a change costs, for the cheapest flips. None: |Δ| / MAD for numbers, 0 or 1 for the
         rest. A mapping of column to weight, or a callable (column, from, to) -> costs.
+    size_weights
+        How likely the context is to hold 0, 1, …, d features, for necessity and the
+        contrapositives: d + 1 numbers >= 0. None: all 2^d sets alike, as in the paper.
 
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from suffice import Explainer, datasets
     >>> X, y = datasets.loans()
+    >>> X = X[["age", "income", "debt", "late payments"]]
     >>> model = RandomForestClassifier(random_state=0).fit(X, y)
-    >>> e = Explainer(model, X).explain(X.iloc[0])
+    >>> e = Explainer(model, X).explain(X.iloc[8])
     >>> e.complete
     True
-    >>> [f.features for f in e.keep.factors][:1]
-    [('income', 'debt', 'late payments')]
+    >>> [f.features for f in e.keep.factors]
+    [('income', 'debt'), ('income', 'late payments')]
     """
 
     def __init__(
@@ -84,6 +88,7 @@ class Explainer:
         random_state: int = 0,
         *,
         cost: CostSpec = None,
+        size_weights: Sequence[float] | None = None,
     ) -> None:
         if n_references is not None and not (
             isinstance(n_references, int | np.integer) and n_references >= 1
@@ -101,6 +106,7 @@ class Explainer:
         self._n_references = n_references
         self._seed = int(random_state)
         self._cost = cost
+        self._size_weights = _checked_weights(size_weights, len(self._players))
 
     def explain(
         self,
@@ -154,7 +160,9 @@ class Explainer:
         context = SwapContext(row.stack(references), self._players)
         evaluator = BlackBox(target, context, y, distinct=True if budget else None)
         limits = Limits(max_size, budget, time_limit)
-        sweep = run_sweep(evaluator, context.d, limits, self._seed, progress, started)
+        sweep = run_sweep(
+            evaluator, context.d, limits, self._seed, progress, started, self._size_weights
+        )
 
         keep, flip = make_views(
             target.event.describe(y),
@@ -163,6 +171,7 @@ class Explainer:
             sweep.tally,
             sweep.draws,
             {},
+            size_weights=self._size_weights,
             **question,
         )
         flip = flip.with_changes(self._cheapest_changes(flip, sweep, context))
@@ -261,6 +270,16 @@ class Explainer:
             model_seconds=evaluator.model_seconds,
             versions=_versions(),
         )
+
+
+def _checked_weights(weights: Sequence[float] | None, d: int) -> tuple[float, ...] | None:
+    if weights is None:
+        return None
+    values = tuple(float(w) for w in weights)
+    if len(values) != d + 1 or not all(w >= 0 for w in values) or not 0 < sum(values) < np.inf:
+        allowed = f"{d + 1} numbers >= 0, one for each size from 0 to {d}, not all 0"
+        raise InputError("size_weights", list(values), allowed)
+    return values
 
 
 @lru_cache(maxsize=1)

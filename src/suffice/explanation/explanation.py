@@ -148,6 +148,7 @@ class Explanation:
             alpha=self.keep.alpha,
             adjust=self.keep.adjust,
             max_size=self.keep.max_size,
+            size_weights=self.keep.size_weights,
             players=[PlayerRecord(p.name, dict(p.values)) for p in self.keep.players],
             hits=[level.tolist() for level in tally.levels],
             changes=[
@@ -173,13 +174,22 @@ def make_views(
     tally: Tally,
     draws: Draws | None,
     changes: Mapping[int, Change],
+    size_weights: tuple[float, ...] | None = None,
     **question: Any,
 ) -> tuple[View, View]:
-    """Both views of one keep tally."""
+    """Both views of one keep tally; `size_weights` speak of the held set."""
+    replaced = None if size_weights is None else size_weights[::-1]
     other = None if draws is None else Draws(~draws.held, ~draws.outcomes)
-    keep = View("keep", keeps, players, tally, draws=draws, **question)
+    keep = View("keep", keeps, players, tally, draws=draws, size_weights=size_weights, **question)
     flip = View(
-        "flip", flips_to, players, tally.other_view(), draws=other, changes=changes, **question
+        "flip",
+        flips_to,
+        players,
+        tally.other_view(),
+        draws=other,
+        size_weights=replaced,
+        changes=changes,
+        **question,
     )
     return keep, flip
 
@@ -205,6 +215,7 @@ def _from_record(record: ExplanationRecord) -> Explanation:
         alpha=record.alpha,
         adjust=record.adjust,
         max_size=record.max_size,
+        size_weights=record.size_weights,
     )
     provenance = Provenance(**{f: getattr(record.provenance, f) for f in _PROVENANCE})
     return Explanation(record.prediction, keep, flip, record.stopped, provenance)

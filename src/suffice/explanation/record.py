@@ -67,6 +67,7 @@ class ExplanationRecord(msgspec.Struct, frozen=True, tag_field="format", tag="su
     alpha: float | None
     adjust: Adjustment
     max_size: int | None
+    size_weights: tuple[float, ...] | None
     players: list[PlayerRecord]
     hits: list[list[int]]
     """By size of the held set, then in order of its bit mask: references that keep the outcome.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import comb
 from typing import Any, Literal
 
 import numpy as np
@@ -50,6 +51,8 @@ class View:
     adjust: Adjustment = "none"
     max_size: int | None = None
     """The largest set that was asked for; None: of any size."""
+    size_weights: tuple[float, ...] | None = None
+    """How likely D is to hold (flip: replace) 0, 1, …, d features; None: all sets alike."""
     changes: Mapping[int, Change] = field(default_factory=dict, repr=False)
     """By bit mask of features: the cheapest change that brings the outcome about."""
     draws: Draws | None = None
@@ -148,11 +151,15 @@ class View:
                 f"bounded (exhaustive up to size {self.tally.exhaustive_size}). Use sufficiency, "
                 "or necessity_of for an estimate."
             )
-        n, outcome, total = self.tally.n, self.tally.total, self.tally.n << self.tally.d
+        n, total = self.tally.n, self.tally.n << self.tally.d
+        outcome = float(sum((level * u).sum() for level, u in self._weighted_levels()))
         if not upward_closure:
-            return Measures(self.tally.hits(members), n, outcome, total)
-        above = self.tally.dense[self._supersets(members)]
-        return Measures(int(above.sum()), n * len(above), outcome, total)
+            u = float(self._weights[len(members)])
+            return Measures(u * self.tally.hits(members), u * n, outcome, total)
+        above = self._supersets(members)
+        each = self._weights[np.bitwise_count(np.flatnonzero(above))]
+        hits = float((each * self.tally.dense[above]).sum())
+        return Measures(hits, float(each.sum()) * n, outcome, total)
 
     def necessity_of(
         self, features: Sequence[str] | str, upward_closure: bool = True
@@ -249,19 +256,32 @@ class View:
         sizes, ranks, low, high = (np.concatenate(column) for column in zip(*parts, strict=True))
         return sizes, ranks, low, high
 
-    def _covered(self, tau: float) -> tuple[int, int]:
+    @cached_property
+    def _weights(self) -> Reals:
+        """By size: how much one subset counts, on a scale where all count 1 if D is uniform."""
+        d = self.tally.d
+        if self.size_weights is None:
+            return np.ones(d + 1)
+        each = [w / comb(d, size) for size, w in enumerate(self.size_weights)]
+        return np.array(each) * float(1 << d) / sum(self.size_weights)
+
+    def _weighted_levels(self) -> Iterator[tuple[Counts, float]]:
+        return zip(self.tally.levels, self._weights.tolist(), strict=True)
+
+    def _covered(self, tau: float) -> tuple[float, float]:
         """Hybrids with the outcome in the closure of the τ-minimal factors; and in all."""
         reach, weight = self._reach_of_outcome()
-        return int(weight[reach >= tau].sum()), int(weight.sum())
+        return float(weight[reach >= tau].sum()), float(weight.sum())
 
-    def _reach_of_outcome(self) -> tuple[Reals, Counts]:
-        """Reaches, each with the number of the outcome's hybrids (or draws) that have it."""
+    def _reach_of_outcome(self) -> tuple[Reals, Reals]:
+        """Reaches, each with the weight of the outcome's hybrids (or draws) that have it."""
         if self.tally.complete:
-            return np.concatenate(self.ladder.reach), np.concatenate(self.tally.levels)
+            weight = [level * u for level, u in self._weighted_levels()]
+            return np.concatenate(self.ladder.reach), np.concatenate(weight)
         if self.draws is None:
-            return np.empty(0), np.empty(0, dtype=np.int64)
+            return np.empty(0), np.empty(0)
         held = self.draws.held[self.draws.outcomes]
-        return self._reach_of(held), np.ones(len(held), dtype=np.int64)
+        return self._reach_of(held), np.ones(len(held))
 
     def _reach_of(self, held: BoolVector) -> Reals:
         """The highest interval end among the factors inside each drawn subset."""

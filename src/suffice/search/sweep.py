@@ -6,7 +6,7 @@ both views are exhaustive up to some size, and say which.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -99,10 +99,12 @@ def run_sweep(
     seed: int = 0,
     progress: bool | None = None,
     started: float | None = None,
+    size_weights: Sequence[float] | None = None,
 ) -> Sweep:
     """Evaluate the lattice's subsets on every reference, as far as the limits allow.
 
-    A time limit counts from `started` (as `perf_counter` tells it): by default from now.
+    `size_weights` says how likely each size of the held set is in D (None: all sets alike). A time
+    limit counts from `started` (as `perf_counter` tells it): by default from now.
     """
     limits.check(d)
     if limits.none and isinstance(evaluator, LatticeEvaluator):
@@ -129,7 +131,9 @@ def run_sweep(
     stopped = clock.reason if todo.left else None
     if stopped is None and largest < d:
         stopped = f"max_size={limits.max_size}"
-    draws = None if tally.complete else _draw(evaluator, d, seed, clock.rows_kept_back)
+    draws = (
+        None if tally.complete else _draw(evaluator, d, seed, clock.rows_kept_back, size_weights)
+    )
     return Sweep(tally, store.packed(), draws, stopped)
 
 
@@ -255,12 +259,18 @@ class _Store:
         return tuple(np.concatenate(parts) if parts else empty for parts in self._bits)
 
 
-def _draw(evaluator: Evaluator, d: int, seed: int, count: int) -> Draws | None:
-    """A seeded sample of D itself: S uniform over all subsets, r uniform over the references."""
+def _draw(
+    evaluator: Evaluator, d: int, seed: int, count: int, weights: Sequence[float] | None
+) -> Draws | None:
+    """A seeded sample of D itself: S as D draws it, r uniform over the references."""
     if count == 0:
         return None
     rng = np.random.default_rng([seed, 1])
-    held = rng.random((count, d)) < 0.5
+    if weights is None:
+        held = rng.random((count, d)) < 0.5
+    else:
+        sizes = rng.choice(d + 1, size=count, p=np.array(weights) / np.sum(weights))
+        held = rng.random((count, d)).argsort(axis=1).argsort(axis=1) < sizes[:, None]
     references = rng.integers(evaluator.n, size=count)
     return Draws(held, evaluator.outcomes_of(held, references))
 

@@ -87,8 +87,3 @@ class Tally:
         out = np.empty(self.lattice.count, dtype=np.int64)
         out[masks_by_size(self.d)] = np.concatenate(self.levels)
         return out
-
-    @cached_property
-    def total(self) -> int:
-        """Hybrids with the outcome, over the whole of D; for a complete tally."""
-        return int(sum(int(level.sum()) for level in self.levels))
