@@ -7,9 +7,12 @@ from numpy.typing import NDArray
 
 from suffice.typing import Counts, Reals
 
-__all__ = ["subset_sums", "suffix_sets", "transpose_bits"]
+__all__ = ["WORD", "Words", "bit_of", "subset_sums", "suffix_sets", "transpose_bits"]
 
-Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+"""Little-endian by way of `WORD`, which on nearly all machines is the plain type."""
+
+WORD = np.dtype("<u8")
 
 
 def subset_sums(deltas: Reals, out: Reals | None = None) -> Reals:
@@ -26,37 +29,48 @@ def subset_sums(deltas: Reals, out: Reals | None = None) -> Reals:
     return sums
 
 
-def suffix_sets(order: Counts) -> Bytes:
-    """(…, m) -> (…, m + 1, m / 8): row k holds the set order[k:], element i as bit i.
+def suffix_sets(order: Counts) -> Words:
+    """(…, m) -> (…, m + 1, m / 64): row k holds the set order[k:], element i as bit i.
 
-    Bits are counted from the least significant of the first byte. For m a multiple of 64.
+    Bits are counted from the least significant of the first word. For m a multiple of 64.
 
-    >>> np.unpackbits(suffix_sets(np.arange(64))[62], bitorder="little").nonzero()[0].tolist()
-    [62, 63]
+    >>> [hex(row[0]) for row in suffix_sets(np.arange(64))[62:]]
+    ['0xc000000000000000', '0x8000000000000000', '0x0']
     """
     *shape, m = order.shape
-    rows = np.zeros((*shape, m + 1, m // 8), dtype=np.uint8)
-    single = (np.uint8(1) << (order & 7).astype(np.uint8))[..., None]
-    np.put_along_axis(rows[..., :m, :], (order >> 3)[..., None], single, axis=-1)
-    words = rows.view(np.uint64)[..., ::-1, :]
-    np.bitwise_or.accumulate(words, axis=-2, out=words)
+    rows = np.zeros((*shape, m + 1, m // 64), dtype=WORD)
+    single = np.uint64(1) << (order & 63).astype(np.uint64)
+    np.put_along_axis(rows[..., :m, :], (order >> 6)[..., None], single[..., None], axis=-1)
+    backwards = rows[..., ::-1, :]
+    np.bitwise_or.accumulate(backwards, axis=-2, out=backwards)
     return rows
 
 
-def transpose_bits(rows: Bytes) -> Bytes:
-    """(b, 8) -> (b, 8): 8 references' bits along 8 masks, to 8 masks' bits along 8 references.
+def transpose_bits(square: Words) -> None:
+    """(64, b) in place: bit j of word i of each column trades places with bit i of word j.
 
-    In: byte i of a row is reference 7 - i, its bit m (from the least significant) is mask m. Out:
-    byte m is mask m, and reference i is bit i from the *most* significant, as `numpy.packbits` has
-    it. That is the plain transpose of an 8 × 8 matrix in one word, three swaps of halves (Warren,
-    Hacker's Delight, 2nd ed., Sect. 7-3), for all words at once.
+    Six rounds of swapped halves (Warren, Hacker's Delight, 2nd ed., Sect. 7-3), each of them a few
+    operations on whole rows for all b squares at once.
     """
-    x = np.ascontiguousarray(rows).view("<u8")
-    for shift, mask in ((7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0xF0F0F0F0)):
-        t = x >> np.uint64(shift)
-        t ^= x
+    half, mask = 32, 0xFFFFFFFF
+    while half:
+        pairs = square.reshape(32 // half, 2, half, -1)
+        upper, lower = pairs[:, 0], pairs[:, 1]
+        t = upper >> np.uint64(half)
+        t ^= lower
         t &= np.uint64(mask)
-        x = x ^ t
-        t <<= np.uint64(shift)
-        x ^= t
-    return x.view(np.uint8).reshape(rows.shape)
+        lower ^= t
+        t <<= np.uint64(half)
+        upper ^= t
+        half >>= 1
+        mask ^= (mask << half) & 0xFFFFFFFFFFFFFFFF
+
+
+def bit_of(references: Counts) -> Counts:
+    """Where a reference's bit is in its little-endian word, so that the bytes of the words are what
+    `numpy.packbits` makes: bytes in order, the first reference in the most significant bit.
+
+    >>> bit_of(np.array([0, 7, 8, 64])).tolist()
+    [7, 0, 15, 7]
+    """
+    return (references & 63) ^ 7

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.context.swap import SwapContext
-from suffice.evaluate.additive.dense import dense_blocks
+from suffice.evaluate.additive.bits import WORD, Words, bit_of
 from suffice.evaluate.additive.scores import Margins
 from suffice.evaluate.additive.split import split_blocks
 from suffice.evaluate.blackbox import BlackBox
@@ -21,8 +21,11 @@ from suffice.typing import BoolVector, Counts, Held, Outcomes
 
 __all__ = ["AdditiveEngine"]
 
-_DENSE_PLAYERS = 11
-"""Up to here writing all sums out is as fast as splitting them."""
+_FEW_PLAYERS = 9
+"""Up to here computing every sum is faster than preparing to compute few of them."""
+
+_SUMS = 1 << 18
+"""Computed together: few enough to stay in cache."""
 
 _ASK = 1 << 18
 """Hybrids looked through together for distinct rows."""
@@ -57,9 +60,9 @@ class AdditiveEngine:
     def outcomes(self, held: Held) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""
         chosen = held.astype(np.float64)
-        holds, doubt = self._margins.decide(chosen @ self._margins.deltas.transpose(0, 2, 1))
-        subset, reference = doubt.nonzero()
-        out = holds == self._y
+        holds, doubt = self._margins.decide(self._margins.deltas @ chosen.T)
+        reference, subset = doubt.nonzero()
+        out = holds.T == self._y
         out[subset, reference] = self._ask(held[subset], reference)
         return out
 
@@ -78,18 +81,26 @@ class AdditiveEngine:
     def sweep(self) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
         """Blocks of consecutive bit masks, as `LatticeEvaluator` wants them."""
         d = self._context.d
-        blocks = dense_blocks if d <= _DENSE_PLAYERS else split_blocks
-        padding = np.packbits(np.ones(self.n, dtype=bool))
-        for first, bits, masks, references in blocks(self._margins, d):
+        if d <= _FEW_PLAYERS:
+            yield from self._sweep_directly(d)
+            return
+        padding = _all_bits(self.n)
+        for first, packed, masks, references in split_blocks(self._margins, d):
             if not self._y:
-                np.bitwise_not(bits, out=bits)
-                bits &= padding
+                np.bitwise_not(packed, out=packed)
+                packed &= padding
             for start in range(0, len(masks), _ASK):
                 part = slice(start, start + _ASK)
                 mask, reference = masks[part], references[part]
-                held = ((first + mask)[:, None] >> np.arange(d) & 1).astype(bool)
-                _write(bits, mask, reference, self._ask(held, reference))
-            yield first, _count(bits), bits
+                answers = self._ask(_held(first + mask, d), reference)
+                _write(packed, mask, reference, answers)
+            yield first, *_by_mask(packed, self.n)
+
+    def _sweep_directly(self, d: int) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
+        step = max(1, _SUMS // (self.n * len(self._margins)))
+        for first in range(0, 1 << d, step):
+            outcomes = self.outcomes(_held(np.arange(first, min(first + step, 1 << d)), d))
+            yield first, outcomes.sum(axis=1, dtype=np.int64), np.packbits(outcomes, axis=1)
 
     def _ask(self, held: Held, references: Counts) -> BoolVector:
         if not len(references):
@@ -98,24 +109,34 @@ class AdditiveEngine:
         return self._model.outcomes_of(held[first], references[first])[identity]
 
 
-def _write(
-    bits: NDArray[np.uint8], masks: Counts, references: Counts, outcomes: BoolVector
-) -> None:
-    """Set or clear single bits. One position in the byte at a time: no byte is then met twice."""
-    for position in range(8):
-        here = (references & 7) == position
-        byte = (masks[here], references[here] >> 3)
-        bit = np.uint8(128 >> position)
-        bits[byte] = np.where(outcomes[here], bits[byte] | bit, bits[byte] & ~bit)
+def _held(masks: Counts, d: int) -> Held:
+    return (masks[:, None] >> np.arange(d) & 1).astype(bool)
 
 
-def _count(bits: NDArray[np.uint8]) -> Counts:
-    """Bits set per row. Column by column: a row's few bytes are too short a run to sum."""
-    hits = np.zeros(len(bits), dtype=np.int64)
-    for start in range(0, len(bits), 4096):
-        part = np.bitwise_count(np.ascontiguousarray(bits[start : start + 4096].T))
-        hits[start : start + 4096] = part.sum(axis=0, dtype=np.int32)
-    return hits
+def _all_bits(n: int) -> Words:
+    """(words, 1): a bit for each reference, none for what fills up the last word."""
+    words = np.zeros(((n + 63) // 64, 1), dtype=WORD)
+    references = np.arange(n)
+    np.bitwise_or.at(words[:, 0], references >> 6, _bit(references))
+    return words
+
+
+def _bit(references: Counts) -> Words:
+    return np.uint64(1) << bit_of(references).astype(WORD)
+
+
+def _write(packed: Words, masks: Counts, references: Counts, outcomes: BoolVector) -> None:
+    """Set or clear single bits; several may be in one word."""
+    word, bit = (references >> 6, masks), _bit(references)
+    np.bitwise_and.at(packed, word, ~bit)
+    np.bitwise_or.at(packed, word, np.where(outcomes, bit, np.uint64(0)))
+
+
+def _by_mask(packed: Words, n: int) -> tuple[Counts, NDArray[np.uint8]]:
+    """Hits and bits of each mask, from (words, masks)."""
+    hits = np.bitwise_count(packed).sum(axis=0, dtype=np.int64)
+    bits = np.ascontiguousarray(packed.T).view(np.uint8)
+    return hits, bits[:, : (n + 7) // 8]
 
 
 def _distinct(codes: Counts, held: Held, references: Counts) -> tuple[Counts, Counts]:

@@ -74,8 +74,8 @@ class Margins:
         return len(self.starts)
 
     def decide(self, sums: Reals) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """From the sums of deltas, (M, …, n): where does the event hold, and where is it in doubt?"""
-        shape = (len(self), *[1] * (sums.ndim - 2), -1)
+        """From the sums of deltas, (M, n, …): where does the event hold, and where is it in doubt?"""
+        shape = (*self.starts.shape, *[1] * (sums.ndim - 2))
         totals = sums + self.starts.reshape(shape)
         slack = self.slack.reshape(shape)
         holds = (totals > slack).all(axis=0)

@@ -13,85 +13,105 @@ The subtraction slack - high rounds where the sum low + high would; the slack al
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from suffice.evaluate.additive.bits import subset_sums, suffix_sets, transpose_bits
-from suffice.evaluate.additive.dense import Block
+from suffice.evaluate.additive.bits import (
+    WORD,
+    Words,
+    bit_of,
+    subset_sums,
+    suffix_sets,
+    transpose_bits,
+)
 from suffice.evaluate.additive.scores import Margins
 from suffice.typing import Counts, Reals
 
-__all__ = ["LOW", "split_blocks"]
+__all__ = ["LOW", "Block", "split_blocks"]
+
+Block = tuple[int, Words, Counts, Counts]
+"""First mask; (words, masks) where the event holds for certain, 64 references to a word; and the
+hybrids in doubt, as masks (counted from the first) and references."""
 
 LOW = 8
 """Players in the low half: at ten the table of suffixes costs more than the searches it saves."""
 
-_BYTES = 1 << 24
-"""Of a block's outcomes."""
+_WORDS = 1 << 21
+"""Of a block's outcomes: 16 MB."""
+
+_TILE = 1 << 9
+"""Squares of bits transposed together: 256 KB, which stay in cache for all six rounds."""
 
 
 def split_blocks(margins: Margins, d: int) -> Iterator[Block]:
     """Every mask in order, in blocks of bounded size; for d >= `LOW`."""
     n = margins.starts.shape[1]
-    groups = (n + 7) // 8
+    words = (n + 63) // 64
     # A block is a run of consecutive high halves: all subsets of the first `near` high players.
-    near = min(d - LOW, max(4, int(np.log2(_BYTES / groups)) - LOW))
+    near = min(d - LOW, max(4, int(np.log2(_WORDS / words)) - LOW))
     masks = 1 << (LOW + near)
     for block in range(1 << (d - LOW - near)):
         held = [LOW + near + j for j in range(d - LOW - near) if block >> j & 1]
-        by_group = np.empty((groups, masks), dtype=np.uint8)
-        doubts = [
-            _eight_references(margins, near, held, first, by_group[first // 8])
-            for first in range(0, n, 8)
-        ]
+        out = np.empty((words, masks), dtype=WORD)
+        doubts = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
+        for word in range(words):
+            some = slice(64 * word, 64 * word + 64)
+            part = Margins(margins.starts[:, some], margins.deltas[:, some], margins.slack[:, some])
+            rows = np.zeros((64, masks // 64), dtype=WORD)
+            for i, doubtful in _fill(part, near, held, rows):
+                doubts.append((doubtful, np.full(len(doubtful), 64 * word + i)))
+            _turn(rows, out[word])
         mask, reference = (np.concatenate(parts) for parts in zip(*doubts, strict=True))
-        yield block * masks, np.ascontiguousarray(by_group.T), mask, reference
+        yield block * masks, out, mask, reference
 
 
-def _eight_references(
-    margins: Margins, near: int, held: list[int], first: int, out: NDArray[np.uint8]
-) -> tuple[Counts, Counts]:
-    """Fill in one byte per mask; return the hybrids in doubt as (masks, references)."""
-    eight = slice(first, first + 8)
-    deltas, slack = margins.deltas[:, eight], margins.slack[:, eight]
-    high = subset_sums(deltas[..., LOW : LOW + near])
-    high += (margins.starts[:, eight] + deltas[..., held].sum(axis=-1))[..., None]
+def _turn(rows: Words, out: Words) -> None:
+    """From a row of bits along masks per reference, to a word of 64 references per mask."""
+    by_mask = out.reshape(-1, 64)
+    for start in range(0, len(by_mask), _TILE):
+        square = rows[:, start : start + _TILE].copy()
+        transpose_bits(square)
+        by_mask[start : start + _TILE] = square.T
+
+
+def _fill(
+    margins: Margins, near: int, held: list[int], rows: Words
+) -> Iterator[tuple[int, Counts]]:
+    """Fill in the rows of up to 64 references; give the masks in doubt of those that have any."""
+    deltas, slack = margins.deltas, margins.slack[..., None]
     low = subset_sums(deltas[..., :LOW])
     order = np.argsort(low, axis=-1, kind="stable")
     low = np.take_along_axis(low, order, axis=-1)
-    sets = suffix_sets(order).view(np.uint64)
-    rows = np.zeros((len(out) // 8, 8), dtype=np.uint8)
-    masks, references = [], []
-    for i in range(low.shape[1]):
-        certain, doubtful = _one_reference(low[:, i], high[:, i], slack[:, i], sets[:, i])
-        rows[:, 7 - i] = certain.view(np.uint8).ravel()
-        masks.append(doubtful)
-        references.append(np.full(len(doubtful), first + i))
-    out[:] = transpose_bits(rows).ravel()
-    return np.concatenate(masks), np.concatenate(references)
+    high = subset_sums(deltas[..., LOW : LOW + near])
+    high += (margins.starts + deltas[..., held].sum(axis=-1))[..., None]
+    sets = suffix_sets(order)
+    certain = _search(low, slack - high, "right")
+    # The largest low half that is not certain (or none): is it possible?
+    below = np.concatenate([np.full_like(low[..., :1], -np.inf), low], axis=-1)
+    unsure = np.take_along_axis(below, certain, axis=-1) >= -slack - high
+    for i, place in enumerate(bit_of(np.arange(low.shape[1]))):
+        row = _meet(sets[:, i], certain[:, i])
+        rows[place] = row.ravel()
+        where = unsure[:, i].any(axis=0).nonzero()[0]
+        if len(where):
+            possible = _search(low[:, i], -slack[:, i] - high[:, i, where], "left")
+            doubt = _meet(sets[:, i], possible) & ~row[where]
+            at, bit = np.unpackbits(doubt.view(np.uint8), axis=1, bitorder="little").nonzero()
+            yield i, (where[at] << LOW) + bit
 
 
-def _one_reference(
-    low: Reals, high: Reals, slack: Reals, sets: NDArray[np.uint64]
-) -> tuple[NDArray[np.uint64], Counts]:
-    """(high halves, words): which low halves suffice for certain; and the masks in doubt."""
-    certain: NDArray[np.uint64] | None = None
-    unsure = np.zeros(high.shape[1], dtype=bool)
-    for m in range(len(low)):
-        at = np.searchsorted(low[m], slack[m] - high[m], side="right")
-        below = low[m][at - 1]  # the largest that is not certain; at 0 there is none
-        unsure |= (below + high[m] >= -2 * slack[m]) & (at > 0)
-        part = sets[m].take(at, axis=0)
-        certain = part if certain is None else certain & part
-    assert certain is not None
-    where = unsure.nonzero()[0]
-    if not len(where):
-        return certain, where
-    possible = ~np.zeros((len(where), certain.shape[1]), dtype=np.uint64)
-    for m in range(len(low)):
-        at = np.searchsorted(low[m], -slack[m] - high[m, where], side="left")
-        possible &= sets[m].take(at, axis=0)
-    doubt = (possible & ~certain[where]).view(np.uint8)
-    row, bit = np.unpackbits(doubt, axis=1, bitorder="little").nonzero()
-    return certain, (where[row] << LOW) + bit
+def _search(low: Reals, bounds: Reals, side: Literal["left", "right"]) -> Counts:
+    """`numpy.searchsorted` along the last axis."""
+    out = np.empty(bounds.shape, dtype=np.int64)
+    for at in np.ndindex(bounds.shape[:-1]):
+        out[at] = low[at].searchsorted(bounds[at], side=side)
+    return out
+
+
+def _meet(sets: Words, rows: Counts) -> Words:
+    """(high halves, words): the low halves in one suffix of each margin's order."""
+    out = sets[0].take(rows[0], axis=0)
+    for m in range(1, len(sets)):
+        out &= sets[m].take(rows[m], axis=0)
+    return out
