@@ -9,6 +9,7 @@ import numpy as np
 from suffice.context.swap import SwapContext
 from suffice.evaluate.additive.columns import PerColumn, Unreadable, split_pipeline
 from suffice.evaluate.additive.engine import AdditiveEngine
+from suffice.evaluate.additive.gam import is_gam, read_gam
 from suffice.evaluate.additive.readers import read_scores
 from suffice.evaluate.additive.scores import margins_of
 from suffice.evaluate.blackbox import BlackBox
@@ -27,7 +28,7 @@ def additive_engine(
     `model` is the user's own object, which `target` asks; `y` is the input's truth value.
 
     A model is read by its class and its fitted parameters, which another version of its library may
-    use otherwise. So a few hybrids are put to the model as well, and one difference is reason enough.
+    use otherwise. So a few hybrids are put to the model as well; one difference is reason enough.
     """
     if getattr(target.model, "original", model) is not model:
         return "the target asks another model"
@@ -48,7 +49,10 @@ def _read(model: Any, target: Target, context: SwapContext, y: bool) -> Additive
     if isinstance(parts, str):
         raise Unreadable(parts)
     player = context.players.of_column[parts.owner]
-    scores = read_scores(parts.final, parts.matrix(context.pool), player, context.d)
+    if is_gam(parts.final):
+        scores = read_gam(parts.final, parts.transform(context.pool), player, context.d)
+    else:
+        scores = read_scores(parts.final, parts.matrix(context.pool), player, context.d)
     asked = next((m for m in ("predict_proba", "decision_function") if hasattr(model, m)), None)
     margins = margins_of(target.event, scores, target.model.classes or (), asked)
     if isinstance(margins, str):

@@ -155,11 +155,11 @@ def _imputer(step: Any, owner: Counts) -> Counts:
 
 
 def _indicator(step: Any, owner: Counts) -> Counts:
-    return owner[step.features_]
+    return np.asarray(owner[step.features_])
 
 
 def _selector(step: Any, owner: Counts) -> Counts:
-    return owner[step.get_support()]
+    return np.asarray(owner[step.get_support()])
 
 
 def _pipeline(step: Any, owner: Counts) -> Counts:

@@ -62,9 +62,9 @@ class AdditiveEngine:
         chosen = held.astype(np.float64)
         holds, doubt = self._margins.decide(self._margins.deltas @ chosen.T)
         reference, subset = doubt.nonzero()
-        out = holds.T == self._y
+        out = np.equal(holds.T, self._y)
         out[subset, reference] = self._ask(held[subset], reference)
-        return out
+        return np.asarray(out)
 
     def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
         """(rows,): the outcome of hybrid (held[i], references[i])."""
@@ -74,9 +74,9 @@ class AdditiveEngine:
             self._margins.slack[:, references],
         )
         holds, doubt = margins.decide(np.einsum("mrj,rj->mr", margins.deltas, held))
-        out = holds == self._y
+        out = np.equal(holds, self._y)
         out[doubt] = self._ask(held[doubt], references[doubt])
-        return out
+        return np.asarray(out)
 
     def sweep(self) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
         """Blocks of consecutive bit masks, as `LatticeEvaluator` wants them."""
@@ -88,7 +88,7 @@ class AdditiveEngine:
         for first, packed, masks, references in split_blocks(self._margins, d):
             if not self._y:
                 np.bitwise_not(packed, out=packed)
-                packed &= padding
+                np.bitwise_and(packed, padding, out=packed)
             for start in range(0, len(masks), _ASK):
                 part = slice(start, start + _ASK)
                 mask, reference = masks[part], references[part]

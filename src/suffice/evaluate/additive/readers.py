@@ -130,7 +130,7 @@ def _gaussian_nb(model: Any, X: Reals) -> _Reading:
 
 def _bernoulli_nb(model: Any, X: Reals) -> _Reading:
     if model.binarize is not None:
-        X = (X > model.binarize).astype(np.float64)
+        X = np.greater(X, model.binarize).astype(np.float64)
     absent = np.log(1 - np.exp(model.feature_log_prob_))
     base = model.class_log_prior_ + absent.sum(axis=1)
     weights = model.feature_log_prob_ - absent

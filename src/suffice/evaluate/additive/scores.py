@@ -18,7 +18,8 @@ multiply-adds, is off by at most γ_m Σ|terms|, γ_m = m ε / (1 - m ε) (Higha
 of Numerical Algorithms, 2nd ed., Sect. 3.1 and 4.2). The model sums p products and an intercept;
 we sum the same products by player, subtract, and add up again. With at most `roundings` + 4d + 32
 operations along any path and Σ|terms| of the model's sum and ours together below
-mass(x) + 2 mass(r) (the base is part of either), γ times that is a slack which both errors, added up, cannot exceed.
+mass(x) + 2 mass(r) (the base is part of either), γ times that is a slack which both errors, added
+up, cannot exceed.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class AdditiveScores:
     terms: Reals
     """(K, 1 + n, d)"""
     mass: Reals
-    """(K, 1 + n): a bound on the absolute values of all that the model adds up, the base's among them."""
+    """(K, 1 + n): the sum of absolute values of all that the model adds up, the base included."""
     base: Reals
     """(K,)"""
     decision: Decision
@@ -74,12 +75,12 @@ class Margins:
         return len(self.starts)
 
     def decide(self, sums: Reals) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """From the sums of deltas, (M, n, …): where does the event hold, and where is it in doubt?"""
+        """From sums of deltas, (M, n, …): where does the event hold, and where is it in doubt?"""
         shape = (*self.starts.shape, *[1] * (sums.ndim - 2))
         totals = sums + self.starts.reshape(shape)
         slack = self.slack.reshape(shape)
-        holds = (totals > slack).all(axis=0)
-        return holds, (totals >= -slack).all(axis=0) & ~holds
+        holds = np.logical_and.reduce(totals > slack, axis=0)
+        return holds, np.logical_and.reduce(totals >= -slack, axis=0) & ~holds
 
 
 def margins_of(
@@ -138,7 +139,7 @@ def _margins(scores: AdditiveScores, combinations: list[Combination]) -> Margins
         terms = sum(sign * scores.terms[k] for k, sign in signs.items())
         assert isinstance(terms, np.ndarray)
         base = sum(sign * scores.base[k] for k, sign in signs.items()) + constant
-        mass: Values = sum(scores.mass[k] for k in signs)  # type: ignore[assignment]
+        mass: Values = sum(scores.mass[k] for k in signs)
         size = abs(constant) + blur
         starts[m] = base + terms[1:].sum(axis=1)
         deltas[m] = terms[0] - terms[1:]

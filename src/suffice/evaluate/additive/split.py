@@ -1,11 +1,14 @@
 """Meeting in the middle: 2^d outcomes per reference from 2^(d - 8) binary searches.
 
-Split the players into the first eight and the rest. A margin is then low + high, with low one of 256
-subset sums. Once these are sorted, the low halves that carry a given high half over the boundary
-are a *suffix* of that order (Horowitz and Sahni, "Computing Partitions with Applications to the
-Knapsack Problem", JACM 21, 1974): one binary search finds it, and its 256 bits are read from a
-table of all 257 suffixes. No hybrid's margin is ever computed, and neither is a test for doubt:
-the hybrids within slack of the boundary are those between two neighbouring suffixes.
+Split the players into the first eight and the rest. A margin is then low + high, with low one of
+256 subset sums. Once these are sorted, the low halves that carry a given high half over the
+boundary are a *suffix* of that order (Horowitz and Sahni, "Computing Partitions with Applications
+to the Knapsack Problem", JACM 21, 1974): one binary search finds it, and its 256 bits are read from
+a table of all 257 suffixes. No hybrid's margin is ever computed, and none is tested for doubt: the
+hybrids within slack of the boundary are those by which two such suffixes differ.
+
+That is why there is no compiled kernel here. The work left per hybrid is moving its bit, 64 to a
+word; numpy does that at about 0.6 ns, less than one addition and one comparison would take.
 
 The subtraction slack - high rounds where the sum low + high would; the slack allows for it.
 """
@@ -93,7 +96,7 @@ def _fill(
     for i, place in enumerate(bit_of(np.arange(low.shape[1]))):
         row = _meet(sets[:, i], certain[:, i])
         rows[place] = row.ravel()
-        where = unsure[:, i].any(axis=0).nonzero()[0]
+        where = np.flatnonzero(np.logical_or.reduce(unsure[:, i], axis=0))
         if len(where):
             possible = _search(low[:, i], -slack[:, i] - high[:, i, where], "left")
             doubt = _meet(sets[:, i], possible) & ~row[where]
@@ -111,7 +114,7 @@ def _search(low: Reals, bounds: Reals, side: Literal["left", "right"]) -> Counts
 
 def _meet(sets: Words, rows: Counts) -> Words:
     """(high halves, words): the low halves in one suffix of each margin's order."""
-    out = sets[0].take(rows[0], axis=0)
+    out: Words = sets[0].take(rows[0], axis=0)
     for m in range(1, len(sets)):
         out &= sets[m].take(rows[m], axis=0)
     return out
