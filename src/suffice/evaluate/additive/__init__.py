@@ -64,5 +64,6 @@ def _agrees(engine: AdditiveEngine, target: Target, context: SwapContext, y: boo
     rng = np.random.default_rng(0)
     held = rng.random((_PROBES, context.d)) < rng.random((_PROBES, 1))
     references = rng.integers(context.n, size=_PROBES)
+    outcomes, doubt = engine.decide(held, references)
     truth = BlackBox(target, context, y).outcomes_of(held, references)
-    return bool(np.array_equal(engine.outcomes_of(held, references), truth))
+    return bool((doubt | (outcomes == truth)).all())

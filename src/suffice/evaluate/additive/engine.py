@@ -2,6 +2,10 @@
 
 Where rounding could make the model's own sum fall on the other side, the model is asked, about each
 distinct row once; everywhere else the sign of a sum settles it. So the counts are the black box's.
+
+One thing no evaluator can mend: a matrix product may round the same row differently in another place
+of another batch, so that a model contradicts itself on a row whose score is a rounding away from
+0 without being 0. There the answer is the model's own, as it gave it.
 """
 
 from __future__ import annotations
@@ -68,15 +72,19 @@ class AdditiveEngine:
 
     def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
         """(rows,): the outcome of hybrid (held[i], references[i])."""
+        outcomes, doubt = self.decide(held, references)
+        outcomes[doubt] = self._ask(held[doubt], references[doubt])
+        return outcomes
+
+    def decide(self, held: Held, references: Counts) -> tuple[BoolVector, BoolVector]:
+        """(rows,), without the model: the outcomes of single hybrids, and which are in doubt."""
         margins = Margins(
             self._margins.starts[:, references],
             self._margins.deltas[:, references],
             self._margins.slack[:, references],
         )
         holds, doubt = margins.decide(np.einsum("mrj,rj->mr", margins.deltas, held))
-        out = np.equal(holds, self._y)
-        out[doubt] = self._ask(held[doubt], references[doubt])
-        return np.asarray(out)
+        return np.equal(holds, self._y), doubt
 
     def sweep(self) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
         """Blocks of consecutive bit masks, as `LatticeEvaluator` wants them."""
