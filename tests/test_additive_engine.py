@@ -36,6 +36,7 @@ from sklearn.preprocessing import (
     StandardScaler,
     TargetEncoder,
 )
+
 from suffice.context import SwapContext, as_table, make_players
 from suffice.evaluate import BlackBox, LatticeEvaluator
 from suffice.evaluate.additive import AdditiveEngine, additive_engine, engine, split_pipeline
@@ -298,7 +299,9 @@ def prepared(*, one_hot: Any = None, number: Any = None, remainder: Any = "drop"
         prepared(number=make_pipeline(SimpleImputer(add_indicator=True), RobustScaler())),
         prepared(number=make_pipeline(SimpleImputer(), KBinsDiscretizer(3))),
         prepared(number=make_pipeline(SimpleImputer(), SplineTransformer(include_bias=False))),
-        prepared(number=make_pipeline(SimpleImputer(), QuantileTransformer(n_quantiles=9), Binarizer())),
+        prepared(
+            number=make_pipeline(SimpleImputer(), QuantileTransformer(n_quantiles=9), Binarizer())
+        ),
         prepared(
             number=make_pipeline(
                 SimpleImputer(strategy="median"),
@@ -410,8 +413,8 @@ def test_broken_models_give_a_reason() -> None:
         warnings.simplefilter("ignore")
         assert "finite" in str(ask(infinite, X * 10)[0])
     other = naive_bayes.GaussianNB().fit(X, y)
-    found, blackbox, context = ask(other, X)
-    assert additive_engine(model, blackbox._target, context, True) == "the target asks another model"
+    _, blackbox, context = ask(other, X)
+    assert "another model" in str(additive_engine(model, blackbox._target, context, True))
     del other.theta_
     assert "could not be read" in str(additive_engine(other, blackbox._target, context, True))
 
@@ -463,7 +466,7 @@ def test_the_search_takes_it() -> None:
             np.testing.assert_array_equal(a, b)
         for a, b in zip(fast.bits, slow.bits, strict=True):
             np.testing.assert_array_equal(a, b)
-    assert found.rows_predicted == 0
+    assert found.rows_predicted <= 64  # the probes: nothing was in doubt
 
 
 def test_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -472,6 +475,7 @@ def test_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split, "_WORDS", 1)
     monkeypatch.setattr(engine, "_SUMS", 100)
     monkeypatch.setattr(engine, "_ASK", 10)
+    monkeypatch.setattr(split, "_ASK", 30)
     rng = np.random.default_rng(0)
     for d in (6, 13):
         X = rng.integers(-1, 2, size=(4, d)).astype(float)
@@ -488,4 +492,3 @@ def test_kernels_on_their_own() -> None:
     transpose_bits(words)
     back = np.unpackbits(words[..., None].view(np.uint8), axis=2, bitorder="little")
     np.testing.assert_array_equal(back, square.transpose(2, 1, 0))
-

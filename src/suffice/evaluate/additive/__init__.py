@@ -12,7 +12,6 @@ from suffice.evaluate.additive.engine import AdditiveEngine
 from suffice.evaluate.additive.gam import is_gam, read_gam
 from suffice.evaluate.additive.readers import read_scores
 from suffice.evaluate.additive.scores import margins_of
-from suffice.evaluate.blackbox import BlackBox
 from suffice.target import Target
 
 __all__ = ["AdditiveEngine", "PerColumn", "additive_engine", "split_pipeline"]
@@ -39,7 +38,7 @@ def additive_engine(
         return str(reason)
     except Exception as error:  # private attributes of another version, data it cannot take, …
         return f"{type(model).__name__} could not be read ({type(error).__name__}: {error})"
-    if not _agrees(engine, target, context, y):
+    if not engine.agrees_with_model(_PROBES):
         return f"{type(model).__name__} does not predict as its parameters say"
     return engine
 
@@ -58,12 +57,3 @@ def _read(model: Any, target: Target, context: SwapContext, y: bool) -> Additive
     if isinstance(margins, str):
         raise Unreadable(margins)
     return AdditiveEngine(target, context, y, margins)
-
-
-def _agrees(engine: AdditiveEngine, target: Target, context: SwapContext, y: bool) -> bool:
-    rng = np.random.default_rng(0)
-    held = rng.random((_PROBES, context.d)) < rng.random((_PROBES, 1))
-    references = rng.integers(context.n, size=_PROBES)
-    outcomes, doubt = engine.decide(held, references)
-    truth = BlackBox(target, context, y).outcomes_of(held, references)
-    return bool((doubt | (outcomes == truth)).all())

@@ -3,9 +3,9 @@
 Where rounding could make the model's own sum fall on the other side, the model is asked, about each
 distinct row once; everywhere else the sign of a sum settles it. So the counts are the black box's.
 
-One thing no evaluator can mend: a matrix product may round the same row differently in another place
-of another batch, so that a model contradicts itself on a row whose score is a rounding away from
-0 without being 0. There the answer is the model's own, as it gave it.
+One thing no evaluator can mend: a matrix product may round the same row differently in another
+place of another batch, so that a model contradicts itself on a row whose score is a rounding away
+from 0 without being 0. There the answer is the model's own, as it gave it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.context.swap import SwapContext
-from suffice.evaluate.additive.bits import WORD, Words, bit_of
+from suffice.evaluate.additive.bits import WORD, Words
 from suffice.evaluate.additive.scores import Margins
 from suffice.evaluate.additive.split import split_blocks
 from suffice.evaluate.blackbox import BlackBox
@@ -41,6 +41,8 @@ class AdditiveEngine:
     name = "additive"
 
     def __init__(self, target: Target, context: SwapContext, y: bool, margins: Margins) -> None:
+        self.rows_predicted = 0
+        self.model_seconds = 0.0
         self._model = BlackBox(target, context, y, distinct=False)
         self._context = context
         self._y = y
@@ -50,16 +52,6 @@ class AdditiveEngine:
     def n(self) -> int:
         """How many references there are."""
         return self._context.n
-
-    @property
-    def rows_predicted(self) -> int:
-        """Rows near the boundary, on which the model had to be asked."""
-        return self._model.rows_predicted
-
-    @property
-    def model_seconds(self) -> float:
-        """Time spent inside the model."""
-        return self._model.model_seconds
 
     def outcomes(self, held: Held) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""
@@ -76,8 +68,16 @@ class AdditiveEngine:
         outcomes[doubt] = self._ask(held[doubt], references[doubt])
         return outcomes
 
+    def agrees_with_model(self, probes: int) -> bool:
+        """Put some hybrids to the model: does it answer as it should where there is no doubt?"""
+        rng = np.random.default_rng(0)
+        held = rng.random((probes, self._context.d)) < rng.random((probes, 1))
+        references = rng.integers(self.n, size=probes)
+        outcomes, doubt = self.decide(held, references)
+        return bool((doubt | (outcomes == self._ask(held, references))).all())
+
     def decide(self, held: Held, references: Counts) -> tuple[BoolVector, BoolVector]:
-        """(rows,), without the model: the outcomes of single hybrids, and which are in doubt."""
+        """(rows,): what the sums alone say of single hybrids, and which of them are in doubt."""
         margins = Margins(
             self._margins.starts[:, references],
             self._margins.deltas[:, references],
@@ -92,17 +92,13 @@ class AdditiveEngine:
         if d <= _FEW_PLAYERS:
             yield from self._sweep_directly(d)
             return
-        padding = _all_bits(self.n)
-        for first, packed, masks, references in split_blocks(self._margins, d):
+        every = _all_bits(self.n)
+        for first, packed in split_blocks(self._margins, d, self._event):
             if not self._y:
-                np.bitwise_not(packed, out=packed)
-                np.bitwise_and(packed, padding, out=packed)
-            for start in range(0, len(masks), _ASK):
-                part = slice(start, start + _ASK)
-                mask, reference = masks[part], references[part]
-                answers = self._ask(_held(first + mask, d), reference)
-                _write(packed, mask, reference, answers)
-            yield first, *_by_mask(packed, self.n)
+                np.bitwise_xor(packed, every, out=packed)
+            hits = np.bitwise_count(packed).sum(axis=0, dtype=np.int64)
+            bits = np.ascontiguousarray(packed.T).view(np.uint8)
+            yield first, hits, bits[:, : (self.n + 7) // 8]
 
     def _sweep_directly(self, d: int) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
         step = max(1, _SUMS // (self.n * len(self._margins)))
@@ -110,11 +106,21 @@ class AdditiveEngine:
             outcomes = self.outcomes(_held(np.arange(first, min(first + step, 1 << d)), d))
             yield first, outcomes.sum(axis=1, dtype=np.int64), np.packbits(outcomes, axis=1)
 
+    def _event(self, masks: Counts, references: Counts) -> BoolVector:
+        """Does the event hold, says the model, for single hybrids given by their masks?"""
+        return np.equal(self._ask(_held(masks, self._context.d), references), self._y)
+
     def _ask(self, held: Held, references: Counts) -> BoolVector:
-        if not len(references):
-            return np.empty(0, dtype=bool)
-        identity, first = _distinct(self._context.codes, held, references)
-        return self._model.outcomes_of(held[first], references[first])[identity]
+        """The outcomes of single hybrids, each distinct row asked for once."""
+        out = np.empty(len(references), dtype=bool)
+        for start in range(0, len(out), _ASK):
+            part = slice(start, start + _ASK)
+            identity, first = _distinct(self._context.codes, held[part], references[part])
+            answers = self._model.outcomes_of(held[part][first], references[part][first])
+            out[part] = answers[identity]
+        self.rows_predicted = self._model.rows_predicted
+        self.model_seconds = self._model.model_seconds
+        return out
 
 
 def _held(masks: Counts, d: int) -> Held:
@@ -123,28 +129,9 @@ def _held(masks: Counts, d: int) -> Held:
 
 def _all_bits(n: int) -> Words:
     """(words, 1): a bit for each reference, none for what fills up the last word."""
-    words = np.zeros(((n + 63) // 64, 1), dtype=WORD)
-    references = np.arange(n)
-    np.bitwise_or.at(words[:, 0], references >> 6, _bit(references))
-    return words
-
-
-def _bit(references: Counts) -> Words:
-    return np.uint64(1) << bit_of(references).astype(WORD)
-
-
-def _write(packed: Words, masks: Counts, references: Counts, outcomes: BoolVector) -> None:
-    """Set or clear single bits; several may be in one word."""
-    word, bit = (references >> 6, masks), _bit(references)
-    np.bitwise_and.at(packed, word, ~bit)
-    np.bitwise_or.at(packed, word, np.where(outcomes, bit, np.uint64(0)))
-
-
-def _by_mask(packed: Words, n: int) -> tuple[Counts, NDArray[np.uint8]]:
-    """Hits and bits of each mask, from (words, masks)."""
-    hits = np.bitwise_count(packed).sum(axis=0, dtype=np.int64)
-    bits = np.ascontiguousarray(packed.T).view(np.uint8)
-    return hits, bits[:, : (n + 7) // 8]
+    bits = np.zeros(-(-n // 64) * 64, dtype=bool)
+    bits[:n] = True
+    return np.packbits(bits).view(WORD)[:, None]
 
 
 def _distinct(codes: Counts, held: Held, references: Counts) -> tuple[Counts, Counts]:

@@ -15,7 +15,7 @@ The subtraction slack - high rounds where the sum low + high would; the slack al
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import numpy as np
@@ -29,13 +29,12 @@ from suffice.evaluate.additive.bits import (
     transpose_bits,
 )
 from suffice.evaluate.additive.scores import Margins
-from suffice.typing import Counts, Reals
+from suffice.typing import BoolVector, Counts, Reals
 
-__all__ = ["LOW", "Block", "split_blocks"]
+__all__ = ["LOW", "Ask", "split_blocks"]
 
-Block = tuple[int, Words, Counts, Counts]
-"""First mask; (words, masks) where the event holds for certain, 64 references to a word; and the
-hybrids in doubt, as masks (counted from the first) and references."""
+Ask = Callable[[Counts, Counts], BoolVector]
+"""(masks, references) -> does the event hold, says the model."""
 
 LOW = 8
 """Players in the low half: at ten the table of suffixes costs more than the searches it saves."""
@@ -43,12 +42,19 @@ LOW = 8
 _WORDS = 1 << 21
 """Of a block's outcomes: 16 MB."""
 
+_ASK = 1 << 18
+"""Hybrids in doubt that are worth a call of the model."""
+
 _TILE = 1 << 9
 """Squares of bits transposed together: 256 KB, which stay in cache for all six rounds."""
 
 
-def split_blocks(margins: Margins, d: int) -> Iterator[Block]:
-    """Every mask in order, in blocks of bounded size; for d >= `LOW`."""
+def split_blocks(margins: Margins, d: int, ask: Ask) -> Iterator[tuple[int, Words]]:
+    """Every mask in order, in blocks of bounded size; for d >= `LOW`.
+
+    A block is its first mask, and (words, masks) bits where the event holds, 64 references to a
+    word. `ask` is put the hybrids in doubt.
+    """
     n = margins.starts.shape[1]
     words = (n + 63) // 64
     # A block is a run of consecutive high halves: all subsets of the first `near` high players.
@@ -57,16 +63,40 @@ def split_blocks(margins: Margins, d: int) -> Iterator[Block]:
     for block in range(1 << (d - LOW - near)):
         held = [LOW + near + j for j in range(d - LOW - near) if block >> j & 1]
         out = np.empty((words, masks), dtype=WORD)
-        doubts = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
         for word in range(words):
             some = slice(64 * word, 64 * word + 64)
             part = Margins(margins.starts[:, some], margins.deltas[:, some], margins.slack[:, some])
             rows = np.zeros((64, masks // 64), dtype=WORD)
-            for i, doubtful in _fill(part, near, held, rows):
-                doubts.append((doubtful, np.full(len(doubtful), 64 * word + i)))
+            for mask, reference in _batches(_fill(part, near, held, rows)):
+                holds = ask(block * masks + mask, 64 * word + reference)
+                _write(rows, mask[holds], reference[holds])
             _turn(rows, out[word])
-        mask, reference = (np.concatenate(parts) for parts in zip(*doubts, strict=True))
-        yield block * masks, out, mask, reference
+        yield block * masks, out
+
+
+def _batches(doubts: Iterator[tuple[int, Counts]]) -> Iterator[tuple[Counts, Counts]]:
+    """Join the doubts of several references, so that the model is asked seldom; but not too many,
+    since where all hybrids are ties all of them are in doubt.
+    """
+    waiting: list[tuple[Counts, Counts]] = []
+    for reference, masks in doubts:
+        waiting.append((masks, np.full(len(masks), reference)))
+        if sum(len(m) for m, _ in waiting) >= _ASK:
+            yield _joined(waiting)
+            waiting = []
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(parts: list[tuple[Counts, Counts]]) -> tuple[Counts, Counts]:
+    masks, references = zip(*parts, strict=True)
+    return np.concatenate(masks), np.concatenate(references)
+
+
+def _write(rows: Words, masks: Counts, references: Counts) -> None:
+    """Set the bits of hybrids that were in doubt; several may be in one word."""
+    bit = np.uint64(1) << (masks & 63).astype(WORD)
+    np.bitwise_or.at(rows, (bit_of(references), masks >> 6), bit)
 
 
 def _turn(rows: Words, out: Words) -> None:
