@@ -5,7 +5,8 @@
 Both are timed in the same run, in turn, and the ratio is the median of five. The engine's time is
 the whole of it: reading the model, the probes, all 2^d · n outcomes counted and packed. Of the
 hybrids' 524 million rows a slice is predicted, and its time per row extrapolated to all of them. In
-predict's favour, building the rows is not counted and of twenty calls the fastest is taken.
+predict's favour, building the rows is not counted, of twenty calls the fastest is taken, and BLAS
+has one thread: for products this thin, on a busy machine, two take several times as long.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from suffice.context import SwapContext, as_table, make_players
 from suffice.evaluate.additive import AdditiveEngine, additive_engine
@@ -69,4 +71,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with threadpool_limits(1):
+        main()

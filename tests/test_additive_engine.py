@@ -259,7 +259,16 @@ def test_versus(model: Any) -> None:
     X, y = numbers(classes=3)
     assert "predict_proba" in str(ask(model.fit(X, y), X, versus(1, 0))[0])
     check(svm.LinearSVC(dual=False).fit(X, y), X, versus(2, 0))
+    check(svm.SVC(kernel="linear").fit(X, y > 1), X, versus(True, False))
     check(whole([1, 1, -1], 2), np.array([[1.0, 0, 1], [2, 0, 1], [-1, 2, 0]]), versus(1, 0))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_versus_by_probabilities_that_are_fitted_apart() -> None:
+    X, y = numbers()
+    model = svm.SVC(kernel="linear", probability=True).fit(X, y)
+    check(model, X)
+    assert "fit of their own" in str(ask(model, X, versus(1, 0))[0])
 
 
 def table(n: int = 60) -> tuple[pd.DataFrame, Any]:

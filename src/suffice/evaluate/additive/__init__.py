@@ -52,6 +52,8 @@ def _read(model: Any, target: Target, context: SwapContext, y: bool) -> Additive
         scores = read_gam(parts.final, parts.transform(context.pool), player, context.d)
     else:
         scores = read_scores(parts.final, parts.matrix(context.pool), player, context.d)
+    if target.event.kind == "versus" and getattr(parts.final, "probability", False) is True:
+        raise Unreadable("the probabilities of its support vectors are a fit of their own")
     asked = next((m for m in ("predict_proba", "decision_function") if hasattr(model, m)), None)
     margins = margins_of(target.event, scores, target.model.classes or (), asked)
     if isinstance(margins, str):

@@ -52,11 +52,12 @@ def transpose_bits(square: Words) -> None:
     Six rounds of swapped halves (Warren, Hacker's Delight, 2nd ed., Sect. 7-3), each of them a few
     operations on whole rows for all b squares at once.
     """
+    scratch = np.empty(square.size // 2, dtype=WORD)
     half, mask = 32, 0xFFFFFFFF
     while half:
         pairs = square.reshape(32 // half, 2, half, -1)
         upper, lower = pairs[:, 0], pairs[:, 1]
-        t = upper >> np.uint64(half)
+        t = np.right_shift(upper, np.uint64(half), out=scratch.reshape(upper.shape))
         t ^= lower
         t &= np.uint64(mask)
         lower ^= t

@@ -97,8 +97,8 @@ class AdditiveEngine:
             if not self._y:
                 np.bitwise_xor(packed, every, out=packed)
             hits = np.bitwise_count(packed).sum(axis=0, dtype=np.int64)
-            bits = np.ascontiguousarray(packed.T).view(np.uint8)
-            yield first, hits, bits[:, : (self.n + 7) // 8]
+            bits = np.ascontiguousarray(packed.T).reshape(-1, len(every)).view(np.uint8)
+            yield first, hits.T.ravel(), bits[:, : (self.n + 7) // 8]
 
     def _sweep_directly(self, d: int) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
         step = max(1, _SUMS // (self.n * len(self._margins)))
@@ -128,10 +128,10 @@ def _held(masks: Counts, d: int) -> Held:
 
 
 def _all_bits(n: int) -> Words:
-    """(words, 1): a bit for each reference, none for what fills up the last word."""
+    """(words, 1, 1): a bit for each reference, none for what fills up the last word."""
     bits = np.zeros(-(-n // 64) * 64, dtype=bool)
     bits[:n] = True
-    return np.packbits(bits).view(WORD)[:, None]
+    return np.packbits(bits).view(WORD)[:, None, None]
 
 
 def _distinct(codes: Counts, held: Held, references: Counts) -> tuple[Counts, Counts]:

@@ -45,15 +45,13 @@ _WORDS = 1 << 21
 _ASK = 1 << 18
 """Hybrids in doubt that are worth a call of the model."""
 
-_TILE = 1 << 9
-"""Squares of bits transposed together: 256 KB, which stay in cache for all six rounds."""
-
 
 def split_blocks(margins: Margins, d: int, ask: Ask) -> Iterator[tuple[int, Words]]:
     """Every mask in order, in blocks of bounded size; for d >= `LOW`.
 
-    A block is its first mask, and (words, masks) bits where the event holds, 64 references to a
-    word. `ask` is put the hybrids in doubt.
+    A block is its first mask and the bits of where the event holds, 64 references to a word: mask
+    64 q + m of the block is at [:, m, q], as transposing squares of bits in place leaves them.
+    `ask` is put the hybrids in doubt.
     """
     n = margins.starts.shape[1]
     words = (n + 63) // 64
@@ -62,15 +60,14 @@ def split_blocks(margins: Margins, d: int, ask: Ask) -> Iterator[tuple[int, Word
     masks = 1 << (LOW + near)
     for block in range(1 << (d - LOW - near)):
         held = [LOW + near + j for j in range(d - LOW - near) if block >> j & 1]
-        out = np.empty((words, masks), dtype=WORD)
-        for word in range(words):
+        out = np.zeros((words, 64, masks // 64), dtype=WORD)
+        for word, rows in enumerate(out):
             some = slice(64 * word, 64 * word + 64)
             part = Margins(margins.starts[:, some], margins.deltas[:, some], margins.slack[:, some])
-            rows = np.zeros((64, masks // 64), dtype=WORD)
             for mask, reference in _batches(_fill(part, near, held, rows)):
                 holds = ask(block * masks + mask, 64 * word + reference)
                 _write(rows, mask[holds], reference[holds])
-            _turn(rows, out[word])
+            transpose_bits(rows)
         yield block * masks, out
 
 
@@ -97,15 +94,6 @@ def _write(rows: Words, masks: Counts, references: Counts) -> None:
     """Set the bits of hybrids that were in doubt; several may be in one word."""
     bit = np.uint64(1) << (masks & 63).astype(WORD)
     np.bitwise_or.at(rows, (bit_of(references), masks >> 6), bit)
-
-
-def _turn(rows: Words, out: Words) -> None:
-    """From a row of bits along masks per reference, to a word of 64 references per mask."""
-    by_mask = out.reshape(-1, 64)
-    for start in range(0, len(by_mask), _TILE):
-        square = rows[:, start : start + _TILE].copy()
-        transpose_bits(square)
-        by_mask[start : start + _TILE] = square.T
 
 
 def _fill(
