@@ -5,8 +5,8 @@
 Both are timed in the same run, in turn, and the ratio is the median of five. The engine's time is
 the whole of it: reading the model, the probes, all 2^d · n outcomes counted and packed. Of the
 hybrids' 524 million rows a slice is predicted, and its time per row extrapolated to all of them. In
-predict's favour, building the rows is not counted, of twenty calls the fastest is taken, and BLAS
-has one thread: for products this thin, on a busy machine, two take several times as long.
+predict's favour, building the rows is not counted and BLAS has one thread: for products this
+thin, on a busy machine, two take several times as long.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main() -> None:
 
     ratios = []
     for _ in range(arguments.repeat):
-        per_row = min(seconds_of_predict(model, rows) for _ in range(CALLS)) / len(rows)
+        per_row = median(seconds_of_predict(model, rows) for _ in range(CALLS)) / len(rows)
         started = perf_counter()
         engine = additive_engine(model, target, context, y=True)
         assert isinstance(engine, AdditiveEngine), engine

@@ -16,7 +16,8 @@ from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest
-from sklearn.impute import SimpleImputer
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, make_pipeline
@@ -358,6 +359,34 @@ def test_imputer_drops_an_empty_column() -> None:
         check(model, X)
 
 
+def test_indicators_and_frozen_models() -> None:
+    frame, y = table()
+    both = FeatureUnion([("gaps", MissingIndicator()), ("fill", SimpleImputer())])
+    steps = prepared(number=both, one_hot=OrdinalEncoder())
+    model = make_pipeline(steps, StandardScaler(), LogisticRegression()).fit(frame, y)
+    check(FrozenEstimator(model), frame)
+
+
+def test_columns_that_do_not_match_give_a_reason() -> None:
+    frame, y = table()
+    model = make_pipeline(prepared(), LogisticRegression(max_iter=1000)).fit(frame, y)
+    assert "other columns" in str(split_pipeline(model, tuple(reversed(frame.columns))))
+    X, y = numbers()
+    scaled = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    assert "was fitted on 5 columns" in str(split_pipeline(scaled, ("a", "b")))
+
+
+def test_a_tree_ensemble_keeps_its_columns() -> None:
+    """What the readers of other models need: the steps, the owners and the estimator."""
+    frame, y = table()
+    model = make_pipeline(prepared(), RandomForestClassifier(3)).fit(frame, y)
+    parts = split_pipeline(model, tuple(frame.columns))
+    assert not isinstance(parts, str)
+    assert parts.owner.tolist() == [1, 1, 1, 4, 4, 4, 4, 3, 5, 0]
+    seen = parts.matrix(as_table(frame))
+    np.testing.assert_array_equal(parts.final.predict(seen), model.predict(frame))
+
+
 class Stubborn(LogisticRegression):
     """Looks like a logistic regression and is none."""
 
@@ -489,6 +518,17 @@ def test_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     for d in (6, 13):
         X = rng.integers(-1, 2, size=(4, d)).astype(float)
         check(whole(rng.choice([-1, 1, 2], size=d), 2), X)
+
+
+def test_rows_are_told_apart_however_many_values_they_have() -> None:
+    rng = np.random.default_rng(0)
+    codes = np.stack([rng.permutation(5000) for _ in range(9)], axis=1)
+    held = rng.random((400, 9)) < 0.5
+    references = rng.integers(3, size=400)
+    identity, first = engine._distinct(codes, held, references)
+    rows = np.where(held, codes[0], codes[references + 1])
+    np.testing.assert_array_equal(rows[first][identity], rows)
+    assert len(first) == len(np.unique(rows, axis=0))
 
 
 def test_kernels_on_their_own() -> None:

@@ -39,8 +39,8 @@ Ask = Callable[[Counts, Counts], BoolVector]
 LOW = 8
 """Players in the low half: at ten the table of suffixes costs more than the searches it saves."""
 
-_WORDS = 1 << 21
-"""Of a block's outcomes: 16 MB."""
+_WORDS = 1 << 22
+"""Of a block's outcomes: 32 MB. Smaller blocks mean sorting and making tables more often."""
 
 _ASK = 1 << 18
 """Hybrids in doubt that are worth a call of the model."""
