@@ -374,6 +374,8 @@ def test_columns_that_do_not_match_give_a_reason() -> None:
     X, y = numbers()
     scaled = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
     assert "was fitted on 5 columns" in str(split_pipeline(scaled, ("a", "b")))
+    unfitted = make_pipeline(OneHotEncoder(), LogisticRegression())
+    assert "could not be read" in str(split_pipeline(unfitted, ("a", "b")))
 
 
 def test_a_tree_ensemble_keeps_its_columns() -> None:

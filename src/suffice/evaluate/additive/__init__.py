@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from suffice.context.swap import SwapContext
-from suffice.evaluate.additive.columns import PerColumn, Unreadable, split_pipeline
+from suffice.evaluate.additive.columns import PerColumn, split_pipeline
 from suffice.evaluate.additive.engine import AdditiveEngine
 from suffice.evaluate.additive.gam import is_gam, read_gam
+from suffice.evaluate.additive.owners import Unreadable
 from suffice.evaluate.additive.readers import read_scores
 from suffice.evaluate.additive.scores import margins_of
 from suffice.target import Target

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.evaluate.additive.columns import Unreadable
+from suffice.evaluate.additive.owners import Unreadable
 from suffice.evaluate.additive.scores import AdditiveScores, Decision
 from suffice.typing import Counts
 

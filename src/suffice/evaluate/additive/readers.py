@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.evaluate.additive.columns import Unreadable, sklearn_name
+from suffice.evaluate.additive.owners import Unreadable, sklearn_name
 from suffice.evaluate.additive.scores import AdditiveScores, Decision
 from suffice.typing import Counts, Reals, Values
 
