@@ -80,7 +80,7 @@ def split_pipeline(model: Any, columns: tuple[str, ...]) -> PerColumn | str:
         KeyError,
         TypeError,
         ValueError,
-    ) as error:  # not fitted, another version
+    ) as error:  # unfitted, or other version
         return f"{type(model).__name__} could not be read ({type(error).__name__}: {error})"
     return PerColumn(tuple(steps), owner, model)
 
