@@ -75,12 +75,8 @@ def split_pipeline(model: Any, columns: tuple[str, ...]) -> PerColumn | str:
             owner = owners_after(step, owner, columns if step is steps[0] else None)
     except Unreadable as reason:
         return str(reason)
-    except (
-        AttributeError,
-        KeyError,
-        TypeError,
-        ValueError,
-    ) as error:  # unfitted, or other version
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        # Not fitted, or of a version whose attributes are others.
         return f"{type(model).__name__} could not be read ({type(error).__name__}: {error})"
     return PerColumn(tuple(steps), owner, model)
 
