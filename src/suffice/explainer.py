@@ -18,7 +18,7 @@ from suffice.context import SwapContext, Table, as_table, choose_references, mak
 from suffice.context.cost import CostSpec, change_costs
 from suffice.context.table import as_row_mapping, plain
 from suffice.errors import InputError
-from suffice.evaluate import BlackBox, Evaluator
+from suffice.evaluate import ENGINES, Evaluator, choose_evaluator
 from suffice.explanation import Change, Explanation, Player, Provenance, View
 from suffice.explanation.explanation import make_views
 from suffice.inference import check_adjustment
@@ -62,6 +62,10 @@ class Explainer:
     size_weights
         How likely the context is to hold 0, 1, …, d features, for necessity and the
         contrapositives: d + 1 numbers >= 0. None: all 2^d sets alike, as in the paper.
+    engine
+        How outcomes are worked out. "auto": by the model's own shape where that is known (see
+        `e.provenance.evaluator`), else by asking it. "blackbox": always by asking. Or the name of
+        an engine, which then serves or says why it cannot. The answer is the same.
 
     Examples
     --------
@@ -89,6 +93,7 @@ class Explainer:
         *,
         cost: CostSpec = None,
         size_weights: Sequence[float] | None = None,
+        engine: str = "auto",
     ) -> None:
         if n_references is not None and not (
             isinstance(n_references, int | np.integer) and n_references >= 1
@@ -96,11 +101,14 @@ class Explainer:
             raise InputError("n_references", n_references, "None or a whole number >= 1")
         if not isinstance(random_state, int | np.integer) or random_state < 0:
             raise InputError("random_state", random_state, "a whole number >= 0")
+        if engine not in ENGINES:
+            raise InputError("engine", repr(engine), "one of " + ", ".join(ENGINES))
         given = as_table(data)
         self._known_columns = frozenset(given.names)
         self._data = fitted_columns(model, given)
         self._players = make_players(self._data, groups)
         self._model, self._answers = as_model(model, self._data)
+        self._engine = engine
         self._outcome = outcome
         self._references = references
         self._n_references = n_references
@@ -158,7 +166,7 @@ class Explainer:
         y = bool((target(row) if target.event.needs_scores else target.read(answer))[0])
         references = self._choose_references(target, row, y)
         context = SwapContext(row.stack(references), self._players)
-        evaluator = BlackBox(target, context, y, distinct=True if budget else None)
+        evaluator, note = choose_evaluator(self._engine, target, context, y, budget)
         limits = Limits(max_size, budget, time_limit)
         sweep = run_sweep(
             evaluator, context.d, limits, self._seed, progress, started, self._size_weights
@@ -175,7 +183,7 @@ class Explainer:
             **question,
         )
         flip = flip.with_changes(self._cheapest_changes(flip, sweep, context))
-        provenance = self._provenance(evaluator, sweep, perf_counter() - started)
+        provenance = self._provenance(evaluator, note, sweep, perf_counter() - started)
         return Explanation(plain(prediction), keep, flip, sweep.stopped, provenance)
 
     __call__ = explain
@@ -256,11 +264,14 @@ class Explainer:
                 out[sweep.tally.lattice.mask(row)] = Change(float(cost), values)
         return out
 
-    def _provenance(self, evaluator: Evaluator, sweep: Sweep, seconds: float) -> Provenance:
+    def _provenance(
+        self, evaluator: Evaluator, note: str | None, sweep: Sweep, seconds: float
+    ) -> Provenance:
         spec = self._references
         return Provenance(
             model=repr(self._model),
             evaluator=evaluator.name,
+            note=note,
             references=spec if isinstance(spec, str) else type(spec).__name__,
             n_references=evaluator.n,
             random_state=self._seed,

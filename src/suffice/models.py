@@ -29,9 +29,12 @@ class WrappedModel:
         predict: Callable[[Any], Any],
         scores: Callable[[Any], Any] | None,
         classes: tuple[Any, ...] | None,
+        original: Any = None,
     ) -> None:
         self.name = name
         self.classes = classes
+        self.original = original
+        """The user's own object, for those who can read its shape. Never changed."""
         self._predict = predict
         self._scores = scores
         self.seconds_per_row: float | None = None
@@ -74,7 +77,7 @@ def as_model(model: Any, data: Table) -> tuple[Model, Values]:
     known = getattr(model, "classes_", None)
     classes = None if known is None else tuple(plain(c) for c in np.asarray(known).ravel())
     scores = getattr(model, "predict_proba", None) or getattr(model, "decision_function", None)
-    wrapped = WrappedModel(name, predict or model, scores if predict else model, classes)
+    wrapped = WrappedModel(name, predict or model, scores if predict else model, classes, model)
     started = perf_counter()
     answers = _ask(name, predict or model, data)
     wrapped.seconds_per_row = (perf_counter() - started) / len(data)

@@ -34,6 +34,9 @@ class Provenance:
 
     model: str
     evaluator: str
+    """What worked out the outcomes: "blackbox", or an engine that knows the model's shape."""
+    note: str | None
+    """Why no engine served; None where one did or none was wanted."""
     references: str
     n_references: int
     random_state: int

@@ -44,6 +44,7 @@ class ProvenanceRecord(msgspec.Struct, frozen=True):
 
     model: str
     evaluator: str
+    note: str | None
     references: str
     n_references: int
     random_state: int

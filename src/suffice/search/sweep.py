@@ -190,7 +190,6 @@ class _Clock:
         self._evaluator = evaluator
         self._started = started
         self._last_block = 0.0
-        self._already = evaluator.rows_predicted
         budget = limits.budget
         self._block = _BLOCK if budget is None else _BUDGETED_BLOCK
         if limits.time_limit is not None:
@@ -213,7 +212,7 @@ class _Clock:
         subsets = max(1, self._block // n)
         if self._limits.budget is None:
             return subsets
-        used = self._evaluator.rows_predicted - self._already
+        used = self._evaluator.rows_predicted
         room = int(self._limits.budget) - self.rows_kept_back - used
         if room < n:
             self.reason = f"budget={int(self._limits.budget)} model rows"

@@ -1,0 +1,179 @@
+"""Readers of fitted estimators: from numbers in their columns to additive scores.
+
+Each reader repeats, term by term, what its estimator's `predict` sums up, and leaves the sum out.
+An estimator is known by its exact class, since a subclass may predict as it likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from suffice.evaluate.additive.owners import Unreadable, sklearn_name
+from suffice.evaluate.additive.scores import AdditiveScores, Decision
+from suffice.typing import Counts, Reals, Values
+
+__all__ = ["read_scores"]
+
+_LARGEST = 1 << 27
+"""Cells of the transformed pool: 1 GB of terms, past which the black box is the better bargain."""
+
+
+class _Reading(NamedTuple):
+    """One score at a time, so that the terms of many classes are never in memory together."""
+
+    terms: Iterator[tuple[Reals, Reals | None]]
+    """(rows, columns) of terms; and of their sizes, where the model adds up more than the terms."""
+    base: Reals
+    decision: Decision
+    dtypes: tuple[Any, ...]
+    """Of the fitted parameters: the precision that the model works in."""
+    extra: int = 0
+    """Operations besides one product and one sum per column."""
+    base_size: Reals | None = None
+    """Of the numbers that make up the base, where they cancel: else its own."""
+
+
+def read_scores(final: Any, seen: Values, player: Counts, d: int) -> AdditiveScores:
+    """Scores of the rows that an estimator sees; `player` tells whose each column is.
+
+    Raises `Unreadable`, with the reason, for an estimator that is not known to be additive.
+    """
+    name = sklearn_name(final)
+    reader = _READERS.get(name)
+    if reader is None:
+        raise Unreadable(f"{type(final).__name__} is not known to be additive")
+    rows, columns = seen.shape
+    if rows * columns > _LARGEST:
+        raise Unreadable(f"{rows} × {columns} transformed values are too many to keep")
+    reading = reader(final, seen.astype(np.float64))
+    base = np.asarray(reading.base, dtype=np.float64)
+    base_size = np.abs(base) if reading.base_size is None else reading.base_size
+    belongs = (player[:, None] == np.arange(d)).astype(np.float64)
+    terms, mass = [], []
+    for values, sizes in reading.terms:
+        size = np.abs(values if sizes is None else sizes).sum(axis=1)
+        if not np.isfinite(size).all():
+            raise Unreadable(f"the terms of {name} are not all finite on these rows")
+        terms.append(values @ belongs)
+        mass.append(size)
+    return AdditiveScores(
+        np.stack(terms),
+        np.stack(mass) + base_size[:, None],
+        base,
+        reading.decision,
+        2 * columns + reading.extra,
+        _coarsest(seen.dtype, *reading.dtypes),
+    )
+
+
+def _coarsest(*dtypes: Any) -> float:
+    floats = [np.dtype(t) for t in dtypes if np.dtype(t).kind == "f"]
+    return max(float(np.finfo(t).eps) for t in (*floats, np.dtype(np.float64)))
+
+
+def _weighted(weights: Reals, X: Reals) -> Iterator[tuple[Reals, Reals | None]]:
+    return ((X * row, None) for row in weights)
+
+
+def _linear(model: Any) -> tuple[Reals, Reals, tuple[Any, ...]]:
+    weights = np.asarray(model.coef_)
+    base = np.asarray(model.intercept_)
+    dtypes = (weights.dtype, base.dtype)
+    weights = np.atleast_2d(weights).astype(np.float64)
+    return weights, np.broadcast_to(base.ravel(), len(weights)).astype(np.float64), dtypes
+
+
+def _linear_classifier(model: Any, X: Reals) -> _Reading:
+    weights, base, dtypes = _linear(model)
+    decision: Decision = "sign" if len(weights) == 1 else "argmax"
+    return _Reading(_weighted(weights, X), base, decision, dtypes)
+
+
+def _linear_regressor(model: Any, X: Reals) -> _Reading:
+    weights, base, dtypes = _linear(model)
+    if len(weights) > 1:
+        raise Unreadable(f"{type(model).__name__} predicts several values")
+    return _Reading(_weighted(weights, X), base, "value", dtypes)
+
+
+def _support_vectors(model: Any, X: Reals) -> _Reading:
+    """A linear kernel: the model itself sums over support vectors, so more is rounded."""
+    regression = type(model).__name__ in ("SVR", "NuSVR")
+    if model.kernel != "linear":
+        raise Unreadable(f"{type(model).__name__} with kernel={model.kernel!r} is not additive")
+    if not regression and len(model.classes_) > 2:
+        raise Unreadable(f"{type(model).__name__} lets pairs of its classes vote")
+    if hasattr(model.dual_coef_, "toarray"):
+        raise Unreadable(f"{type(model).__name__} was fitted on a sparse matrix")
+    weights = model.dual_coef_ @ model.support_vectors_
+    sizes = np.abs(model.dual_coef_) @ np.abs(model.support_vectors_)
+    terms = iter([(X * weights[0], np.abs(X) * sizes[0])])
+    decision: Decision = "value" if regression else "sign"
+    base = np.asarray(model.intercept_, dtype=np.float64)
+    return _Reading(terms, base, decision, (), 2 * len(model.support_vectors_))
+
+
+def _gaussian_nb(model: Any, X: Reals) -> _Reading:
+    def terms() -> Iterator[tuple[Reals, Reals | None]]:
+        for mean, variance in zip(model.theta_, model.var_, strict=True):
+            yield -0.5 * (X - mean) ** 2 / variance, None
+
+    prior = np.log(model.class_prior_)
+    spread = np.array([-0.5 * np.sum(np.log(2.0 * np.pi * row)) for row in model.var_])
+    dtypes = (model.theta_.dtype, model.var_.dtype, model.class_prior_.dtype)
+    size = np.abs(prior) + np.abs(spread)
+    return _Reading(terms(), prior + spread, "argmax", dtypes, 2 * X.shape[1] + 8, size)
+
+
+def _bernoulli_nb(model: Any, X: Reals) -> _Reading:
+    if model.binarize is not None:
+        X = np.greater(X, model.binarize).astype(np.float64)
+    absent = np.log(1 - np.exp(model.feature_log_prob_))
+    base = model.class_log_prior_ + absent.sum(axis=1)
+    weights = model.feature_log_prob_ - absent
+    return _Reading(_weighted(weights, X), base, "argmax", (weights.dtype, base.dtype))
+
+
+def _multinomial_nb(model: Any, X: Reals) -> _Reading:
+    weights = model.feature_log_prob_
+    # Complement naive Bayes leaves the prior out, except for a single class.
+    prior = type(model).__name__ == "MultinomialNB" or len(weights) == 1
+    base = model.class_log_prior_ if prior else np.zeros(len(weights))
+    return _Reading(_weighted(weights, X), base, "argmax", (weights.dtype, base.dtype))
+
+
+def _categorical_nb(model: Any, X: Reals) -> _Reading:
+    def terms() -> Iterator[tuple[Reals, Reals | None]]:
+        cells = X.astype(np.int64)
+        for k in range(len(model.classes_)):
+            tables = [table[k] for table in model.feature_log_prob_]
+            yield np.stack([t[cells[:, j]] for j, t in enumerate(tables)], axis=1), None
+
+    return _Reading(terms(), model.class_log_prior_, "argmax", ())
+
+
+_Reader = Callable[[Any, Reals], _Reading]
+
+_CLASSIFIERS = (
+    "LogisticRegression LogisticRegressionCV LinearSVC SGDClassifier RidgeClassifier "
+    "RidgeClassifierCV Perceptron PassiveAggressiveClassifier LinearDiscriminantAnalysis"
+)
+_REGRESSORS = (
+    "LinearRegression Ridge RidgeCV Lasso LassoCV ElasticNet ElasticNetCV Lars LarsCV LassoLars "
+    "LassoLarsCV LassoLarsIC OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV BayesianRidge "
+    "ARDRegression HuberRegressor TheilSenRegressor QuantileRegressor LinearSVR SGDRegressor "
+    "PassiveAggressiveRegressor"
+)
+_READERS: dict[str, _Reader] = {
+    **dict.fromkeys(_CLASSIFIERS.split(), _linear_classifier),
+    **dict.fromkeys(_REGRESSORS.split(), _linear_regressor),
+    **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR"), _support_vectors),
+    "GaussianNB": _gaussian_nb,
+    "BernoulliNB": _bernoulli_nb,
+    "MultinomialNB": _multinomial_nb,
+    "ComplementNB": _multinomial_nb,
+    "CategoricalNB": _categorical_nb,
+}
