@@ -201,8 +201,8 @@ def test_unknown_feature_and_unvisited_subset():
         bounded.keep.sufficiency([f"x{j}" for j in range(15)])
     few = Explainer(lambda X: (X.sum(axis=1) > 2).astype(int), wide, size_weights=[1] + [0] * 30)
     drawn = few.explain(wide[0], max_size=1)
-    assert not drawn.keep.draws.held.any()
-    assert drawn.flip.draws.held.all()
+    assert not drawn.keep.profile.draws.held.any()
+    assert drawn.flip.profile.draws.held.all()
     with pytest.raises(NotVisitedError, match="over all subsets"):
         bounded.keep.measures("x0")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
@@ -26,6 +27,7 @@ from suffice.models import as_model, fitted_columns
 from suffice.search import Limits, Sweep, run_sweep
 from suffice.search.algorithm1 import check_alpha, check_tau
 from suffice.search.changes import cheapest_changes
+from suffice.search.profile import Profile
 from suffice.target import Target, event_for
 
 __all__ = ["Explainer"]
@@ -152,12 +154,7 @@ class Explainer:
         started = perf_counter()
         check_tau(tau)
         check_alpha(alpha)
-        question = {
-            "tau": tau,
-            "alpha": alpha,
-            "adjust": check_adjustment(adjust),
-            "max_size": max_size,
-        }
+        adjustment = check_adjustment(adjust)
 
         row = self._read(x)
         answer = self._model.predict(row)
@@ -172,17 +169,15 @@ class Explainer:
             evaluator, context.d, limits, self._seed, progress, started, self._size_weights
         )
 
+        profile = Profile(sweep.tally, alpha, adjustment, max_size, self._size_weights, sweep.draws)
         keep, flip = make_views(
             target.event.describe(y),
             target.event.describe(not y),
             self._describe_players(row),
-            sweep.tally,
-            sweep.draws,
-            {},
-            size_weights=self._size_weights,
-            **question,
+            profile,
+            tau=tau,
         )
-        flip = flip.with_changes(self._cheapest_changes(flip, sweep, context))
+        flip = replace(flip, changes=self._cheapest_changes(flip, sweep, context))
         provenance = self._provenance(evaluator, note, sweep, perf_counter() - started)
         return Explanation(plain(prediction), keep, flip, sweep.stopped, provenance)
 
@@ -255,7 +250,7 @@ class Explainer:
         names = context.pool.names
         cells = [context.pool.column(j) for j in range(len(names))]
         out: dict[int, Change] = {}
-        for size, ranks in flip.at(alpha=None).minimal_somewhere():
+        for size, ranks in flip.at(alpha=None, adjust="none").profile.bars_by_size():
             best, whose = cheapest_changes(sweep, size, ranks, costs)
             members = sweep.tally.lattice.unrank(size, ranks)
             for row, cost, reference in zip(members.tolist(), best, whose, strict=True):

@@ -239,8 +239,8 @@ def _completeness(e: Explanation) -> str:
             "evaluated, so no other minimal set exists for these references."
         )
     sizes = min(e.keep.tally.exhaustive_size, e.flip.tally.exhaustive_size)
-    if e.keep.max_size is not None:
-        sizes = min(sizes, e.keep.max_size)
+    if e.keep.profile.max_size is not None:
+        sizes = min(sizes, e.keep.profile.max_size)
     return (
         f"Not complete: stopped by {e.stopped}. Sets of up to {_count(sizes, 'feature')} were "
         f"searched exhaustively; {_large(e.unvisited)} of {_large(1 << tally.d)} subsets were "

@@ -14,6 +14,8 @@ from suffice.explanation.record import (
     ChangeRecord,
     DrawsRecord,
     ExplanationRecord,
+    FindingsRecord,
+    FoundRecord,
     PlayerRecord,
     ProvenanceRecord,
     decode,
@@ -21,6 +23,7 @@ from suffice.explanation.record import (
 )
 from suffice.explanation.renderers import renderer
 from suffice.explanation.view import View
+from suffice.search.profile import Findings, Found, Profile
 from suffice.search.sweep import Draws
 from suffice.search.tally import Tally
 from suffice.typing import Scalar
@@ -141,19 +144,22 @@ class Explanation:
         return hash(self.to_json())
 
     def _record(self) -> ExplanationRecord:
-        tally, draws = self.keep.tally, self.keep.draws
+        profile = self.keep.profile
+        draws = profile.draws
         return ExplanationRecord(
             version=1,
             prediction=self.prediction,
             keeps=self.keep.outcome,
             flips_to=self.flip.outcome,
             tau=self.tau,
-            alpha=self.keep.alpha,
-            adjust=self.keep.adjust,
-            max_size=self.keep.max_size,
-            size_weights=self.keep.size_weights,
+            alpha=profile.alpha,
+            adjust=profile.adjust,
+            max_size=profile.max_size,
+            size_weights=profile.size_weights,
             players=[PlayerRecord(p.name, dict(p.values)) for p in self.keep.players],
-            hits=[level.tolist() for level in tally.levels],
+            hits=[level.tolist() for level in profile.tally.levels],
+            keep_findings=_findings_record(profile.findings),
+            flip_findings=_findings_record(self.flip.profile.findings),
             changes=[
                 ChangeRecord(_members(mask), change.cost, dict(change.values))
                 for mask, change in self.flip.changes.items()
@@ -174,27 +180,22 @@ def make_views(
     keeps: str,
     flips_to: str,
     players: tuple[Player, ...],
-    tally: Tally,
-    draws: Draws | None,
-    changes: Mapping[int, Change],
-    size_weights: tuple[float, ...] | None = None,
-    **question: Any,
+    profile: Profile,
+    flip_findings: Findings | None = None,
+    changes: Mapping[int, Change] | None = None,
+    tau: float = 0.9,
 ) -> tuple[View, View]:
-    """Both views of one keep tally; `size_weights` speak of the held set."""
-    replaced = None if size_weights is None else size_weights[::-1]
-    other = None if draws is None else Draws(~draws.held, ~draws.outcomes)
-    keep = View("keep", keeps, players, tally, draws=draws, size_weights=size_weights, **question)
-    flip = View(
-        "flip",
-        flips_to,
-        players,
-        tally.other_view(),
-        draws=other,
-        size_weights=replaced,
-        changes=changes,
-        **question,
+    """Both views, from what the counts say of the held sets."""
+    draws, weights = profile.draws, profile.size_weights
+    other = replace(
+        profile,
+        tally=profile.tally.other_view(),
+        size_weights=None if weights is None else weights[::-1],
+        draws=None if draws is None else Draws(~draws.held, ~draws.outcomes),
+        findings=flip_findings,
     )
-    return keep, flip
+    keep = View("keep", keeps, players, profile, tau)
+    return keep, View("flip", flips_to, players, other, tau, changes or {})
 
 
 def _from_record(record: ExplanationRecord) -> Explanation:
@@ -204,24 +205,43 @@ def _from_record(record: ExplanationRecord) -> Explanation:
     if record.draws is not None:
         held = [[digit == "1" for digit in row] for row in record.draws.held]
         draws = Draws(np.array(held, dtype=bool), np.array(record.draws.outcomes, dtype=bool))
+    profile = Profile(
+        tally,
+        record.alpha,
+        record.adjust,
+        record.max_size,
+        record.size_weights,
+        draws,
+        _findings(record.keep_findings),
+    )
     keep, flip = make_views(
         record.keeps,
         record.flips_to,
         tuple(Player(p.name, p.values) for p in record.players),
-        tally,
-        draws,
+        profile,
+        _findings(record.flip_findings),
         {
             tally.lattice.mask(change.features): Change(change.cost, change.values)
             for change in record.changes
         },
-        tau=record.tau,
-        alpha=record.alpha,
-        adjust=record.adjust,
-        max_size=record.max_size,
-        size_weights=record.size_weights,
+        record.tau,
     )
     provenance = Provenance(**{f: getattr(record.provenance, f) for f in _PROVENANCE})
     return Explanation(record.prediction, keep, flip, record.stopped, provenance)
+
+
+def _findings_record(findings: Findings | None) -> FindingsRecord | None:
+    if findings is None:
+        return None
+    found = [FoundRecord(list(f.members), f.hits, f.proof) for f in findings.factors]
+    return FindingsRecord(findings.tau, found, findings.decided)
+
+
+def _findings(record: FindingsRecord | None) -> Findings | None:
+    if record is None:
+        return None
+    found = tuple(Found(tuple(f.features), f.hits, f.proof) for f in record.factors)
+    return Findings(record.tau, found, record.decided)
 
 
 _PROVENANCE = ProvenanceRecord.__struct_fields__

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from suffice.search.profile import Proof
 from suffice.typing import Scalar
 
 __all__ = ["Change", "Player", "SufficientFactor"]
@@ -43,6 +44,8 @@ class SufficientFactor:
     """Exact one-sided binomial test of PS <= τ (adjusted where that was asked for)."""
     minimal_for: tuple[float, float]
     """(low, high]: the thresholds τ at which this factor is τ-minimal."""
+    proof: Proof = "exhaustive"
+    """How minimality is known: against all smaller sets inside it, or those one smaller."""
     change: Change | None = None
     """For flips: the cheapest change among the references. None for keep."""
 

@@ -12,6 +12,7 @@ import msgspec
 
 from suffice.errors import InputError
 from suffice.inference import Adjustment
+from suffice.search.profile import Proof
 from suffice.typing import Scalar
 
 __all__ = ["ExplanationRecord", "decode", "encode", "explanation_schema"]
@@ -37,6 +38,22 @@ class DrawsRecord(msgspec.Struct, frozen=True):
 
     held: list[str]
     outcomes: list[bool]
+
+
+class FoundRecord(msgspec.Struct, frozen=True):
+    """A factor found by a search that did not count everything."""
+
+    features: list[int]
+    hits: int
+    proof: Proof
+
+
+class FindingsRecord(msgspec.Struct, frozen=True):
+    """What such a search found at one τ; `decided` if that is all there is."""
+
+    tau: float
+    factors: list[FoundRecord]
+    decided: bool
 
 
 class ProvenanceRecord(msgspec.Struct, frozen=True):
@@ -73,6 +90,8 @@ class ExplanationRecord(msgspec.Struct, frozen=True, tag_field="format", tag="su
     hits: list[list[int]]
     """By size of the held set, then in order of its bit mask: references that keep the outcome.
     -1 where a subset was not visited; a list ends early where the rest was not."""
+    keep_findings: FindingsRecord | None
+    flip_findings: FindingsRecord | None
     changes: list[ChangeRecord]
     draws: DrawsRecord | None
     stopped: str | None

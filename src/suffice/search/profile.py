@@ -1,0 +1,263 @@
+"""What a view's counts say of every subset and every τ, without names and without the model.
+
+A profile is made once per sweep and view; each question at a threshold is a filter on it. Where a
+search decided subsets at one τ only, instead of counting them all, its `Findings` stand beside the
+counts, and the profile answers at that τ alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import comb
+from typing import Literal
+
+import numpy as np
+
+from suffice.errors import NotVisitedError
+from suffice.inference import Adjustment, adjusted_p_values, p_value, passing_levels
+from suffice.search.intervals import Ladder, climb
+from suffice.search.sweep import Draws
+from suffice.search.tally import UNSEEN, Tally
+from suffice.typing import BoolVector, Counts, Held, Reals
+
+__all__ = ["Findings", "Found", "Minimal", "Profile", "Proof"]
+
+Proof = Literal["exhaustive", "one smaller"]
+"""How minimality is known: against all smaller sets inside, or against those one smaller."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A factor that a search found without counting everything."""
+
+    members: tuple[int, ...]
+    hits: int
+    proof: Proof = "exhaustive"
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The factors that such a search found at one τ."""
+
+    tau: float
+    factors: tuple[Found, ...]
+    decided: bool
+    """Was every subset decided at τ, or left out because a factor inside it was found?"""
+
+
+@dataclass(frozen=True)
+class Minimal:
+    """A τ-minimal subset: for which τ, and how that is known."""
+
+    members: tuple[int, ...]
+    hits: int
+    low: float
+    high: float
+    proof: Proof
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """Intervals, reaches and coverage of one view's subsets."""
+
+    tally: Tally
+    alpha: float | None = None
+    adjust: Adjustment = "none"
+    max_size: int | None = None
+    """The largest set that was asked for; None: of any size."""
+    size_weights: tuple[float, ...] | None = None
+    """How likely D is to hold (flip: replace) 0, 1, …, d features; None: all sets alike."""
+    draws: Draws | None = None
+    """A sample of D, read in this view's terms, where the sweep was bounded."""
+    findings: Findings | None = None
+
+    def tested(self, alpha: float | None, adjust: Adjustment) -> Profile:
+        """The same counts under another test."""
+        if (alpha, adjust) == (self.alpha, self.adjust):
+            return self
+        if self.findings is not None:
+            raise NotVisitedError("this search tested at one level only: ask with another alpha")
+        return replace(self, alpha=alpha, adjust=adjust)
+
+    # -- which sets are minimal ---------------------------------------------------------
+
+    def minimal_at(self, tau: float) -> list[Minimal]:
+        """Every τ-minimal subset known: smaller first, then the surer, then in lattice order."""
+        sizes, ranks, low, high = self.bars
+        chosen = np.flatnonzero((low < tau) & (tau <= high))
+        out = [self._at(int(sizes[i]), int(ranks[i])) for i in chosen]
+        if self.findings is not None:
+            if tau != self.findings.tau and self.findings.decided:
+                raise NotVisitedError(
+                    f"this search decided every set at τ = {self.findings.tau:g} and counted few: "
+                    "ask again at another τ, or search exhaustively to have all of them at once."
+                )
+            known = {minimal.members for minimal in out}
+            found = self.findings.factors if tau == self.findings.tau else ()
+            out += [self._found(f) for f in found if f.members not in known]
+        return sorted(out, key=lambda m: (len(m.members), -m.hits, m.members[::-1]))
+
+    def minimal_somewhere(self) -> Iterator[Minimal]:
+        """Every subset that is minimal at some τ."""
+        sizes, ranks, _, _ = self.bars
+        for size, rank in zip(sizes.tolist(), ranks.tolist(), strict=True):
+            yield self._at(size, rank)
+        if self.findings is not None:
+            yield from (self._found(f) for f in self.findings.factors)
+
+    def bars_by_size(self) -> Iterator[tuple[int, Counts]]:
+        """By size: the numbers of the subsets that are minimal at some τ."""
+        sizes, ranks, _, _ = self.bars
+        for size in np.unique(sizes):
+            yield int(size), ranks[sizes == size]
+
+    def interval(self, members: Sequence[int]) -> tuple[float, float]:
+        """The thresholds (low, high] at which a subset is minimal, as far as can be vouched for."""
+        size, rank = len(members), self.tally.lattice.rank(members)
+        if size >= len(self.ladder.passes) or rank >= len(self.ladder.passes[size]):
+            return 1.0, 1.0  # what lies below it is not all known
+        low = float(self.ladder.below[size][rank])
+        return low, max(low, float(self.ladder.passes[size][rank]))
+
+    @cached_property
+    def best(self) -> tuple[int, ...] | None:
+        """The subset with the most hits, the smallest such; None where none was evaluated."""
+        if not self._passes:
+            return None
+        levels = self.tally.levels[: min(len(self._passes), self.largest + 1)]
+        tops = [int(level.max()) for level in levels]
+        size = int(np.argmax(tops))
+        return self._members(size, int(np.argmax(levels[size])))
+
+    # -- how complete -------------------------------------------------------------------
+
+    @property
+    def largest(self) -> int:
+        """The size of the largest sets that may be reported."""
+        return self.tally.d if self.max_size is None else min(self.max_size, self.tally.d)
+
+    @property
+    def complete(self) -> bool:
+        """Are all minimal sets known (at the τ of the findings, where there are any)?"""
+        decided = self.findings is not None and self.findings.decided
+        return (self.tally.complete or decided) and self.largest == self.tally.d
+
+    # -- how much of the outcome is covered ---------------------------------------------
+
+    def covered(self, tau: float) -> tuple[float, float]:
+        """Hybrids with the outcome in the closure of the τ-minimal factors; and in all."""
+        reach, weight = self.reach_of_outcome()
+        return float(weight[reach >= tau].sum()), float(weight.sum())
+
+    def reach_of_outcome(self) -> tuple[Reals, Reals]:
+        """Reaches, each with the weight of the outcome's hybrids (or draws) that have it."""
+        if self.tally.complete:
+            weight = [level * u for level, u in self.weighted_levels()]
+            return np.concatenate(self.ladder.reach), np.concatenate(weight)
+        if self.draws is None:
+            return np.empty(0), np.empty(0)
+        held = self.draws.held[self.draws.outcomes]
+        return self._reach_of(held), np.ones(len(held))
+
+    @cached_property
+    def weights(self) -> Reals:
+        """By size: how much one subset counts, on a scale where all count 1 if D is uniform."""
+        d = self.tally.d
+        if self.size_weights is None:
+            return np.ones(d + 1)
+        each = [w / comb(d, size) for size, w in enumerate(self.size_weights)]
+        return np.array(each) * float(1 << d) / sum(self.size_weights)
+
+    def weighted_levels(self) -> Iterator[tuple[Counts, float]]:
+        """Each level's hits, and what one of its subsets weighs."""
+        return zip(self.tally.levels, self.weights.tolist(), strict=True)
+
+    # -- p-values -----------------------------------------------------------------------
+
+    def p_value(self, hits: int, tau: float) -> float:
+        """The p-value that is compared with α, for a factor with so many hits."""
+        if self.adjust == "none":
+            return float(p_value(hits, self.tally.n, tau))
+        if tau not in self._adjusted:
+            family = np.concatenate(self.tally.levels[: len(self._passes)])
+            family = family[family != UNSEEN]
+            adjusted = adjusted_p_values(p_value(family, self.tally.n, tau), self.adjust)
+            self._adjusted[tau] = dict(zip(family.tolist(), adjusted.tolist(), strict=True))
+        return self._adjusted[tau].get(hits, 1.0)  # 1: outside the family that was tested
+
+    @cached_property
+    def _adjusted(self) -> dict[float, dict[int, float]]:
+        """By τ and number of hits: equal counts have equal p-values."""
+        return {}
+
+    # -- how it is worked out -----------------------------------------------------------
+
+    @cached_property
+    def _passes(self) -> tuple[Reals, ...]:
+        """The largest τ at which each subset passes, for subsets with all below them known."""
+        if not self.tally.levels[0].size:
+            return ()  # a bound so tight that not even the empty set was evaluated
+        last = min(self.tally.exhaustive_size + 1, self.tally.d)
+        levels = [level for level in self.tally.levels[: last + 1] if len(level)]
+        hits = np.concatenate(levels)
+        sizes = np.repeat(np.arange(len(levels)), [len(level) for level in levels])
+        seen = (hits != UNSEEN) & (sizes <= self.largest)
+        passes = np.full(len(hits), -1.0)
+        passes[seen] = passing_levels(
+            hits[seen], self.tally.n, self.alpha, self.adjust, int(seen.sum())
+        )
+        return tuple(np.split(passes, np.cumsum([len(level) for level in levels])[:-1]))
+
+    @cached_property
+    def ladder(self) -> Ladder:
+        """Intervals and reaches of all candidate subsets."""
+        return climb(self._passes, self.tally.d) if self._passes else Ladder((), (), ())
+
+    @cached_property
+    def bars(self) -> tuple[Counts, Counts, Reals, Reals]:
+        """Sizes, numbers and intervals (low, high] of the subsets that are minimal at some τ."""
+        none = np.empty(0, dtype=np.int64)
+        parts = [(none, none, np.empty(0), np.empty(0))]
+        pairs = zip(self.ladder.passes, self.ladder.below, strict=True)
+        for size, (passes, below) in enumerate(pairs):
+            ranks = np.flatnonzero(passes > below)
+            parts.append((np.full(len(ranks), size), ranks, below[ranks], passes[ranks]))
+        sizes, ranks, low, high = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return sizes, ranks, low, high
+
+    def _reach_of(self, held: Held) -> Reals:
+        """The highest interval end among the factors inside each drawn subset."""
+        sizes, ranks, _, high = self.bars
+        reach = np.zeros(len(held))
+        free = (~held).astype(np.float32)
+        for size in np.unique(sizes):
+            mine = np.flatnonzero(sizes == size)
+            for part in np.array_split(mine, 1 + len(mine) // 4096):
+                inside = free @ self._membership(int(size), ranks[part]).T.astype(np.float32) == 0
+                reach = np.maximum(reach, np.where(inside, high[part], 0.0).max(axis=1, initial=0))
+        if self.findings is not None:
+            for found in self.findings.factors:
+                inside = held[:, list(found.members)].all(axis=1)
+                reach[inside] = np.maximum(reach[inside], self.findings.tau)
+        return reach
+
+    def _membership(self, size: int, ranks: Counts) -> BoolVector:
+        out = np.zeros((len(ranks), self.tally.d), dtype=bool)
+        np.put_along_axis(out, self.tally.lattice.unrank(size, ranks), True, axis=1)
+        return out
+
+    def _members(self, size: int, rank: int) -> tuple[int, ...]:
+        return tuple(self.tally.lattice.unrank(size, np.array([rank]))[0].tolist())
+
+    def _at(self, size: int, rank: int) -> Minimal:
+        low, high = self.ladder.below[size][rank], self.ladder.passes[size][rank]
+        hits = int(self.tally.levels[size][rank])
+        return Minimal(self._members(size, rank), hits, float(low), float(high), "exhaustive")
+
+    def _found(self, found: Found) -> Minimal:
+        # All that was compared with it fails at τ, so it is minimal from τ up to its own PS.
+        assert self.findings is not None
+        low = float(np.nextafter(self.findings.tau, 0.0))
+        return Minimal(found.members, found.hits, low, found.hits / self.tally.n, found.proof)
