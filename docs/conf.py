@@ -3,7 +3,7 @@
 project = "suffice"
 copyright = "the suffice contributors"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+default_role = "code"
 myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "suffice"

@@ -59,8 +59,8 @@ class Explainer:
     random_state
         Seed of the sample of references and of estimates in bounded searches.
     cost
-        What a change costs, for the cheapest flips. None: |Δ| / MAD for numbers, 0 or 1 for the
-        rest. A mapping of column to weight, or a callable (column, from, to) -> costs.
+        What a change costs, for the cheapest flips. None: deviations (MAD) for numbers, 0 or 1
+        for the rest. A mapping of column to weight, or a callable (column, from, to) -> costs.
     size_weights
         How likely the context is to hold 0, 1, …, d features, for necessity and the
         contrapositives: d + 1 numbers >= 0. None: all 2^d sets alike, as in the paper.
