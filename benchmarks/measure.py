@@ -40,6 +40,10 @@ def at_most(what: str, value: float, limit: float, detail: str = "", unit: str =
     return Row(what, f"{value:.2f} {unit}", f"≤ {limit:g} {unit}", value <= limit, detail)
 
 
+def at_least(what: str, value: float, limit: float, detail: str = "", unit: str = "×") -> Row:
+    return Row(what, f"{value:.1f} {unit}", f"≥ {limit:g} {unit}", value >= limit, detail)
+
+
 def _time(work: Work) -> float:
     started = perf_counter()
     work()

@@ -15,7 +15,7 @@ rng = np.random.default_rng(0)
 data = rng.normal(size=(2000, 20))
 labels = (data @ rng.normal(size=20) > 0).astype(int)
 model = LogisticRegression(max_iter=1000).fit(data, labels)
-explainer = Explainer(model, data, n_references=100)
+explainer = Explainer(model, data, n_references=100, engine='blackbox')
 started = time.perf_counter()
 e = explainer.explain(data[0], progress=True)
 assert e.complete and e.provenance.hybrids == 100 << 20
