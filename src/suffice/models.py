@@ -28,8 +28,11 @@ class WrappedModel:
         predict: Callable[[Any], Any],
         scores: Callable[[Any], Any] | None,
         classes: tuple[Any, ...] | None,
+        original: Any = None,
     ) -> None:
         self.name = name
+        self.original = original
+        """The user's own object: an evaluator may know how to read it."""
         self.classes = classes
         self._predict = predict
         self._scores = scores
@@ -71,7 +74,7 @@ def as_model(model: Any, data: Table) -> tuple[Model, Values]:
     known = getattr(model, "classes_", None)
     classes = None if known is None else tuple(plain(c) for c in np.asarray(known).ravel())
     scores = getattr(model, "predict_proba", None) or getattr(model, "decision_function", None)
-    wrapped = WrappedModel(name, predict or model, scores if predict else model, classes)
+    wrapped = WrappedModel(name, predict or model, scores if predict else model, classes, model)
     answers = _ask(name, predict or model, data)
     if classes is None:
         wrapped.classes = _classes_seen(answers)

@@ -47,12 +47,19 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Event:
-    """A Boolean reading of the model's answers, and how to say it."""
+    """A Boolean reading of the model's answers, and how to say it.
+
+    `kind` and `terms` say the same as `holds` to an evaluator that knows the model's shape: "class"
+    (label,), "at_least" (t,), "at_most" (t,), "within" (centre, delta), "versus" (two numbers of
+    classes). A "custom" event can only be asked.
+    """
 
     says: str
     denies: str
     holds: Callable[[Values], BoolVector]
     needs_scores: bool = False
+    kind: str = "custom"
+    terms: tuple[Any, ...] = ()
 
     def describe(self, y: bool) -> str:
         """The event or its negation, in words."""
@@ -114,7 +121,13 @@ def within(delta: float) -> Outcome:
         at = float(prediction)
         says = f"prediction within {delta:g} of {at:g}"
         denies = f"prediction more than {delta:g} from {at:g}"
-        return Event(says, denies, lambda answers: np.abs(answers - at) <= delta)
+        return Event(
+            says,
+            denies,
+            lambda answers: np.abs(answers - at) <= delta,
+            kind="within",
+            terms=(at, float(delta)),
+        )
 
     return Outcome(f"within({delta!r})", bind)
 
@@ -135,7 +148,14 @@ def versus(label: object, foil: object) -> Outcome:
             ahead = scores[:, first] > scores[:, second]
             return np.asarray(ahead | ((scores[:, first] == scores[:, second]) & (first < second)))
 
-        return Event(f"{label} rather than {foil}", f"{foil} rather than {label}", holds, True)
+        return Event(
+            f"{label} rather than {foil}",
+            f"{foil} rather than {label}",
+            holds,
+            needs_scores=True,
+            kind="versus",
+            terms=(first, second),
+        )
 
     return Outcome(f"versus({label!r}, {foil!r})", bind)
 
@@ -171,7 +191,13 @@ def event_for(outcome: object, model: Model, prediction: Any) -> Event:
             "Nothing can keep or flip its prediction.",
         )
     denies = str(others[0]) if len(others) == 1 else f"not {label}"
-    return Event(str(label), denies, lambda labels: np.asarray(labels == label, dtype=bool))
+    return Event(
+        str(label),
+        denies,
+        lambda labels: np.asarray(labels == label, dtype=bool),
+        kind="class",
+        terms=(label,),
+    )
 
 
 def _threshold(kind: str, sign: str, other: str, threshold: float) -> Outcome:
@@ -184,6 +210,8 @@ def _threshold(kind: str, sign: str, other: str, threshold: float) -> Outcome:
             f"prediction {sign} {threshold:g}",
             f"prediction {other} {threshold:g}",
             lambda answers: np.asarray(compare(answers, threshold)),
+            kind=kind,
+            terms=(float(threshold),),
         )
 
     return Outcome(f"{kind}({threshold!r})", bind)
