@@ -1,0 +1,73 @@
+"""Runs the compiled kernel on one block of references and one slab of the lattice after another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from suffice.evaluate.trees import kernel
+from suffice.evaluate.trees.problem import Problem, Words
+
+__all__ = ["CompiledBlock"]
+
+
+class CompiledBlock:
+    """One block of references; the buffers are its own, so blocks can run in threads."""
+
+    def __init__(self, problem: Problem, block: int, players: int) -> None:
+        self._problem = problem
+        self._players = players
+        tests = problem.ensemble.tests
+        self._differs = np.empty(len(tests) + 1, dtype=np.uint64)
+        kernel.difference_words(
+            tests.column,
+            tests.threshold,
+            tests.missing_left,
+            problem.input_left,
+            problem.lanes[block],
+            self._differs,
+        )
+        for number, word in problem.categorical_words(block).items():
+            self._differs[number] = word
+        self._everyone = np.uint64(problem.everyone(block))
+        room = 2 * problem.depth + 2
+        self._stack = np.empty((room, 3), dtype=np.int64)
+        self._groups = np.empty(room, dtype=np.uint64)
+        self._above = np.empty(problem.width << players, dtype=np.int32)
+        self._below = np.empty_like(self._above)
+
+    def slab(self, number: int) -> tuple[Words, Words]:
+        """By mask: the lanes for which the event surely holds, and those for which it fails."""
+        problem, players = self._problem, self._players
+        size = 1 << players
+        high = (1 << problem.d) - size
+        fixed = number << players
+        yes = np.full(size, self._everyone, dtype=np.uint64)
+        no = np.zeros(size, dtype=np.uint64)
+        for margin, nodes in zip(problem.reading.margins, problem.nodes, strict=True):
+            kernel.sum_lattice(
+                margin.roots,
+                nodes,
+                self._differs,
+                self._everyone,
+                fixed,
+                high ^ fixed,
+                players,
+                self._stack,
+                self._groups,
+                self._above,
+                self._below,
+                problem.width,
+            )
+            kernel.answer_words(
+                self._above,
+                self._below,
+                problem.width,
+                np.int32(margin.no_below),
+                np.int32(margin.yes_from),
+                np.int32(margin.yes_to),
+                np.int32(margin.no_above),
+                yes,
+                no,
+            )
+        no &= self._everyone
+        return (no, yes) if problem.reading.reverse else (yes, no)
