@@ -1,4 +1,4 @@
-"""Asks the model what its trees leave open, each distinct hybrid once, and checks the rest a little."""
+"""Asks the model what its trees leave open, each distinct hybrid once, and checks a little more."""
 
 from __future__ import annotations
 

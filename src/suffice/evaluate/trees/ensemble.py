@@ -102,6 +102,8 @@ class Ensemble:
     """(outputs,)"""
     divisor: float = 1.0
     classes: tuple[Any, ...] | None = None
+    leaf_answers: bool = False
+    """One tree, whose leaf is the model's answer: nothing is added to it."""
     tie_to_first: bool = True
     """Of two classes with equal scores the first wins, but for one library's binary margin."""
     unit: float = 2.0**-53
@@ -115,6 +117,17 @@ class Ensemble:
     def margin(self) -> bool:
         """Is a binary classifier's one output the second class's lead over the first?"""
         return self.classes is not None and len(self.classes) == 2 and len(self.base) == 1
+
+    def score(self, row: Reals) -> Reals:
+        """(outputs,): one row's score, walked tree by tree."""
+        total = np.zeros(len(self.base))
+        for root in self.roots.tolist():
+            node = root
+            while (test := int(self.test[node])) >= 0:
+                value = row[self.tests.column[test]][None]
+                node = int((self.left if self.tests.answer(test, value)[0] else self.right)[node])
+            total += self.values[node]
+        return np.asarray(self.base + total / self.divisor)
 
     def with_base(self, base: Reals) -> Ensemble:
         """The same trees on another base score."""

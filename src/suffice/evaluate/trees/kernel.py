@@ -175,7 +175,6 @@ def sum_lattice(
 def _subset_sums(flat: Any, width: int, players: int) -> None:
     """The zeta transform, two players at a time, finishing small blocks before large ones."""
     step = width << min(players, 6)
-    done = 0
     for start in range(0, width << players, step):
         half = width
         while 4 * half <= step:
@@ -198,16 +197,16 @@ def _subset_sums(flat: Any, width: int, players: int) -> None:
                 for j in range(half):
                     b[j] = np.int32(a[j] + b[j])
             half *= 2
-        done += 1
-        count = done
+        end = start + step
+        blocks = end // step
         half = step
-        while count & 1 == 0:
-            a = flat[done * step - 2 * half : done * step - half]
-            b = flat[done * step - half : done * step]
+        while blocks & 1 == 0:
+            a = flat[end - 2 * half : end - half]
+            b = flat[end - half : end]
             for j in range(half):
                 b[j] = np.int32(a[j] + b[j])
             half *= 2
-            count >>= 1
+            blocks >>= 1
 
 
 @_compiled
@@ -215,10 +214,10 @@ def answer_words(
     above: Any,
     below: Any,
     width: int,
-    no_below: int,
-    yes_from: int,
-    yes_to: int,
-    no_above: int,
+    no_below: Any,
+    yes_from: Any,
+    yes_to: Any,
+    no_above: Any,
     yes: Any,
     no: Any,
 ) -> None:

@@ -7,15 +7,15 @@ sum; a band bounds it on both sides.
 Sums over the lattice are made in 32-bit integers, because the signed terms of a subset-sum cancel
 exactly there (even where one overflows: arithmetic modulo 2^32 is a ring, and only the final sum
 has to fit) and nowhere else. Write s = Σ v_t for the true sum of one leaf value per tree, m_t for
-the middle of tree t's range and h_t for half its width. With scale k = (2^30 - 2n) / Σ h_t, the integer
-q = Σ rint(k (v_t - m_t)) fits, and
+the middle of tree t's range and h_t for half its width. With scale k = (2^30 - 2n) / Σ h_t, the
+integer q = Σ rint(k (v_t - m_t)) fits, and
 
     |q - k (s - Σ m_t)| <= n/2 + 1.
 
-The library itself rounds: adding n numbers of absolute values at most a_t one after another, in any
-order, and then a base, is off by at most (n + 1) u (Σ a_t + |base|), u being half a unit in the last
-place of its floats. Twice that, with a little room, and the rounding of q are the slack: beyond it
-the integer tells the library's own answer, within it the library has to be asked.
+The library itself rounds: adding n numbers of absolute values at most a_t one after another, in
+any order, and then a base, is off by at most (n + 1) u (Σ a_t + |base|), u being half a unit in the
+last place of its floats. Four times that (leaves and bounds are rounded too) and the rounding of q
+are the slack: beyond it the integer tells the library's own answer, within it the library is asked.
 
 Two common cases need no slack. A single tree's leaves are read by the event itself. And leaves that
 are whole multiples of 2^-20 (the shares 0 and 1 of a fully grown forest) sum without any rounding,
@@ -42,7 +42,7 @@ _DYADIC = 2.0**20
 
 @dataclass(frozen=True, eq=False)
 class Margin:
-    """An integer per leaf; the sum q says yes from `yes_from` to `yes_to`, no outside the others."""
+    """An integer per leaf; their sum says yes from `yes_from` to `yes_to`, no outside the rest."""
 
     roots: Ints
     value: Ints
@@ -64,7 +64,7 @@ def read_event(ensemble: Ensemble, event: Event) -> Reading:
     """The margins of an event; Unreadable where the score does not tell it."""
     if event.kind == "custom":
         raise Unreadable("an outcome given as a function can only be asked of the model")
-    if len(ensemble.roots) == 1 and not ensemble.base.any() and ensemble.divisor == 1:
+    if ensemble.leaf_answers:
         return Reading((_single_tree(ensemble, event),))
     if event.kind == "versus":
         first, second = event.terms

@@ -70,7 +70,7 @@ class Problem:
 
     @cached_property
     def nodes(self) -> tuple[Ints, ...]:
-        """For each margin, a row per node: (test, toward, away, player's bit) or (-1, value, 0, 0)."""
+        """For each margin, (test, toward, away, player's bit) by node; (-1, value, 0, 0) at a leaf."""
         test, leaf = self.ensemble.test, self.ensemble.test < 0
         bits = np.where(leaf, 0, np.left_shift(1, self.player)[test] if len(self.player) else 0)
         toward, away = self.toward, np.where(leaf, 0, self.away)

@@ -46,6 +46,7 @@ def _forest(model: Any, estimators: list[Any], classes: bool) -> Ensemble:
         lambda table: _validated(model, table),
         base=np.zeros(trees[0].values.shape[1]),
         divisor=float(len(trees)),
+        leaf_answers=hasattr(model, "tree_"),
         classes=tuple(model.classes_.tolist()) if classes else None,
     )
 
