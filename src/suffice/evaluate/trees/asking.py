@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from suffice.context.swap import SwapContext
 from suffice.evaluate.blackbox import BlackBox
-from suffice.evaluate.trees.problem import BLOCK, Words
-from suffice.typing import BoolVector, Counts
+from suffice.evaluate.trees.problem import Problem
+from suffice.typing import BoolVector, Counts, Words
 
 __all__ = ["Asking"]
 
@@ -20,9 +23,11 @@ _ROWS_AT_ONCE = 1 << 20
 class Asking:
     """Collects undecided hybrids from the kernels' threads, then settles them."""
 
-    def __init__(self, box: BlackBox, context: SwapContext) -> None:
+    def __init__(self, box: BlackBox, context: SwapContext, problem: Problem) -> None:
         self._box = box
         self._context = context
+        self._width = problem.width
+        self._order = problem.order
         self._open: list[tuple[Counts, Counts]] = []
 
     def note(self, first_mask: int, block: int, undecided: Words) -> None:
@@ -33,9 +38,9 @@ class Asking:
                 undecided[rows].astype("<u8").view(np.uint8).reshape(-1, 8), axis=1
             )
             row, reference = np.nonzero(lanes)  # big-endian bits undo the order of lanes
-            self._open.append((first_mask + rows[row], block * BLOCK + reference))
+            self._open.append((first_mask + rows[row], block * self._width + reference))
 
-    def settle(self, words: Words, start: int, y: bool) -> bool:
+    def settle(self, words: NDArray[Any], start: int, y: bool) -> bool:
         """Write the model's answers into `words`; False if it denies a decided one."""
         masks, references = self._checks(words, start)
         decided = len(masks)
@@ -46,8 +51,9 @@ class Asking:
             part = slice(at, at + _ROWS_AT_ONCE)
             mask, reference = masks[part], references[part]
             answers = self._ask(mask, reference)
-            row, block = mask - start, reference // BLOCK
-            bit = np.left_shift(np.uint64(1), (reference % BLOCK ^ 7).astype(np.uint64))
+            row, block = mask - start, reference // self._width
+            lane = (reference % self._width ^ 7).astype(words.dtype)
+            bit = np.left_shift(words.dtype.type(1), lane)
             if (
                 at == 0
                 and (
@@ -59,7 +65,7 @@ class Asking:
             np.bitwise_or.at(words, (row[answers], block[answers]), bit[answers])
         return True
 
-    def _checks(self, words: Words, start: int) -> tuple[Counts, Counts]:
+    def _checks(self, words: NDArray[Any], start: int) -> tuple[Counts, Counts]:
         """A few hybrids, always the same ones, that no kernel left open."""
         rng = np.random.default_rng(start)
         masks = start + rng.integers(len(words), size=_CHECKED)
@@ -68,8 +74,8 @@ class Asking:
         free = ~np.any(still_open, axis=0) if still_open else slice(None)
         return masks[free], references[free]
 
-    def _ask(self, masks: Counts, references: Counts) -> BoolVector:
-        d = self._context.d
+    def _ask(self, masks: Counts, places: Counts) -> BoolVector:
+        d, references = self._context.d, self._order[places]
         held = (masks[:, None] >> np.arange(d) & 1).astype(bool)
         codes = self._context.codes
         identity, first = _distinct(np.where(held, codes[0], codes[references + 1]))

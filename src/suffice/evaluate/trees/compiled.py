@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.evaluate.trees import kernel
-from suffice.evaluate.trees.problem import Problem, Words
+from suffice.evaluate.trees.problem import Problem
+from suffice.typing import Words
 
 __all__ = ["CompiledBlock"]
+
+
+_TWO_WAY_PLAYERS = 12
+"""Past so many players, summing a second accumulator costs more than it saves in the walk."""
 
 
 class CompiledBlock:
@@ -16,24 +21,14 @@ class CompiledBlock:
     def __init__(self, problem: Problem, block: int, players: int) -> None:
         self._problem = problem
         self._players = players
-        tests = problem.ensemble.tests
-        self._differs = np.empty(len(tests) + 1, dtype=np.uint64)
-        kernel.difference_words(
-            tests.column,
-            tests.threshold,
-            tests.missing_left,
-            problem.input_left,
-            problem.lanes[block],
-            self._differs,
-        )
-        for number, word in problem.categorical_words(block).items():
-            self._differs[number] = word
+        self._differs = problem.sides.words(block)
         self._everyone = np.uint64(problem.everyone(block))
         room = 2 * problem.depth + 2
         self._stack = np.empty((room, 3), dtype=np.int64)
         self._groups = np.empty(room, dtype=np.uint64)
         self._above = np.empty(problem.width << players, dtype=np.int32)
-        self._below = np.empty_like(self._above)
+        two_way = players <= _TWO_WAY_PLAYERS
+        self._below = np.empty(len(self._above) if two_way else 0, dtype=np.int32)
 
     def slab(self, number: int) -> tuple[Words, Words]:
         """By mask: the lanes for which the event surely holds, and those for which it fails."""

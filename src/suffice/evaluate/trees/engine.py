@@ -1,6 +1,6 @@
 """Every hybrid's outcome from the trees themselves, with the model asked only where it must be.
 
-The lattice is cut into slabs of consecutive masks, the references into blocks of 64; each (block,
+The lattice is cut into slabs of consecutive masks, the references into blocks; each (block,
 slab) is one call of a kernel, and blocks run in threads. What the integers cannot decide (scores
 within rounding of a boundary, see `margins`) is asked of the model, each distinct hybrid once. The
 same call asks a few hybrids that are decided, as a check on the reading of the model: if it ever
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +25,14 @@ from suffice.evaluate.trees.asking import Asking
 from suffice.evaluate.trees.ensemble import Ensemble
 from suffice.evaluate.trees.fallback import NumpyBlock
 from suffice.evaluate.trees.margins import Reading
-from suffice.evaluate.trees.problem import Problem, Words, make_problem
+from suffice.evaluate.trees.problem import Problem, make_problem
 from suffice.target import Target
-from suffice.typing import Counts
+from suffice.typing import Counts, Words
 
 __all__ = ["TreeEngine"]
 
-_SLAB_CELLS = 1 << 17
-"""Masks × lanes of a slab: two 32-bit accumulators of them stay in a core's second-level cache."""
+_SLAB_CELLS = 1 << 21
+"""Masks × lanes of a slab, 32 bits each: more is slower, as it leaves the cache."""
 
 _BLOCK_BYTES = 1 << 27
 """Outcomes that are held before they are handed on."""
@@ -74,9 +74,9 @@ class TreeEngine(BlackBox):
 
     def sweep(self) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
         """All 2^d subsets, in blocks of consecutive masks; see `LatticeEvaluator`."""
-        asking = Asking(self, self._context)
+        asking = Asking(self, self._context, self._problem)
         kernel = self._kernel or choose_kernel(self._problem)
-        rows = 1 << min(self._problem.d, _log2(_BLOCK_BYTES // (8 * self._problem.blocks)))
+        rows = 1 << min(self._problem.d, _log2(8 * _BLOCK_BYTES // self.n))
         start = 0
         while start < 1 << self._problem.d:
             words = self._evaluate(kernel, start, rows, asking)
@@ -85,16 +85,16 @@ class TreeEngine(BlackBox):
                 self.name = BlackBox.name
                 yield from self._ask_everything(rows)
                 return
-            yield start, *_finish(words, self.n)
+            yield start, *self._finish(words)
             start += rows
 
-    def _evaluate(self, kernel: str, start: int, rows: int, asking: Asking) -> Words:
+    def _evaluate(self, kernel: str, start: int, rows: int, asking: Asking) -> NDArray[Any]:
         """(masks, blocks): the words of lanes that have the input's outcome."""
         problem = self._problem
         players = min(_log2(rows), _log2(_SLAB_CELLS // problem.width))
         size = 1 << players
         slabs = rows // size
-        out = np.empty((rows, problem.blocks), dtype=np.uint64)
+        out = np.empty((rows, problem.blocks), dtype=f"uint{problem.width}")
         # Enough tasks to share evenly, few enough that preparing a block is not done too often.
         cuts = max(1, min(slabs, -(-8 // problem.blocks)))
         edges = [slabs * i // cuts for i in range(cuts + 1)]
@@ -118,6 +118,15 @@ class TreeEngine(BlackBox):
             with ThreadPoolExecutor(workers) as pool:
                 list(pool.map(work, tasks))
         return out
+
+    def _finish(self, words: NDArray[Any]) -> tuple[Counts, NDArray[np.uint8]]:
+        """Count, and put the references back in order."""
+        hits = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+        bits = words.view(np.uint8)[:, : (self.n + 7) // 8]
+        if (np.diff(self._problem.order) == 1).all():
+            return hits, bits
+        lanes = np.unpackbits(bits, axis=1, count=self.n)
+        return hits, np.packbits(lanes[:, np.argsort(self._problem.order)], axis=1)
 
     def _ask_everything(self, rows: int) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
         d = self._problem.d
@@ -155,11 +164,6 @@ def choose_kernel(problem: Problem) -> str:
     make_block("numpy", problem, 0, players).slab(0)
     whole = (perf_counter() - started) * problem.blocks * 2.0 ** (problem.d - players)
     return "numba" if whole > _NUMBA_START else "numpy"
-
-
-def _finish(words: Words, n: int) -> tuple[Counts, NDArray[np.uint8]]:
-    hits = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
-    return hits, words.view(np.uint8)[:, : (n + 7) // 8]
 
 
 def _cores() -> int:

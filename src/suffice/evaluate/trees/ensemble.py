@@ -12,14 +12,15 @@ column), so the questions are kept once, as `Tests`, and nodes refer to them by 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.context.table import Table
-from suffice.typing import BoolVector, Reals
+from suffice.typing import BoolVector, Counts, Reals
 
 __all__ = ["Categories", "Ensemble", "Ints", "Tests", "Tree", "Unreadable", "join_trees"]
 
@@ -54,6 +55,11 @@ class Tests:
 
     def __len__(self) -> int:
         return len(self.column)
+
+    @cached_property
+    def by_threshold(self) -> Counts:
+        """The tests in order of column and threshold."""
+        return np.lexsort((self.threshold, self.column))
 
     def answer(self, number: int, values: Reals) -> BoolVector:
         """Which of a column's values go left."""
@@ -112,6 +118,8 @@ class Ensemble:
     """How far from its boundary a score may be and yet read as equal by the link function."""
     source: Ints | None = None
     """For each column of the matrix the table's column, where they differ."""
+    readings: dict[Any, Any] = field(default_factory=dict)
+    """Events that have been read, for the next input: margins take as long as all the rest."""
 
     @property
     def margin(self) -> bool:

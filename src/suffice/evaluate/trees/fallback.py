@@ -12,8 +12,8 @@ import numpy as np
 
 from suffice.evaluate.trees.ensemble import Ints
 from suffice.evaluate.trees.margins import Margin
-from suffice.evaluate.trees.problem import Problem, Words
-from suffice.typing import BoolVector, Counts
+from suffice.evaluate.trees.problem import Problem
+from suffice.typing import BoolVector, Counts, Words
 
 __all__ = ["NumpyBlock"]
 
@@ -26,15 +26,8 @@ class NumpyBlock:
         self._players = players
         word = problem.everyone(block)
         self._lanes = np.array([i for i in range(problem.width) if word >> i & 1], dtype=np.int64)
-        tests, values = problem.ensemble.tests, problem.lanes[block]
-        left = np.empty((len(tests) + 1, problem.width), dtype=bool)
-        taken = values[tests.column]
-        left[:-1] = taken <= tests.threshold[:, None]
-        left[:-1] |= np.isnan(taken) & tests.missing_left[:, None]
-        for number in tests.categories:
-            left[number] = tests.answer(number, values[tests.column[number]])
-        left[:-1] ^= problem.input_left[:, None]
-        self._differs = left
+        words = problem.sides.words(block).astype("<u8").view(np.uint8).reshape(-1, 8)
+        self._differs = np.unpackbits(words, axis=1, bitorder="little").astype(bool)
 
     def slab(self, number: int) -> tuple[Words, Words]:
         """By mask: the lanes for which the event surely holds, and those for which it fails."""

@@ -13,8 +13,9 @@ score. Where B is larger than A the same is done on complements, with the parts 
 
     [A ⊆ S] [S ∩ B = ∅] = Σ over T ⊆ A of (-1)^|T| [B ∪ T ⊆ not S].
 
-So there are two accumulators, and a leaf costs 2^min(|A|, |B|) additions. Rows of an accumulator
-are masks, its columns lanes: all loops over lanes are contiguous.
+So there are two accumulators, and a leaf costs 2^min(|A|, |B|) additions; in a large lattice, where
+the sums take longer than the walk, there is only the first. Rows of an accumulator are masks, its
+columns lanes: all loops over lanes are contiguous.
 
 numba takes most of a second to import, so this module is imported only when that pays.
 """
@@ -27,7 +28,7 @@ from typing import Any, TypeVar, cast
 import numba  # type: ignore[import-untyped,unused-ignore]
 import numpy as np
 
-__all__ = ["answer_words", "difference_words", "sum_lattice"]
+__all__ = ["answer_words", "sum_lattice"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -63,28 +64,6 @@ def _count(word: Any) -> Any:
 
 
 @_compiled
-def difference_words(
-    column: Any, threshold: Any, missing_left: Any, input_left: Any, lanes: Any, out: Any
-) -> None:
-    """For each numeric test, the word of lanes that are not on the input's side.
-
-    `lanes` is (columns, lanes), float64.
-    """
-    width = lanes.shape[1]
-    for test in range(len(column)):
-        values = lanes[column[test]]
-        limit = threshold[test]
-        word = np.uint64(0)
-        if missing_left[test]:
-            for lane in range(width):
-                word |= np.uint64(not (values[lane] > limit)) << np.uint64(lane)
-        else:
-            for lane in range(width):
-                word |= np.uint64(values[lane] <= limit) << np.uint64(lane)
-        out[test] = ~word if input_left[test] else word
-
-
-@_compiled
 def sum_lattice(
     roots: Any,
     nodes: Any,
@@ -105,6 +84,7 @@ def sum_lattice(
     child on the input's side, other child, the player's bit), and at a leaf (-1, value, 0, 0).
     """
     low = (1 << players) - 1
+    one_way = len(below) == 0
     above[:] = 0
     below[:] = 0
     position = np.empty(64, dtype=np.int64)
@@ -149,7 +129,7 @@ def sum_lattice(
                 continue
             held &= low
             freed &= low
-            upward = _count(np.uint64(freed)) <= _count(np.uint64(held))
+            upward = one_way or _count(np.uint64(freed)) <= _count(np.uint64(held))
             flat = above if upward else below
             spread = freed if upward else held
             first = (held if upward else freed) * width
@@ -168,7 +148,8 @@ def sum_lattice(
                     break
                 part = (part - spread) & spread
     _subset_sums(above, width, players)
-    _subset_sums(below, width, players)
+    if not one_way:
+        _subset_sums(below, width, players)
 
 
 @_compiled
@@ -224,12 +205,15 @@ def answer_words(
     """Narrow `yes` and widen `no`, words of lanes by mask, by what the scores say."""
     rows = len(yes)
     for row in range(rows):
-        first = above[row * width : (row + 1) * width]
-        second = below[(rows - 1 - row) * width : (rows - row) * width]
+        scores = above[row * width : (row + 1) * width]
+        if len(below):
+            more = below[(rows - 1 - row) * width : (rows - row) * width]
+            for lane in range(width):
+                scores[lane] = np.int32(scores[lane] + more[lane])
         sure = np.uint64(0)
         never = np.uint64(0)
         for lane in range(width):
-            score = np.int32(first[lane] + second[lane])
+            score = scores[lane]
             sure |= np.uint64((score >= yes_from) & (score <= yes_to)) << np.uint64(lane)
             never |= np.uint64((score < no_below) | (score > no_above)) << np.uint64(lane)
         yes[row] &= sure

@@ -107,7 +107,8 @@ def _categories(field: dict[str, str], kind: Counts, threshold: Reals) -> dict[i
 
 def _zero_columns(blocks: list[str]) -> list[int]:
     """Columns in which zero is a missing value."""
-    zero, other = set(), set()
+    zero: set[int] = set()
+    other: set[int] = set()
     for block in blocks:
         field = _fields(block)
         if int(field["num_leaves"]) == 1:
