@@ -23,9 +23,7 @@ class CompiledBlock:
         self._players = players
         self._differs = problem.sides.words(block)
         self._everyone = np.uint64(problem.everyone(block))
-        room = 2 * problem.depth + 2
-        self._stack = np.empty((room, 3), dtype=np.int64)
-        self._groups = np.empty(room, dtype=np.uint64)
+        self._stack = np.empty((2 * problem.ensemble.depth + 2, 4), dtype=np.uint64)
         self._above = np.empty(problem.width << players, dtype=np.int32)
         two_way = players <= _TWO_WAY_PLAYERS
         self._below = np.empty(len(self._above) if two_way else 0, dtype=np.int32)
@@ -41,14 +39,13 @@ class CompiledBlock:
         for margin, nodes in zip(problem.reading.margins, problem.nodes, strict=True):
             kernel.sum_lattice(
                 margin.roots,
-                nodes,
+                nodes.view(np.uint32),
                 self._differs,
                 self._everyone,
-                fixed,
-                high ^ fixed,
+                np.uint64(fixed),
+                np.uint64(high ^ fixed),
                 players,
                 self._stack,
-                self._groups,
                 self._above,
                 self._below,
                 problem.width,

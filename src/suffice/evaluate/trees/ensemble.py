@@ -126,6 +126,15 @@ class Ensemble:
         """Is a binary classifier's one output the second class's lead over the first?"""
         return self.classes is not None and len(self.classes) == 2 and len(self.base) == 1
 
+    @cached_property
+    def depth(self) -> int:
+        """The longest path of any tree, in splits."""
+        level, depth = self.roots, 0
+        while len(level := level[self.test[level] >= 0]):
+            level = np.concatenate([self.left[level], self.right[level]])
+            depth += 1
+        return depth
+
     def score(self, row: Reals) -> Reals:
         """(outputs,): one row's score, walked tree by tree."""
         total = np.zeros(len(self.base))

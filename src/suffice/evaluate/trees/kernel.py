@@ -27,6 +27,7 @@ from typing import Any, TypeVar, cast
 
 import numba  # type: ignore[import-untyped,unused-ignore]
 import numpy as np
+from numba.extending import intrinsic  # type: ignore[import-untyped,unused-ignore]
 
 __all__ = ["answer_words", "sum_lattice"]
 
@@ -41,26 +42,24 @@ def _compiled(function: F) -> F:
         return cast(F, numba.njit(nogil=True)(function))
 
 
-_DE_BRUIJN = 0x03F79D71B4CB0A89
-_LOWEST = np.zeros(64, dtype=np.int64)
-for _bit in range(64):
-    _LOWEST[((_DE_BRUIJN << _bit) % 2**64) >> 58] = _bit
+@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def _lowest(typing: Any, word: Any) -> Any:
+    """The number of the lowest bit set: an instruction that numba has no name for."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], context.get_constant(numba.boolean, True))
+
+    return numba.uint64(numba.uint64), generate
 
 
-@_compiled
-def _lowest(word: Any) -> Any:
-    """The number of the lowest bit set (numba has no instruction for it)."""
-    alone = word & (~word + np.uint64(1))
-    return _LOWEST[np.int64((alone * np.uint64(_DE_BRUIJN)) >> np.uint64(58))]
+@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def _count(typing: Any, word: Any) -> Any:
+    """How many bits are set: another."""
 
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
 
-@_compiled
-def _count(word: Any) -> Any:
-    """How many bits are set, of 32."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x55555555)
-    word = (word & np.uint64(0x33333333)) + ((word >> np.uint64(2)) & np.uint64(0x33333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F)
-    return (word * np.uint64(0x01010101) >> np.uint64(24)) & np.uint64(0xFF)
+    return numba.uint64(numba.uint64), generate
 
 
 @_compiled
@@ -69,11 +68,10 @@ def sum_lattice(
     nodes: Any,
     differs: Any,
     everyone: Any,
-    held_first: int,
-    freed_first: int,
+    held_first: Any,
+    freed_first: Any,
     players: int,
     stack: Any,
-    groups: Any,
     above: Any,
     below: Any,
     width: int,
@@ -81,68 +79,74 @@ def sum_lattice(
     """Fill `above` and `below`, (2^players × width) int32: a score is above[S] + below[not S].
 
     Players from `players` up are fixed: held or freed from the start. A row of `nodes` is (test,
-    child on the input's side, other child, the player's bit), and at a leaf (-1, value, 0, 0).
+    child on the input's side, other child, the player's bit), and at a leaf (-1, value, 0, 0), as
+    uint32. All that is an index here is unsigned: numba tests signed ones for being negative.
     """
-    low = (1 << players) - 1
+    zero, one, wide = np.uint64(0), np.uint64(1), np.uint64(width)
+    no_test, low = np.uint64(2**32 - 1), np.uint64((1 << players) - 1)
     one_way = len(below) == 0
     above[:] = 0
     below[:] = 0
-    position = np.empty(64, dtype=np.int64)
+    position = np.empty(64, dtype=np.uint64)
     sign = np.ones(1 << players, dtype=np.int8)
-    for part in range(1, 1 << players):
-        sign[part] = -sign[part & (part - 1)]
+    for i in range(1, 1 << players):
+        sign[i] = -sign[i & (i - 1)]
     for root in roots:
         stack[0, 0] = root
         stack[0, 1] = held_first
         stack[0, 2] = freed_first
-        groups[0] = everyone
-        top = 1
-        while top > 0:
-            top -= 1
+        stack[0, 3] = everyone
+        top = one
+        while top != zero:
+            top -= one
             node = stack[top, 0]
             held = stack[top, 1]
             freed = stack[top, 2]
-            group = groups[top]
-            while nodes[node, 0] >= 0:
-                others = group & differs[nodes[node, 0]]
-                bit = nodes[node, 3]
-                if others == 0 or held & bit:
-                    node = np.int64(nodes[node, 1])
+            group = stack[top, 3]
+            while True:
+                test = np.uint64(nodes[node, 0])
+                if test == no_test:
+                    break
+                toward = np.uint64(nodes[node, 1])
+                others = group & differs[test]
+                bit = np.uint64(nodes[node, 3])
+                if others == zero or (held & bit) != zero:
+                    node = toward
                     continue
-                if others != group:
-                    stack[top, 0] = nodes[node, 1]
+                if others != group:  # those on the input's side go on as they are
+                    stack[top, 0] = toward
                     stack[top, 1] = held
                     stack[top, 2] = freed
-                    groups[top] = group ^ others
-                    top += 1
-                if not freed & bit:
-                    stack[top, 0] = nodes[node, 1]
+                    stack[top, 3] = group ^ others
+                    top += one
+                if (freed & bit) == zero:  # the others part: with the player held, and freed
+                    stack[top, 0] = toward
                     stack[top, 1] = held | bit
                     stack[top, 2] = freed
-                    groups[top] = others
-                    top += 1
+                    stack[top, 3] = others
+                    top += one
                     freed |= bit
-                node = np.int64(nodes[node, 2])
+                node = np.uint64(nodes[node, 2])
                 group = others
-            leaf = nodes[node, 1]
+            leaf = np.int32(nodes[node, 1])
             if leaf == 0:
                 continue
             held &= low
             freed &= low
-            upward = one_way or _count(np.uint64(freed)) <= _count(np.uint64(held))
+            upward = one_way or _count(freed) <= _count(held)
             flat = above if upward else below
             spread = freed if upward else held
-            first = (held if upward else freed) * width
-            lanes = 0
-            while group:
+            first = (held if upward else freed) * wide
+            lanes = zero
+            while group != zero:
                 position[lanes] = first + _lowest(group)
-                lanes += 1
-                group &= group - np.uint64(1)
-            part = 0
-            while True:  # over the parts of `spread`
+                lanes += one
+                group &= group - one
+            part = zero
+            while True:  # over the parts T of `spread`
                 signed = np.int32(leaf * sign[part])
                 for k in range(lanes):
-                    at = position[k] + part * width
+                    at = position[np.uint64(k)] + part * wide
                     flat[at] = np.int32(flat[at] + signed)
                 if part == spread:
                     break

@@ -19,7 +19,7 @@ from suffice.context.swap import SwapContext
 from suffice.evaluate.trees.ensemble import Ensemble, Ints
 from suffice.evaluate.trees.margins import Reading
 from suffice.evaluate.trees.sides import Sides
-from suffice.typing import Counts, Words
+from suffice.typing import Counts
 
 __all__ = ["Problem", "make_problem"]
 
@@ -70,15 +70,6 @@ class Problem:
             np.stack([test, np.where(leaf, m.value, toward), away, bits], axis=1).astype(np.int32)
             for m in self.reading.margins
         )
-
-    @cached_property
-    def depth(self) -> int:
-        """The longest path of any tree, in splits."""
-        level, depth = self.ensemble.roots, 0
-        while len(level := level[self.ensemble.test[level] >= 0]):
-            level = np.concatenate([self.toward[level], self.away[level]])
-            depth += 1
-        return depth
 
 
 def make_problem(ensemble: Ensemble, reading: Reading, context: SwapContext) -> Problem:
