@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -151,19 +152,25 @@ def choose_kernel(problem: Problem) -> str:
 
     Timed on a small part of the work: one slab of the first block.
     """
-    if "suffice.evaluate.trees.kernel" in sys.modules:
+    if sys.byteorder != "little" or not find_numba():  # words are handed on as bytes in memory
+        return "numpy"
+    if numba_is_loaded():
         return "numba"
-    if sys.byteorder != "little":  # words are handed on as bytes in memory
-        return "numpy"
-    from importlib.util import find_spec
-
-    if find_spec("numba") is None:
-        return "numpy"
     players = min(problem.d, 9)
     started = perf_counter()
     make_block("numpy", problem, 0, players).slab(0)
     whole = (perf_counter() - started) * problem.blocks * 2.0 ** (problem.d - players)
     return "numba" if whole > _NUMBA_START else "numpy"
+
+
+def find_numba() -> bool:
+    """Is numba installed?"""
+    return find_spec("numba") is not None
+
+
+def numba_is_loaded() -> bool:
+    """Are the kernels ready, so that they cost nothing more?"""
+    return "suffice.evaluate.trees.kernel" in sys.modules
 
 
 def _cores() -> int:

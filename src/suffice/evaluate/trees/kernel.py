@@ -42,7 +42,12 @@ def _compiled(function: F) -> F:
         return cast(F, numba.njit(nogil=True)(function))
 
 
-@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def _intrinsic(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    """An instruction of the processor as a function of one word."""
+    return cast(Callable[[Any], Any], intrinsic(function))
+
+
+@_intrinsic
 def _lowest(typing: Any, word: Any) -> Any:
     """The number of the lowest bit set: an instruction that numba has no name for."""
 
@@ -52,7 +57,7 @@ def _lowest(typing: Any, word: Any) -> Any:
     return numba.uint64(numba.uint64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+@_intrinsic
 def _count(typing: Any, word: Any) -> Any:
     """How many bits are set: another."""
 

@@ -27,7 +27,7 @@ class Sides:
         by_threshold = tests.by_threshold
         self.input_left: BoolVector = self._answers(rows[:1])[:, 0]
         columns, starts = np.unique(tests.column[by_threshold], return_index=True)
-        ends = np.append(starts[1:], len(tests))
+        ends = np.append(starts, len(tests))[1:]
         limits = tests.threshold[by_threshold]
         self._places: Counts = np.empty((len(columns), len(rows) - 1), dtype=np.int64)
         for i, (column, start, end) in enumerate(zip(columns, starts, ends, strict=True)):
