@@ -80,7 +80,7 @@ def whole(name: str, case: Case, target: int) -> None:
     report(name, theirs / ours, target, f"{ours * 1e3:.0f} ms against {theirs:.2f} s", case)
 
 
-def rates(d: int, target: int, n: int = 64) -> None:
+def rates(d: int, target: int, n: int) -> None:
     rng = np.random.default_rng(d)
     X = rng.normal(size=(2000, d))
     y = (X[:, : d // 2].sum(axis=1) + X[:, 0] * X[:, 1] > 0).astype(int)
@@ -134,5 +134,5 @@ if __name__ == "__main__":
     german(sys.argv[1] if len(sys.argv) > 1 else "/work/shared/data")
     for library in ("xgboost", "lightgbm"):
         boosted(library)
-    for d, target in ((16, 300), (20, 1000), (22, 1000)):
-        rates(d, target)
+    for d, target, n in ((16, 300, 256), (20, 1000, 128), (22, 1000, 128)):
+        rates(d, target, n)

@@ -383,8 +383,10 @@ def test_numba_is_started_only_where_it_pays(monkeypatch: pytest.MonkeyPatch) ->
     X, y, _, _ = data()
     problem = Question(CLASSIFIERS["tree"].fit(X, y), X).engine()._problem
     monkeypatch.setattr(engine, "numba_is_loaded", lambda: False)
+    monkeypatch.setattr(engine, "_rent", [0.0])
     assert engine.choose_kernel(problem) == "numpy"
-    monkeypatch.setattr(engine, "_NUMBA_START", 0.0)
+    assert engine._rent[0] > 0
+    monkeypatch.setattr(engine, "_NUMBA_START", engine._rent[0])  # the next question pays for it
     assert engine.choose_kernel(problem) == ("numba" if engine.find_numba() else "numpy")
     monkeypatch.setattr(engine, "find_numba", lambda: False)
     assert engine.choose_kernel(problem) == "numpy"
@@ -511,3 +513,16 @@ def test_catboost_beyond_oblivious_numeric_trees() -> None:
     assert reason(Question(model, rows))
     poisson = catboost.CatBoostRegressor(**common, loss_function="Poisson").fit(X, np.abs(X[:, 0]))
     assert "Poisson" in reason(Question(poisson, X, at_least(0.5)))
+
+
+def test_leaves_too_many_to_keep_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    from suffice.evaluate.trees import compiled
+
+    X, _, y, _ = data()
+    question = Question(CLASSIFIERS["extra"].fit(X, y), X)
+    kept = question.outcomes("numba")
+    monkeypatch.setattr(compiled, "_LEAVES_KEPT", 50)
+    monkeypatch.setattr(compiled, "_FIRST_ROOM", 16)
+    monkeypatch.setattr(engine, "_SLAB_CELLS", 512)
+    assert (question.outcomes("numba") == kept).all()

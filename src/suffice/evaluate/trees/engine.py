@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -38,8 +39,11 @@ _SLAB_CELLS = 1 << 21
 _BLOCK_BYTES = 1 << 27
 """Outcomes that are held before they are handed on."""
 
-_NUMBA_START = 2.0
+_NUMBA_START = 1.5
 """Seconds of numpy's work from which importing numba and loading its kernels pays."""
+
+_rent = [0.0]
+"""Seconds of such work in this process so far."""
 
 
 class Block(Protocol):
@@ -100,10 +104,13 @@ class TreeEngine(BlackBox):
         cuts = max(1, min(slabs, -(-8 // problem.blocks)))
         edges = [slabs * i // cuts for i in range(cuts + 1)]
 
+        local = threading.local()
+
         def work(task: int) -> None:
             block, cut = divmod(task, cuts)
+            scratch = local.__dict__.setdefault("scratch", {})
             everyone = np.uint64(problem.everyone(block))
-            at_work = make_block(kernel, problem, block, players)
+            at_work = make_block(kernel, problem, block, players, scratch)
             for slab in range(edges[cut], edges[cut + 1]):
                 yes, no = at_work.slab(start // size + slab)
                 here = slice(slab * size, (slab + 1) * size)
@@ -122,7 +129,9 @@ class TreeEngine(BlackBox):
 
     def _finish(self, words: NDArray[Any]) -> tuple[Counts, NDArray[np.uint8]]:
         """Count, and put the references back in order."""
-        hits = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+        hits = np.zeros(len(words), dtype=np.int64)
+        for block in words.T:  # summing along such short rows would take ten times as long
+            hits += np.bitwise_count(block)
         bits = words.view(np.uint8)[:, : (self.n + 7) // 8]
         if (np.diff(self._problem.order) == 1).all():
             return hits, bits
@@ -138,19 +147,23 @@ class TreeEngine(BlackBox):
             yield start, outcomes.sum(axis=1, dtype=np.int64), np.packbits(outcomes, axis=1)
 
 
-def make_block(kernel: str, problem: Problem, block: int, players: int) -> Block:
+def make_block(
+    kernel: str, problem: Problem, block: int, players: int, scratch: dict[Any, NDArray[Any]]
+) -> Block:
     """A kernel made ready for one block of references."""
     if kernel == "numpy":
         return NumpyBlock(problem, block, players)
     from suffice.evaluate.trees.compiled import CompiledBlock
 
-    return CompiledBlock(problem, block, players)
+    return CompiledBlock(problem, block, players, scratch)
 
 
 def choose_kernel(problem: Problem) -> str:
-    """Numba where it can be had and is loaded already, or where its start is soon earned back.
+    """Numba where it is loaded already, or where its start is soon earned back.
 
-    Timed on a small part of the work: one slab of the first block.
+    Like someone who rents skis until the rent has come to the price of a pair: numpy's work so far
+    in this process counts, so that many small questions load numba too. The work ahead is guessed
+    from a part of it: one slab of the first block.
     """
     if sys.byteorder != "little" or not find_numba():  # words are handed on as bytes in memory
         return "numpy"
@@ -158,9 +171,12 @@ def choose_kernel(problem: Problem) -> str:
         return "numba"
     players = min(problem.d, 9)
     started = perf_counter()
-    make_block("numpy", problem, 0, players).slab(0)
-    whole = (perf_counter() - started) * problem.blocks * 2.0 ** (problem.d - players)
-    return "numba" if whole > _NUMBA_START else "numpy"
+    make_block("numpy", problem, 0, players, {}).slab(0)
+    ahead = (perf_counter() - started) * problem.blocks * 2.0 ** (problem.d - players)
+    if _rent[0] + ahead > _NUMBA_START:
+        return "numba"
+    _rent[0] += ahead
+    return "numpy"
 
 
 def find_numba() -> bool:

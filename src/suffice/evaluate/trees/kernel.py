@@ -1,4 +1,4 @@
-"""The compiled kernel: every score of a slab of the lattice, for up to 64 references together.
+"""The compiled kernels: every score of a slab of the lattice, for up to 64 references together.
 
 A reference is a lane, a set of references a 64-bit word, so that partitioning them at a split is
 one AND. Walking a tree, `held` are the players on whom the path needs the input's values, `freed`
@@ -29,7 +29,7 @@ import numba  # type: ignore[import-untyped,unused-ignore]
 import numpy as np
 from numba.extending import intrinsic  # type: ignore[import-untyped,unused-ignore]
 
-__all__ = ["answer_words", "sum_lattice"]
+__all__ = ["add_leaves", "answer_words", "find_leaves", "sum_subsets"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -68,101 +68,124 @@ def _count(typing: Any, word: Any) -> Any:
 
 
 @_compiled
-def sum_lattice(
+def find_leaves(
     roots: Any,
     nodes: Any,
     differs: Any,
     everyone: Any,
     held_first: Any,
     freed_first: Any,
-    players: int,
     stack: Any,
-    above: Any,
-    below: Any,
-    width: int,
-) -> None:
-    """Fill `above` and `below`, (2^players × width) int32: a score is above[S] + below[not S].
+    progress: Any,
+    leaves: Any,
+) -> int:
+    """Walk the trees and write rows (A, B, word of lanes, value) to `leaves`; say how many.
 
-    Players from `players` up are fixed: held or freed from the start. A row of `nodes` is (test,
-    child on the input's side, other child, the player's bit), and at a leaf (-1, value, 0, 0), as
-    uint32. All that is an index here is unsigned: numba tests signed ones for being negative.
+    Where `leaves` fills up the walk stops, to be called again: `progress` holds the next tree and
+    the height of the stack. A row of `nodes` is (test, child on the input's side, other child, the
+    player's bit), and at a leaf (-1, value, 0, 0), as uint32. All that is an index here is
+    unsigned: numba tests signed ones for being negative.
+    """
+    zero, one, no_test = np.uint64(0), np.uint64(1), np.uint64(2**32 - 1)
+    room = np.uint64(len(leaves))
+    top = np.uint64(progress[1])
+    found = zero
+    while found < room:
+        if top == zero:
+            if progress[0] == len(roots):
+                break
+            stack[0, 0] = roots[progress[0]]
+            stack[0, 1] = held_first
+            stack[0, 2] = freed_first
+            stack[0, 3] = everyone
+            top = one
+            progress[0] += 1
+        top -= one
+        node = stack[top, 0]
+        held = stack[top, 1]
+        freed = stack[top, 2]
+        group = stack[top, 3]
+        while True:
+            test = np.uint64(nodes[node, 0])
+            if test == no_test:
+                break
+            toward = np.uint64(nodes[node, 1])
+            others = group & differs[test]
+            bit = np.uint64(nodes[node, 3])
+            if others == zero or (held & bit) != zero:
+                node = toward
+                continue
+            if others != group:  # those on the input's side go on as they are
+                stack[top, 0] = toward
+                stack[top, 1] = held
+                stack[top, 2] = freed
+                stack[top, 3] = group ^ others
+                top += one
+            if (freed & bit) == zero:  # the others part: with the player held, and freed
+                stack[top, 0] = toward
+                stack[top, 1] = held | bit
+                stack[top, 2] = freed
+                stack[top, 3] = others
+                top += one
+                freed |= bit
+            node = np.uint64(nodes[node, 2])
+            group = others
+        leaves[found, 0] = held
+        leaves[found, 1] = freed
+        leaves[found, 2] = group
+        leaves[found, 3] = nodes[node, 1]
+        found += one
+    progress[1] = top
+    return np.int64(found)
+
+
+@_compiled
+def add_leaves(
+    leaves: Any, count: int, held_high: Any, players: int, above: Any, below: Any, width: int
+) -> None:
+    """Add the signed terms of those leaves that a slab reaches.
+
+    Players from `players` up are fixed in a slab: those in `held_high` are held, the others freed.
     """
     zero, one, wide = np.uint64(0), np.uint64(1), np.uint64(width)
-    no_test, low = np.uint64(2**32 - 1), np.uint64((1 << players) - 1)
+    low = np.uint64((1 << players) - 1)
     one_way = len(below) == 0
-    above[:] = 0
-    below[:] = 0
     position = np.empty(64, dtype=np.uint64)
     sign = np.ones(1 << players, dtype=np.int8)
     for i in range(1, 1 << players):
         sign[i] = -sign[i & (i - 1)]
-    for root in roots:
-        stack[0, 0] = root
-        stack[0, 1] = held_first
-        stack[0, 2] = freed_first
-        stack[0, 3] = everyone
-        top = one
-        while top != zero:
-            top -= one
-            node = stack[top, 0]
-            held = stack[top, 1]
-            freed = stack[top, 2]
-            group = stack[top, 3]
-            while True:
-                test = np.uint64(nodes[node, 0])
-                if test == no_test:
-                    break
-                toward = np.uint64(nodes[node, 1])
-                others = group & differs[test]
-                bit = np.uint64(nodes[node, 3])
-                if others == zero or (held & bit) != zero:
-                    node = toward
-                    continue
-                if others != group:  # those on the input's side go on as they are
-                    stack[top, 0] = toward
-                    stack[top, 1] = held
-                    stack[top, 2] = freed
-                    stack[top, 3] = group ^ others
-                    top += one
-                if (freed & bit) == zero:  # the others part: with the player held, and freed
-                    stack[top, 0] = toward
-                    stack[top, 1] = held | bit
-                    stack[top, 2] = freed
-                    stack[top, 3] = others
-                    top += one
-                    freed |= bit
-                node = np.uint64(nodes[node, 2])
-                group = others
-            leaf = np.int32(nodes[node, 1])
-            if leaf == 0:
-                continue
-            held &= low
-            freed &= low
-            upward = one_way or _count(freed) <= _count(held)
-            flat = above if upward else below
-            spread = freed if upward else held
-            first = (held if upward else freed) * wide
-            lanes = zero
-            while group != zero:
-                position[lanes] = first + _lowest(group)
-                lanes += one
-                group &= group - one
-            part = zero
-            while True:  # over the parts T of `spread`
-                signed = np.int32(leaf * sign[part])
-                for k in range(lanes):
-                    at = position[np.uint64(k)] + part * wide
-                    flat[at] = np.int32(flat[at] + signed)
-                if part == spread:
-                    break
-                part = (part - spread) & spread
-    _subset_sums(above, width, players)
-    if not one_way:
-        _subset_sums(below, width, players)
+    for i in range(count):
+        row = np.uint64(i)
+        held = leaves[row, 0]
+        freed = leaves[row, 1]
+        if ((held & ~low & ~held_high) | (freed & held_high)) != zero:
+            continue
+        held &= low
+        freed &= low
+        group = leaves[row, 2]
+        leaf = np.int32(leaves[row, 3])
+        upward = one_way or _count(freed) <= _count(held)
+        flat = above if upward else below
+        spread = freed if upward else held
+        first = (held if upward else freed) * wide
+        lanes = zero
+        while group != zero:
+            position[lanes] = first + _lowest(group)
+            lanes += one
+            group &= group - one
+        part = zero
+        while True:  # over the parts T of `spread`
+            signed = np.int32(leaf * sign[part])
+            for k in range(lanes):
+                at = position[np.uint64(k)] + part * wide
+                flat[at] = np.int32(flat[at] + signed)
+            if part == spread:
+                break
+            part = (part - spread) & spread
 
 
 @_compiled
-def _subset_sums(flat: Any, width: int, players: int) -> None:
+def sum_subsets(flat: Any, width: int, players: int) -> None:
     """The zeta transform, two players at a time, finishing small blocks before large ones."""
     step = width << min(players, 6)
     for start in range(0, width << players, step):

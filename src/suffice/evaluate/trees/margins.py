@@ -14,8 +14,8 @@ integer q = Σ rint(k (v_t - m_t)) fits, and
 
 The library itself rounds: adding n numbers of absolute values at most a_t one after another, in
 any order, and then a base, is off by at most (n + 1) u (Σ a_t + |base|), u being half a unit in the
-last place of its floats. Four times that (leaves and bounds are rounded too) and the rounding of q
-are the slack: beyond it the integer tells the library's own answer, within it the library is asked.
+last place of its floats. Twice that (leaves and bounds are rounded too) and the rounding of q are
+the slack: beyond it the integer tells the library's own answer, within it the library is asked.
 
 Two common cases need no slack. A single tree's leaves are read by the event itself. And leaves that
 are whole multiples of 2^-20 (the shares 0 and 1 of a fully grown forest) sum without any rounding,
@@ -153,7 +153,7 @@ def _scaled(ensemble: Ensemble, values: Reals, low: float, high: float, largest:
     # A library may add what cancels in a lead (two classes' scores), so bound all outputs.
     biggest = np.maximum.reduceat(np.abs(ensemble.values).max(axis=1), ensemble.roots)
     total = fsum(biggest) + ensemble.divisor * largest
-    rounding = 4 * (len(ensemble.roots) + 8) * ensemble.unit * total
+    rounding = 2 * (len(ensemble.roots) + 8) * ensemble.unit * total
     slack = n / 2 + 2 + scale * (rounding + ensemble.divisor * ensemble.link_slack)
     at, to = ((bound - fsum(middle)) * scale for bound in (low, high))
     return Margin(

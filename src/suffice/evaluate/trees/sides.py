@@ -26,6 +26,7 @@ class Sides:
         self._rows = rows
         by_threshold = tests.by_threshold
         self.input_left: BoolVector = self._answers(rows[:1])[:, 0]
+        self._flip = np.where(self.input_left, ~np.uint64(0), np.uint64(0))
         columns, starts = np.unique(tests.column[by_threshold], return_index=True)
         ends = np.append(starts, len(tests))[1:]
         limits = tests.threshold[by_threshold]
@@ -54,7 +55,7 @@ class Sides:
         for number in tests.categories:
             values = self._rows[1 + first : 1 + first + self._width, tests.column[number]]
             out[number] = np.bitwise_or.reduce(bits[tests.answer(number, values)], initial=0)
-        out[:-1] ^= np.where(self.input_left, np.bitwise_or.reduce(bits), np.uint64(0))
+        out[:-1] ^= self._flip & np.bitwise_or.reduce(bits)
         return out
 
     def _answers(self, rows: Reals) -> BoolVector:
