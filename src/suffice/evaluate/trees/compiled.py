@@ -63,8 +63,17 @@ class CompiledBlock:
             for sums in (self._above, self._below):
                 if len(sums):
                     kernel.sum_subsets(sums, width, players)
-            bounds = (margin.no_below, margin.yes_from, margin.yes_to, margin.no_above)
-            kernel.answer_words(self._above, self._below, width, *map(np.int32, bounds), yes, no)
+            kernel.answer_words(
+                self._above,
+                self._below,
+                width,
+                np.int32(margin.no_below),
+                np.int32(margin.yes_from),
+                np.int32(margin.yes_to),
+                np.int32(margin.no_above),
+                yes,
+                no,
+            )
         no &= self._everyone
         return (no, yes) if self._problem.reading.reverse else (yes, no)
 
@@ -99,7 +108,7 @@ class CompiledBlock:
 
     def _find(self, margin: int, held: int, freed: int, progress: Counts, leaves: Words) -> int:
         problem = self._problem
-        return kernel.find_leaves(
+        found: int = kernel.find_leaves(
             problem.reading.margins[margin].roots,
             problem.nodes[margin].view(np.uint32),
             self._differs,
@@ -110,3 +119,4 @@ class CompiledBlock:
             progress,
             leaves,
         )
+        return found

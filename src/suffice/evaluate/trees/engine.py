@@ -99,7 +99,8 @@ class TreeEngine(BlackBox):
         players = min(_log2(rows), _log2(_SLAB_CELLS // problem.width))
         size = 1 << players
         slabs = rows // size
-        out = np.empty((rows, problem.blocks), dtype=f"uint{problem.width}")
+        # Handed on as bytes, so their order in memory matters.
+        out = np.empty((rows, problem.blocks), dtype=f"<u{problem.width // 8}")
         # Enough tasks to share evenly, few enough that preparing a block is not done too often.
         cuts = max(1, min(slabs, -(-8 // problem.blocks)))
         edges = [slabs * i // cuts for i in range(cuts + 1)]
@@ -165,7 +166,7 @@ def choose_kernel(problem: Problem) -> str:
     in this process counts, so that many small questions load numba too. The work ahead is guessed
     from a part of it: one slab of the first block.
     """
-    if sys.byteorder != "little" or not find_numba():  # words are handed on as bytes in memory
+    if not find_numba():
         return "numpy"
     if numba_is_loaded():
         return "numba"

@@ -25,9 +25,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-import numba  # type: ignore[import-untyped,unused-ignore]
+import numba  # type: ignore[import-untyped,import-not-found,unused-ignore]
 import numpy as np
-from numba.extending import intrinsic  # type: ignore[import-untyped,unused-ignore]
+from numba.extending import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    intrinsic,
+)
 
 __all__ = ["add_leaves", "answer_words", "find_leaves", "sum_subsets"]
 
@@ -78,7 +80,7 @@ def find_leaves(
     stack: Any,
     progress: Any,
     leaves: Any,
-) -> int:
+) -> Any:
     """Walk the trees and write rows (A, B, word of lanes, value) to `leaves`; say how many.
 
     Where `leaves` fills up the walk stops, to be called again: `progress` holds the next tree and

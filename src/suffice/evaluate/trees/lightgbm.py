@@ -30,6 +30,8 @@ def read(model: Any) -> Ensemble:
     name = type(model).__name__
     if name not in ("LGBMClassifier", "LGBMRegressor"):
         raise Unreadable(f"{name} is not a tree model that suffice can read")
+    if any(key.startswith("pred_early_stop") for key in model.get_params()):
+        raise Unreadable(f"{name} that stops early in predictions")
     booster = model.booster_
     head, *blocks = booster.model_to_string().split("\nend of trees")[0].split("\nTree=")
     about = dict(line.partition("=")[::2] for line in head.splitlines())

@@ -118,12 +118,23 @@ def _histogram_boosting(model: Any) -> Ensemble:
     classes = getattr(model, "classes_", None)
     return join_trees(
         trees,
-        lambda table: np.asarray(model._preprocess_X(table.native, reset=False), dtype=np.float64),
+        lambda table: _encoded(model, table, sorted(known)),
         base=np.asarray(model._baseline_prediction, dtype=np.float64).ravel(),
         classes=None if classes is None else tuple(classes.tolist()),
         link_slack=1e-12 if classes is not None else 0.0,
         source=_encoded_order(model),
     )
+
+
+def _encoded(model: Any, table: Table, categorical: list[int]) -> Reals:
+    """The table as the trees see it; a negative category is a missing one."""
+    rows = np.array(model._preprocess_X(table.native, reset=False), dtype=np.float64)
+    for column in categorical:
+        values = rows[:, column]
+        if (values >= 256).any():  # scikit-learn keeps categories in eight bits
+            raise Unreadable("a category beyond 255")
+        values[values < 0] = np.nan
+    return rows
 
 
 def _histogram_tree(

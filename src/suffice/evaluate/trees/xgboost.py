@@ -8,6 +8,7 @@ is taken from one prediction instead: the margin of a row of zeros, less the row
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -100,8 +101,7 @@ def _tree(tree: dict[str, Any], group: int, outputs: int) -> Tree:
 
 
 def _base(model: Any, booster: Any, ensemble: Ensemble) -> Reals:
-    import xgboost
-
+    xgboost = import_module("xgboost")
     row = np.zeros((1, booster.num_features()), dtype=np.float32)
     data = xgboost.DMatrix(row, missing=np.nan, feature_types=booster.feature_types)
     margin = booster.predict(
