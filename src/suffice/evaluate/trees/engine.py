@@ -39,7 +39,7 @@ _SLAB_CELLS = 1 << 21
 _BLOCK_BYTES = 1 << 27
 """Outcomes that are held before they are handed on."""
 
-_NUMBA_START = 1.5
+_NUMBA_START = 0.8
 """Seconds of numpy's work from which importing numba and loading its kernels pays."""
 
 _rent = [0.0]
