@@ -57,18 +57,18 @@ class Asking:
             if (
                 at == 0
                 and (
-                    answers[:decided] != (words[row[:decided], block[:decided]] & bit[:decided] > 0)
+                    answers[:decided] != (words[block[:decided], row[:decided]] & bit[:decided] > 0)
                 ).any()
             ):
                 return False
-            np.bitwise_and.at(words, (row, block), ~bit)
-            np.bitwise_or.at(words, (row[answers], block[answers]), bit[answers])
+            np.bitwise_and.at(words, (block, row), ~bit)
+            np.bitwise_or.at(words, (block[answers], row[answers]), bit[answers])
         return True
 
     def _checks(self, words: NDArray[Any], start: int) -> tuple[Counts, Counts]:
         """A few hybrids, always the same ones, that no kernel left open."""
         rng = np.random.default_rng(start)
-        masks = start + rng.integers(len(words), size=_CHECKED)
+        masks = start + rng.integers(words.shape[1], size=_CHECKED)
         references = rng.integers(self._context.n, size=_CHECKED)
         still_open = [np.isin(masks, m) & np.isin(references, r) for m, r in self._open]
         free = ~np.any(still_open, axis=0) if still_open else slice(None)

@@ -39,6 +39,9 @@ _SLAB_CELLS = 1 << 21
 _BLOCK_BYTES = 1 << 27
 """Outcomes that are held before they are handed on."""
 
+_TURNED_AT_ONCE = 1 << 11
+"""Masks of which a transposed piece stays in the cache."""
+
 _NUMBA_START = 0.8
 """Seconds of numpy's work from which importing numba and loading its kernels pays."""
 
@@ -94,13 +97,13 @@ class TreeEngine(BlackBox):
             start += rows
 
     def _evaluate(self, kernel: str, start: int, rows: int, asking: Asking) -> NDArray[Any]:
-        """(masks, blocks): the words of lanes that have the input's outcome."""
+        """(blocks, masks): the words of lanes that have the input's outcome."""
         problem = self._problem
         players = min(_log2(rows), _log2(_SLAB_CELLS // problem.width))
         size = 1 << players
         slabs = rows // size
         # Handed on as bytes, so their order in memory matters.
-        out = np.empty((rows, problem.blocks), dtype=f"<u{problem.width // 8}")
+        out = np.empty((problem.blocks, rows), dtype=f"<u{problem.width // 8}")
         # Enough tasks to share evenly, few enough that preparing a block is not done too often.
         cuts = max(1, min(slabs, -(-8 // problem.blocks)))
         edges = [slabs * i // cuts for i in range(cuts + 1)]
@@ -115,7 +118,7 @@ class TreeEngine(BlackBox):
             for slab in range(edges[cut], edges[cut + 1]):
                 yes, no = at_work.slab(start // size + slab)
                 here = slice(slab * size, (slab + 1) * size)
-                out[here, block] = yes if self._y else no
+                out[block, here] = yes if self._y else no
                 asking.note(start + slab * size, block, everyone & ~(yes | no))
 
         tasks = range(problem.blocks * cuts)
@@ -129,11 +132,16 @@ class TreeEngine(BlackBox):
         return out
 
     def _finish(self, words: NDArray[Any]) -> tuple[Counts, NDArray[np.uint8]]:
-        """Count, and put the references back in order."""
-        hits = np.zeros(len(words), dtype=np.int64)
-        for block in words.T:  # summing along such short rows would take ten times as long
+        """Count, turn blocks × masks into masks × references, and put these back in order."""
+        masks = words.shape[1]
+        hits = np.zeros(masks, dtype=np.int64)
+        for block in words:
             hits += np.bitwise_count(block)
-        bits = words.view(np.uint8)[:, : (self.n + 7) // 8]
+        turned = np.empty(words.shape[::-1], dtype=words.dtype)
+        for start in range(0, masks, _TURNED_AT_ONCE):
+            part = slice(start, start + _TURNED_AT_ONCE)
+            turned[part] = words[:, part].T
+        bits = turned.view(np.uint8)[:, : (self.n + 7) // 8]
         if (np.diff(self._problem.order) == 1).all():
             return hits, bits
         lanes = np.unpackbits(bits, axis=1, count=self.n)
