@@ -57,7 +57,7 @@ class Event:
     """"class", "at_least", "at_most", "within", "versus" or "custom"."""
     parameters: tuple[Any, ...] = ()
     """What fixes `holds`, for those who know the kind: (label,), (threshold,), (threshold,),
-    (prediction, delta), (label, foil), ()."""
+    (prediction, delta), (two numbers of classes), ()."""
 
     def describe(self, y: bool) -> str:
         """The event or its negation, in words."""
@@ -124,7 +124,7 @@ def within(delta: float) -> Outcome:
             denies,
             lambda answers: np.abs(answers - at) <= delta,
             kind="within",
-            parameters=(at, delta),
+            parameters=(at, float(delta)),
         )
 
     return Outcome(f"within({delta!r})", bind)
@@ -152,7 +152,7 @@ def versus(label: object, foil: object) -> Outcome:
             holds,
             needs_scores=True,
             kind="versus",
-            parameters=(label, foil),
+            parameters=(first, second),
         )
 
     return Outcome(f"versus({label!r}, {foil!r})", bind)
@@ -211,7 +211,7 @@ def _threshold(kind: str, sign: str, other: str, threshold: float) -> Outcome:
             f"prediction {other} {threshold:g}",
             lambda answers: np.asarray(compare(answers, threshold)),
             kind=kind,
-            parameters=(threshold,),
+            parameters=(float(threshold),),
         )
 
     return Outcome(f"{kind}({threshold!r})", bind)

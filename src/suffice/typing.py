@@ -19,6 +19,9 @@ Outcomes: TypeAlias = NDArray[np.bool_]
 Counts: TypeAlias = NDArray[np.int64]
 """Whole numbers: hits per subset, ranks, positions."""
 
+Words: TypeAlias = NDArray[np.uint64]
+"""Sets of up to 64 references, a bit each."""
+
 Reals: TypeAlias = NDArray[np.float64]
 """Probabilities, bounds, costs."""
 

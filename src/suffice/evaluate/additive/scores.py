@@ -98,7 +98,7 @@ def margins_of(
         others = [k for k in range(len(classes)) if k != label]
         return _margins(scores, [({label: 1.0, k: -1.0}, 0.0, 0.0) for k in others])
     if kind == "versus" and scores.decision != "value":
-        label, foil = (classes.index(c) for c in parameters)
+        label, foil = parameters
         # Probabilities of three classes and more may underflow or saturate to equal numbers
         # where the scores behind them differ.
         if scores_are != "decision_function" and len(classes) > 2:

@@ -1,0 +1,99 @@
+"""Asks the model what its trees leave open, each distinct hybrid once, and checks a little more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.context.swap import SwapContext
+from suffice.evaluate.blackbox import BlackBox
+from suffice.evaluate.trees.problem import Problem
+from suffice.typing import BoolVector, Counts, Words
+
+__all__ = ["Asking"]
+
+_CHECKED = 32
+"""Decided hybrids per sweep that the model is asked about all the same."""
+
+_ROWS_AT_ONCE = 1 << 20
+
+
+class Asking:
+    """Collects undecided hybrids from the kernels' threads, then settles them."""
+
+    def __init__(self, box: BlackBox, context: SwapContext, problem: Problem) -> None:
+        self._box = box
+        self._context = context
+        self._width = problem.width
+        self._order = problem.order
+        self._open: list[tuple[Counts, Counts]] = []
+
+    def note(self, first_mask: int, block: int, undecided: Words) -> None:
+        """Remember the undecided lanes of a slab (appending to a list is safe in threads)."""
+        rows = np.flatnonzero(undecided)
+        if len(rows):
+            lanes = np.unpackbits(
+                undecided[rows].astype("<u8").view(np.uint8).reshape(-1, 8), axis=1
+            )
+            row, reference = np.nonzero(lanes)  # big-endian bits undo the order of lanes
+            self._open.append((first_mask + rows[row], block * self._width + reference))
+
+    def settle(self, words: NDArray[Any], start: int, y: bool) -> bool:
+        """Write the model's answers into `words`; False if it denies a decided one."""
+        masks, references = self._checks(words, start)
+        decided = len(masks)
+        masks = np.concatenate([masks, *(m for m, _ in self._open)])
+        references = np.concatenate([references, *(r for _, r in self._open)])
+        self._open = []
+        for at in range(0, len(masks), _ROWS_AT_ONCE):
+            part = slice(at, at + _ROWS_AT_ONCE)
+            mask, reference = masks[part], references[part]
+            answers = self._ask(mask, reference)
+            row, block = mask - start, reference // self._width
+            lane = (reference % self._width ^ 7).astype(words.dtype)
+            bit = np.left_shift(words.dtype.type(1), lane)
+            if (
+                at == 0
+                and (
+                    answers[:decided] != (words[block[:decided], row[:decided]] & bit[:decided] > 0)
+                ).any()
+            ):
+                return False
+            np.bitwise_and.at(words, (block, row), ~bit)
+            np.bitwise_or.at(words, (block[answers], row[answers]), bit[answers])
+        return True
+
+    def _checks(self, words: NDArray[Any], start: int) -> tuple[Counts, Counts]:
+        """A few hybrids, always the same ones, that no kernel left open."""
+        rng = np.random.default_rng(start)
+        masks = start + rng.integers(words.shape[1], size=_CHECKED)
+        references = rng.integers(self._context.n, size=_CHECKED)
+        still_open = [np.isin(masks, m) & np.isin(references, r) for m, r in self._open]
+        free = ~np.any(still_open, axis=0) if still_open else slice(None)
+        return masks[free], references[free]
+
+    def _ask(self, masks: Counts, places: Counts) -> BoolVector:
+        d, references = self._context.d, self._order[places]
+        held = (masks[:, None] >> np.arange(d) & 1).astype(bool)
+        codes = self._context.codes
+        identity, first = _distinct(np.where(held, codes[0], codes[references + 1]))
+        return self._box.outcomes_of(held[first], references[first])[identity]
+
+
+def _distinct(codes: Counts) -> tuple[Counts, Counts]:
+    """Number the distinct rows of small whole numbers; also where each appears first."""
+    import pandas as pd
+
+    key, room = np.zeros(len(codes), dtype=np.int64), 1
+    for column in codes.T:
+        size = int(column.max()) + 1
+        if room * size >= 2**62:
+            key = pd.factorize(key)[0].astype(np.int64)
+            room = len(codes)
+        key, room = key * size + column, room * size
+    identity = pd.factorize(key)[0]
+    first = np.empty(identity.max() + 1, dtype=np.int64)
+    first[identity[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return identity, first

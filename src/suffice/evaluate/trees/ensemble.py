@@ -1,0 +1,208 @@
+"""A tree ensemble as plain arrays, whatever library fitted it.
+
+Every library's numeric split is brought to one form here, `value <= threshold` in float64: a strict
+`<` becomes `<=` at the next smaller number of the library's own float type, and a library that
+compares float32 has its columns rounded to float32 before they are widened. What is left to say of
+a split is where missing values go, and for a categorical split which categories go left.
+
+Many nodes ask the same question (histogram-based libraries have at most 255 thresholds per
+column), so the questions are kept once, as `Tests`, and nodes refer to them by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.context.table import Table
+from suffice.typing import BoolVector, Counts, Reals
+
+__all__ = ["Categories", "Ensemble", "Ints", "Tests", "Tree", "Unreadable", "join_trees"]
+
+Ints = NDArray[np.int32]
+
+
+class Unreadable(Exception):  # noqa: N818 - not an error: the black box serves instead
+    """This model is not one whose trees can be read; the message says why."""
+
+
+@dataclass(frozen=True)
+class Categories:
+    """A categorical split: `members` go left (or right), other `known` ones the other way.
+
+    What is neither goes where missing values go; `known` None means that everything is known.
+    """
+
+    members: frozenset[int]
+    left: bool = True
+    known: frozenset[int] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Tests:
+    """The distinct questions that nodes ask of a row."""
+
+    column: Ints
+    threshold: Reals
+    missing_left: BoolVector
+    categories: dict[int, Categories]
+    """By number of the test; all others compare with their threshold."""
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    @cached_property
+    def by_threshold(self) -> Counts:
+        """The tests in order of column and threshold."""
+        return np.lexsort((self.threshold, self.column))
+
+    def answer(self, number: int, values: Reals) -> BoolVector:
+        """Which of a column's values go left."""
+        missing = np.isnan(values)
+        if number not in self.categories:
+            left = values <= self.threshold[number]
+        else:
+            split = self.categories[number]
+            whole = np.trunc(np.where(missing, -1.0, values))
+            left = np.isin(whole, list(split.members)) == split.left
+            if split.known is not None:
+                missing = missing | ~np.isin(whole, list(split.known))
+        return np.asarray(np.where(missing, self.missing_left[number], left))
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """One tree as a reader finds it: children are numbers of nodes, -1 at a leaf."""
+
+    left: NDArray[Any]
+    right: NDArray[Any]
+    column: NDArray[Any]
+    threshold: Reals
+    missing_left: BoolVector
+    values: Reals
+    """(nodes, outputs): read at the leaves only."""
+    categories: dict[int, Categories] | None = None
+    """By number of the node."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """All trees, one after another; the score of a row is base + sum of its leaves / divisor."""
+
+    roots: Ints
+    test: Ints
+    """By node: the number of its test, -1 at a leaf."""
+    left: Ints
+    right: Ints
+    values: Reals
+    """(nodes, outputs), zero at inner nodes."""
+    tests: Tests
+    matrix: Callable[[Table], Reals]
+    """Rows as the trees see them, (rows, columns)."""
+    base: Reals
+    """(outputs,)"""
+    divisor: float = 1.0
+    classes: tuple[Any, ...] | None = None
+    leaf_answers: bool = False
+    """One tree, whose leaf is the model's answer: nothing is added to it."""
+    tie_to_first: bool = True
+    """Of two classes with equal scores the first wins, but for one library's binary margin."""
+    unit: float = 2.0**-53
+    """Relative rounding error of one addition in the library's own sum."""
+    link_slack: float = 0.0
+    """How far from its boundary a score may be and yet read as equal by the link function."""
+    source: Ints | None = None
+    """For each column of the matrix the table's column, where they differ."""
+    readings: dict[Any, Any] = field(default_factory=dict)
+    """Events that have been read, for the next input: margins take as long as all the rest."""
+
+    @property
+    def margin(self) -> bool:
+        """Is a binary classifier's one output the second class's lead over the first?"""
+        return self.classes is not None and len(self.classes) == 2 and len(self.base) == 1
+
+    @cached_property
+    def depth(self) -> int:
+        """The longest path of any tree, in splits."""
+        level, depth = self.roots, 0
+        while len(level := level[self.test[level] >= 0]):
+            level = np.concatenate([self.left[level], self.right[level]])
+            depth += 1
+        return depth
+
+    def score(self, row: Reals) -> Reals:
+        """(outputs,): one row's score, walked tree by tree."""
+        total = np.zeros(len(self.base))
+        for root in self.roots.tolist():
+            node = root
+            while (test := int(self.test[node])) >= 0:
+                value = row[self.tests.column[test]][None]
+                node = int((self.left if self.tests.answer(test, value)[0] else self.right)[node])
+            total += self.values[node]
+        return np.asarray(self.base + total / self.divisor)
+
+    def with_base(self, base: Reals) -> Ensemble:
+        """The same trees on another base score."""
+        return replace(self, base=base)
+
+
+def join_trees(trees: Sequence[Tree], matrix: Callable[[Table], Reals], **rest: Any) -> Ensemble:
+    """Lay trees one after another and number their distinct tests."""
+    if not trees:
+        raise Unreadable("it has no trees")
+    sizes = [len(tree.left) for tree in trees]
+    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
+    shift = np.repeat(roots, sizes)
+    left, right = (np.concatenate([getattr(t, side) for t in trees]) for side in ("left", "right"))
+    leaf = left < 0
+    values = np.concatenate([tree.values for tree in trees]).astype(np.float64)
+    if not np.isfinite(values[leaf]).all():
+        raise Unreadable("a leaf has no finite value")
+    values[~leaf] = 0.0
+    test, tests = _number_tests(trees, roots, ~leaf)
+    return Ensemble(
+        roots=roots,
+        test=test,
+        left=np.where(leaf, -1, left + shift).astype(np.int32),
+        right=np.where(leaf, -1, right + shift).astype(np.int32),
+        values=values,
+        tests=tests,
+        matrix=matrix,
+        **rest,
+    )
+
+
+def _number_tests(trees: Sequence[Tree], roots: Ints, inner: BoolVector) -> tuple[Ints, Tests]:
+    import pandas as pd
+
+    column = np.concatenate([tree.column for tree in trees])[inner].astype(np.int32)
+    threshold = np.concatenate([tree.threshold for tree in trees])[inner].astype(np.float64)
+    missing = np.concatenate([tree.missing_left for tree in trees])[inner].astype(bool)
+    kinds: dict[Categories, int] = {}
+    which = np.zeros(len(inner), dtype=np.int64)
+    for root, tree in zip(roots, trees, strict=True):
+        for node, split in (tree.categories or {}).items():
+            which[root + node] = kinds.setdefault(split, len(kinds) + 1)
+    which = which[inner]
+    # Adding 0.0 makes -0.0 and 0.0, which compare equal, one test. Tests are numbered in order of
+    # appearance, so that the nodes of a tree find theirs close together.
+    key = pd.factorize(np.where(which > 0, 0.0, threshold + 0.0))[0].astype(np.int64)
+    for part in (column, missing, which):
+        key = pd.factorize(key * (int(part.max(initial=0)) + 1) + part)[0].astype(np.int64)
+    test = np.full(len(inner), -1, dtype=np.int32)
+    test[inner] = key
+    first = np.empty(key.max(initial=-1) + 1, dtype=np.int64)
+    first[key[::-1]] = np.arange(len(key) - 1, -1, -1)
+    by_kind = {number: split for split, number in kinds.items()}
+    categories = {i: by_kind[int(k)] for i, k in enumerate(which[first]) if k}
+    return test, Tests(
+        column=column[first],
+        threshold=threshold[first],
+        missing_left=missing[first],
+        categories=categories,
+    )

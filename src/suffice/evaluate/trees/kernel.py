@@ -1,0 +1,254 @@
+"""The compiled kernels: every score of a slab of the lattice, for up to 64 references together.
+
+A reference is a lane, a set of references a 64-bit word, so that partitioning them at a split is
+one AND. Walking a tree, `held` are the players on whom the path needs the input's values, `freed`
+those on whom it needs the references'. At a split on player j where a reference is not on the
+input's side, it takes the input's way with j held and its own way with j freed. A leaf with (A, B)
+is reached by exactly the subsets S that contain A and avoid B, and
+
+    [A ⊆ S] [S ∩ B = ∅] = Σ over T ⊆ B of (-1)^|T| [A ∪ T ⊆ S]
+
+so its value is added, signed, at the masks A ∪ T; a subset-sum over the slab then gives every
+score. Where B is larger than A the same is done on complements, with the parts of A:
+
+    [A ⊆ S] [S ∩ B = ∅] = Σ over T ⊆ A of (-1)^|T| [B ∪ T ⊆ not S].
+
+So there are two accumulators, and a leaf costs 2^min(|A|, |B|) additions; in a large lattice, where
+the sums take longer than the walk, there is only the first. Rows of an accumulator are masks, its
+columns lanes: all loops over lanes are contiguous.
+
+numba takes most of a second to import, so this module is imported only when that pays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba  # type: ignore[import-untyped,import-not-found,unused-ignore]
+import numpy as np
+from numba.extending import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    intrinsic,
+)
+
+__all__ = ["add_leaves", "answer_words", "find_leaves", "sum_subsets"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _compiled(function: F) -> F:
+    """Compile on first call; keep the result on disk where there is a place for it."""
+    try:
+        return cast(F, numba.njit(nogil=True, cache=True)(function))
+    except RuntimeError:  # a read-only installation without a home: compile in every process
+        return cast(F, numba.njit(nogil=True)(function))
+
+
+def _intrinsic(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    """An instruction of the processor as a function of one word."""
+    return cast(Callable[[Any], Any], intrinsic(function))
+
+
+@_intrinsic
+def _lowest(typing: Any, word: Any) -> Any:
+    """The number of the lowest bit set: an instruction that numba has no name for."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], context.get_constant(numba.boolean, True))
+
+    return numba.uint64(numba.uint64), generate
+
+
+@_intrinsic
+def _count(typing: Any, word: Any) -> Any:
+    """How many bits are set: another."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return numba.uint64(numba.uint64), generate
+
+
+@_compiled
+def find_leaves(
+    roots: Any,
+    nodes: Any,
+    differs: Any,
+    everyone: Any,
+    held_first: Any,
+    freed_first: Any,
+    stack: Any,
+    progress: Any,
+    leaves: Any,
+) -> Any:
+    """Walk the trees and write rows (A, B, word of lanes, value) to `leaves`; say how many.
+
+    Where `leaves` fills up the walk stops, to be called again: `progress` holds the next tree and
+    the height of the stack. A row of `nodes` is (test, child on the input's side, other child, the
+    player's bit), and at a leaf (-1, value, 0, 0), as uint32. All that is an index here is
+    unsigned: numba tests signed ones for being negative.
+    """
+    zero, one, no_test = np.uint64(0), np.uint64(1), np.uint64(2**32 - 1)
+    room = np.uint64(len(leaves))
+    top = np.uint64(progress[1])
+    found = zero
+    while found < room:
+        if top == zero:
+            if progress[0] == len(roots):
+                break
+            stack[0, 0] = roots[progress[0]]
+            stack[0, 1] = held_first
+            stack[0, 2] = freed_first
+            stack[0, 3] = everyone
+            top = one
+            progress[0] += 1
+        top -= one
+        node = stack[top, 0]
+        held = stack[top, 1]
+        freed = stack[top, 2]
+        group = stack[top, 3]
+        while True:
+            test = np.uint64(nodes[node, 0])
+            if test == no_test:
+                break
+            toward = np.uint64(nodes[node, 1])
+            others = group & differs[test]
+            bit = np.uint64(nodes[node, 3])
+            if others == zero or (held & bit) != zero:
+                node = toward
+                continue
+            if others != group:  # those on the input's side go on as they are
+                stack[top, 0] = toward
+                stack[top, 1] = held
+                stack[top, 2] = freed
+                stack[top, 3] = group ^ others
+                top += one
+            if (freed & bit) == zero:  # the others part: with the player held, and freed
+                stack[top, 0] = toward
+                stack[top, 1] = held | bit
+                stack[top, 2] = freed
+                stack[top, 3] = others
+                top += one
+                freed |= bit
+            node = np.uint64(nodes[node, 2])
+            group = others
+        leaves[found, 0] = held
+        leaves[found, 1] = freed
+        leaves[found, 2] = group
+        leaves[found, 3] = nodes[node, 1]
+        found += one
+    progress[1] = top
+    return np.int64(found)
+
+
+@_compiled
+def add_leaves(
+    leaves: Any, count: int, held_high: Any, players: int, above: Any, below: Any, width: int
+) -> None:
+    """Add the signed terms of those leaves that a slab reaches.
+
+    Players from `players` up are fixed in a slab: those in `held_high` are held, the others freed.
+    """
+    zero, one, wide = np.uint64(0), np.uint64(1), np.uint64(width)
+    low = np.uint64((1 << players) - 1)
+    one_way = len(below) == 0
+    position = np.empty(64, dtype=np.uint64)
+    sign = np.ones(1 << players, dtype=np.int8)
+    for i in range(1, 1 << players):
+        sign[i] = -sign[i & (i - 1)]
+    for i in range(count):
+        row = np.uint64(i)
+        held = leaves[row, 0]
+        freed = leaves[row, 1]
+        if ((held & ~low & ~held_high) | (freed & held_high)) != zero:
+            continue
+        held &= low
+        freed &= low
+        group = leaves[row, 2]
+        leaf = np.int32(leaves[row, 3])
+        upward = one_way or _count(freed) <= _count(held)
+        flat = above if upward else below
+        spread = freed if upward else held
+        first = (held if upward else freed) * wide
+        lanes = zero
+        while group != zero:
+            position[lanes] = first + _lowest(group)
+            lanes += one
+            group &= group - one
+        part = zero
+        while True:  # over the parts T of `spread`
+            signed = np.int32(leaf * sign[part])
+            for k in range(lanes):
+                at = position[np.uint64(k)] + part * wide
+                flat[at] = np.int32(flat[at] + signed)
+            if part == spread:
+                break
+            part = (part - spread) & spread
+
+
+@_compiled
+def sum_subsets(flat: Any, width: int, players: int) -> None:
+    """The zeta transform, two players at a time, finishing small blocks before large ones."""
+    step = width << min(players, 6)
+    for start in range(0, width << players, step):
+        half = width
+        while 4 * half <= step:
+            for at in range(start, start + step, 4 * half):
+                a = flat[at : at + half]
+                b = flat[at + half : at + 2 * half]
+                c = flat[at + 2 * half : at + 3 * half]
+                d = flat[at + 3 * half : at + 4 * half]
+                for j in range(half):
+                    low = np.int32(a[j] + b[j])
+                    high = c[j]
+                    b[j] = low
+                    c[j] = np.int32(a[j] + high)
+                    d[j] = np.int32(d[j] + np.int32(low + high))
+            half *= 4
+        while 2 * half <= step:
+            for at in range(start, start + step, 2 * half):
+                a = flat[at : at + half]
+                b = flat[at + half : at + 2 * half]
+                for j in range(half):
+                    b[j] = np.int32(a[j] + b[j])
+            half *= 2
+        end = start + step
+        blocks = end // step
+        half = step
+        while blocks & 1 == 0:
+            a = flat[end - 2 * half : end - half]
+            b = flat[end - half : end]
+            for j in range(half):
+                b[j] = np.int32(a[j] + b[j])
+            half *= 2
+            blocks >>= 1
+
+
+@_compiled
+def answer_words(
+    above: Any,
+    below: Any,
+    width: int,
+    no_below: Any,
+    yes_from: Any,
+    yes_to: Any,
+    no_above: Any,
+    yes: Any,
+    no: Any,
+) -> None:
+    """Narrow `yes` and widen `no`, words of lanes by mask, by what the scores say."""
+    rows = len(yes)
+    for row in range(rows):
+        scores = above[row * width : (row + 1) * width]
+        if len(below):
+            more = below[(rows - 1 - row) * width : (rows - row) * width]
+            for lane in range(width):
+                scores[lane] = np.int32(scores[lane] + more[lane])
+        sure = np.uint64(0)
+        never = np.uint64(0)
+        for lane in range(width):
+            score = scores[lane]
+            sure |= np.uint64((score >= yes_from) & (score <= yes_to)) << np.uint64(lane)
+            never |= np.uint64((score < no_below) | (score > no_above)) << np.uint64(lane)
+        yes[row] &= sure
+        no[row] |= never

@@ -1,0 +1,129 @@
+"""Reads lightgbm's models from their own text, which lists each tree as arrays.
+
+Values are compared as float64 with `<=`. What a missing value is depends on the column: NaN; or,
+with zero_as_missing, zero; or, where training saw none, nothing at all, and NaN is read as zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from suffice.evaluate.trees.ensemble import Categories, Ensemble, Tree, Unreadable, join_trees
+from suffice.evaluate.trees.rows import numbers
+from suffice.typing import Counts, Reals
+
+__all__ = ["read"]
+
+_PLAIN = {"regression", "regression_l1", "huber", "fair", "quantile", "mape"}
+"""Objectives whose prediction is the sum itself."""
+
+_CATEGORICAL, _DEFAULT_LEFT = 1, 2
+_ZERO_IS_MISSING = 1
+_ZERO = float(np.float32(1e-35))
+"""Numbers up to here are zeros."""
+
+
+def read(model: Any) -> Ensemble:
+    """The ensemble behind a fitted lightgbm model; Unreadable for those not known here."""
+    name = type(model).__name__
+    if name not in ("LGBMClassifier", "LGBMRegressor"):
+        raise Unreadable(f"{name} is not a tree model that suffice can read")
+    if any(key.startswith("pred_early_stop") for key in model.get_params()):
+        raise Unreadable(f"{name} that stops early in predictions")
+    booster = model.booster_
+    head, *blocks = booster.model_to_string().split("\nend of trees")[0].split("\nTree=")
+    about = dict(line.partition("=")[::2] for line in head.splitlines())
+    classifier = name == "LGBMClassifier"
+    objective = about.get("objective", "a function of the user's")
+    known = {"binary", "multiclass"} if classifier else _PLAIN
+    if objective.split(" ")[0] not in known or (not classifier and " " in objective):
+        raise Unreadable(f"{name} with objective {objective}")
+    outputs = int(about["num_tree_per_iteration"])
+    trees = [_tree(block, i % outputs, outputs) for i, block in enumerate(blocks)]
+    zeros = _zero_columns(blocks)
+    categories = booster.pandas_categorical
+    return join_trees(
+        trees,
+        lambda table: _zeros_as_nan(numbers(table, categories=categories), zeros),
+        base=np.zeros(outputs),
+        divisor=float(len(trees) // outputs) if "average_output" in head else 1.0,
+        classes=tuple(np.asarray(model.classes_).tolist()) if classifier else None,
+        link_slack=1e-12 if classifier else 0.0,
+    )
+
+
+def _fields(block: str) -> dict[str, str]:
+    return dict(line.partition("=")[::2] for line in block.splitlines()[1:])
+
+
+def _array(text: str, kind: type = float) -> Any:
+    return np.array(text.split(), dtype=kind)
+
+
+def _tree(block: str, output: int, outputs: int) -> Tree:
+    """Inner nodes first, then leaves; lightgbm counts a leaf i as the child -1 - i."""
+    field = _fields(block)
+    if field.get("is_linear", "0") != "0":
+        raise Unreadable("trees with linear models in their leaves")
+    leaves = _array(field["leaf_value"])
+    inner = int(field["num_leaves"]) - 1
+    values = np.zeros((inner + len(leaves), outputs))
+    values[inner:, output] = leaves
+    if inner == 0:
+        none = np.full(1, -1)
+        return Tree(none, none, none, np.zeros(1), np.zeros(1, dtype=bool), values)
+    kind = _array(field["decision_type"], int)
+    threshold = _array(field["threshold"])
+    missing = np.where((kind >> 2 & 3) == 0, threshold >= 0, (kind & _DEFAULT_LEFT) > 0) & (
+        (kind & _CATEGORICAL) == 0
+    )
+    pad = np.full(len(leaves), -1)
+    children = [
+        np.concatenate([np.where(side < 0, inner - 1 - side, side), pad])
+        for side in (_array(field["left_child"], int), _array(field["right_child"], int))
+    ]
+    return Tree(
+        left=children[0],
+        right=children[1],
+        column=np.concatenate([_array(field["split_feature"], int), pad]),
+        threshold=np.concatenate([threshold, np.zeros(len(leaves))]),
+        missing_left=np.concatenate([missing, np.zeros(len(leaves), dtype=bool)]),
+        values=values,
+        categories=_categories(field, kind, threshold),
+    )
+
+
+def _categories(field: dict[str, str], kind: Counts, threshold: Reals) -> dict[int, Categories]:
+    """A categorical split's threshold is the number of its set, kept as 32-bit words."""
+    out = {}
+    for node in np.flatnonzero(kind & _CATEGORICAL).tolist():
+        edges = _array(field["cat_boundaries"], int)
+        words = _array(field["cat_threshold"], int).astype("<u4")
+        i = int(threshold[node])
+        bits = np.unpackbits(words[edges[i] : edges[i + 1]].view(np.uint8), bitorder="little")
+        out[node] = Categories(frozenset(np.flatnonzero(bits).tolist()))
+    return out
+
+
+def _zero_columns(blocks: list[str]) -> list[int]:
+    """Columns in which zero is a missing value."""
+    zero: set[int] = set()
+    other: set[int] = set()
+    for block in blocks:
+        field = _fields(block)
+        if int(field["num_leaves"]) == 1:
+            continue
+        kinds, columns = _array(field["decision_type"], int), _array(field["split_feature"], int)
+        for kind, column in zip(kinds.tolist(), columns.tolist(), strict=True):
+            (zero if (kind >> 2 & 3) == _ZERO_IS_MISSING else other).add(column)
+    if zero & other:
+        raise Unreadable("a column in which zero is missing in some splits only")
+    return sorted(zero)
+
+
+def _zeros_as_nan(rows: Reals, columns: list[int]) -> Reals:
+    for column in columns:
+        rows[np.abs(rows[:, column]) <= _ZERO, column] = np.nan
+    return rows

@@ -1,0 +1,119 @@
+"""Reads xgboost's scikit-learn models from their own JSON.
+
+xgboost compares float32 with `<`, and sums leaves in float32, which is why its slack is wider than
+the other libraries'. Its base score has been kept in different forms by different versions, so it
+is taken from one prediction instead: the margin of a row of zeros, less the row's leaves.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from suffice.evaluate.trees.ensemble import Categories, Ensemble, Tree, Unreadable, join_trees
+from suffice.evaluate.trees.rows import numbers
+from suffice.typing import Reals
+
+__all__ = ["read"]
+
+_CLASSIFIERS = ("XGBClassifier", "XGBRFClassifier")
+_REGRESSORS = ("XGBRegressor", "XGBRFRegressor")
+_PLAIN = {
+    "reg:squarederror",
+    "reg:absoluteerror",
+    "reg:pseudohubererror",
+    "reg:quantileerror",
+}
+"""Objectives whose prediction is the sum itself."""
+
+
+def read(model: Any) -> Ensemble:
+    """The ensemble behind a fitted xgboost model; Unreadable for those not known here."""
+    name = type(model).__name__
+    if name not in _CLASSIFIERS + _REGRESSORS:
+        raise Unreadable(f"{name} is not a tree model that suffice can read")
+    booster = model.get_booster()
+    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+    grown, objective = learner["gradient_booster"], learner["objective"]["name"]
+    classifier = name in _CLASSIFIERS
+    if grown["name"] != "gbtree":
+        raise Unreadable(f"{name} with booster={grown['name']!r}")
+    if objective not in ({"binary:logistic", "multi:softprob"} if classifier else _PLAIN):
+        raise Unreadable(f"{name} with objective={objective!r}")
+    used = _trees_used(model, grown["model"])
+    outputs = max(1, int(learner["learner_model_param"]["num_class"]))
+    if int(learner["learner_model_param"].get("num_target", 1)) > 1:
+        raise Unreadable(f"{name} with several outputs")
+    groups = grown["model"]["tree_info"]
+    trees = [
+        _tree(tree, groups[i], outputs) for i, tree in enumerate(grown["model"]["trees"][:used])
+    ]
+    missing = model.missing
+    ensemble = join_trees(
+        trees,
+        lambda table: _missing_as_nan(numbers(table, single=True), missing),
+        base=np.zeros(outputs),
+        classes=tuple(np.asarray(model.classes_).tolist()) if classifier else None,
+        unit=2.0**-24,
+        link_slack=2e-6 if classifier else 0.0,
+    )
+    return ensemble.with_base(_base(model, booster, ensemble))
+
+
+def _trees_used(model: Any, grown: dict[str, Any]) -> int:
+    """After early stopping, predictions use the trees up to the best iteration."""
+    try:
+        best = int(model.best_iteration) + 1
+    except AttributeError:
+        return len(grown["trees"])
+    return int(grown["iteration_indptr"][best])
+
+
+def _tree(tree: dict[str, Any], group: int, outputs: int) -> Tree:
+    left = np.array(tree["left_children"], dtype=np.int64)
+    condition = np.array(tree["split_conditions"], dtype=np.float32)
+    if int(tree["tree_param"]["size_leaf_vector"]) > 1:
+        raise Unreadable("trees with several outputs per leaf")
+    values = np.zeros((len(left), outputs))
+    values[:, group] = condition
+    categories = {}
+    listed = zip(
+        tree["categories_nodes"],
+        tree["categories_segments"],
+        tree["categories_sizes"],
+        strict=True,
+    )
+    for node, start, size in listed:
+        members = frozenset(int(c) for c in tree["categories"][start : start + size])
+        categories[int(node)] = Categories(members, left=False)
+    return Tree(
+        left=left,
+        right=np.array(tree["right_children"], dtype=np.int64),
+        column=np.array(tree["split_indices"], dtype=np.int64),
+        threshold=np.nextafter(condition, np.float32(-np.inf)).astype(np.float64),
+        missing_left=np.array(tree["default_left"], dtype=bool),
+        values=values,
+        categories=categories,
+    )
+
+
+def _base(model: Any, booster: Any, ensemble: Ensemble) -> Reals:
+    xgboost = import_module("xgboost")
+    row = np.zeros((1, booster.num_features()), dtype=np.float32)
+    data = xgboost.DMatrix(row, missing=np.nan, feature_types=booster.feature_types)
+    margin = booster.predict(
+        data,
+        output_margin=True,
+        validate_features=False,
+        iteration_range=model._get_iteration_range(None),
+    )
+    return np.asarray(np.ravel(margin) - ensemble.score(row[0].astype(np.float64)))
+
+
+def _missing_as_nan(rows: Reals, missing: Any) -> Reals:
+    if missing is not None and not np.isnan(missing):
+        rows[rows == np.float32(missing)] = np.nan
+    return rows
