@@ -19,7 +19,7 @@ from suffice.context import SwapContext, Table, as_table, choose_references, mak
 from suffice.context.cost import CostSpec, change_costs
 from suffice.context.table import as_row_mapping, plain
 from suffice.errors import InputError
-from suffice.evaluate import ENGINES, Evaluator, choose_evaluator
+from suffice.evaluate import Choice, Evaluator
 from suffice.explanation import Change, Explanation, Player, Provenance, View
 from suffice.explanation.explanation import make_views
 from suffice.inference import check_adjustment
@@ -103,14 +103,12 @@ class Explainer:
             raise InputError("n_references", n_references, "None or a whole number >= 1")
         if not isinstance(random_state, int | np.integer) or random_state < 0:
             raise InputError("random_state", random_state, "a whole number >= 0")
-        if engine not in ENGINES:
-            raise InputError("engine", repr(engine), "one of " + ", ".join(ENGINES))
         given = as_table(data)
         self._known_columns = frozenset(given.names)
         self._data = fitted_columns(model, given)
         self._players = make_players(self._data, groups)
         self._model, self._answers = as_model(model, self._data)
-        self._engine = engine
+        self._choice = Choice(engine, model)
         self._outcome = outcome
         self._references = references
         self._n_references = n_references
@@ -163,7 +161,7 @@ class Explainer:
         y = bool((target(row) if target.event.needs_scores else target.read(answer))[0])
         references = self._choose_references(target, row, y)
         context = SwapContext(row.stack(references), self._players)
-        evaluator, note = choose_evaluator(self._engine, target, context, y, budget)
+        evaluator, note = self._choice.evaluator(target, context, y, budget)
         limits = Limits(max_size, budget, time_limit)
         sweep = run_sweep(
             evaluator, context.d, limits, self._seed, progress, started, self._size_weights

@@ -5,7 +5,7 @@ outcomes, exactly; they differ in what that costs.
 """
 
 from suffice.evaluate.blackbox import BlackBox
-from suffice.evaluate.choice import ENGINES, choose_evaluator
+from suffice.evaluate.choice import Choice
 from suffice.evaluate.protocol import Evaluator, LatticeEvaluator
 
-__all__ = ["ENGINES", "BlackBox", "Evaluator", "LatticeEvaluator", "choose_evaluator"]
+__all__ = ["BlackBox", "Choice", "Evaluator", "LatticeEvaluator"]

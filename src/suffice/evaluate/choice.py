@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from suffice.context.swap import SwapContext
@@ -10,45 +11,64 @@ from suffice.evaluate.blackbox import BlackBox
 from suffice.evaluate.protocol import Evaluator
 from suffice.target import Target
 
-__all__ = ["ENGINES", "choose_evaluator"]
+__all__ = ["ENGINES", "Choice"]
 
-ENGINES = ("auto", "blackbox", "additive")
+ENGINES = ("auto", "blackbox", "additive", "trees")
 
 _LEAST_BUDGET = 1024
 """An engine checks itself against the model on a few rows; below this they would be the budget."""
 
+Maker = Callable[[Target, SwapContext, bool], Evaluator | str]
 
-def choose_evaluator(
-    engine: str,
-    target: Target,
-    context: SwapContext,
-    y: bool,
-    budget: int | None = None,
-) -> tuple[Evaluator, str | None]:
-    """An evaluator, and a note on why no faster one serves (None where one does).
 
-    `engine` names one outright: then it serves or an error says why it cannot.
+class Choice:
+    """Evaluators for one model: what is read of it is read once.
+
+    `engine` "auto" takes the first that serves; a name takes that engine or raises saying why it
+    cannot.
     """
-    reasons: list[str] = []
-    if engine == "auto" and budget is not None and budget < _LEAST_BUDGET:
-        reasons.append(f"a budget below {_LEAST_BUDGET} rows is left to the black box")
-    elif engine != "blackbox":
-        for name, make in _engines(engine):
-            found = make(getattr(target.model, "original", None), target, context, y)
-            if not isinstance(found, str):
-                return found, None
-            reasons.append(f"{name}: {found}")
-        if engine != "auto":
-            hint = "Use engine='auto' or 'blackbox'."
-            raise InputError("engine", f"{engine!r} ({reasons[-1]})", "a model it knows", hint)
-    # A budget is in rows, so each is asked for once whatever finding them costs.
-    blackbox = BlackBox(target, context, y, distinct=None if budget is None else True)
-    return blackbox, "; ".join(reasons) or None
 
+    def __init__(self, engine: str, model: Any) -> None:
+        if engine not in ENGINES:
+            raise InputError("engine", repr(engine), "one of " + ", ".join(ENGINES))
+        self._engine = engine
+        self._model = model
+        self._trees: Any = None
 
-def _engines(wanted: str) -> list[tuple[str, Any]]:
-    """Names and makers, the cheapest to try first."""
-    from suffice.evaluate.additive import additive_engine
+    def evaluator(
+        self, target: Target, context: SwapContext, y: bool, budget: int | None = None
+    ) -> tuple[Evaluator, str | None]:
+        """An evaluator, and a note on why no faster one serves (None where one does)."""
+        reasons: list[str] = []
+        if self._engine == "auto" and budget is not None and budget < _LEAST_BUDGET:
+            reasons.append(f"a budget below {_LEAST_BUDGET} rows is left to the black box")
+        elif self._engine != "blackbox":
+            for name, make in self._makers():
+                found = make(target, context, y)
+                if not isinstance(found, str):
+                    return found, None
+                reasons.append(f"{name}: {found}")
+            if self._engine != "auto":
+                hint = "Use engine='auto' or 'blackbox'."
+                got = f"{self._engine!r} ({reasons[-1]})"
+                raise InputError("engine", got, "a model it knows", hint)
+        # A budget is in rows, so each is asked for once whatever finding them costs.
+        blackbox = BlackBox(target, context, y, distinct=None if budget is None else True)
+        return blackbox, "; ".join(reasons) or None
 
-    makers = [("additive", additive_engine)]
-    return [(name, make) for name, make in makers if wanted in ("auto", name)]
+    def _makers(self) -> list[tuple[str, Maker]]:
+        """Names and makers, the cheapest to try first."""
+        makers: list[tuple[str, Maker]] = [("additive", self._additive), ("trees", self._of_trees)]
+        return [(name, make) for name, make in makers if self._engine in ("auto", name)]
+
+    def _additive(self, target: Target, context: SwapContext, y: bool) -> Evaluator | str:
+        from suffice.evaluate.additive import additive_engine
+
+        return additive_engine(self._model, target, context, y)
+
+    def _of_trees(self, target: Target, context: SwapContext, y: bool) -> Evaluator | str:
+        from suffice.evaluate.trees import read_trees, tree_engine
+
+        if self._trees is None:
+            self._trees = read_trees(self._model, context.pool.names)
+        return tree_engine(self._trees, target, context, y)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from suffice.context.swap import SwapContext
-from suffice.evaluate.additive.columns import PerColumn, split_pipeline
 from suffice.evaluate.additive.engine import AdditiveEngine
 from suffice.evaluate.additive.gam import is_gam, read_gam
-from suffice.evaluate.additive.owners import Unreadable
 from suffice.evaluate.additive.readers import read_scores
 from suffice.evaluate.additive.scores import margins_of
+from suffice.evaluate.columns import PerColumn, split_pipeline
+from suffice.evaluate.unreadable import Unreadable
 from suffice.target import Target
 
 __all__ = ["AdditiveEngine", "PerColumn", "additive_engine", "split_pipeline"]

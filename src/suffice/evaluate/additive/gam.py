@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.evaluate.additive.owners import Unreadable
 from suffice.evaluate.additive.scores import AdditiveScores, Decision
+from suffice.evaluate.unreadable import Unreadable
 from suffice.typing import Counts
 
 __all__ = ["is_gam", "read_gam"]

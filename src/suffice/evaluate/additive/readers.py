@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.evaluate.additive.owners import Unreadable, sklearn_name
 from suffice.evaluate.additive.scores import AdditiveScores, Decision
+from suffice.evaluate.owners import sklearn_name
+from suffice.evaluate.unreadable import Unreadable
 from suffice.typing import Counts, Reals, Values
 
 __all__ = ["read_scores"]

@@ -1,7 +1,7 @@
 """Tree ensembles, exactly: the outcomes of all hybrids from one walk over the trees.
 
-    read = read_trees(model)                          # once per model: an Ensemble, or why not
-    engine, why = tree_engine(read, target, context, y)   # once per input: an engine, or why not
+    read = read_trees(model, columns)               # once per model: an Ensemble, or why not
+    engine = tree_engine(read, target, context, y)  # once per input: an engine, or why not
 
 A model that is not known, or an event that its score does not tell, is never an error: the reason
 is for the provenance, and the black box serves.
@@ -9,14 +9,22 @@ is for the provenance, and the black box serves.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
+from suffice.context.frames import as_table
 from suffice.context.swap import SwapContext
+from suffice.context.table import Table
+from suffice.evaluate.columns import split_pipeline
 from suffice.evaluate.trees.engine import TreeEngine
-from suffice.evaluate.trees.ensemble import Ensemble, Unreadable
+from suffice.evaluate.trees.ensemble import Ensemble
 from suffice.evaluate.trees.margins import read_event
+from suffice.evaluate.unreadable import Unreadable
 from suffice.target import Target
+from suffice.typing import Reals
 
 __all__ = ["Ensemble", "TreeEngine", "read_trees", "tree_engine"]
 
@@ -27,8 +35,27 @@ _MOST_PLAYERS = 30
 """A node keeps its player as a bit of a 32-bit number; no sweep of the whole lattice is longer."""
 
 
-def read_trees(model: Any) -> Ensemble | str:
-    """The trees of a fitted model, or in words why they are not read."""
+def read_trees(model: Any, columns: tuple[str, ...]) -> Ensemble | str:
+    """The trees of a fitted model, or in words why they are not read.
+
+    `columns` names the table that the model is given. Steps before the trees may do what they like
+    to a column, as long as they keep it apart from the others.
+    """
+    parts = split_pipeline(model, columns)
+    if isinstance(parts, str):
+        return parts
+    trees = _read_estimator(parts.final)
+    if isinstance(trees, str) or not parts.steps:
+        return trees
+    source = np.arange(len(parts.owner)) if trees.source is None else trees.source
+
+    def matrix(table: Table) -> Reals:
+        return trees.matrix(as_table(parts.matrix(table)))
+
+    return replace(trees, matrix=matrix, source=parts.owner[source].astype(np.int32))
+
+
+def _read_estimator(model: Any) -> Ensemble | str:
     library = type(model).__module__.split(".")[0]
     if library not in _READERS:
         return f"{type(model).__name__} is not a tree model that suffice can read"
@@ -45,21 +72,21 @@ def read_trees(model: Any) -> Ensemble | str:
 
 def tree_engine(
     model: Any, target: Target, context: SwapContext, y: bool, kernel: str | None = None
-) -> tuple[TreeEngine | None, str | None]:
-    """An engine for this question, or None and the reason.
+) -> TreeEngine | str:
+    """An engine for this question, or the reason why there is none.
 
     `model` is the user's own object, or what `read_trees` made of it; `y` the target's value at the
     input; `kernel` "numba" or "numpy" instead of the engine's own choice.
     """
-    read = model if isinstance(model, Ensemble | str) else read_trees(model)
+    read = model if isinstance(model, Ensemble | str) else read_trees(model, context.pool.names)
     if isinstance(read, str):
-        return None, read
+        return read
     if context.d > _MOST_PLAYERS:
-        return None, f"{context.d} players"
+        return f"{context.d} players"
     try:
         reading = read_event(read, target.event)
-        return TreeEngine(read, reading, target, context, y, kernel), None
+        return TreeEngine(read, reading, target, context, y, kernel)
     except Unreadable as reason:
-        return None, str(reason)
+        return str(reason)
     except Exception as error:  # as above: turning rows into a matrix is the library's own doing
-        return None, f"its rows could not be read ({type(error).__name__}: {error})"
+        return f"its rows could not be read ({type(error).__name__}: {error})"

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.evaluate.trees.ensemble import Ensemble, Tree, Unreadable, join_trees
+from suffice.evaluate.trees.ensemble import Ensemble, Tree, join_trees
 from suffice.evaluate.trees.rows import numbers
+from suffice.evaluate.unreadable import Unreadable
 
 __all__ = ["read"]
 

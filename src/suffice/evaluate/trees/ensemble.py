@@ -20,15 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.context.table import Table
+from suffice.evaluate.unreadable import Unreadable
 from suffice.typing import BoolVector, Counts, Reals
 
-__all__ = ["Categories", "Ensemble", "Ints", "Tests", "Tree", "Unreadable", "join_trees"]
+__all__ = ["Categories", "Ensemble", "Ints", "Tests", "Tree", "join_trees"]
 
 Ints = NDArray[np.int32]
-
-
-class Unreadable(Exception):  # noqa: N818 - not an error: the black box serves instead
-    """This model is not one whose trees can be read; the message says why."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ from math import ceil, floor, fsum, inf
 
 import numpy as np
 
-from suffice.evaluate.trees.ensemble import Ensemble, Ints, Unreadable
+from suffice.evaluate.trees.ensemble import Ensemble, Ints
+from suffice.evaluate.unreadable import Unreadable
 from suffice.target import Event
 from suffice.typing import BoolVector, Reals
 
@@ -123,7 +124,9 @@ def _between(ensemble: Ensemble, event: Event) -> Margin:
         centre, delta = event.parameters
         bounds = centre - delta, centre + delta
     else:
-        bounds = (event.parameters[0], inf) if event.kind == "at_least" else (-inf, event.parameters[0])
+        bounds = (
+            (event.parameters[0], inf) if event.kind == "at_least" else (-inf, event.parameters[0])
+        )
     base = float(ensemble.base[0])
     low, high = ((bound - base) * ensemble.divisor for bound in bounds)
     largest = max(abs(term) for term in (base, *event.parameters))

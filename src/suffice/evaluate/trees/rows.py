@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.context.table import Table
-from suffice.evaluate.trees.ensemble import Unreadable
+from suffice.evaluate.unreadable import Unreadable
 from suffice.typing import Reals
 
 __all__ = ["numbers"]

@@ -13,13 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from suffice.evaluate.unreadable import Unreadable
 from suffice.typing import Counts
 
-__all__ = ["Unreadable", "owners_after", "sklearn_name"]
-
-
-class Unreadable(Exception):  # noqa: N818 - not an error: a reason, caught where it is asked for
-    """Why a model's shape is not known; its text goes into the provenance."""
+__all__ = ["owners_after", "sklearn_name"]
 
 
 def sklearn_name(thing: Any) -> str:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from suffice.context.table import Table
-from suffice.evaluate.additive.owners import Unreadable, owners_after, sklearn_name
+from suffice.evaluate.owners import owners_after, sklearn_name
+from suffice.evaluate.unreadable import Unreadable
 from suffice.typing import Counts, Values
 
 __all__ = ["PerColumn", "split_pipeline", "unwrap"]
