@@ -397,8 +397,14 @@ def test_numba_is_started_only_where_it_pays(monkeypatch: pytest.MonkeyPatch) ->
     assert engine._rent[0] > 0
     monkeypatch.setattr(engine, "_NUMBA_START", engine._rent[0])  # the next question pays for it
     assert engine.choose_kernel(problem) == ("numba" if engine.find_numba() else "numpy")
+    monkeypatch.setattr(engine, "import_module", refuse)
+    assert engine.choose_kernel(problem) == "numpy"
     monkeypatch.setattr(engine, "find_numba", lambda: False)
     assert engine.choose_kernel(problem) == "numpy"
+
+
+def refuse(name: str) -> None:
+    raise ImportError(f"{name} needs another numpy")
 
 
 # Other libraries.

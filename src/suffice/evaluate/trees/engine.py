@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from importlib.util import find_spec
 from time import perf_counter
 from typing import Any, Protocol
@@ -182,7 +183,7 @@ def choose_kernel(problem: Problem) -> str:
     started = perf_counter()
     make_block("numpy", problem, 0, players, {}).slab(0)
     ahead = (perf_counter() - started) * problem.blocks * 2.0 ** (problem.d - players)
-    if _rent[0] + ahead > _NUMBA_START:
+    if _rent[0] + ahead > _NUMBA_START and _load_numba():
         return "numba"
     _rent[0] += ahead
     return "numpy"
@@ -191,6 +192,15 @@ def choose_kernel(problem: Problem) -> str:
 def find_numba() -> bool:
     """Is numba installed?"""
     return find_spec("numba") is not None
+
+
+def _load_numba() -> bool:
+    """Load the kernels; numba refuses a numpy that is newer than it knows."""
+    try:
+        import_module("suffice.evaluate.trees.compiled")
+    except ImportError:
+        return False
+    return True
 
 
 def numba_is_loaded() -> bool:
