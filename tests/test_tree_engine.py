@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -21,7 +23,10 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
@@ -63,8 +68,8 @@ class Question:
         return BlackBox(self.target, self.context, self.y).outcomes(held)
 
     def engine(self, kernel: str | None = None, read: Any = None) -> TreeEngine:
-        found, why = tree_engine(read or self.model, self.target, self.context, self.y, kernel)
-        assert found is not None, why
+        found = tree_engine(read or self.model, self.target, self.context, self.y, kernel)
+        assert not isinstance(found, str), found
         assert isinstance(found, LatticeEvaluator)
         return found
 
@@ -354,10 +359,10 @@ def test_single_hybrids_are_asked() -> None:
 
 
 def reason(question: Question) -> str:
-    found, why = tree_engine(question.model, question.target, question.context, question.y)
-    assert found is None
-    assert why
-    return why
+    found = tree_engine(question.model, question.target, question.context, question.y)
+    assert isinstance(found, str)
+    assert found
+    return found
 
 
 def test_what_is_not_read_is_said() -> None:
@@ -379,6 +384,26 @@ def test_what_is_not_read_is_said() -> None:
     assert "poisson" in reason(Question(poisson, X, at_least(1.0)))
     softmax = CLASSIFIERS["boosting"].fit(X, three)
     assert "softmax" in reason(Question(softmax, X, versus(0, 2)))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("final", [RandomForestClassifier(8), HistGradientBoostingClassifier()])
+def test_pipelines_that_keep_columns_apart(final: Any, kernel: str) -> None:
+    X, y, _, _ = data()
+    rows = pd.DataFrame(X, columns=list("abcde"))
+    rows["kind"] = np.random.default_rng(2).choice(["r", "s", "t"], len(rows))
+    rows.loc[4, "b"] = np.nan
+    columns = make_column_transformer(
+        (OneHotEncoder(), ["kind"]),
+        (make_pipeline(SimpleImputer(), StandardScaler()), list("abc")),
+        ("drop", ["d"]),
+        remainder="passthrough",
+    )
+    model = make_pipeline(columns, final.set_params(random_state=0)).fit(rows, y)
+    check(Question(model, rows), kernel)
+    check(Question(model, rows, groups={"two": ["a", "kind"]}), kernel)
+    mixing = make_pipeline(PCA(3), RandomForestClassifier(3, random_state=0)).fit(X, y)
+    assert "PCA may mix columns" in reason(Question(mixing, X))
 
 
 def test_a_reader_that_fails_is_a_reason_too() -> None:

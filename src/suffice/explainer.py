@@ -161,8 +161,8 @@ class Explainer:
         y = bool((target(row) if target.event.needs_scores else target.read(answer))[0])
         references = self._choose_references(target, row, y)
         context = SwapContext(row.stack(references), self._players)
-        evaluator, note = self._choice.evaluator(target, context, y, budget)
         limits = Limits(max_size, budget, time_limit)
+        evaluator, note = self._choice.evaluator(target, context, y, budget, limits.none)
         sweep = run_sweep(
             evaluator, context.d, limits, self._seed, progress, started, self._size_weights
         )
@@ -264,7 +264,7 @@ class Explainer:
         return Provenance(
             model=repr(self._model),
             evaluator=evaluator.name,
-            note=note,
+            note=note or getattr(evaluator, "note", None),  # an engine may give up on the way
             references=spec if isinstance(spec, str) else type(spec).__name__,
             n_references=evaluator.n,
             random_state=self._seed,

@@ -36,7 +36,12 @@ class Choice:
         self._trees: Any = None
 
     def evaluator(
-        self, target: Target, context: SwapContext, y: bool, budget: int | None = None
+        self,
+        target: Target,
+        context: SwapContext,
+        y: bool,
+        budget: int | None = None,
+        exhaustive: bool = True,
     ) -> tuple[Evaluator, str | None]:
         """An evaluator, and a note on why no faster one serves (None where one does)."""
         reasons: list[str] = []
@@ -44,6 +49,9 @@ class Choice:
             reasons.append(f"a budget below {_LEAST_BUDGET} rows is left to the black box")
         elif self._engine != "blackbox":
             for name, make in self._makers():
+                if name == "trees" and not exhaustive:
+                    reasons.append("trees: they are swept as a whole, and this search is bounded")
+                    continue
                 found = make(target, context, y)
                 if not isinstance(found, str):
                     return found, None

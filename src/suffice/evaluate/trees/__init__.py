@@ -35,11 +35,11 @@ _MOST_PLAYERS = 30
 """A node keeps its player as a bit of a 32-bit number; no sweep of the whole lattice is longer."""
 
 
-def read_trees(model: Any, columns: tuple[str, ...]) -> Ensemble | str:
+def read_trees(model: Any, columns: tuple[str, ...] = ()) -> Ensemble | str:
     """The trees of a fitted model, or in words why they are not read.
 
-    `columns` names the table that the model is given. Steps before the trees may do what they like
-    to a column, as long as they keep it apart from the others.
+    `columns` names the table that the model is given, for pipelines: steps before the trees may do
+    what they like to a column, as long as they keep it apart from the others.
     """
     parts = split_pipeline(model, columns)
     if isinstance(parts, str):

@@ -1,0 +1,130 @@
+"""How much faster the tree engine is than the models it reads, and than shap on the same trees.
+
+A sweep is everything that an explanation pays for its input: turning the ensemble towards it,
+walking, summing, and asking the model about ties. Reading the model is done once per model, and
+numba is loaded before anything is timed.
+"""
+
+import resource
+from collections.abc import Iterator
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from experiments.german_credit import data_home, setting
+from sklearn.ensemble import RandomForestClassifier
+
+from benchmarks.measure import Row, at_least, at_most, ratio, seconds
+from suffice.context import SwapContext, as_table, make_players
+from suffice.evaluate.trees import read_trees, tree_engine
+from suffice.models import as_model
+from suffice.target import Target, event_for
+
+
+class Case:
+    """One input, its references and a model, ready to be swept."""
+
+    def __init__(self, model: Any, row: Any, references: Any) -> None:
+        self.model = model
+        table = as_table(row)
+        wrapped, answers = as_model(model, table)
+        self.target = Target(wrapped, event_for(None, wrapped, answers[0]))
+        self.context = SwapContext(table.stack(as_table(references)), make_players(table))
+        self.y = bool(self.target(table)[0])
+        self.read = read_trees(model)
+        self.sweep()
+
+    def sweep(self) -> int:
+        engine = tree_engine(self.read, self.target, self.context, self.y, "numba")
+        assert not isinstance(engine, str), engine
+        hits = sum(int(found.sum()) for _, found, _ in engine.sweep())
+        assert engine.note is None
+        return hits
+
+    def hybrids(self) -> Any:
+        d, n = self.context.d, self.context.n
+        held = (np.arange(1 << d)[:, None] >> np.arange(d) & 1).astype(bool)
+        return self.context.hybrids(np.repeat(held, n, axis=0), np.tile(np.arange(n), 1 << d))
+
+
+def rows() -> Iterator[Row]:
+    if find_spec("numba") is None:
+        yield Row("tree engine", "-", "-", None, "numba is not installed")
+        return
+    if data_home().is_dir():
+        yield from _german()
+    for library in ("xgboost", "lightgbm"):
+        yield _boosted(library)
+    for d, n, target in ((16, 256, 300), (20, 128, 1000), (22, 128, 1000)):
+        yield _rate(d, n, target)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    yield at_most("memory after d = 22", peak, 2.0, "the whole run's peak", "GiB")
+
+
+def _german() -> Iterator[Row]:
+    model, X, y, _ = setting(data_home())
+    references = X[y != y[998]].reset_index(drop=True)
+    case = Case(model, X.iloc[[998]], references)
+    yield _against_predict("German, ExtraTrees-100, all 512 subsets / predict", case, 25)
+    if find_spec("shap") is None:
+        yield Row("German: against shap", "-", "≥ 8 ×", None, "shap is not installed")
+        return
+    import shap
+
+    # A plain array as background is silently cut to 100 rows: the masker says how many to keep.
+    background = shap.maskers.Independent(references.to_numpy(float), max_samples=len(references))
+    peer = shap.TreeExplainer(model, background, feature_perturbation="interventional")
+    x = X.iloc[[998]].to_numpy(float)
+    times, theirs, ours = ratio(lambda: peer.shap_values(x, check_additivity=False), case.sweep)
+    detail = (
+        f"{1e3 * ours:.0f} ms for 512 counts; shap {version('shap')} {theirs:.2f} s for 9 values"
+    )
+    yield at_least("German: shap TreeExplainer, interventional / ours", times, 8, detail)
+    yield Row(
+        "German: shapiq interventional / ours", "-", "≥ 2 ×", None, "shapiq needs Python 3.12"
+    )
+
+
+def _boosted(library: str) -> Row:
+    what = f"{library}, 300 trees of depth 6, d = 12, 500 references / predict"
+    if find_spec(library) is None:
+        return Row(what, "-", "≥ 50 ×", None, f"{library} is not installed")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 12))
+    y = (X[:, 0] * X[:, 1] + X[:, 2] + np.sin(3 * X[:, 3]) + rng.normal(size=4000) > 0).astype(int)
+    if library == "xgboost":
+        import xgboost
+
+        model: Any = xgboost.XGBClassifier(n_estimators=300, max_depth=6, n_jobs=2)
+    else:
+        import lightgbm
+
+        model = lightgbm.LGBMClassifier(
+            n_estimators=300, max_depth=6, num_leaves=63, n_jobs=2, verbose=-1
+        )
+    model.fit(X, y)
+    answers = model.predict(X)
+    return _against_predict(what, Case(model, X[:1], X[answers != answers[0]][:500]), 50)
+
+
+def _against_predict(what: str, case: Case, target: float) -> Row:
+    everything = case.hybrids()
+    assert case.sweep() == int((case.target(everything) == case.y).sum()), "the counts differ"
+    times, theirs, ours = ratio(lambda: case.model.predict(everything.native), case.sweep)
+    detail = f"{1e3 * ours:.0f} ms; predict of {len(everything):,} rows {theirs:.2f} s"
+    return at_least(what, times, target, detail)
+
+
+def _rate(d: int, n: int, target: float) -> Row:
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(2000, d))
+    y = (X[:, : d // 2].sum(axis=1) + X[:, 0] * X[:, 1] > 0).astype(int)
+    model = RandomForestClassifier(100, random_state=0).fit(X, y)
+    answers = model.predict(X)
+    case = Case(model, X[:1], X[answers != answers[0]][:n])
+    many = np.tile(X, (25, 1))
+    theirs = len(many) / seconds(lambda: model.predict(many))
+    ours = case.context.n * 2.0**d / seconds(case.sweep)
+    detail = f"{n} references: {ours:.3g} hybrids/s; predict {theirs:.3g} rows/s"
+    return at_least(f"forest of 100, d = {d}: hybrids/s over rows/s", ours / theirs, target, detail)
