@@ -1,5 +1,8 @@
 """Sphinx settings."""
 
+import sys
+from pathlib import Path
+
 project = "suffice"
 copyright = "the suffice contributors"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
@@ -9,6 +12,17 @@ html_theme = "furo"
 html_title = "suffice"
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_generated"]
 suppress_warnings = ["myst.header"]
 nitpicky = False
+
+_FIGURE = Path(__file__).parent / "_generated" / "time-against-d.svg"
+
+
+def setup(app):
+    """Measure the figure of "How it is fast" on this machine, once."""
+    if not _FIGURE.exists():
+        sys.path.insert(0, str(Path(__file__).parents[1]))
+        from benchmarks.time_against_d import draw, measure
+
+        draw(measure(), _FIGURE)
