@@ -20,13 +20,13 @@ from suffice.context.cost import CostSpec, change_costs
 from suffice.context.table import as_row_mapping, plain
 from suffice.errors import InputError
 from suffice.evaluate import Choice, Evaluator
-from suffice.explanation import Change, Explanation, Player, Provenance, View
+from suffice.explanation import Explanation, Player, Provenance
+from suffice.explanation.changes import find_changes
 from suffice.explanation.explanation import make_views
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
 from suffice.search import Limits, Sweep, run_sweep
 from suffice.search.algorithm1 import check_alpha, check_tau
-from suffice.search.changes import cheapest_changes
 from suffice.search.profile import Profile
 from suffice.target import Target, event_for
 
@@ -175,7 +175,9 @@ class Explainer:
             profile,
             tau=tau,
         )
-        flip = replace(flip, changes=self._cheapest_changes(flip, sweep, context))
+        costs = change_costs(context.pool, self._data, self._players, self._cost)
+        every_bar = flip.at(alpha=None, adjust="none").profile  # whatever test is asked for later
+        flip = replace(flip, changes=find_changes(every_bar, sweep, context, costs))
         provenance = self._provenance(evaluator, note, sweep, perf_counter() - started)
         return Explanation(plain(prediction), keep, flip, sweep.stopped, provenance)
 
@@ -239,23 +241,6 @@ class Explainer:
             Player(name, {row.names[j]: values[j] for j in columns})
             for name, columns in zip(self._players.names, self._players.columns, strict=True)
         )
-
-    def _cheapest_changes(
-        self, flip: View, sweep: Sweep, context: SwapContext
-    ) -> dict[int, Change]:
-        """For each factor that flips at some τ: the cheapest reference that does it."""
-        costs = change_costs(context.pool, self._data, self._players, self._cost)
-        names = context.pool.names
-        cells = [context.pool.column(j) for j in range(len(names))]
-        out: dict[int, Change] = {}
-        for size, ranks in flip.at(alpha=None, adjust="none").profile.bars_by_size():
-            best, whose = cheapest_changes(sweep, size, ranks, costs)
-            members = sweep.tally.lattice.unrank(size, ranks)
-            for row, cost, reference in zip(members.tolist(), best, whose, strict=True):
-                columns = [j for player in row for j in self._players.columns[player]]
-                values = {names[j]: plain(cells[j][reference + 1]) for j in columns}
-                out[sweep.tally.lattice.mask(row)] = Change(float(cost), values)
-        return out
 
     def _provenance(
         self, evaluator: Evaluator, note: str | None, sweep: Sweep, seconds: float

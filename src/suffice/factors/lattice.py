@@ -85,7 +85,10 @@ class Lattice:
         >>> Lattice(4).mask([0, 3])
         9
         """
-        return sum(1 << int(player) for player in members)
+        out = 0
+        for player in members:
+            out |= 1 << player
+        return out
 
 
 def drop_one_ranks(members: Counts, d: int) -> Counts:

@@ -1,0 +1,53 @@
+"""The cheapest change of every set that flips at some τ, put into words only when looked at.
+
+There can be tens of thousands of such sets, and a user looks at a few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from suffice.context.swap import SwapContext
+from suffice.context.table import plain
+from suffice.explanation.factor import Change
+from suffice.search.changes import cheapest_changes
+from suffice.search.profile import Profile
+from suffice.search.sweep import Sweep
+from suffice.typing import Reals
+
+__all__ = ["CheapestChanges", "find_changes"]
+
+
+@dataclass(frozen=True, eq=False)
+class CheapestChanges(Mapping[int, Change]):
+    """By bit mask of features: the cost, and the reference whose values do it."""
+
+    found: Mapping[int, tuple[float, int]]
+    context: SwapContext
+
+    def __getitem__(self, mask: int) -> Change:
+        cost, reference = self.found[mask]
+        pool, players = self.context.pool, self.context.players
+        members = [j for j in range(len(players)) if mask >> j & 1]
+        columns = [j for member in members for j in players.columns[member]]
+        return Change(cost, {pool.names[j]: plain(pool.column(j)[reference + 1]) for j in columns})
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+
+def find_changes(
+    flip: Profile, sweep: Sweep, context: SwapContext, costs: Reals
+) -> CheapestChanges:
+    """For each set that is minimal at some τ: the reference that flips at the least cost."""
+    lattice = sweep.tally.lattice
+    found: dict[int, tuple[float, int]] = {}
+    for size, ranks in flip.bars_by_size():
+        best, whose = cheapest_changes(sweep, size, ranks, costs)
+        masks = [lattice.mask(members) for members in lattice.unrank(size, ranks).tolist()]
+        found |= zip(masks, zip(best.tolist(), whose.tolist(), strict=True), strict=True)
+    return CheapestChanges(found, context)
