@@ -146,7 +146,7 @@ def labels(rows):
         ),
         (lambda: explain(cost=lambda c, a, b: b * np.nan), "cost: got nan for column 'age'"),
         (lambda: explain(cost=lambda c, a, b: [1]), r"cost: got shape \(1,\) for column 'age'"),
-        (lambda: explain(size_weights=[1, 1]), "size_weights: got .*; allowed: 4 numbers >= 0"),
+        (lambda: explain(size_weights=[1, 1]), "size_weights: got .*; allowed: 4 positive numbers"),
         (lambda: explain(size_weights=[0, 0, 0, -1]), "size_weights: got"),
         # outcomes
         (
@@ -232,7 +232,7 @@ def test_a_models_own_words_on_missing_values_are_kept():
 
 def test_an_unseen_category_is_not_quietly_missing():
     frame = X.assign(kind=pd.Categorical(["a", "b"] * 60))
-    with pytest.raises(InputError, match=r"x: got 'c' for column 'kind'; allowed: .*category"):
+    with pytest.raises(InputError, match=r"x: got 'c' for column 'kind'; allowed: .*Categorical"):
         explain(labels, frame, x=ROW.to_dict() | {"kind": "c"})
 
 

@@ -237,3 +237,57 @@ def test_a_model_that_fails_exits_1(numbers, tmp_path, capsys):
     )
     assert code == 1
     assert "RandomForestClassifier raised" in err
+
+
+@pytest.mark.parametrize(
+    ("change", "model", "message"),
+    [
+        (
+            lambda f: f.assign(decision=f["decision"].where(f.index > 3)),
+            "logistic",
+            "4 missing values",
+        ),
+        (lambda f: f.iloc[[0, 1, 2, 3, 4]], "logistic", "--t"),
+        (lambda f: f.assign(debt=float("nan")), "hist-gradient-boosting", "--train"),
+    ],
+)
+def test_tables_that_cannot_be_learnt_from(tmp_path, capsys, change, model, message):
+    path = tmp_path / "odd.csv"
+    change(X.assign(decision=Y)).to_csv(path, index=False)
+    ask = ["explain", "--data", path, "--target", "decision", "--train", model, "--row", 0]
+    code, _, err = run(*ask, capsys=capsys)
+    assert "Traceback" not in err
+    assert code == 0 or (code == 2 and message in err)
+
+
+def test_standard_output_takes_one_file_at_a_time(table, capsys):
+    ask = ["explain", "--data", table, "--target", "decision", "--train", "logistic", "--row", 3]
+    code, out, err = run(*ask, "--html", "-", capsys=capsys)
+    assert code == 0
+    assert out.startswith("<!doctype html>")
+    assert "Report" not in err
+    code, _, err = run(*ask, "--json", "-", "--csv", "-", capsys=capsys)
+    assert code == 2
+    assert "one of them on stdout" in err
+    assert run(*ask, "--seed", -1, capsys=capsys)[0] == 2
+
+
+def test_a_nameless_index_column_is_no_feature(tmp_path, capsys):
+    path = tmp_path / "indexed.csv"
+    X.assign(decision=Y).to_csv(path)
+    ask = ["explain", "--data", path, "--target", "decision", "--train", "logistic", "--row", 3]
+    code, out, err = run(*ask, capsys=capsys)
+    assert code == 0
+    assert "taken as the rows' index" in err
+    assert "Unnamed" not in out
+
+
+def test_classes_of_onnx_models_can_be_named(numbers, tmp_path, capsys):
+    from skl2onnx import to_onnx
+
+    path = tmp_path / "model.onnx"
+    labels = (Y == "granted").astype(int)
+    classifier = RandomForestClassifier(5, random_state=0).fit(NUMERIC.to_numpy(), labels)
+    path.write_bytes(to_onnx(classifier, NUMERIC.to_numpy()[:1]).SerializeToString())
+    ask = ["explain", "--data", numbers, "--target", "decision", "--model", path, "--row", 0]
+    assert run(*ask, "--outcome", "1", capsys=capsys)[0] == 0

@@ -68,7 +68,7 @@ def test_unknown_adjustment():
     with pytest.raises(
         InputError, match="adjust: got 'fdr'; allowed: one of none, bonferroni, holm, bh"
     ):
-        check_adjustment("fdr")
+        check_adjustment("fdr", 0.05)
 
 
 @pytest.mark.parametrize("tau", [0.5, 0.9])

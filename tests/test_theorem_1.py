@@ -150,3 +150,46 @@ def test_monotone_costs_take_the_fast_path_to_the_same_answer():
     fast = climb_by_cost(share, sizes, 4)
     slow = climb_by_cost(share, np.zeros(16), 4)  # all equal: monotone too, the subset order itself
     assert all((a == b).all() for a, b in zip(fast, slow, strict=True))
+
+
+@given(st.integers(1, 5), st.integers(1, 8), taus, st.data())
+def test_any_factors_under_any_order_follow_definition_4(k, rows, tau, data):
+    """Random properties of z and a random partial order, against the definition word by word."""
+    import pandas as pd
+
+    from suffice import CustomOrder, TableContext, auxiliary
+
+    truth = st.lists(st.booleans(), min_size=rows, max_size=rows)
+    table = pd.DataFrame({f"c{i}": data.draw(truth) for i in range(k)} | {"y": data.draw(truth)})
+    pairs = data.draw(st.sets(st.tuples(st.integers(0, k - 1), st.integers(0, k - 1))))
+    below = np.eye(k, dtype=bool)
+    for i, j in pairs:
+        below[min(i, j), max(i, j)] = True
+    for m in range(k):
+        below |= below[:, [m]] & below[[m], :]
+    factors = [auxiliary(f"c{i}") for i in range(k)]
+    number = {factor: i for i, factor in enumerate(factors)}
+
+    class Outcome:
+        classes = (False, True)
+
+        def predict(self, z):
+            return np.asarray(z.native["y"])
+
+    context = TableContext(table, [f"c{i}" for i in range(k)])
+    order = CustomOrder(lambda a, b: below[number[a], number[b]])
+    basis = Basis(Target(Outcome(), Event("y", "not y", lambda v: v)), context, factors, order)
+    found = algorithm1(basis, True, tau)
+
+    y = table["y"].to_numpy()
+    share = {i: (y & c).sum() / c.sum() for i in range(k) if (c := table[f"c{i}"].to_numpy()).any()}
+    minimal = {
+        i
+        for i in share
+        if share[i] >= tau and not any(j != i and below[j, i] and share[j] >= tau for j in share)
+    }
+    assert {number[f] for f in found.factors} == minimal
+    assert {number[f] for f in found.undefined} == set(range(k)) - set(share)
+    closure = [i for i in range(k) if any(below[m, i] for m in minimal)]
+    covered = np.logical_or.reduce([table[f"c{i}"].to_numpy() for i in closure] or [~(y | True)])
+    assert found.necessity == ((covered & y).sum() / y.sum() if y.any() else None)

@@ -24,6 +24,7 @@ from suffice.factors import (
 )
 from suffice.inference import clopper_pearson, wilson
 from suffice.measures import Measures
+from suffice.models import make_target
 from suffice.search import MinimalFactors, minimal_sufficient_factors
 from suffice.target import Target, at_least, at_most, satisfies, versus, within
 
@@ -60,6 +61,7 @@ __all__ = [
     "factor_from_json",
     "held",
     "isin",
+    "make_target",
     "minimal_sufficient_factors",
     "satisfies",
     "versus",

@@ -48,9 +48,10 @@ class Basis:
                 if name not in self.context:
                     hint = did_you_mean(name, self.context)
                     raise InputError("factors", f"{factor!r}", "factors on columns of z", hint)
-            if isinstance(factor, Auxiliary) and factor.name not in self.context.auxiliaries:
-                hint = f"{factor.name!r} is a column of x; use equals or compare."
-                raise InputError("factors", f"{factor!r}", "auxiliaries of the context", hint)
+            for atom in factor.atoms():
+                if isinstance(atom, Auxiliary) and atom.name not in self.context.auxiliaries:
+                    hint = f"{atom.name!r} is a column of x; use equals or compare."
+                    raise InputError("factors", f"{factor!r}", "auxiliaries of the context", hint)
         check_order(self.relation, self.factors)
 
     @cached_property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any
 
@@ -63,7 +63,7 @@ class Explainer:
         for the rest. A mapping of column to weight, or a callable (column, from, to) -> costs.
     size_weights
         How likely the context is to hold 0, 1, …, d features, for necessity and the
-        contrapositives: d + 1 numbers >= 0. None: all 2^d sets alike, as in the paper.
+        contrapositives: d + 1 positive numbers. None: all 2^d sets alike, as in the paper.
     engine
         How outcomes are worked out. "auto": by the model's own shape where that is known (see
         `e.provenance.evaluator`), else by asking it. "blackbox": always by asking. Or the name of
@@ -105,6 +105,7 @@ class Explainer:
             raise InputError("random_state", random_state, "a whole number >= 0")
         given = as_table(data)
         self._known_columns = frozenset(given.names)
+        self._like_data = partial(fitted_columns, model, argument="references")
         self._data = fitted_columns(model, given)
         self._players = make_players(self._data, groups)
         self._model, self._answers = as_model(model, self._data)
@@ -152,22 +153,26 @@ class Explainer:
         started = perf_counter()
         check_tau(tau)
         check_alpha(alpha)
-        adjustment = check_adjustment(adjust)
+        tau, alpha = float(tau), None if alpha is None else float(alpha)
+        adjustment = check_adjustment(adjust, alpha)
+        limits = Limits(max_size, budget, time_limit).checked(len(self._players))
 
         row = self._read(x)
-        answer = self._model.predict(row)
+        answer = self._model.predict(row.take(np.array([0])))  # its own copy to write into
         prediction = answer[0]
         target = Target(self._model, event_for(self._outcome, self._model, prediction))
         y = bool((target(row) if target.event.needs_scores else target.read(answer))[0])
         references = self._choose_references(target, row, y)
         context = SwapContext(row.stack(references), self._players)
-        limits = Limits(max_size, budget, time_limit)
-        evaluator, note = self._choice.evaluator(target, context, y, budget, limits.none)
+        limits.check_budget(context.n)
+        evaluator, note = self._choice.evaluator(target, context, y, limits.budget, limits.none)
         sweep = run_sweep(
             evaluator, context.d, limits, self._seed, progress, started, self._size_weights
         )
 
-        profile = Profile(sweep.tally, alpha, adjustment, max_size, self._size_weights, sweep.draws)
+        profile = Profile(
+            sweep.tally, alpha, adjustment, limits.max_size, self._size_weights, sweep.draws
+        )
         keep, flip = make_views(
             target.event.describe(y),
             target.event.describe(not y),
@@ -194,6 +199,8 @@ class Explainer:
         from tqdm.auto import tqdm
 
         rows = self._read_many(X)
+        if n_jobs == 0:
+            raise InputError("n_jobs", 0, "a number of processes, or -1 for all cores")
         disable = None if progress is None else not progress
         bar = tqdm(total=len(rows), desc="explanations", delay=1, disable=disable)
         work = (delayed(self.explain)(row, progress=False, **question) for row in rows)
@@ -218,10 +225,7 @@ class Explainer:
             rows = list(X)
         else:
             table = as_table(X, names=self._data.names, argument="X")
-            columns = [table.column(j) for j in range(len(table.names))]
-            rows = [
-                dict(zip(table.names, cells, strict=True)) for cells in zip(*columns, strict=True)
-            ]
+            rows = [table.take(np.array([i])).native for i in range(len(table))]
         if not rows:
             raise InputError("X", "no rows", "at least one row to explain")
         return [self._read(row) for row in rows]
@@ -232,7 +236,13 @@ class Explainer:
             return (target(self._data) if known is None else target.read(known)) != y
 
         return choose_references(
-            self._references, self._data, row, is_opposite, self._n_references, self._seed
+            self._references,
+            self._data,
+            row,
+            is_opposite,
+            self._n_references,
+            self._seed,
+            self._like_data,
         )
 
     def _describe_players(self, row: Table) -> tuple[Player, ...]:
@@ -264,9 +274,12 @@ class Explainer:
 def _checked_weights(weights: Sequence[float] | None, d: int) -> tuple[float, ...] | None:
     if weights is None:
         return None
-    values = tuple(float(w) for w in weights)
-    if len(values) != d + 1 or not all(w >= 0 for w in values) or not 0 < sum(values) < np.inf:
-        allowed = f"{d + 1} numbers >= 0, one for each size from 0 to {d}, not all 0"
+    allowed = f"{d + 1} positive numbers, one for each size from 0 to {d}"
+    try:
+        values = tuple(float(w) for w in weights)
+    except (TypeError, ValueError) as error:
+        raise InputError("size_weights", weights, allowed) from error
+    if len(values) != d + 1 or not all(0 < w < np.inf for w in values):
         raise InputError("size_weights", list(values), allowed)
     return values
 

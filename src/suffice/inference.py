@@ -140,9 +140,11 @@ def passing_levels(
     return out
 
 
-def check_adjustment(adjustment: str) -> Adjustment:
-    """Raise unless the adjustment is one of those known."""
+def check_adjustment(adjustment: str, alpha: float | None) -> Adjustment:
+    """Raise unless the adjustment is one of those known, and there is a test to adjust."""
     known = get_args(Adjustment)
     if adjustment not in known:
         raise InputError("adjust", repr(adjustment), "one of " + ", ".join(known))
+    if alpha is None and adjustment != "none":
+        raise InputError("adjust", f"{adjustment!r} without alpha", "none", "Set alpha as well.")
     return adjustment  # type: ignore[return-value]

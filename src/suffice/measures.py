@@ -81,10 +81,13 @@ def tally(satisfied: BoolVector, has_outcome: BoolVector) -> Measures:
 
 
 def prob_suff(
-    satisfied: BoolVector, chosen: Sequence[int], has_outcome: BoolVector
+    satisfied: BoolVector,
+    chosen: Sequence[int],
+    has_outcome: BoolVector,
+    relation: Relation | None = None,
 ) -> float | None:
-    """PS of a set of factors: P(f(z) = y | at least one holds)."""
-    return tally(_any(satisfied, chosen), has_outcome).sufficiency
+    """PS of a set of factors, or of its upward closure where an order's relation is given."""
+    return tally(_any(satisfied, _closed(chosen, relation)), has_outcome).sufficiency
 
 
 def prob_nec(
@@ -94,9 +97,13 @@ def prob_nec(
     relation: Relation | None = None,
 ) -> float | None:
     """PN of a set of factors, or of its upward closure where an order's relation is given."""
-    if relation is not None and len(chosen):
-        chosen = upward_closure(relation, chosen).tolist()
-    return tally(_any(satisfied, chosen), has_outcome).necessity
+    return tally(_any(satisfied, _closed(chosen, relation)), has_outcome).necessity
+
+
+def _closed(chosen: Sequence[int], relation: Relation | None) -> Sequence[int]:
+    if relation is None or not len(chosen):
+        return chosen
+    return list(map(int, upward_closure(relation, chosen)))
 
 
 def _any(satisfied: BoolVector, chosen: Sequence[int]) -> BoolVector:
@@ -104,4 +111,4 @@ def _any(satisfied: BoolVector, chosen: Sequence[int]) -> BoolVector:
 
 
 def _share(part: float, whole: float) -> float | None:
-    return part / whole if whole else None
+    return min(part / whole, 1.0) if whole else None

@@ -6,18 +6,19 @@ Nothing is planted on the model and nothing is assumed of it beyond `predict` or
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from suffice.context.frames import ArrayTable, PandasTable
+from suffice.context.frames import ArrayTable, PandasTable, as_table
 from suffice.context.table import Table, plain
 from suffice.errors import InputError, ModelError, shorten
-from suffice.target import Model
+from suffice.target import Target, event_for
 from suffice.typing import Values
 
-__all__ = ["WrappedModel", "as_model", "fitted_columns"]
+__all__ = ["WrappedModel", "as_model", "fitted_columns", "make_target"]
 
 
 class WrappedModel:
@@ -39,14 +40,17 @@ class WrappedModel:
         self._scores = scores
         self.seconds_per_row: float | None = None
         """At most this much, as told by the answers on the data; None until then."""
+        self.prepare: Callable[[Table], Table] | None = None
+        """Turns rows of the user's kind into what the model was fitted on, where that is needed."""
 
     def predict(self, rows: Table) -> Values:
         """One label or value per row."""
-        out = _ask(self.name, self._predict, rows)
-        return out.argmax(axis=1) if out.ndim == 2 else out
+        rows = rows if self.prepare is None else self.prepare(rows)
+        return _labels(_ask(self.name, self._predict, rows), self)
 
     def scores(self, rows: Table) -> Values:
         """One score per row and class, in the order of `classes`."""
+        rows = rows if self.prepare is None else self.prepare(rows)
         wanted = len(self.classes or ())
         out = _ask(self.name, self._scores, rows) if self._scores else None
         if out is not None and out.ndim == 1 and out.dtype.kind == "f" and wanted == 2:
@@ -64,7 +68,7 @@ class WrappedModel:
         return self.name
 
 
-def as_model(model: Any, data: Table) -> tuple[Model, Values]:
+def as_model(model: Any, data: Table) -> tuple[WrappedModel, Values]:
     """Wrap a fitted estimator or a callable; also give its answers on `data`, asked for once."""
     predict = getattr(model, "predict", None)
     if predict is None and not callable(model):
@@ -79,11 +83,38 @@ def as_model(model: Any, data: Table) -> tuple[Model, Values]:
     scores = getattr(model, "predict_proba", None) or getattr(model, "decision_function", None)
     wrapped = WrappedModel(name, predict or model, scores if predict else model, classes, model)
     started = perf_counter()
-    answers = _ask(name, predict or model, data)
+    # A copy, since some models write into the frame that they are given.
+    answers = _ask(name, predict or model, data.take(np.arange(len(data))))
     wrapped.seconds_per_row = (perf_counter() - started) / len(data)
+    labels = _labels(answers, wrapped)
     if classes is None:
         wrapped.classes = _classes_seen(answers)
-    return wrapped, answers.argmax(axis=1) if answers.ndim == 2 else answers
+    return wrapped, labels
+
+
+def make_target(model: Any, data: Any, outcome: Any) -> Target:
+    """A target f for a basis: any model that `Explainer` takes, and an outcome.
+
+    `data` is a table like the one that the model will be asked about; `outcome` a class,
+    `versus(…)`, `at_least(t)`, `at_most(t)` or `satisfies(…)`.
+    """
+    if outcome is None:
+        raise InputError("outcome", None, "a class or an event: there is no input to take it from")
+    wrapped, answers = as_model(model, fitted_columns(model, as_table(data)))
+    wrapped.prepare = partial(fitted_columns, model)
+    return Target(wrapped, event_for(outcome, wrapped, answers[0]))
+
+
+def _labels(answers: Values, model: WrappedModel) -> Values:
+    """Columns of scores mean the class that scores highest; only a callable may give them."""
+    if answers.ndim == 1:
+        return answers
+    if hasattr(model.original, "predict"):
+        raise ModelError(
+            f"{model.name} predicts {answers.shape[1]} outputs per row, and one is explained at a "
+            "time: pass a callable that returns the one you mean"
+        )
+    return np.asarray(answers.argmax(axis=1))
 
 
 def _name(model: Any) -> str:
@@ -94,17 +125,17 @@ def _name(model: Any) -> str:
     return str(getattr(model, "__name__", type(model).__name__))
 
 
-def fitted_columns(model: Any, data: Table) -> Table:
+def fitted_columns(model: Any, data: Table, argument: str = "data") -> Table:
     """The columns of `data` that the model was fitted on, in the kind it was fitted on."""
     names = getattr(model, "feature_names_in_", None)
     width = getattr(model, "n_features_in_", None)
-    if names is not None:
+    if names is not None and not _renamed(model, names, data):
         if isinstance(data, ArrayTable):
             return _name_columns(data, [str(n) for n in names])
-        return data.select([data.position(str(name), "data") for name in names])
+        return data.select([data.position(str(name), argument) for name in names])
     if width is not None and width != len(data.names):
         raise InputError(
-            "data",
+            argument,
             f"{len(data.names)} columns",
             f"the {width} columns that the model was fitted on",
             "Drop the others (the label, an index), or fit the model on a frame so that it "
@@ -114,6 +145,12 @@ def fitted_columns(model: Any, data: Table) -> Table:
         columns = [data.column(j) for j in range(len(data.names))]
         return ArrayTable(np.stack(columns, axis=1), data.names)
     return data
+
+
+def _renamed(model: Any, names: Any, data: Table) -> bool:
+    """lightgbm writes underscores for spaces in the names it was fitted on; their order stays."""
+    known = type(model).__module__.startswith("lightgbm")
+    return known and len(names) == len(data.names) and list(names) != list(data.names)
 
 
 def _fitted_on_arrays(model: Any) -> bool:
@@ -136,12 +173,11 @@ def _name_columns(data: ArrayTable, names: list[str]) -> Table:
 
 def _ask(name: str, function: Callable[[Any], Any], rows: Table) -> Values:
     try:
-        answers = function(rows.native)
+        out = _as_array(function(rows.native))
     except Exception as error:  # whatever the user's model raises is told in its own words
         raise ModelError(
             f"{name} raised {type(error).__name__} on {len(rows)} row(s): {error}"
         ) from error
-    out = np.asarray(answers)
     if out.ndim == 2 and out.shape[1] == 1:
         out = out[:, 0]
     if out.ndim not in (1, 2) or len(out) != len(rows):
@@ -149,13 +185,23 @@ def _ask(name: str, function: Callable[[Any], Any], rows: Table) -> Values:
             f"{name} returned shape {out.shape} for {len(rows)} row(s): "
             "it must return one label, one value, or one score per class, for each row"
         )
-    if out.dtype.kind == "f" and np.isnan(out).any():
-        raise ModelError(f"{name} returned NaN for {int(np.isnan(out).sum())} of {len(rows)} rows")
+    missing = out != out
+    if np.any(missing):
+        raise ModelError(f"{name} returned NaN for {int(np.sum(missing))} of {len(rows)} rows")
     if out.dtype == object:
         bad = next((v for v in out.ravel() if type(v).__hash__ is None), None)
         if bad is not None:
             raise ModelError(f"{name} returned a label that cannot be hashed: {shorten(bad)}")
     return out
+
+
+def _as_array(answers: Any) -> Values:
+    """An array that keeps labels of several kinds apart: numpy would turn 0 beside "a" into "0"."""
+    if isinstance(answers, list | tuple) and len({isinstance(a, str) for a in answers}) == 2:
+        out = np.empty(len(answers), dtype=object)
+        out[:] = answers
+        return out
+    return np.asarray(answers)
 
 
 def _classes_seen(answers: Values) -> tuple[Any, ...] | None:

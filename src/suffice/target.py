@@ -181,6 +181,7 @@ def event_for(outcome: object, model: Model, prediction: Any) -> Event:
     # A callable's classes are those seen so far, and the input may be the first of its class.
     known = tuple(dict.fromkeys((*model.classes, plain(prediction))))
     label = plain(prediction) if outcome is None else outcome
+    same_as = prediction if outcome is None else outcome  # dates and enums equal only themselves
     _class_number(known, label)
     others = [c for c in known if c != label]
     if not others:
@@ -194,7 +195,7 @@ def event_for(outcome: object, model: Model, prediction: Any) -> Event:
     return Event(
         str(label),
         denies,
-        lambda labels: np.asarray(labels == label, dtype=bool),
+        lambda labels: np.asarray(labels == same_as, dtype=bool),
         kind="class",
         parameters=(label,),
     )

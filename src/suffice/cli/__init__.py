@@ -32,6 +32,9 @@ app.add_command(explain)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; a user's mistake ends in one sentence, not in a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that cannot show a letter shows "?"
+            stream.reconfigure(errors="replace")
     try:
         app.main(arguments, prog_name="suffice", standalone_mode=True)
     except SufficeError as error:

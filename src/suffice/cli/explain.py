@@ -24,7 +24,13 @@ _OUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 @click.option("--target", metavar="COL", help="The label's column: kept from the model.")
 @click.option("--model", type=_FILE, help="A fitted model: .skops or .onnx.")
 @click.option("--train", type=click.Choice(MODELS), help="Or train one on the table.")
-@click.option("--row", required=True, type=int, metavar="N", help="The row to explain, from 0.")
+@click.option(
+    "--row",
+    required=True,
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The row to explain, from 0.",
+)
 @click.option("--tau", default=0.9, show_default=True, help="The share a set must reach.")
 @click.option("--alpha", type=float, help="Test each share at this level.")
 @click.option(
@@ -40,11 +46,16 @@ _OUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
     "--references", type=click.Choice(["opposite", "all"]), default="opposite", show_default=True
 )
 @click.option("--n-references", type=int, metavar="N", help="Use at most N of them.")
-@click.option("--view", type=click.Choice(["keep", "flip", "both"]), default="both")
+@click.option(
+    "--view",
+    type=click.Choice(["keep", "flip", "both"]),
+    default="both",
+    help="What to show on the screen and in the table.",
+)
 @click.option("--max-size", type=int, help="Search sets of at most this many features.")
 @click.option("--budget", type=int, help="Ask the model about at most this many rows.")
 @click.option("--time-limit", type=float, help="Stop after about this many seconds.")
-@click.option("--seed", default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--json", "json_path", type=_OUT, help="Write the explanation ('-': to stdout).")
 @click.option("--csv", "csv_path", type=_OUT, help="Write the factors as a table.")
 @click.option("--html", "html_path", type=_OUT, help="Write the report.")
@@ -55,14 +66,18 @@ def explain(**options: Any) -> None:
     from suffice.cli.output import console, write_html, write_text
     from suffice.explainer import Explainer
 
+    outputs = [options[k] for k in ("json_path", "csv_path", "html_path")]
+    quiet = sum(str(path) == "-" for path in outputs)
+    if quiet > 1:
+        raise InputError("--json, --csv, --html", "- more than once", "one of them on stdout")
     data, labels = _read_table(options["data"], options["target"])
     model = _model(options, data, labels)
-    if not -len(data) <= options["row"] < len(data):
+    if options["row"] >= len(data):
         raise InputError("--row", options["row"], f"0 to {len(data) - 1}")
     explainer = Explainer(
         model,
         data,
-        outcome=_outcome(options, model),
+        outcome=_outcome(options, model, data),
         references=options["references"],
         n_references=options["n_references"],
         random_state=options["seed"],
@@ -70,9 +85,9 @@ def explain(**options: Any) -> None:
     question = {
         k: options[k] for k in ("tau", "alpha", "adjust", "max_size", "budget", "time_limit")
     }
-    explanation = explainer.explain(data.iloc[options["row"]], **question)
+    explanation = explainer.explain(data.iloc[[options["row"]]], **question)
 
-    if "-" not in {str(options["json_path"]), str(options["csv_path"])}:
+    if not quiet:
         console().print(_chosen_view(explanation, options["view"]))
     if options["json_path"]:
         write_text(explanation.to_json(), options["json_path"])
@@ -100,6 +115,9 @@ def _read_table(path: Path, target: str | None) -> tuple[Any, Any]:
         frame = reader(path)
     except Exception as error:  # whatever a bad file makes pandas raise
         raise InputError("--data", f"{path.name}: {error}", "a readable table") from error
+    if len(frame.columns) and str(frame.columns[0]) == "Unnamed: 0":
+        click.echo("The first column has no name: it is taken as the rows' index.", err=True)
+        frame = frame.iloc[:, 1:]
     if target is None:
         return frame, None
     if target not in frame.columns:
@@ -124,7 +142,7 @@ def _model(options: dict[str, Any], data: Any, labels: Any) -> Any:
     return model
 
 
-def _outcome(options: dict[str, Any], model: Any) -> Any:
+def _outcome(options: dict[str, Any], model: Any, data: Any) -> Any:
     from suffice.target import at_least, at_most
 
     given = {k: options[k] for k in ("outcome", "at_least", "at_most") if options[k] is not None}
@@ -137,8 +155,14 @@ def _outcome(options: dict[str, Any], model: Any) -> Any:
         return at_most(given["at_most"])
     if "outcome" in given:
         # A class is typed as text; the model may know it as a number or a truth value.
-        known = {str(c): c for c in getattr(model, "classes_", [])}
-        label = known.get(given["outcome"], given["outcome"])
+        from suffice.context import as_table
+        from suffice.models import as_model, fitted_columns
+
+        classes = getattr(model, "classes_", None)
+        if classes is None:
+            wrapped, _ = as_model(model, fitted_columns(model, as_table(data)))
+            classes = wrapped.classes or ()
+        label = {str(c): c for c in classes}.get(given["outcome"], given["outcome"])
         return label.item() if hasattr(label, "item") else label
     return None
 

@@ -27,7 +27,8 @@ def console() -> Console:
 def write_html(explanation: Explanation, path: Path) -> None:
     """Write the report and say where."""
     write_text(explanation.to_html(), path)
-    click.echo(f"Report: {path.resolve()}", err=True)
+    if str(path) != "-":
+        click.echo(f"Report: {path.resolve()}", err=True)
 
 
 def write_text(text: str, path: Path) -> None:

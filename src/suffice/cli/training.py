@@ -19,6 +19,9 @@ def train(name: str, X: Any, y: Any, random_state: int = 0) -> tuple[Any, float]
     """Fit a pipeline on 80% of the rows; also give its accuracy on the rest."""
     from sklearn.model_selection import train_test_split
 
+    missing = int(y.isna().sum()) if hasattr(y, "isna") else 0
+    if missing:
+        raise InputError("--target", f"{missing} missing values", "a label in every row")
     labels, counts = np.unique(np.asarray(y), return_counts=True)
     if not 2 <= len(labels) <= _MOST_CLASSES or counts.min() < 2:
         raise InputError(
@@ -27,10 +30,13 @@ def train(name: str, X: Any, y: Any, random_state: int = 0) -> tuple[Any, float]
             f"2 to {_MOST_CLASSES} classes of at least two rows each to train on",
             "For a numeric target pass your own model with --model.",
         )
-    split = train_test_split(X, y, test_size=0.2, random_state=random_state, stratify=y)
-    X_train, X_test, y_train, y_test = split
-    model = _pipeline(name, X, random_state).fit(X_train, y_train)
-    return model, float(model.score(X_test, y_test))
+    try:
+        split = train_test_split(X, y, test_size=0.2, random_state=random_state, stratify=y)
+        X_train, X_test, y_train, y_test = split
+        model = _pipeline(name, X, random_state).fit(X_train, y_train)
+        return model, float(model.score(X_test, y_test))
+    except (TypeError, ValueError) as error:  # too few rows, a column without any value, …
+        raise InputError("--train", f"{name}: {error}", "a table it can learn from") from error
 
 
 def _pipeline(name: str, X: Any, random_state: int) -> Any:

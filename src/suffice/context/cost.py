@@ -25,6 +25,10 @@ CostSpec = Mapping[str, float] | Callable[[str, Any, Values], Any] | None
 
 def change_costs(pool: Table, data: Table, players: Players, cost: CostSpec = None) -> Reals:
     """(n, d): what it costs to give the input each reference's values on each player."""
+    given: object = cost
+    if not (given is None or callable(given) or isinstance(given, Mapping)):
+        allowed = "None, a mapping of column to weight, or a callable (column, from, to) -> costs"
+        raise InputError("cost", cost, allowed)
     if isinstance(cost, Mapping):
         for name in cost:
             if name not in data.names:
@@ -45,10 +49,14 @@ def _column_cost(pool: Table, data: Table, j: int, cost: CostSpec) -> Reals:
             raise InputError("cost", got, f"one cost per reference, shape {there.shape}")
     else:
         weight = float(cost.get(name, 1.0)) if cost else 1.0
-        out = weight * _distance(origin, there, data.column(j))
+        away = _distance(origin, there, data.column(j))
+        # An infinite weight forbids a change; no change costs nothing even then.
+        out = np.where(away == 0, 0.0, weight * np.where(away == 0, 1.0, away))
     if not (out >= 0).all():
         bad = out[~(out >= 0)][0]
-        raise InputError("cost", f"{bad} for column {name!r}", "numbers >= 0, none missing")
+        raise InputError(
+            "cost", f"{bad} for column {name!r}", "numbers >= 0 (inf: never), none missing"
+        )
     return np.asarray(out, dtype=float)
 
 

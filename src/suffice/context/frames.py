@@ -39,7 +39,12 @@ def as_table(data: Any, names: Sequence[str] | None = None, argument: str = "dat
         array = np.asarray(data)
         if array.ndim != 2:
             raise InputError(argument, f"an array of {array.ndim} dimension(s)", allowed)
-        table = ArrayTable(array, names or [f"x{j}" for j in range(array.shape[1])])
+        names = names or [f"x{j}" for j in range(array.shape[1])]
+        if len(names) != array.shape[1]:
+            got = f"an array of {array.shape[1]} columns"
+            listed = ", ".join(names)
+            raise InputError(argument, got, f"an array of {len(names)} columns: {listed}")
+        table = ArrayTable(array, names)
     twice = [name for name, count in Counter(table.names).items() if count > 1]
     if twice:
         raise InputError(
@@ -93,7 +98,7 @@ class ArrayTable(Table):
         for j, value in enumerate(values):
             try:
                 row[0, j] = value
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, OverflowError) as error:
                 raise self.misfit(j, value) from error
             if not _same(row[0, j], value):
                 raise self.misfit(j, value)
@@ -120,8 +125,15 @@ class PandasTable(Table):
         return self._frame
 
     def column(self, position: int) -> Values:
-        """One column as numpy values (categories as their labels)."""
-        return np.asarray(self._frame.iloc[:, position].to_numpy())
+        """One column as numpy values (categories as their labels, missing as NaN or None)."""
+        values = self._frame.iloc[:, position]
+        kind = values.dtype.kind
+        if values.hasnans and kind in "iuf":
+            return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))
+        if values.hasnans and kind in "Ob":
+            return np.asarray(np.where(values.isna(), None, values.to_numpy(dtype=object)))
+        nullable = hasattr(values.dtype, "numpy_dtype") and kind in "iufb"
+        return np.asarray(values.to_numpy(values.dtype.numpy_dtype if nullable else None))
 
     def take(self, rows: Counts) -> PandasTable:
         """These rows, with a fresh index."""
@@ -160,14 +172,15 @@ class PandasTable(Table):
                 cell = pd.Series([value], dtype=dtype).array
             except (TypeError, ValueError, OverflowError) as error:
                 raise self.misfit(j, value) from error
-            if not _same(cell[0], value):
+            if dtype.kind != "M" and not _same(cell[0], value):  # a date may be given as text
                 raise self.misfit(j, value)
             columns[j] = cell
         return self._named(columns)
 
     def dtype(self, position: int) -> str:
-        """The column's dtype."""
-        return str(self._frame.dtypes.iloc[position])
+        """The column's dtype, with a category's values."""
+        dtype = self._frame.dtypes.iloc[position]
+        return repr(dtype) if str(dtype) == "category" else str(dtype)
 
     def _named(self, columns: dict[int, Any]) -> PandasTable:
         import pandas as pd
@@ -259,8 +272,9 @@ def _same(kept: Any, given: Any) -> bool:
     """Did the cast keep the value? 23.5 in an integer column, or an unseen category, did not."""
     from suffice.context.table import plain
 
+    half = isinstance(kept, np.float16)
     kept, given = plain(kept), plain(given)
     if isinstance(kept, float) and isinstance(given, int | float):
-        # A float32 column rounds what it is given; that is its dtype's doing, not a misfit.
-        return bool(np.isclose(kept, given, rtol=1e-6, atol=0.0))
+        # A float16 or float32 column rounds what it is given: its dtype's doing, not a misfit.
+        return bool(np.isclose(kept, given, rtol=1e-3 if half else 1e-6, atol=0.0))
     return bool(kept == given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,7 +37,9 @@ class Players:
 
     def numbers(self, features: Sequence[str] | str) -> tuple[int, ...]:
         """Read names of players as their numbers."""
-        asked = [features] if isinstance(features, str) else list(features)
+        if not isinstance(features, str | Iterable):
+            raise InputError("features", features, "names of features")
+        asked = [features] if isinstance(features, str) else [str(f) for f in features]
         for name in asked:
             if name not in self.names:
                 hint = did_you_mean(name, self.names)
@@ -53,12 +55,14 @@ def make_players(table: Table, groups: Groups | None = None) -> Players:
     >>> make_players(t, {"colour": ["red", "blue"]}).names
     ('age', 'colour')
     """
+    if groups is not None and not isinstance(groups, Mapping):
+        raise InputError("groups", groups, '{"name": [columns]} or None')
     owner: dict[int, str] = {}
     for name, members in (groups or {}).items():
         if isinstance(members, str) or not len(members):
             raise InputError("groups", f"{name!r}: {members!r}", "a list of columns per group")
         for member in members:
-            column = table.position(member, "groups")
+            column = table.position(str(member), "groups")
             if column in owner:
                 raise InputError(
                     "groups",

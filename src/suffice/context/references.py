@@ -25,14 +25,16 @@ def choose_references(
     is_opposite: Callable[[], BoolVector],
     n: int | None,
     seed: int,
+    like_data: Callable[[Table], Table] = lambda table: table,
 ) -> Table:
     """Pick the references for one input, in an order that does not depend on the data's.
 
     `n` is the most that are used: a seeded sample without replacement where there are more.
+    `like_data` turns a table of the user's kind into what the data was turned into.
     """
     if callable(spec):
         spec = spec(data.native, row.native)
-    rows = _chosen(spec, data, is_opposite)
+    rows = _chosen(spec, data, is_opposite, like_data)
     order = canonical_order(rows)
     if n is not None and n < len(rows):
         # Sampled from the canonical order: the same rows however the data was sorted.
@@ -42,11 +44,17 @@ def choose_references(
 
 
 def canonical_order(table: Table) -> Counts:
-    """Positions that sort the rows by their values, first column first."""
-    return np.lexsort(table.codes().T[::-1])
+    """Positions that sort the rows by their values, whatever the order of rows and columns."""
+    by_name = np.argsort(np.array(table.names))
+    return np.lexsort(table.codes()[:, by_name].T[::-1])
 
 
-def _chosen(spec: ReferenceSpec, data: Table, is_opposite: Callable[[], BoolVector]) -> Table:
+def _chosen(
+    spec: ReferenceSpec,
+    data: Table,
+    is_opposite: Callable[[], BoolVector],
+    like_data: Callable[[Table], Table],
+) -> Table:
     allowed = "'opposite', 'all', a mask over the rows of data, a frame of rows, or a callable"
     if isinstance(spec, str):
         if spec == "all":
@@ -63,13 +71,20 @@ def _chosen(spec: ReferenceSpec, data: Table, is_opposite: Callable[[], BoolVect
                 f"one for each of the {len(data)} rows of data",
             )
         return _masked(data, mask, "chosen by the mask")
-    return _with_columns_of(data, as_table(spec, names=data.names, argument="references"))
+    if not is_frame(spec) and np.ndim(spec) != 2:
+        raise InputError("references", spec, allowed)
+    return _with_columns_of(
+        data, like_data(as_table(spec, names=data.names, argument="references"))
+    )
 
 
 def _as_mask(spec: ReferenceSpec) -> BoolVector | None:
     if is_frame(spec):
         return None
-    values = np.asarray(spec)
+    try:
+        values = np.asarray(spec)
+    except ValueError:  # ragged lists
+        return None
     if values.ndim == 1 and (values.dtype == bool or set(map(type, values.tolist())) == {bool}):
         return values.astype(bool)
     return None

@@ -104,11 +104,14 @@ class SwapContext:
 
 
 def _joint(columns: Counts) -> Counts:
-    """Number the distinct rows of a few columns of codes."""
+    """Number the distinct rows of a few columns of whole numbers.
+
+    Each column is numbered anew before it is joined, so that no product can leave int64.
+    """
     import pandas as pd
 
-    joint = columns[:, 0]
+    joint = pd.factorize(columns[:, 0])[0].astype(np.int64)
     for column in columns.T[1:]:
-        both = joint.astype(np.int64) * (int(column.max()) + 1 - min(0, int(column.min()))) + column
-        joint = pd.factorize(both)[0]
-    return np.asarray(joint, dtype=np.int64)
+        codes, distinct = pd.factorize(column)
+        joint = pd.factorize(joint * len(distinct) + codes)[0].astype(np.int64)
+    return np.asarray(joint)

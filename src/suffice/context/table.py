@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any, cast
 
 import numpy as np
@@ -104,10 +105,13 @@ def as_row_mapping(row: object, names: Sequence[str], argument: str) -> dict[str
         return {str(k): v for k, v in row.items()}
     frame = getattr(row, "to_dict", None)
     if is_frame(row):
+        _require_one_row(len(cast(Any, row)), argument)
+        if type(row).__module__.startswith("pandas"):  # whose columns may have any kind of name
+            frame_row = cast(Any, row)
+            return {str(c): frame_row.iloc[0, j] for j, c in enumerate(frame_row.columns)}
         import narwhals as nw
 
         wide: Any = nw.from_native(cast(Any, row), eager_only=True)
-        _require_one_row(len(wide), argument)
         return {str(name): wide[name][0] for name in wide.columns}
     if frame is not None and hasattr(row, "index"):  # a pandas series: a row of a frame
         return {str(k): v for k, v in frame().items()}
@@ -141,7 +145,10 @@ def column_codes(values: Values) -> Counts:
     """
     import pandas as pd
 
-    codes, distinct = pd.factorize(np.asarray(values), use_na_sentinel=False)
+    array = np.asarray(values)
+    if array.dtype == object:
+        array = _told_apart(array)
+    codes, distinct = pd.factorize(array, use_na_sentinel=False)
     order = _argsort(np.asarray(distinct))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
@@ -156,12 +163,26 @@ def plain(value: Any) -> Scalar:
     """
     import pandas as pd
 
+    if isinstance(value, np.datetime64):
+        value = pd.Timestamp(value)
     value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, str | bool | int):
+        return value
     if value is None or (np.ndim(value) == 0 and pd.isna(value)):
         return None
-    if isinstance(value, str | bool | int | float):
-        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else str(value)
     return str(value.isoformat() if hasattr(value, "isoformat") else value)
+
+
+def _told_apart(values: Values) -> Values:
+    """Cells of several types, or that cannot be hashed, named by type and text: 1 is not True."""
+    kinds = {type(v) for v in values if v is not None}
+    if len(kinds) < 2 and all(kind.__hash__ is not None for kind in kinds):
+        return values
+    out = np.empty(len(values), dtype=object)
+    out[:] = [None if v is None else f"{type(v).__name__} {v!r}" for v in values]
+    return out
 
 
 def _argsort(distinct: Values) -> Counts:

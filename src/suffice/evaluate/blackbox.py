@@ -60,7 +60,8 @@ class BlackBox:
         columns = len(context.pool.names)
         self._most_rows = batch_rows or max(1, _CELLS_PER_CALL // columns)
         # A model that has answered before has told how fast it is; else the first call tells.
-        pace = getattr(target.model, "seconds_per_row", None)
+        self.seconds_per_row: float | None = getattr(target.model, "seconds_per_row", None)
+        pace = self.seconds_per_row
         first = _SECONDS_PER_CALL / pace if pace else _FIRST_CALL
         self._rows_per_call = max(1, min(self._most_rows, int(first)))
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from suffice.context.swap import SwapContext
 from suffice.context.table import plain
 from suffice.explanation.factor import Change
@@ -49,5 +51,6 @@ def find_changes(
     for size, ranks in flip.bars_by_size():
         best, whose = cheapest_changes(sweep, size, ranks, costs)
         masks = [lattice.mask(members) for members in lattice.unrank(size, ranks).tolist()]
-        found |= zip(masks, zip(best.tolist(), whose.tolist(), strict=True), strict=True)
+        pairs = zip(best.tolist(), whose.tolist(), strict=True)
+        found |= {mask: pair for mask, pair in zip(masks, pairs, strict=True) if pair[0] < np.inf}
     return CheapestChanges(found, context)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from operator import gt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from suffice.errors import InputError
 from suffice.explanation.factor import Change, Player
 from suffice.explanation.record import (
     ChangeRecord,
@@ -138,10 +140,15 @@ class Explanation:
         return str(renderer("fragment")(self))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Explanation) and self._record() == other._record()
+        """The same question with the same answer; how long it took does not matter."""
+        return isinstance(other, Explanation) and self._timeless() == other._timeless()
 
     def __hash__(self) -> int:
-        return hash(self.to_json())
+        return hash(encode(self._timeless()))
+
+    def _timeless(self) -> ExplanationRecord:
+        timeless = replace(self.provenance, seconds=0.0, model_seconds=0.0)
+        return replace(self, provenance=timeless)._record()
 
     def _record(self) -> ExplanationRecord:
         profile = self.keep.profile
@@ -201,6 +208,10 @@ def make_views(
 def _from_record(record: ExplanationRecord) -> Explanation:
     levels = tuple(np.array(level, dtype=np.int64) for level in record.hits)
     tally = Tally(len(record.players), record.provenance.n_references, levels)
+    widths = [tally.lattice.width(size) for size in range(tally.d + 1)]
+    if len(levels) != len(widths) or any(map(gt, map(len, levels), widths)):
+        got = f"hits for {len(levels)} sizes of {tally.d} features"
+        raise InputError("text", got, "JSON written by Explanation.to_json")
     draws = None
     if record.draws is not None:
         held = [[digit == "1" for digit in row] for row in record.draws.held]

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
 from suffice.search.profile import Proof
 from suffice.typing import Scalar
 
 __all__ = ["Change", "Player", "SufficientFactor"]
+
+
+class Frozen(dict[str, Scalar]):
+    """Values by column that cannot be written to.
+
+    >>> Frozen({"age": 41})["age"] = 42
+    Traceback (most recent call last):
+        ...
+    TypeError: an explanation's values cannot be changed
+    """
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("an explanation's values cannot be changed")
+
+    __setitem__ = __delitem__ = update = pop = popitem = setdefault = clear = __ior__ = _refuse
+
+    def __reduce__(self) -> tuple[type[Frozen], tuple[dict[str, Scalar]]]:
+        return Frozen, (dict(self),)
 
 
 @dataclass(frozen=True)
@@ -18,6 +37,9 @@ class Player:
     name: str
     values: Mapping[str, Scalar]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", Frozen(self.values))
+
 
 @dataclass(frozen=True)
 class Change:
@@ -25,6 +47,9 @@ class Change:
 
     cost: float
     values: Mapping[str, Scalar]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", Frozen(self.values))
 
 
 @dataclass(frozen=True)
@@ -49,6 +74,9 @@ class SufficientFactor:
     change: Change | None = None
     """For flips: the cheapest change among the references. None for keep."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", Frozen(self.values))
+
     @property
     def size(self) -> int:
         """How many features it names."""
@@ -56,5 +84,8 @@ class SufficientFactor:
 
     @property
     def cost(self) -> float | None:
-        """What the cheapest change costs; None for keep, and where no reference flips."""
+        """What the cheapest change costs.
+
+        None for keep, for sets that are minimal at no τ, and where no change can be afforded.
+        """
         return None if self.change is None else self.change.cost

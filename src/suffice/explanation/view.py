@@ -76,11 +76,14 @@ class View:
         adjust: str | None = None,
     ) -> View:
         """The same view at another τ, or with another test; no model call."""
-        profile = self.profile.tested(
-            self.alpha if alpha == "same" else alpha,
-            self.adjust if adjust is None else check_adjustment(adjust),
-        )
-        return replace(self, tau=self.tau if tau is None else tau, profile=profile)
+        level = self.alpha if isinstance(alpha, str) else alpha
+        check_alpha(level)
+        given = self.adjust if adjust is None else adjust
+        adjustment = check_adjustment("none" if level is None and adjust is None else given, level)
+        tau = self.tau if tau is None else tau
+        check_tau(tau)
+        profile = self.profile.tested(None if level is None else float(level), adjustment)
+        return replace(self, tau=float(tau), profile=profile)
 
     # -- every τ at once ----------------------------------------------------------------
 

@@ -77,6 +77,10 @@ class Factor(msgspec.Struct, frozen=True, tag_field="kind", repr_omit_defaults=F
         """The columns of z that the factor reads."""
         raise NotImplementedError
 
+    def atoms(self) -> Iterator[Factor]:
+        """The factors that this one is made of."""
+        yield self
+
     def to_json(self) -> str:
         """A text that `factor_from_json` reads back."""
         return msgspec.json.encode(self).decode()
@@ -124,7 +128,7 @@ class Between(Factor, frozen=True, tag="between"):
 
     def __call__(self, z: Sample) -> BoolVector:
         column = _column(z, self.column)
-        return np.asarray((column >= self.low) & (column <= self.high), dtype=bool)
+        return _ordered(self, lambda: (column >= self.low) & (column <= self.high))
 
     def columns(self) -> Iterator[str]:
         yield self.column
@@ -144,7 +148,7 @@ class Compare(Factor, frozen=True, tag="compare"):
         column = _column(z, self.column)
         if self.relation == "!=":
             return ~_is(column, self.value)
-        return np.asarray(_COMPARISONS[self.relation](column, self.value), dtype=bool)
+        return _ordered(self, lambda: _COMPARISONS[self.relation](column, self.value))
 
     def columns(self) -> Iterator[str]:
         yield self.column
@@ -159,7 +163,11 @@ class Auxiliary(Factor, frozen=True, tag="auxiliary"):
     name: str
 
     def __call__(self, z: Sample) -> BoolVector:
-        return np.asarray(_column(z, self.name), dtype=bool)
+        column = _column(z, self.name)
+        if not set(np.unique(column.astype(str))) <= {"True", "False", "0", "1", "0.0", "1.0"}:
+            got = f"column {self.name!r} of other values"
+            raise InputError("auxiliary", got, "truth values, none missing", "Use equals or isin.")
+        return column.astype(bool)
 
     def columns(self) -> Iterator[str]:
         yield self.name
@@ -175,6 +183,10 @@ class Held(Factor, frozen=True, tag="held"):
 
     def __call__(self, z: Sample) -> BoolVector:
         recorded = [name for name in z if name.startswith(HELD)]
+        if not recorded:
+            raise InputError(
+                "held", "a context of plain rows", "hybrids, which record what was held"
+            )
         for player in self.players:
             if HELD + player not in recorded:
                 known = [name.removeprefix(HELD) for name in recorded]
@@ -206,6 +218,9 @@ class _Many(Factor, frozen=True):
 
     def columns(self) -> Iterator[str]:
         return (name for part in self.parts for name in part.columns())
+
+    def atoms(self) -> Iterator[Factor]:
+        return (atom for part in self.parts for atom in part.atoms())
 
     def __repr__(self) -> str:
         return f" {self.sign} ".join(
@@ -247,6 +262,9 @@ class Not(Factor, frozen=True, tag="not"):
     def columns(self) -> Iterator[str]:
         return self.part.columns()
 
+    def atoms(self) -> Iterator[Factor]:
+        return self.part.atoms()
+
     def __repr__(self) -> str:
         return f"~({self.part!r})" if isinstance(self.part, _Many) else f"~{self.part!r}"
 
@@ -281,8 +299,10 @@ def between(column: str, low: float, high: float) -> Factor:
     >>> between("Age", 30, 40)
     between('Age', 30.0, 40.0)
     """
-    if not low <= high:
-        raise InputError("low, high", f"{low!r}, {high!r}", "two numbers with low <= high")
+    if not -np.inf < low <= high < np.inf:
+        hint = "compare asks for one bound."
+        allowed = "two finite numbers with low <= high"
+        raise InputError("low, high", f"{low!r}, {high!r}", allowed, hint)
     return Between(column, float(low), float(high))
 
 
@@ -317,8 +337,19 @@ def held(*players: str) -> Factor:
 
 def factor_from_json(text: str | bytes) -> Factor:
     """Read a factor back from `Factor.to_json`."""
-    factor: Factor = msgspec.json.decode(text, type=AnyFactor)
+    try:
+        factor: Factor = msgspec.json.decode(text, type=AnyFactor)
+    except msgspec.DecodeError as error:
+        raise InputError("text", str(error), "JSON written by Factor.to_json") from error
     return factor
+
+
+def _ordered(factor: Factor, compared: Callable[[], Any]) -> BoolVector:
+    try:
+        return np.asarray(compared(), dtype=bool)
+    except TypeError as error:
+        hint = f"The column's values have no such order ({error})."
+        raise InputError("factor", repr(factor), "a column that can be compared", hint) from error
 
 
 def _flatten(kind: type[_Many], factor: Factor) -> tuple[Any, ...]:
@@ -343,6 +374,8 @@ def _is(column: Values, value: Scalar) -> BoolVector:
 
 def _plain(value: object) -> Scalar:
     value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and value != value:
+        return None
     if value is None or isinstance(value, str | int | float | bool):
         return value
     raise InputError("value", value, "a string, a number, a truth value or None")

@@ -66,7 +66,9 @@ def minimal_sufficient_factors(
     """
     check_tau(tau)
     check_alpha(alpha)
-    check_adjustment(adjust)
+    check_adjustment(adjust, alpha)
+    if y not in (True, False):
+        raise InputError("y", y, "True (the target's event holds) or False")
     has_outcome = basis.outcomes == bool(y)
     counts = [tally(row, has_outcome) for row in basis.satisfied]  # probSuff's n(c&y) and n(c)
     p = _p_values(counts, tau, adjust) if alpha is not None else None

@@ -16,9 +16,12 @@ def cheapest_changes(sweep: Sweep, size: int, ranks: Counts, costs: Reals) -> tu
     """For some flip factors of one size, the least cost at which a reference flips, and whose.
 
     `costs[r, j]` is what it costs to give the input reference r's value on player j. Where no
-    reference flips the cost is infinite.
+    reference flips, or each would
+    need a change of infinite cost, the cost is infinite.
     """
     lattice, n = sweep.tally.lattice, sweep.tally.n
+    forbidden = np.isinf(costs)
+    finite = np.where(forbidden, 0.0, costs)
     best, whose = np.empty(len(ranks)), np.empty(len(ranks), dtype=np.int64)
     for start in range(0, len(ranks), _FACTORS_AT_ONCE):
         part = slice(start, start + _FACTORS_AT_ONCE)
@@ -26,7 +29,8 @@ def cheapest_changes(sweep: Sweep, size: int, ranks: Counts, costs: Reals) -> tu
         np.put_along_axis(replaced, lattice.unrank(size, ranks[part]), 1.0, axis=1)
         # Replacing a set is holding its complement, which is numbered backwards.
         kept = sweep.outcomes(lattice.d - size, lattice.width(size) - 1 - ranks[part])
-        total = np.where(kept, np.inf, replaced @ costs.T).reshape(-1, n)
+        total = np.where(kept, np.inf, replaced @ finite.T).reshape(-1, n)
+        total[replaced @ forbidden.T > 0] = np.inf
         whose[part] = total.argmin(axis=1)
         best[part] = total.min(axis=1)
     return best, whose

@@ -181,7 +181,7 @@ class Profile:
         if self.adjust == "none":
             return float(p_value(hits, self.tally.n, tau))
         if tau not in self._adjusted:
-            family = np.concatenate(self.tally.levels[: len(self._passes)])
+            family = np.concatenate(self.tally.levels[: min(len(self._passes), self.largest + 1)])
             family = family[family != UNSEEN]
             adjusted = adjusted_p_values(p_value(family, self.tally.n, tau), self.adjust)
             self._adjusted[tau] = dict(zip(family.tolist(), adjusted.tolist(), strict=True))

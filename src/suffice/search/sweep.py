@@ -46,16 +46,20 @@ class Limits:
         """Is the sweep to be exhaustive?"""
         return self.max_size is None and self.budget is None and self.time_limit is None
 
-    def check(self, d: int) -> None:
-        """Raise for a limit that cannot be meant, and for none where one is needed."""
-        if self.max_size is not None and not (
-            isinstance(self.max_size, int | np.integer) and self.max_size >= 1
-        ):
-            raise InputError("max_size", self.max_size, "None or a whole number >= 1")
-        for name in ("budget", "time_limit"):
+    def checked(self, d: int) -> Limits:
+        """The same limits in plain numbers; an error for one that cannot be meant.
+
+        Also where none is given and one is needed.
+        """
+        for name in ("max_size", "budget"):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | float) and value > 0):
-                raise InputError(name, value, "None or a positive number")
+            if value is not None and not (isinstance(value, int | np.integer) and value >= 1):
+                raise InputError(name, value, "None or a whole number >= 1")
+        limit = self.time_limit
+        if limit is not None and not (
+            isinstance(limit, int | float | np.number) and 0 < limit < np.inf
+        ):
+            raise InputError("time_limit", limit, "None or a positive number of seconds")
         if d > EXHAUSTIVE_PLAYERS and self.none:
             raise InputError(
                 "data",
@@ -63,6 +67,21 @@ class Limits:
                 f"at most {EXHAUSTIVE_PLAYERS} for an exhaustive search",
                 "Pass max_size (e.g. 3) to search small sets exhaustively, groups to join columns "
                 "into fewer players, or budget or time_limit to stop early.",
+            )
+        return Limits(
+            None if self.max_size is None else int(self.max_size),
+            None if self.budget is None else int(self.budget),
+            None if limit is None else float(limit),
+        )
+
+    def check_budget(self, n: int) -> None:
+        """Raise for a budget too small to evaluate anything in both views."""
+        if self.budget is not None and self.budget < 2 * n:
+            raise InputError(
+                "budget",
+                f"{self.budget} rows",
+                f"at least {2 * n}: one set per view on each of {n} references",
+                "Use fewer references with n_references.",
             )
 
 
@@ -106,7 +125,7 @@ def run_sweep(
     `size_weights` says how likely each size of the held set is in D (None: all sets alike). A time
     limit counts from `started` (as `perf_counter` tells it): by default from now.
     """
-    limits.check(d)
+    limits = limits.checked(d)
     if limits.none and isinstance(evaluator, LatticeEvaluator):
         return _sweep_by_mask(evaluator, d, progress)
     lattice = Lattice(d)
@@ -190,11 +209,18 @@ class _Clock:
         self._evaluator = evaluator
         self._started = started
         self._last_block = 0.0
-        budget = limits.budget
+        budget, n = limits.budget, evaluator.n
         self._block = _BLOCK if budget is None else _BUDGETED_BLOCK
         if limits.time_limit is not None:
             self._block = _FIRST_TIMED_BLOCK
-        self.rows_kept_back = _DRAWS if budget is None else min(_DRAWS, int(budget) // 10)
+        self.rows_kept_back = _DRAWS
+        if budget is not None:
+            self.rows_kept_back = max(0, min(_DRAWS, budget // 10, budget - 2 * n))
+        pace = getattr(evaluator, "seconds_per_row", None)
+        if limits.time_limit is not None and pace:
+            affordable = int(limits.time_limit / 20 / pace)
+            self._block = max(1, min(self._block, affordable))
+            self.rows_kept_back = max(16, min(self.rows_kept_back, affordable))
         self.reason: str | None = None
 
     @property

@@ -24,7 +24,7 @@ def numbers(
     """
     columns, left = [], list(categories or ())
     for j in range(len(table.names)):
-        if table.dtype(j) == "category":
+        if table.dtype(j).startswith("CategoricalDtype"):
             if not left:
                 raise Unreadable(f"column {table.names[j]!r} holds categories")
             columns.append(_positions(table.column(j), left.pop(0)))
