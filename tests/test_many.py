@@ -194,7 +194,7 @@ def test_limits_stop_a_search_that_would_go_on():
     assert greedy.findings.factors
 
     greedy = greedy_search(Plain(majority, x, references), 41, "keep", 0.9, starts=1)
-    assert greedy.stopped == "64 starts"
+    assert greedy.stopped == "16 starts"
 
 
 def test_where_nothing_is_needed_and_where_nothing_can_pass():

@@ -34,7 +34,9 @@ _IN_STEP = 8
 """Starts whose questions go to the model together; what one finds helps only later ones."""
 _SUBSETS_PER_START = 64
 """About how many subsets a start asks about, to tell how many a budget allows at once."""
-_STARTS_IN_ALL = 64
+_DRAWS = 8
+"""How often to draw for a universe that was not tried before."""
+_STARTS_IN_ALL = 16
 """Times `starts`: the end of a search that has no other limit and keeps finding."""
 
 
@@ -89,6 +91,7 @@ class _Hunt:
         self._known = sorted(known)
         self.found: dict[Members, BoolVector] = {}
         self.starts = 0
+        self._tried: set[bytes] = set()
         self._fruitless = 0
 
     def run(self, patience: int, progress: bool | None) -> str:
@@ -111,7 +114,7 @@ class _Hunt:
                 return "nothing is needed, so there is nothing smaller to find"
             if self.starts >= _STARTS_IN_ALL * patience:
                 return f"{self.starts} starts"
-            affordable = self._judge.subsets_left // (4 * _SUBSETS_PER_START)
+            affordable = self._judge.subsets_left / (4 * _SUBSETS_PER_START)
             width = int(min(_IN_STEP, patience - self._fruitless, max(1, affordable)))
             self.starts += width
             searches = [find_one(self._universe(blocked), self._d) for _ in range(width)]
@@ -121,7 +124,12 @@ class _Hunt:
 
     def _universe(self, blocked: list[Members]) -> Counts:
         """The players left by a random minimal hitting set of the known factors, shuffled."""
-        forbidden = hitting_set(blocked, self._d, self._rng)
+        for _ in range(_DRAWS):
+            forbidden = hitting_set(blocked, self._d, self._rng)
+            if forbidden.tobytes() not in self._tried:
+                break
+        # Where all draws were tried before, another order of the players may still find more.
+        self._tried.add(forbidden.tobytes())
         return self._rng.permutation(np.flatnonzero(~forbidden))
 
     def _note(self, members: Members | None) -> None:

@@ -66,7 +66,7 @@ class Judge:
         """How many subsets the budget can still pay for, were each asked in full."""
         if self._limits.budget is None:
             return np.inf
-        return (self._limits.budget - self._evaluator.rows_predicted) // self.n
+        return (self._limits.budget - self._evaluator.rows_predicted) / self.n
 
     def passes(self, sets: Held, quick: bool = False) -> BoolVector:
         """Is each set sufficient by the full test or, if `quick`, by the sequential one?

@@ -76,18 +76,27 @@ def _grow(order: Counts, d: int, quick: bool) -> Generator[Question, BoolVector,
 
 
 def _shrink(order: Counts, d: int, quick: bool) -> Generator[Question, BoolVector, Counts]:
-    """Drop what can be dropped by halving. `order` is sufficient, and so is what is returned."""
-    needed = 0
+    """Drop what can be dropped. `order` is sufficient, and so is what is returned."""
+    needed, gap = 0, (len(order) + 1) // 2
     while needed < len(order):
-        if (yield Question(_sets([order[:needed]], d), quick))[0]:
-            return order[:needed]
+        # Needed players are as far apart as the last two were, or so: go down from there.
         low, high = needed, len(order)
+        step = gap
+        while high > needed:
+            shorter = max(needed, high - step)
+            if not (yield Question(_sets([order[:shorter]], d), quick))[0]:
+                low = shorter
+                break
+            high, step = shorter, 2 * step
+        else:
+            return order[:needed]
         while high - low > 1:
             middle = (low + high) // 2
             if (yield Question(_sets([order[:middle]], d), quick))[0]:
                 high = middle
             else:
                 low = middle
+        gap = len(order) - high + 1
         order = np.concatenate([order[high - 1 : high], order[: high - 1]])
         needed += 1
     return order
