@@ -21,6 +21,7 @@ import numpy as np
 from suffice.evaluate import Evaluator
 from suffice.search.hitting import hitting_set
 from suffice.search.judge import Judge, LimitReached, ViewName
+from suffice.search.leads import Leads
 from suffice.search.profile import Findings, Found
 from suffice.search.shrink import Question, Search, find_one
 from suffice.search.sweep import Limits
@@ -108,6 +109,7 @@ class _Hunt:
     def _run(self, patience: int, bar: Any) -> str:
         if self._judge.need > self._judge.n:
             return f"no set can pass the test with {self._judge.n} references"
+        leads = Leads(self._judge, self._d, self._rng)
         while self._fruitless < patience:
             blocked = [*self._known, *self.found]
             if () in blocked:
@@ -117,20 +119,20 @@ class _Hunt:
             affordable = self._judge.subsets_left / (4 * _SUBSETS_PER_START)
             width = int(min(_IN_STEP, patience - self._fruitless, max(1, affordable)))
             self.starts += width
-            searches = [find_one(self._universe(blocked), self._d) for _ in range(width)]
+            searches = [find_one(self._universe(blocked, leads), self._d) for _ in range(width)]
             _run_in_step(searches, self._judge, self._note)
             bar.update(width)
         return f"{patience} starts in a row brought nothing new"
 
-    def _universe(self, blocked: list[Members]) -> Counts:
-        """The players left by a random minimal hitting set of the known factors, shuffled."""
+    def _universe(self, blocked: list[Members], leads: Leads) -> Counts:
+        """The players left by a random minimal hitting set of the known factors, in some order."""
         for _ in range(_DRAWS):
             forbidden = hitting_set(blocked, self._d, self._rng)
             if forbidden.tobytes() not in self._tried:
                 break
         # Where all draws were tried before, another order of the players may still find more.
         self._tried.add(forbidden.tobytes())
-        return self._rng.permutation(np.flatnonzero(~forbidden))
+        return leads.order(np.flatnonzero(~forbidden))
 
     def _note(self, members: Members | None) -> None:
         """Keep what a start found; the outcomes on all references are the last word on it."""

@@ -79,19 +79,19 @@ class Judge:
         asked = sets[list(new.values())]
         if quick and self._alpha is not None:
             found = sequential_verdicts(
-                self._hits, asked, self.n, self._tau, self._alpha, self._seed
+                self.hits_of, asked, self.n, self._tau, self._alpha, self._seed
             )
         else:
-            found = curtailed_verdicts(self._hits, asked, self.n, self.need, self._seed)
+            found = curtailed_verdicts(self.hits_of, asked, self.n, self.need, self._seed)
         self._known.update(zip(new, found.passed.tolist(), strict=True))
         return np.array([self._known[key] for key in keys], dtype=bool)
 
     def hits(self, members: BoolVector) -> BoolVector:
         """(n,): which references hit, for one set."""
-        return self._hits(np.tile(members, (self.n, 1)), np.arange(self.n))
+        return self.hits_of(np.tile(members, (self.n, 1)), np.arange(self.n))
 
-    def _hits(self, sets: Held, references: Counts) -> BoolVector:
-        """Row by row, in calls that the limits allow."""
+    def hits_of(self, sets: Held, references: Counts) -> BoolVector:
+        """(rows,): does reference references[i] hit with sets[i]? In calls the limits allow."""
         out = np.empty(len(sets), dtype=bool)
         start = 0
         while start < len(sets):

@@ -106,16 +106,24 @@ def _settle(order: Counts, d: int) -> Generator[Question, BoolVector, tuple[int,
     """Descend until nothing inside passes the full test; None if the set itself does not."""
     if not (yield Question(_sets([order], d), False))[0]:
         return None
-    while True:
+    while len(order):
         inside = _inside(order)
-        passed = (yield Question(_sets(inside, d), False)) if inside else np.zeros(0, dtype=bool)
+        passed = yield Question(_sets(inside, d), False)
         if not passed.any():
-            return tuple(sorted(order.tolist()))
-        order = inside[int(np.argmax(passed))]
+            break
+        if len(order) <= _ALL_INSIDE:
+            order = inside[int(np.argmax(passed))]
+            continue
+        # What can be dropped alone can often be dropped together: 1, 2, 4, … of them.
+        spare = np.flatnonzero(passed)[::-1]  # the last in the order first
+        together = [np.delete(order, spare[: 1 << k]) for k in range(len(spare).bit_length() + 1)]
+        passed = yield Question(_sets(together, d), False)
+        order = together[int(np.flatnonzero(passed)[-1])]
+    return tuple(sorted(order.tolist()))
 
 
 def _inside(order: Counts) -> list[Counts]:
-    """The proper subsets to compare a set with, smallest first."""
+    """The proper subsets to compare a set with, smallest first; or those one smaller."""
     size = len(order)
     if size > _ALL_INSIDE:
         return [np.delete(order, i) for i in range(size)]
