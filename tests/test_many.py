@@ -203,6 +203,9 @@ def test_where_nothing_is_needed_and_where_nothing_can_pass():
     greedy = greedy_search(same, 60, "keep", 0.9)
     assert [f.members for f in greedy.findings.factors] == [()]
     assert greedy.stopped.startswith("nothing is needed")
+    asked = same.rows_predicted
+    assert greedy_search(same, 60, "keep", 0.9, known=[()]).findings.factors == ()
+    assert same.rows_predicted == asked
     assert greedy_search(same, 60, "flip", 0.9).findings.factors == ()
     few = Plain(planted, x, references[:5])
     greedy = greedy_search(few, 60, "keep", 0.9, alpha=0.01)

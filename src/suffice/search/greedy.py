@@ -107,22 +107,30 @@ class _Hunt:
                 return str(limit)
 
     def _run(self, patience: int, bar: Any) -> str:
-        if self._judge.need > self._judge.n:
-            return f"no set can pass the test with {self._judge.n} references"
+        over = self._over(patience)
+        if over is not None:
+            return over
         leads = Leads(self._judge, self._d, self._rng)
-        while self._fruitless < patience:
+        while over is None:
             blocked = [*self._known, *self.found]
-            if () in blocked:
-                return "nothing is needed, so there is nothing smaller to find"
-            if self.starts >= _STARTS_IN_ALL * patience:
-                return f"{self.starts} starts"
             affordable = self._judge.subsets_left / (4 * _SUBSETS_PER_START)
             width = int(min(_IN_STEP, patience - self._fruitless, max(1, affordable)))
             self.starts += width
             searches = [find_one(self._universe(blocked, leads), self._d) for _ in range(width)]
             _run_in_step(searches, self._judge, self._note)
             bar.update(width)
-        return f"{patience} starts in a row brought nothing new"
+            over = self._over(patience)
+        return over
+
+    def _over(self, patience: int) -> str | None:
+        """Why another start would be pointless."""
+        if self._judge.need > self._judge.n:
+            return f"no set can pass the test with {self._judge.n} references"
+        if () in self._known or () in self.found:
+            return "nothing is needed, so there is nothing smaller to find"
+        if self._fruitless >= patience:
+            return f"{patience} starts in a row brought nothing new"
+        return f"{self.starts} starts" if self.starts >= _STARTS_IN_ALL * patience else None
 
     def _universe(self, blocked: list[Members], leads: Leads) -> Counts:
         """The players left by a random minimal hitting set of the known factors, in some order."""
