@@ -80,6 +80,12 @@ def test_booleans_and_dates_are_ordered():
     assert auto_groups(as_table(frame)) == {"day + late … +1": ["day", "late", "n"]}
 
 
+def test_numbers_kept_as_objects_are_numbers():
+    rows = [[1, "a", 9.0], [2, "b", 6.5], [None, "a", 5], [4, "b", 2.0], [5, "a", 1]]
+    table = as_table(np.array(rows, dtype=object), names=["up", "label", "down"])
+    assert auto_groups(table) == {"up + down": ["up", "down"]}
+
+
 def test_names_stay_distinct():
     numbers = np.arange(10.0)
     noise = np.random.default_rng(0).random(10)

@@ -1,6 +1,7 @@
 """Searches among many features: greedy results are verified, sequential tests keep their level."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,13 +12,14 @@ from scipy.stats import binom
 from suffice.inference import p_value
 from suffice.search.greedy import greedy_search
 from suffice.search.hitting import hitting_set
+from suffice.search.profile import Profile
 from suffice.search.sequential import (
     curtailed_verdicts,
     sequential_boundary,
     sequential_verdicts,
     spent,
 )
-from suffice.search.sweep import Limits
+from suffice.search.sweep import Limits, run_sweep
 from tests.worlds import minimal_by_definition, subsets, taus, worlds
 
 # -- greedy search, on small worlds where everything can be counted ---------------------------
@@ -149,6 +151,24 @@ def test_known_factors_are_not_found_again_nor_what_contains_them():
     evaluator = Plain(planted, x, references)
     greedy = greedy_search(evaluator, 60, "keep", 0.9, known=PLANTED[:2])
     assert {f.members for f in greedy.findings.factors} == set(PLANTED[2:])
+
+
+def test_greedy_findings_stand_beside_the_counts_of_an_exhaustive_search():
+    x, references = many()
+    evaluator = Plain(planted, x, references)
+    sweep = run_sweep(evaluator, 60, Limits(max_size=2))
+    profile = Profile(sweep.tally, draws=sweep.draws)
+    known = [minimal.members for minimal in profile.minimal_at(0.9)]
+    assert known == [(9,), (3, 17)]
+    greedy = greedy_search(evaluator, 60, "keep", 0.9, known=known)
+    both = replace(profile, findings=greedy.findings)
+    assert {m.members: m.proof for m in both.minimal_at(0.9)} == {
+        (9,): "exhaustive",
+        (3, 17): "exhaustive",
+        (20, 41, 55): "one smaller",
+        (30, 31, 32, 33, 34, 35, 36): "one smaller",
+    }
+    assert not both.complete
 
 
 def test_sizes_past_max_size_are_not_returned():

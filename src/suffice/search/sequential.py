@@ -24,7 +24,16 @@ import numpy as np
 from suffice.inference import p_value
 from suffice.typing import BoolVector, Counts, Held, Reals
 
-__all__ = ["Boundary", "Spending", "Verdicts", "curtailed_verdicts", "sequential_verdicts", "spent"]
+__all__ = [
+    "Boundary",
+    "Spending",
+    "Verdicts",
+    "curtailed_boundary",
+    "curtailed_verdicts",
+    "sequential_boundary",
+    "sequential_verdicts",
+    "spent",
+]
 
 Spending = Literal["pocock", "obrien-fleming"]
 """How α is spent: about evenly over the looks, or nearly all of it at the last."""
