@@ -1,0 +1,187 @@
+"""Greedy search from many starts, for sets too large to search all of their size.
+
+What it returns is verified: each factor passes the same test as in the exhaustive search, and each
+set one smaller fails it. That no other factor exists is not claimed.
+
+Each start looks for a set among the players that are left when one player of every factor
+already known is forbidden (a minimal hitting set of them, as Reiter's diagnosis and the MARCO
+enumeration of minimal unsatisfiable sets do). So whatever is found is new and contains no factor
+known before; and where PS happens to be monotone, every factor not yet known lies in some such
+universe. The search ends when `starts` starts in a row bring nothing new, or at a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from suffice.evaluate import Evaluator
+from suffice.search.hitting import hitting_set
+from suffice.search.judge import Judge, LimitReached, ViewName
+from suffice.search.leads import Leads
+from suffice.search.profile import Findings, Found
+from suffice.search.shrink import Question, Search, find_one
+from suffice.search.sweep import Limits
+from suffice.typing import BoolVector, Counts
+
+__all__ = ["Greedy", "greedy_search"]
+
+Members = tuple[int, ...]
+
+_IN_STEP = 8
+"""Starts whose questions go to the model together; what one finds helps only later ones."""
+_SUBSETS_PER_START = 64
+"""About how many subsets a start asks about, to tell how many a budget allows at once."""
+_DRAWS = 8
+"""How often to draw for a universe that was not tried before."""
+_STARTS_IN_ALL = 16
+"""Times `starts`: the end of a search that has no other limit and keeps finding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Greedy:
+    """What a greedy search found, and why it stopped."""
+
+    findings: Findings
+    outcomes: dict[Members, BoolVector]
+    """By factor: which references hit (keep: have the input's outcome; flip: do not)."""
+    stopped: str
+    starts: int
+    """How many starts were made."""
+
+
+def greedy_search(
+    evaluator: Evaluator,
+    d: int,
+    view: ViewName,
+    tau: float,
+    alpha: float | None = None,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+    seed: int = 0,
+    starts: int = 32,
+    known: Iterable[Sequence[int]] = (),
+    progress: bool | None = None,
+    started: float | None = None,
+) -> Greedy:
+    """Find sufficient sets of any size that no player can be dropped from.
+
+    With `alpha` the steps use sequential tests, and the verification the full one. Factors in
+    `known` are not returned again, nor anything that contains one of them. Of the limits,
+    `max_size` bounds what is returned; `budget` counts all rows that the evaluator was ever asked;
+    the time counts from `started` (as `perf_counter` tells it): by default from now.
+    """
+    judge = Judge(evaluator, view, tau, alpha, limits, seed, started)
+    hunt = _Hunt(judge, d, seed, {tuple(sorted(map(int, members))) for members in known})
+    stopped = hunt.run(starts, progress)
+    largest = d if limits.max_size is None else limits.max_size
+    outcomes = {m: hunt.found[m] for m in hunt.minimal() if len(m) <= largest}
+    factors = tuple(Found(m, int(hits.sum()), "one smaller") for m, hits in outcomes.items())
+    return Greedy(Findings(tau, factors, decided=False), outcomes, stopped, hunt.starts)
+
+
+class _Hunt:
+    """The state of a search: what is known, what was found."""
+
+    def __init__(self, judge: Judge, d: int, seed: int, known: set[Members]) -> None:
+        self._judge = judge
+        self._d = d
+        self._rng = np.random.default_rng([seed, 3])
+        self._known = sorted(known)
+        self.found: dict[Members, BoolVector] = {}
+        self.starts = 0
+        self._tried: set[bytes] = set()
+        self._fruitless = 0
+
+    def run(self, patience: int, progress: bool | None) -> str:
+        """Start again and again, and say why no more."""
+        from tqdm.auto import tqdm
+
+        disable = None if progress is None else not progress
+        with tqdm(desc="greedy starts", unit="", delay=1, disable=disable) as bar:
+            try:
+                return self._run(patience, bar)
+            except LimitReached as limit:
+                return str(limit)
+
+    def _run(self, patience: int, bar: Any) -> str:
+        over = self._over(patience)
+        if over is not None:
+            return over
+        leads = Leads(self._judge, self._d, self._rng)
+        while over is None:
+            blocked = [*self._known, *self.found]
+            affordable = self._judge.subsets_left / (4 * _SUBSETS_PER_START)
+            width = int(min(_IN_STEP, patience - self._fruitless, max(1, affordable)))
+            self.starts += width
+            searches = [find_one(self._universe(blocked, leads), self._d) for _ in range(width)]
+            _run_in_step(searches, self._judge, self._note)
+            bar.update(width)
+            over = self._over(patience)
+        return over
+
+    def _over(self, patience: int) -> str | None:
+        """Why another start would be pointless."""
+        if self._judge.need > self._judge.n:
+            return f"no set can pass the test with {self._judge.n} references"
+        if () in self._known or () in self.found:
+            return "nothing is needed, so there is nothing smaller to find"
+        if self._fruitless >= patience:
+            return f"{patience} starts in a row brought nothing new"
+        return f"{self.starts} starts" if self.starts >= _STARTS_IN_ALL * patience else None
+
+    def _universe(self, blocked: list[Members], leads: Leads) -> Counts:
+        """The players left by a random minimal hitting set of the known factors, in some order."""
+        for _ in range(_DRAWS):
+            forbidden = hitting_set(blocked, self._d, self._rng)
+            if forbidden.tobytes() not in self._tried:
+                break
+        # Where all draws were tried before, another order of the players may still find more.
+        self._tried.add(forbidden.tobytes())
+        return leads.order(np.flatnonzero(~forbidden))
+
+    def _note(self, members: Members | None) -> None:
+        """Keep what a start found; the outcomes on all references are the last word on it."""
+        self._fruitless += 1
+        if members is None or members in self.found:
+            return
+        row = np.zeros(self._d, dtype=bool)
+        row[list(members)] = True
+        self.found[members] = self._judge.hits(row)
+        self._fruitless = 0
+
+    def minimal(self) -> list[Members]:
+        """What was found, smallest first, without what contains something found later."""
+        out: list[Members] = []
+        for members in sorted(self.found, key=lambda m: (len(m), m)):
+            inside = set(members)
+            if not any(inside.issuperset(smaller) for smaller in out):
+                out.append(members)
+        return out
+
+
+def _run_in_step(
+    searches: list[Search], judge: Judge, note: Callable[[Members | None], None]
+) -> None:
+    """Let searches run side by side, their questions put together; `note` each one's end."""
+    waiting: list[tuple[Search, Question]] = []
+
+    def resume(search: Search, verdicts: BoolVector | None) -> None:
+        try:
+            asked = next(search) if verdicts is None else search.send(verdicts)
+        except StopIteration as end:
+            note(end.value)
+        else:
+            waiting.append((search, asked))
+
+    for search in searches:
+        resume(search, None)
+    while waiting:
+        turn = [entry for entry in waiting if entry[1].quick == waiting[0][1].quick]
+        waiting = [entry for entry in waiting if entry[1].quick != turn[0][1].quick]
+        passed = judge.passes(np.concatenate([q.sets for _, q in turn]), turn[0][1].quick)
+        cuts = np.cumsum([len(q.sets) for _, q in turn])[:-1]
+        for (search, _), verdicts in zip(turn, np.split(passed, cuts), strict=True):
+            resume(search, verdicts)
