@@ -1,0 +1,179 @@
+"""Curtailed evaluation: stop asking about a subset once nothing left can change its verdict.
+
+Of n references at least k must have the outcome for a set to pass, so n - k + 1 that lack it settle
+that it fails, whatever the others do. Those thought most likely to lack it are asked first, and of
+these the rows that are hybrids of many subsets.
+
+A set that passes is never cut short: its hits are reported, so all its references are asked. Hence
+only failures are worth hurrying, and there is one order of asking, whatever verdict is expected.
+Subsets are asked about together, in a few rounds: one row at a time would need a few rows less and
+a thousand calls more.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.context.swap import SwapContext
+from suffice.evaluate import Evaluator
+from suffice.search.guess import Guess
+from suffice.search.rows import Block, Rows
+from suffice.search.sweep import Limits
+from suffice.typing import BoolVector, Counts, Held
+
+__all__ = ["Curtailed", "Meter"]
+
+_FIRST_TIMED_ROWS = 256
+_LEAST_ASKED = 4.0
+"""A round asks for at least so many expected misses: fewer, larger calls for a few rows more."""
+
+Passing = list[tuple[int, BoolVector]]
+"""Which of the sets given pass, each with the outcomes of its hybrids."""
+
+
+class Meter:
+    """Says how many rows may be asked next, and why no more when there are none."""
+
+    def __init__(self, limits: Limits, evaluator: Evaluator, started: float) -> None:
+        self._limits = limits
+        self._evaluator = evaluator
+        self._started = started
+        self.stopped: str | None = None
+
+    def room(self) -> int | None:
+        """Rows that may be asked now; None: any number."""
+        room = None
+        budget, seconds = self._limits.budget, self._limits.time_limit
+        asked = self._evaluator.rows_predicted
+        if seconds is not None:
+            # Only a time limit looks at the clock: with a budget all machines ask the same rows.
+            if perf_counter() - self._started >= seconds:
+                self.stopped = f"time_limit={seconds:g} s"
+                return 0
+            pace = self._evaluator.model_seconds / max(1, asked)
+            room = max(1, int(seconds / 20 / pace)) if pace else _FIRST_TIMED_ROWS
+        if budget is not None:
+            left = int(budget) - asked
+            if left <= 0:
+                self.stopped = f"budget={int(budget)} model rows"
+                return 0
+            room = left if room is None else min(room, left)
+        return room
+
+
+class Curtailed:
+    """Decides subsets of one context: which have at least `least` hits?"""
+
+    def __init__(
+        self, evaluator: Evaluator, context: SwapContext, least: int, meter: Meter
+    ) -> None:
+        self._evaluator = evaluator
+        self._n = context.n
+        self._enough = context.n - least + 1  # misses that settle a failure
+        self._meter = meter
+        self._rows = Rows(context)
+        self._guess = Guess(context)
+        self._ends: dict[int, int] = {}
+        self.subsets_at_once = max(2, self._rows.subsets_at_once)
+
+    def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
+        """Outcomes of single hybrids in their order, up to the first that a limit forbids."""
+        parts = []
+        for start in range(0, len(held), self.subsets_at_once):
+            part = slice(start, start + self.subsets_at_once)
+            block, at = self._place(held[part])
+            rows = block.ids[at, references[part]]
+            unknown = rows[block.answers[rows] == 0]
+            self._ask(block, unknown[np.sort(np.unique(unknown, return_index=True)[1])])
+            parts.append(block.answers[rows])
+        answers = np.concatenate(parts)
+        known = np.append(np.flatnonzero(answers == 0), len(answers))[0]
+        return np.asarray(answers[:known] > 0)
+
+    def decide(self, keep: Held, flip: Held) -> tuple[Passing, Passing]:
+        """Held sets that keep the outcome often enough; and that lack it often enough."""
+        block, at = self._place(np.concatenate([keep, flip]))
+        wanted = np.ones(len(at), dtype=np.int8)
+        wanted[len(keep) :] = -1
+        passing: tuple[Passing, Passing] = ([], [])
+        for case in self._passing(block, at, wanted).tolist():
+            outcomes = block.answers[block.ids[at[case]]] > 0
+            if case < len(keep):
+                passing[0].append((case, outcomes))
+            else:
+                passing[1].append((case - len(keep), outcomes))
+        return passing
+
+    def _place(self, held: Held) -> tuple[Block, Counts]:
+        """A block that has these sets, and where they are in it."""
+        if self._rows.lattice is None:
+            return self._rows.block(held), np.arange(len(held))
+        return self._rows.lattice, held @ (1 << np.arange(held.shape[1]))
+
+    def _passing(self, block: Block, at: Counts, wanted: NDArray[np.int8]) -> Counts:
+        """Which of the cases pass: subset at[i] asked whether `wanted[i]` is frequent enough."""
+        cases, ids = np.arange(len(at)), block.ids[at]
+        likely = order = None
+        passed: list[Counts] = []
+        round_ = 0
+        while True:
+            answers = block.answers[ids]
+            misses = (answers == -wanted[cases, None]).sum(axis=1)
+            unknown = answers == 0
+            some = unknown.any(axis=1)
+            passed.append(cases[(misses < self._enough) & ~some])
+            going = np.flatnonzero((misses < self._enough) & some)
+            if not len(going) or self._meter.stopped:
+                return np.sort(np.concatenate(passed))
+            cases, misses, unknown = cases[going], misses[going], unknown[going]
+            if likely is None:
+                likely = self._guess.hits(block, at[cases])
+                keeping = wanted[cases] > 0
+                likely[keeping] = 1 - likely[keeping]
+                ids = ids[going]
+                score = likely * likely
+                score *= likely
+                score *= block.weight[ids]
+                order = np.argsort(bucket(score), axis=1, kind="stable")
+                ids = np.take_along_axis(ids, order, axis=1)
+                likely = np.take_along_axis(likely, order, axis=1)
+                unknown = np.take_along_axis(unknown, order, axis=1)
+            else:
+                ids, likely = ids[going], likely[going]
+            expected = likely * unknown
+            before = np.cumsum(expected, axis=1)
+            lack = self._enough - misses
+            hopeless = before[:, -1] < 0.9 * lack
+            before -= expected
+            chosen = before < np.maximum(lack, _LEAST_ASKED)[:, None]
+            chosen |= hopeless[:, None]
+            chosen &= unknown
+            flags = np.zeros(len(block.answers), dtype=bool)
+            flags[ids[chosen]] = True
+            self._ask(block, np.flatnonzero(flags))
+            round_ += 1
+
+    def _ask(self, block: Block, rows: Counts) -> None:
+        """Ask the model about rows that are not known, as far as the limits allow."""
+        while len(rows):
+            room = self._meter.room()
+            if room == 0:
+                return
+            part, rows = rows[:room], rows[len(rows) if room is None else room :]
+            self._rows.ask(block, part, self._evaluator.outcomes_of)
+            subset, reference = np.divmod(block.first[part], self._n)
+            self._guess.learn(block.held[subset], reference, block.answers[part])
+
+    def ends(self) -> dict[int, int]:
+        return {}
+
+
+def bucket(score: NDArray[np.float32]) -> NDArray[np.uint16]:
+    """Descending, to within a hundredth: the upper half of a float says that much.
+
+    Sorting 16-bit numbers is a radix sort, several times faster than sorting floats.
+    """
+    return np.uint16(0xFFFF) - (score.view(np.uint32) >> 16).astype(np.uint16)
