@@ -22,13 +22,17 @@ from suffice.evaluate import Evaluator
 from suffice.search.guess import Guess
 from suffice.search.rows import Block, Rows
 from suffice.search.sweep import Limits
-from suffice.typing import BoolVector, Counts, Held
+from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals
 
 __all__ = ["Curtailed", "Meter"]
 
 _FIRST_TIMED_ROWS = 256
-_LEAST_ASKED = 4.0
-"""A round asks for at least so many expected misses: fewer, larger calls for a few rows more."""
+_LEAST_ASKED = 2.0
+"""A round asks for at least so many expected misses, and the next for twice as many: fewer calls,
+for a few rows more."""
+
+Signs = NDArray[np.int8]
+"""1: the input's outcome, -1: another."""
 
 Passing = list[tuple[int, BoolVector]]
 """Which of the sets given pass, each with the outcomes of its hybrids."""
@@ -113,48 +117,54 @@ class Curtailed:
             return self._rows.block(held), np.arange(len(held))
         return self._rows.lattice, held @ (1 << np.arange(held.shape[1]))
 
-    def _passing(self, block: Block, at: Counts, wanted: NDArray[np.int8]) -> Counts:
-        """Which of the cases pass: subset at[i] asked whether `wanted[i]` is frequent enough."""
-        cases, ids = np.arange(len(at)), block.ids[at]
-        likely = order = None
-        passed: list[Counts] = []
-        round_ = 0
+    def _passing(self, block: Block, at: Counts, wanted: Signs) -> Counts:
+        """Which cases pass: is wanted[i] the outcome of enough hybrids of subset at[i]?"""
+        cases, passed, least = np.arange(len(at)), [], _LEAST_ASKED
         while True:
-            answers = block.answers[ids]
+            ids = block.ids[at[cases]]
+            answers = block.answers.take(ids)
             misses = (answers == -wanted[cases, None]).sum(axis=1)
-            unknown = answers == 0
-            some = unknown.any(axis=1)
-            passed.append(cases[(misses < self._enough) & ~some])
-            going = np.flatnonzero((misses < self._enough) & some)
-            if not len(going) or self._meter.stopped:
+            failed = misses >= self._enough
+            known = answers.all(axis=1)
+            passed.append(cases[known & ~failed])
+            going = ~known & ~failed
+            cases = cases[going]
+            if not len(cases) or self._meter.stopped:
                 return np.sort(np.concatenate(passed))
-            cases, misses, unknown = cases[going], misses[going], unknown[going]
-            if likely is None:
-                likely = self._guess.hits(block, at[cases])
-                keeping = wanted[cases] > 0
-                likely[keeping] = 1 - likely[keeping]
-                ids = ids[going]
-                score = likely * likely
-                score *= likely
-                score *= block.weight[ids]
-                order = np.argsort(bucket(score), axis=1, kind="stable")
-                ids = np.take_along_axis(ids, order, axis=1)
-                likely = np.take_along_axis(likely, order, axis=1)
-                unknown = np.take_along_axis(unknown, order, axis=1)
-            else:
-                ids, likely = ids[going], likely[going]
-            expected = likely * unknown
-            before = np.cumsum(expected, axis=1)
-            lack = self._enough - misses
-            hopeless = before[:, -1] < 0.9 * lack
-            before -= expected
-            chosen = before < np.maximum(lack, _LEAST_ASKED)[:, None]
-            chosen |= hopeless[:, None]
-            chosen &= unknown
-            flags = np.zeros(len(block.answers), dtype=bool)
-            flags[ids[chosen]] = True
-            self._ask(block, np.flatnonzero(flags))
-            round_ += 1
+            lack = np.maximum(self._enough - misses[going], least)
+            unknown = answers[going] == 0
+            rows = self._choose(block, at[cases], wanted[cases], ids[going], unknown, lack)
+            self._ask(block, rows)
+            least *= 2
+
+    def _choose(
+        self,
+        block: Block,
+        at: Counts,
+        wanted: Signs,
+        ids: NDArray[np.int32],
+        unknown: Outcomes,
+        lack: Reals,
+    ) -> Counts:
+        """For each case the unknown rows that should suffice to show `lack` more misses."""
+        likely = self._guess.hits(block, at)
+        keeping = wanted > 0
+        likely[keeping] = 1 - likely[keeping]
+        likely *= unknown
+        # A likely miss counts for more than a row that stands for many hybrids; both count.
+        score = likely * likely
+        score *= likely
+        score *= block.weight.take(ids)
+        order = np.argsort(_descending(score), axis=1, kind="stable")
+        order += np.arange(0, ids.size, self._n)[:, None]
+        likely = likely.take(order)
+        before = np.cumsum(likely, axis=1)
+        before -= likely
+        chosen = before < lack[:, None].astype(np.float32)
+        chosen &= likely > 0
+        flags = np.zeros(len(block.answers), dtype=bool)
+        flags[ids.take(order[chosen])] = True
+        return np.flatnonzero(flags)
 
     def _ask(self, block: Block, rows: Counts) -> None:
         """Ask the model about rows that are not known, as far as the limits allow."""
@@ -171,7 +181,7 @@ class Curtailed:
         return {}
 
 
-def bucket(score: NDArray[np.float32]) -> NDArray[np.uint16]:
+def _descending(score: NDArray[np.float32]) -> NDArray[np.uint16]:
     """Descending, to within a hundredth: the upper half of a float says that much.
 
     Sorting 16-bit numbers is a radix sort, several times faster than sorting floats.

@@ -1,8 +1,8 @@
 """A guess at each hybrid's outcome, to ask first where the answer is likely to decide.
 
 Guesses never enter an answer: they only choose what the model is asked first. So a crude one will do
-if it is cheap: a ridge regression of the outcome on what each replaced player brings (that it differs
-from the input's value, and by how much in rank), which for all subsets and references is one matrix
+if it is cheap: a ridge regression of the outcome on what each replaced player brings (a larger value
+than the input's or a smaller one, and by how much in rank), which for all subsets and references is one matrix
 product, mixed with the known outcomes of the same reference when one player more or less is held.
 """
 
@@ -20,6 +20,7 @@ __all__ = ["Guess"]
 Shares = NDArray[np.float32]
 
 _RIDGE = 3.0
+_SMALL = 1 << 18
 _TRUST = 2.0
 """The regression counts as much as this many neighbours."""
 _NEVER = 0.02
@@ -32,45 +33,50 @@ class Guess:
     def __init__(self, context: SwapContext) -> None:
         codes = context.codes
         away = (codes[1:] - codes[0]) / np.maximum(1, np.ptp(codes, axis=0))
-        self._moves = np.stack([away != 0, away], axis=2).astype(np.float32)
-        size = 1 + 2 * context.d
+        self._moves = np.stack([away > 0, away < 0, away], axis=2).astype(np.float32)
+        size = 1 + 3 * context.d
         self._gram = np.eye(size) * _RIDGE
         self._moment = np.zeros(size)
 
     def learn(self, held: Held, references: Counts, outcomes: NDArray[np.int8]) -> None:
         """Take note of outcomes, 1 or -1."""
-        rows = np.ones((len(held), len(self._moment)), dtype=np.float32)
-        moved = self._moves[references] * ~held[:, :, None]
-        rows[:, 1:] = moved.reshape(len(held), -1)
-        self._gram += rows.T @ rows
-        self._moment += outcomes.astype(np.float32) @ rows
+        # Products this small stay on one thread: more would mostly wait for each other.
+        step = max(1, _SMALL // len(self._moment) ** 2)
+        for start in range(0, len(held), step):
+            part = slice(start, start + step)
+            moved = self._moves[references[part]] * ~held[part, :, None]
+            rows = np.ones((len(moved), len(self._moment)), dtype=np.float32)
+            rows[:, 1:] = moved.reshape(len(moved), -1)
+            self._gram += rows.T @ rows
+            self._moment += outcomes[part].astype(np.float32) @ rows
 
     def hits(self, block: Block, subsets: Counts) -> Shares:
         """(subsets, references): how likely is the input's outcome?"""
         weights = np.linalg.solve(self._gram, self._moment).astype(np.float32)
-        by_player = (self._moves * weights[1:].reshape(-1, 2)).sum(axis=2)
+        by_player = (self._moves * weights[1:].reshape(-1, 3)).sum(axis=2)
         mean = (~block.held[subsets]).astype(np.float32) @ by_player.T
         mean += weights[0]
         np.clip(mean, -1, 1, out=mean)
         if block.whole:
-            total, known = _neighbours(block, subsets)
+            hits, known = _neighbours(block, subsets)
             mean *= _TRUST
-            mean += total
+            mean += 2 * hits - known
             mean /= known + np.float32(_TRUST)
         mean += 1
         mean /= 2
         return np.clip(mean, _NEVER, 1 - _NEVER, out=mean)
 
 
-def _neighbours(block: Block, subsets: Counts) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """The sum of the known outcomes one player away, and how many are known."""
+def _neighbours(
+    block: Block, subsets: Counts
+) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+    """How many of the hybrids one player away have the input's outcome; how many are known."""
     near = subsets[:, None] ^ (1 << np.arange(block.held.shape[1]))
     wanted, at = np.unique(near, return_inverse=True)
-    answers = block.answers[block.ids[wanted]]
-    total = np.zeros((len(subsets), block.ids.shape[1]), dtype=np.int8)
-    known = np.zeros_like(total)
-    seen = answers & 1  # 1 for 1 and for -1
+    # Two counts in one number, as there are fewer than 128 players: one pass, not two.
+    code = np.array([0, 129, 128], dtype=np.int16)[block.answers]
+    codes = code.take(block.ids[wanted])
+    total = np.zeros((len(subsets), block.ids.shape[1]), dtype=np.int16)
     for column in at.reshape(near.shape).T:
-        total += answers[column]
-        known += seen[column]
-    return total, known
+        total += codes[column]
+    return total & 127, total >> 7

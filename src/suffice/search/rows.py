@@ -121,8 +121,10 @@ class Rows:
         numbers, first = _first_seen(keys)
         ids = np.zeros(len(closed), dtype=np.int32)
         ids[cells] = numbers
-        ids = ids[closed]
-        weight = np.bincount(ids).astype(np.float32)
+        ids = ids.take(closed)
+        # A reference that equals the input on e players gives each of its rows 2^e times.
+        alike = np.exp2(self._same.sum(axis=1))[cells % n]
+        weight = np.bincount(numbers, weights=alike).astype(np.float32)
         answers = np.zeros(len(first), dtype=np.int8)
         return Block(held, ids.reshape(-1, n), answers, weight, cells[first], None, whole=True)
 
