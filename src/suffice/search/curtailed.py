@@ -12,21 +12,18 @@ a thousand calls more.
 
 from __future__ import annotations
 
-from time import perf_counter
-
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.context.swap import SwapContext
 from suffice.evaluate import Evaluator
 from suffice.search.guess import Guess
+from suffice.search.meter import Meter
 from suffice.search.rows import Block, Rows
-from suffice.search.sweep import Limits
 from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals
 
-__all__ = ["Curtailed", "Meter"]
+__all__ = ["Curtailed"]
 
-_FIRST_TIMED_ROWS = 256
 _LEAST_ASKED = 2.0
 """A round asks for at least so many expected misses, and the next for twice as many: fewer calls,
 for a few rows more."""
@@ -38,36 +35,6 @@ Passing = list[tuple[int, BoolVector]]
 """Which of the sets given pass, each with the outcomes of its hybrids."""
 
 
-class Meter:
-    """Says how many rows may be asked next, and why no more when there are none."""
-
-    def __init__(self, limits: Limits, evaluator: Evaluator, started: float) -> None:
-        self._limits = limits
-        self._evaluator = evaluator
-        self._started = started
-        self.stopped: str | None = None
-
-    def room(self) -> int | None:
-        """Rows that may be asked now; None: any number."""
-        room = None
-        budget, seconds = self._limits.budget, self._limits.time_limit
-        asked = self._evaluator.rows_predicted
-        if seconds is not None:
-            # Only a time limit looks at the clock: with a budget all machines ask the same rows.
-            if perf_counter() - self._started >= seconds:
-                self.stopped = f"time_limit={seconds:g} s"
-                return 0
-            pace = self._evaluator.model_seconds / max(1, asked)
-            room = max(1, int(seconds / 20 / pace)) if pace else _FIRST_TIMED_ROWS
-        if budget is not None:
-            left = int(budget) - asked
-            if left <= 0:
-                self.stopped = f"budget={int(budget)} model rows"
-                return 0
-            room = left if room is None else min(room, left)
-        return room
-
-
 class Curtailed:
     """Decides subsets of one context: which have at least `least` hits?"""
 
@@ -75,13 +42,12 @@ class Curtailed:
         self, evaluator: Evaluator, context: SwapContext, least: int, meter: Meter
     ) -> None:
         self._evaluator = evaluator
-        self._n = context.n
+        self._d, self._n = context.d, context.n
         self._enough = context.n - least + 1  # misses that settle a failure
         self._meter = meter
         self._rows = Rows(context)
         self._guess = Guess(context)
-        self._ends: dict[int, int] = {}
-        self.subsets_at_once = max(2, self._rows.subsets_at_once)
+        self.subsets_at_once = self._rows.subsets_at_once
 
     def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
         """Outcomes of single hybrids in their order, up to the first that a limit forbids."""
@@ -99,6 +65,7 @@ class Curtailed:
 
     def decide(self, keep: Held, flip: Held) -> tuple[Passing, Passing]:
         """Held sets that keep the outcome often enough; and that lack it often enough."""
+        self._guess.fit()
         block, at = self._place(np.concatenate([keep, flip]))
         wanted = np.ones(len(at), dtype=np.int8)
         wanted[len(keep) :] = -1
@@ -110,6 +77,13 @@ class Curtailed:
             else:
                 passing[1].append((case - len(keep), outcomes))
         return passing
+
+    def ends(self) -> dict[int, int]:
+        """Hits of the empty and of the full set, by size, where they are known."""
+        block, at = self._place(np.repeat([[False], [True]], self._d, axis=1))
+        answers = block.answers[block.ids[at]]
+        sizes = (0, self._d)
+        return {k: int((row > 0).sum()) for k, row in zip(sizes, answers, strict=True) if row.all()}
 
     def _place(self, held: Held) -> tuple[Block, Counts]:
         """A block that has these sets, and where they are in it."""
@@ -123,7 +97,7 @@ class Curtailed:
         while True:
             ids = block.ids[at[cases]]
             answers = block.answers.take(ids)
-            misses = (answers == -wanted[cases, None]).sum(axis=1)
+            misses = (answers == -wanted[cases, None]).sum(axis=1, dtype=np.int32)
             failed = misses >= self._enough
             known = answers.all(axis=1)
             passed.append(cases[known & ~failed])
@@ -176,9 +150,6 @@ class Curtailed:
             self._rows.ask(block, part, self._evaluator.outcomes_of)
             subset, reference = np.divmod(block.first[part], self._n)
             self._guess.learn(block.held[subset], reference, block.answers[part])
-
-    def ends(self) -> dict[int, int]:
-        return {}
 
 
 def _descending(score: NDArray[np.float32]) -> NDArray[np.uint16]:

@@ -1,9 +1,10 @@
 """A guess at each hybrid's outcome, to ask first where the answer is likely to decide.
 
-Guesses never enter an answer: they only choose what the model is asked first. So a crude one will do
-if it is cheap: a ridge regression of the outcome on what each replaced player brings (a larger value
-than the input's or a smaller one, and by how much in rank), which for all subsets and references is one matrix
-product, mixed with the known outcomes of the same reference when one player more or less is held.
+Guesses never enter an answer: they only choose what the model is asked first. So a crude one will
+do if it is cheap: a ridge regression of the outcome on what each replaced player brings (a larger
+value than the input's or a smaller one, and by how much in rank), which is one matrix product for
+all subsets and references. In a small lattice it is mixed with the known outcomes of the same
+reference when one player more or one less is held.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ Shares = NDArray[np.float32]
 
 _RIDGE = 3.0
 _SMALL = 1 << 18
+"""Multiplications in one product, below which BLAS does not split it."""
 _TRUST = 2.0
 """The regression counts as much as this many neighbours."""
 _NEVER = 0.02
@@ -37,6 +39,7 @@ class Guess:
         size = 1 + 3 * context.d
         self._gram = np.eye(size) * _RIDGE
         self._moment = np.zeros(size)
+        self.fit()
 
     def learn(self, held: Held, references: Counts, outcomes: NDArray[np.int8]) -> None:
         """Take note of outcomes, 1 or -1."""
@@ -50,33 +53,40 @@ class Guess:
             self._gram += rows.T @ rows
             self._moment += outcomes[part].astype(np.float32) @ rows
 
+    def fit(self) -> None:
+        """Work out the regression from what was learnt so far."""
+        weights = np.linalg.solve(self._gram, self._moment).astype(np.float32)
+        self._level = weights[0]
+        self._by_player = np.einsum("rjk,jk->rj", self._moves, weights[1:].reshape(-1, 3))
+
     def hits(self, block: Block, subsets: Counts) -> Shares:
         """(subsets, references): how likely is the input's outcome?"""
-        weights = np.linalg.solve(self._gram, self._moment).astype(np.float32)
-        by_player = (self._moves * weights[1:].reshape(-1, 3)).sum(axis=2)
-        mean = (~block.held[subsets]).astype(np.float32) @ by_player.T
-        mean += weights[0]
+        mean = (~block.held[subsets]).astype(np.float32) @ self._by_player.T
+        mean += self._level
         np.clip(mean, -1, 1, out=mean)
         if block.whole:
-            hits, known = _neighbours(block, subsets)
+            total, known = _neighbours(block, subsets)
             mean *= _TRUST
-            mean += 2 * hits - known
+            mean += total
             mean /= known + np.float32(_TRUST)
         mean += 1
         mean /= 2
-        return np.clip(mean, _NEVER, 1 - _NEVER, out=mean)
+        np.clip(mean, _NEVER, 1 - _NEVER, out=mean)
+        return np.asarray(mean)
 
 
-def _neighbours(
-    block: Block, subsets: Counts
-) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-    """How many of the hybrids one player away have the input's outcome; how many are known."""
+def _neighbours(block: Block, subsets: Counts) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """The sum of the known outcomes one player away, and how many are known."""
     near = subsets[:, None] ^ (1 << np.arange(block.held.shape[1]))
-    wanted, at = np.unique(near, return_inverse=True)
-    # Two counts in one number, as there are fewer than 128 players: one pass, not two.
-    code = np.array([0, 129, 128], dtype=np.int16)[block.answers]
-    codes = code.take(block.ids[wanted])
-    total = np.zeros((len(subsets), block.ids.shape[1]), dtype=np.int16)
-    for column in at.reshape(near.shape).T:
-        total += codes[column]
-    return total & 127, total >> 7
+    place = np.zeros(len(block.held), dtype=np.int64)
+    place[near] = 1
+    wanted = np.flatnonzero(place)
+    place[wanted] = np.arange(len(wanted))
+    answers = block.answers.take(block.ids[wanted])
+    seen = answers & 1
+    total = np.zeros((len(subsets), block.ids.shape[1]), dtype=np.int8)
+    known = np.zeros_like(total)
+    for column in place[near].T:
+        total += answers[column]
+        known += seen[column]
+    return total, known

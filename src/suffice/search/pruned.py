@@ -19,7 +19,8 @@ from suffice.errors import InputError
 from suffice.evaluate import Evaluator
 from suffice.factors.lattice import Lattice
 from suffice.inference import Adjustment, passing_levels
-from suffice.search.curtailed import Curtailed, Meter
+from suffice.search.curtailed import Curtailed
+from suffice.search.meter import Meter
 from suffice.search.profile import Findings, Found
 from suffice.search.sweep import DRAWS, Draws, Limits, draw_hybrids, progress_bar
 from suffice.search.tally import UNSEEN, Tally
@@ -83,7 +84,7 @@ def pruned_search(
     with progress_bar(sum(lattice.width(k) for k in range(largest + 1)), progress) as bar:
         for size in range(largest + 1):
             left = 0
-            step = curtailed.subsets_at_once // 2
+            step = max(1, curtailed.subsets_at_once // 2)
             for start in range(0, lattice.width(size), step):
                 stop = min(start + step, lattice.width(size))
                 sets = lattice.held(size, start, stop)
@@ -93,7 +94,7 @@ def pruned_search(
                 keep.add(open_keep, passing[0])
                 flip.add(open_flip, passing[1])
                 bar.update(stop - start)
-                if meter.stopped:
+                if meter.late():
                     break
             if meter.stopped or not left:  # with nothing left here, all larger sets are dominated
                 break

@@ -2,9 +2,9 @@
 
 A search that asks for some hybrids of some subsets must not ask for a row twice: not for two
 references, not for two subsets, and not at two levels. In a small lattice every hybrid is numbered
-before the search begins, and the numbers say in addition how many hybrids each row stands for, which
-is what makes a row worth asking about. In a large one only the subsets at hand are numbered, and what
-was asked is remembered by key.
+before the search begins. In a large one only those of the subsets at hand are, and what was asked
+is remembered by key. Either way the numbers tell how many hybrids a row stands for, which is what
+makes it worth asking about.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ __all__ = ["Block", "Rows"]
 Ask = Callable[[Held, Counts], BoolVector]
 """From what is held and which reference, row by row, to whether the outcome is the input's."""
 
-_NUMBERED = 1 << 22
-"""So many hybrids are numbered at once: a few dozen megabytes."""
+_WHOLE = 1 << 22
+"""Up to so many hybrids are all numbered in advance: some hundred megabytes."""
+_AT_ONCE = 1 << 20
+"""Of more, so many at a time."""
 
 Answers = NDArray[np.int8]
 """1: the input's outcome, -1: another, 0: not asked."""
@@ -52,15 +54,17 @@ class Block:
 class Rows:
     """Numbers hybrids and remembers answers, for one context."""
 
-    def __init__(self, context: SwapContext, numbered: int = _NUMBERED) -> None:
+    def __init__(self, context: SwapContext) -> None:
         self._context = context
         self._n = context.n
         self._same = context.codes[1:] == context.codes[0]
         self._keys = np.empty(0, dtype=np.int64)  # of what was asked, in order
         self._answers = np.empty(0, dtype=np.int8)
         self._fresh: list[tuple[Counts, Answers]] = []
-        self.subsets_at_once = max(1, numbered // context.n)
-        self.lattice = self._whole() if context.n << context.d <= numbered else None
+        self.lattice = self._whole() if context.n << context.d <= _WHOLE else None
+        self.subsets_at_once = max(1, _AT_ONCE // context.n)
+        if self.lattice is not None:
+            self.subsets_at_once = 2 << context.d
 
     def block(self, held: Held) -> Block:
         """Number some subsets' hybrids, with the answers that are known."""
