@@ -65,8 +65,7 @@ class SwapContext:
         for chunk, radix in self._chunks:
             digits = (self.codes[1:, chunk] - self.codes[0, chunk]) * radix
             part = (freed[:, chunk] @ digits.T.astype(np.float64)).astype(np.int64)
-            keys = part if chunk[0] == 0 else _joint(np.stack([keys.ravel(), part.ravel()], axis=1))
-            keys = keys.reshape(len(held), self.n)
+            keys = part if chunk[0] == 0 else _both(keys, part)
         return keys
 
     @property
@@ -101,6 +100,14 @@ class SwapContext:
         references = np.tile(np.arange(self.n), 1 << self.d)
         columns = {name: held[:, i] for i, name in enumerate(self.players.names)}
         return TableContext.of_hybrids(self.hybrids(held, references), columns)
+
+
+def _both(one: Counts, other: Counts) -> Counts:
+    """Number the distinct pairs. Each is numbered first: a product of two keys may overflow."""
+    import pandas as pd
+
+    pair = np.stack([pd.factorize(keys.ravel())[0] for keys in (one, other)], axis=1)
+    return _joint(pair).reshape(one.shape)
 
 
 def _joint(columns: Counts) -> Counts:

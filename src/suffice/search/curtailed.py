@@ -65,6 +65,8 @@ class Curtailed:
 
     def decide(self, keep: Held, flip: Held) -> tuple[Passing, Passing]:
         """Held sets that keep the outcome often enough; and that lack it often enough."""
+        if not len(keep) + len(flip):
+            return [], []
         self._guess.fit()
         block, at = self._place(np.concatenate([keep, flip]))
         wanted = np.ones(len(at), dtype=np.int8)
