@@ -48,6 +48,8 @@ class Curtailed:
         self._rows = Rows(context)
         self._guess = Guess(context)
         self.subsets_at_once = self._rows.subsets_at_once
+        if meter.timed and self._rows.lattice is None:  # the clock is looked at between blocks
+            self.subsets_at_once = max(1, self.subsets_at_once // 16)
 
     def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
         """Outcomes of single hybrids in their order, up to the first that a limit forbids."""

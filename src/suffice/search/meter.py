@@ -20,6 +20,7 @@ class Meter:
         self._limits = limits
         self._evaluator = evaluator
         self._started = started
+        self.timed = limits.time_limit is not None
         self.stopped: str | None = None
 
     def late(self) -> bool:
