@@ -20,7 +20,7 @@ from suffice.evaluate import Evaluator
 from suffice.search.guess import Guess
 from suffice.search.meter import Meter
 from suffice.search.rows import Block, Rows
-from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals
+from suffice.typing import BoolVector, Counts, Held, Reals
 
 __all__ = ["Curtailed"]
 
@@ -30,6 +30,8 @@ for a few rows more."""
 
 Signs = NDArray[np.int8]
 """1: the input's outcome, -1: another."""
+
+Weights = NDArray[np.float32]
 
 Passing = list[tuple[int, BoolVector]]
 """Which of the sets given pass, each with the outcomes of its hybrids."""
@@ -110,39 +112,16 @@ class Curtailed:
             if not len(cases) or self._meter.stopped:
                 return np.sort(np.concatenate(passed))
             lack = np.maximum(self._enough - misses[going], least)
-            unknown = answers[going] == 0
-            rows = self._choose(block, at[cases], wanted[cases], ids[going], unknown, lack)
-            self._ask(block, rows)
+            likely = self._likely_misses(block, at[cases], wanted[cases])
+            likely *= answers[going] == 0
+            self._ask(block, _choose(ids[going], likely, lack, block.weight))
             least *= 2
 
-    def _choose(
-        self,
-        block: Block,
-        at: Counts,
-        wanted: Signs,
-        ids: NDArray[np.int32],
-        unknown: Outcomes,
-        lack: Reals,
-    ) -> Counts:
-        """For each case the unknown rows that should suffice to show `lack` more misses."""
+    def _likely_misses(self, block: Block, at: Counts, wanted: Signs) -> Weights:
         likely = self._guess.hits(block, at)
         keeping = wanted > 0
         likely[keeping] = 1 - likely[keeping]
-        likely *= unknown
-        # A likely miss counts for more than a row that stands for many hybrids; both count.
-        score = likely * likely
-        score *= likely
-        score *= block.weight.take(ids)
-        order = np.argsort(_descending(score), axis=1, kind="stable")
-        order += np.arange(0, ids.size, self._n)[:, None]
-        likely = likely.take(order)
-        before = np.cumsum(likely, axis=1)
-        before -= likely
-        chosen = before < lack[:, None].astype(np.float32)
-        chosen &= likely > 0
-        flags = np.zeros(len(block.answers), dtype=bool)
-        flags[ids.take(order[chosen])] = True
-        return np.flatnonzero(flags)
+        return likely
 
     def _ask(self, block: Block, rows: Counts) -> None:
         """Ask the model about rows that are not known, as far as the limits allow."""
@@ -154,6 +133,27 @@ class Curtailed:
             self._rows.ask(block, part, self._evaluator.outcomes_of)
             subset, reference = np.divmod(block.first[part], self._n)
             self._guess.learn(block.held[subset], reference, block.answers[part])
+
+
+def _choose(ids: NDArray[np.int32], likely: Weights, lack: Reals, weight: Weights) -> Counts:
+    """For each case the rows that should suffice to show `lack` more misses.
+
+    `likely` says how likely each hybrid is to be a miss, and is 0 where that is known.
+    """
+    # That a miss is likely counts for more than that the row serves many subsets; both count.
+    score = likely * likely
+    score *= likely
+    score *= weight.take(ids)
+    order = np.argsort(_descending(score), axis=1, kind="stable")
+    order += np.arange(0, ids.size, ids.shape[1])[:, None]
+    likely = likely.take(order)
+    before = np.cumsum(likely, axis=1)
+    before -= likely
+    chosen = before < lack[:, None].astype(np.float32)
+    chosen &= likely > 0
+    flags = np.zeros(len(weight), dtype=bool)
+    flags[ids.take(order[chosen])] = True
+    return np.flatnonzero(flags)
 
 
 def _descending(score: NDArray[np.float32]) -> NDArray[np.uint16]:
