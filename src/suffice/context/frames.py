@@ -144,8 +144,14 @@ class PandasTable(Table):
 
     @cached_property
     def _arrays(self) -> list[Any]:
-        """The columns' arrays: getting at them takes pandas longer than a small `take`."""
-        return [self._frame.iloc[:, j].array for j in range(len(self.names))]
+        """The columns' arrays: getting at them takes pandas longer than a small `take`.
+
+        Plain numbers as numpy has them, which are quicker to take from. Not objects: of these
+        pandas would guess the dtype anew.
+        """
+        columns = [self._frame.iloc[:, j] for j in range(len(self.names))]
+        plain = [isinstance(c.dtype, np.dtype) and c.dtype.kind in "biuf" for c in columns]
+        return [c.to_numpy() if p else c.array for c, p in zip(columns, plain, strict=True)]
 
     def stack(self, below: Table) -> PandasTable:
         """Append rows; both have the same dtypes, so none is widened."""
