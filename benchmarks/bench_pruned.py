@@ -31,6 +31,7 @@ from threadpoolctl import threadpool_limits
 
 from suffice import SwapContext, Target, datasets
 from suffice.context import as_table, make_players
+from suffice.context.references import canonical_order
 from suffice.evaluate.blackbox import BlackBox
 from suffice.models import as_model
 from suffice.search import Limits, run_sweep
@@ -67,7 +68,8 @@ class Question:
         table = as_table(self.X)
         wrapped, answers = as_model(self.model, table)
         self.target = Target(wrapped, event_for(None, wrapped, answers[ROW]))
-        self.pool = as_table(self.X.iloc[[ROW]]).stack(as_table(self.X[self.y != self.y[ROW]]))
+        others = as_table(self.X[self.y != self.y[ROW]])
+        self.pool = as_table(self.X.iloc[[ROW]]).stack(others.take(canonical_order(others)))
 
     def ask(self) -> tuple[SwapContext, BlackBox]:
         """A context and an evaluator that know nothing yet."""
