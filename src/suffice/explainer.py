@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from suffice.context import SwapContext, Table, as_table, choose_references, make_players
+from suffice.context.clusters import auto_groups
 from suffice.context.cost import CostSpec, change_costs
 from suffice.context.table import as_row_mapping, plain
 from suffice.errors import InputError
@@ -25,9 +26,9 @@ from suffice.explanation.changes import find_changes
 from suffice.explanation.explanation import make_views
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
-from suffice.search import Limits, Sweep, run_sweep
+from suffice.search import Limits
 from suffice.search.algorithm1 import check_alpha, check_tau
-from suffice.search.profile import Profile
+from suffice.search.strategy import STRATEGIES, Answer, Question, answer
 from suffice.target import Target, event_for
 
 __all__ = ["Explainer"]
@@ -55,7 +56,8 @@ class Explainer:
         The most references to use: a seeded sample where there are more. None: all of them, so
         that the answer is exact over the data.
     groups
-        {"name": [columns]}: columns that are held or replaced together.
+        {"name": [columns]}: columns that are held or replaced together. "auto": clusters of
+        correlated columns.
     random_state
         Seed of the sample of references and of estimates in bounded searches.
     cost
@@ -90,7 +92,7 @@ class Explainer:
         outcome: Any = None,
         references: Any = "opposite",
         n_references: int | None = None,
-        groups: Mapping[str, Sequence[str]] | None = None,
+        groups: Mapping[str, Sequence[str]] | Literal["auto"] | None = None,
         random_state: int = 0,
         *,
         cost: CostSpec = None,
@@ -103,11 +105,15 @@ class Explainer:
             raise InputError("n_references", n_references, "None or a whole number >= 1")
         if not isinstance(random_state, int | np.integer) or random_state < 0:
             raise InputError("random_state", random_state, "a whole number >= 0")
+        if isinstance(groups, str) and groups != "auto":
+            raise InputError("groups", repr(groups), '{"name": [columns]}, "auto" or None')
         given = as_table(data)
         self._known_columns = frozenset(given.names)
         self._like_data = partial(fitted_columns, model, argument="references")
         self._data = fitted_columns(model, given)
-        self._players = make_players(self._data, groups)
+        self._players = make_players(
+            self._data, auto_groups(self._data) if isinstance(groups, str) else groups
+        )
         self._model, self._answers = as_model(model, self._data)
         self._choice = Choice(engine, model)
         self._outcome = outcome
@@ -126,6 +132,7 @@ class Explainer:
         budget: int | None = None,
         time_limit: float | None = None,
         *,
+        search: str = "exhaustive",
         adjust: str = "none",
         progress: bool | None = None,
     ) -> Explanation:
@@ -145,6 +152,11 @@ class Explainer:
             Ask the model about at most this many rows.
         time_limit
             Stop after about this many seconds.
+        search
+            "exhaustive": every set (of up to `max_size`) is counted, so that every τ is answered.
+            "pruned": every set is decided at this τ, with as few model rows as it takes. "greedy":
+            exhaustive for small sets (`max_size`), and a verified but incomplete search for
+            larger ones, for many features.
         adjust
             Multiple testing with `alpha`: "none", "bonferroni", "holm" or "bh".
         progress
@@ -155,36 +167,39 @@ class Explainer:
         check_alpha(alpha)
         tau, alpha = float(tau), None if alpha is None else float(alpha)
         adjustment = check_adjustment(adjust, alpha)
-        limits = Limits(max_size, budget, time_limit).checked(len(self._players))
+        if search not in STRATEGIES:
+            raise InputError("search", repr(search), "one of " + ", ".join(STRATEGIES))
+        limits = Limits(max_size, budget, time_limit)
+        # A greedy search always ends, so it needs no bound however many features there are.
+        limits = limits.checked(0 if search == "greedy" else len(self._players))
 
         row = self._read(x)
-        answer = self._model.predict(row.take(np.array([0])))  # its own copy to write into
-        prediction = answer[0]
+        answers = self._model.predict(row.take(np.array([0])))  # its own copy to write into
+        prediction = answers[0]
         target = Target(self._model, event_for(self._outcome, self._model, prediction))
-        y = bool((target(row) if target.event.needs_scores else target.read(answer))[0])
+        y = bool((target(row) if target.event.needs_scores else target.read(answers))[0])
         references = self._choose_references(target, row, y)
         context = SwapContext(row.stack(references), self._players)
         limits.check_budget(context.n)
-        evaluator, note = self._choice.evaluator(target, context, y, limits.budget, limits.none)
-        sweep = run_sweep(
-            evaluator, context.d, limits, self._seed, progress, started, self._size_weights
+        whole = limits.none and search == "exhaustive"
+        evaluator, note = self._choice.evaluator(target, context, y, limits.budget, whole)
+        question = Question(
+            tau, alpha, adjustment, limits, self._size_weights, self._seed, progress, started
         )
+        found = answer(search, evaluator, context, question)
 
-        profile = Profile(
-            sweep.tally, alpha, adjustment, limits.max_size, self._size_weights, sweep.draws
-        )
         keep, flip = make_views(
             target.event.describe(y),
             target.event.describe(not y),
             self._describe_players(row),
-            profile,
+            found.keep,
+            found.flip_findings,
             tau=tau,
         )
         costs = change_costs(context.pool, self._data, self._players, self._cost)
-        every_bar = flip.at(alpha=None, adjust="none").profile  # whatever test is asked for later
-        flip = replace(flip, changes=find_changes(every_bar, sweep, context, costs))
-        provenance = self._provenance(evaluator, note, sweep, perf_counter() - started)
-        return Explanation(plain(prediction), keep, flip, sweep.stopped, provenance)
+        flip = replace(flip, changes=find_changes(flip, found, context, costs))
+        provenance = self._provenance(evaluator, note, found, perf_counter() - started)
+        return Explanation(plain(prediction), keep, flip, found.stopped, provenance)
 
     __call__ = explain
 
@@ -253,7 +268,7 @@ class Explainer:
         )
 
     def _provenance(
-        self, evaluator: Evaluator, note: str | None, sweep: Sweep, seconds: float
+        self, evaluator: Evaluator, note: str | None, found: Answer, seconds: float
     ) -> Provenance:
         spec = self._references
         return Provenance(
@@ -263,7 +278,7 @@ class Explainer:
             references=spec if isinstance(spec, str) else type(spec).__name__,
             n_references=evaluator.n,
             random_state=self._seed,
-            hybrids=sweep.tally.visited * evaluator.n,
+            hybrids=found.keep.tally.visited * evaluator.n,
             rows_predicted=evaluator.rows_predicted,
             seconds=seconds,
             model_seconds=evaluator.model_seconds,

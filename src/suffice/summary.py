@@ -154,8 +154,13 @@ def _summarise_view(view: View) -> ViewSummary:
         bars=tuple(
             Bar(", ".join(f.features) or "nothing", *f.minimal_for, f.size) for f in view.barcode
         ),
-        curve=view.curve,
+        curve=() if _decided(view) else view.curve,
     )
+
+
+def _decided(view: View) -> bool:
+    """Did the search decide at this τ alone?"""
+    return view.profile.findings is not None and view.profile.findings.alone
 
 
 def _line(view: View, factor: SufficientFactor) -> FactorLine:
@@ -233,6 +238,11 @@ def _necessity(view: View) -> str:
 
 def _completeness(e: Explanation) -> str:
     tally = e.keep.tally
+    if e.complete and _decided(e.keep):
+        return (
+            f"Complete at τ = {e.tau:g}: each of {_count(1 << tally.d, 'subset')} was decided, so "
+            "no other minimal set exists for these references. Another τ needs a new search."
+        )
     if e.complete:
         return (
             f"Complete: all {_count(1 << tally.d, 'subset')} of {_count(tally.d, 'feature')} were "
@@ -241,6 +251,18 @@ def _completeness(e: Explanation) -> str:
     sizes = min(e.keep.tally.exhaustive_size, e.flip.tally.exhaustive_size)
     if e.keep.profile.max_size is not None:
         sizes = min(sizes, e.keep.profile.max_size)
+    findings = e.keep.profile.findings
+    if findings is not None and findings.alone:
+        return (
+            f"Not complete: stopped by {e.stopped}. The sets shown are sufficient and minimal at "
+            f"τ = {e.tau:g}; larger ones were not all decided."
+        )
+    if findings is not None:
+        return (
+            f"Not complete: sets of up to {_count(sizes, 'feature')} were searched exhaustively; "
+            f"larger ones from many starts, which ended because {e.stopped}. Those are verified "
+            "sufficient, and minimal against the sets one smaller; others may exist."
+        )
     return (
         f"Not complete: stopped by {e.stopped}. Sets of up to {_count(sizes, 'feature')} were "
         f"searched exhaustively; {_large(e.unvisited)} of {_large(1 << tally.d)} subsets were "

@@ -65,8 +65,9 @@ class SwapContext:
         for chunk, radix in self._chunks:
             digits = (self.codes[1:, chunk] - self.codes[0, chunk]) * radix
             part = (freed[:, chunk] @ digits.T.astype(np.float64)).astype(np.int64)
-            keys = part if chunk[0] == 0 else _joint(np.stack([keys.ravel(), part.ravel()], axis=1))
-            keys = keys.reshape(len(held), self.n)
+            if chunk[0] > 0:
+                part = _joint(np.stack([keys.ravel(), part.ravel()], axis=1)).reshape(part.shape)
+            keys = part
         return keys
 
     @property

@@ -6,16 +6,16 @@ There can be tens of thousands of such sets, and a user looks at a few.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from suffice.context.swap import SwapContext
 from suffice.context.table import plain
 from suffice.explanation.factor import Change
+from suffice.explanation.view import View
 from suffice.search.changes import cheapest_changes
-from suffice.search.profile import Profile
-from suffice.search.sweep import Sweep
+from suffice.search.strategy import Answer
 from suffice.typing import Reals
 
 __all__ = ["CheapestChanges", "find_changes"]
@@ -42,15 +42,20 @@ class CheapestChanges(Mapping[int, Change]):
         return len(self.found)
 
 
-def find_changes(
-    flip: Profile, sweep: Sweep, context: SwapContext, costs: Reals
-) -> CheapestChanges:
+def find_changes(flip: View, answer: Answer, context: SwapContext, costs: Reals) -> CheapestChanges:
     """For each set that is minimal at some τ: the reference that flips at the least cost."""
-    lattice = sweep.tally.lattice
+    lattice = flip.tally.lattice
     found: dict[int, tuple[float, int]] = {}
-    for size, ranks in flip.bars_by_size():
-        best, whose = cheapest_changes(sweep, size, ranks, costs)
-        masks = [lattice.mask(members) for members in lattice.unrank(size, ranks).tolist()]
-        pairs = zip(best.tolist(), whose.tolist(), strict=True)
-        found |= {mask: pair for mask, pair in zip(masks, pairs, strict=True) if pair[0] < np.inf}
-    return CheapestChanges(found, context)
+    if answer.sweep is not None:
+        # Without a test all bars are there, whatever test is asked for later.
+        plain = replace(flip.profile, findings=None).tested(None, "none")
+        for size, ranks in plain.bars_by_size():
+            best, whose = cheapest_changes(answer.sweep, size, ranks, costs)
+            masks = [lattice.mask(members) for members in lattice.unrank(size, ranks).tolist()]
+            pairs = zip(best.tolist(), whose.tolist(), strict=True)
+            found |= dict(zip(masks, pairs, strict=True))
+    for members, flips in answer.flips.items():
+        prices = np.where(flips, costs[:, list(members)].sum(axis=1), np.inf)
+        found[lattice.mask(members)] = float(prices.min()), int(prices.argmin())
+    affordable = {mask: pair for mask, pair in found.items() if pair[0] < np.inf}
+    return CheapestChanges(affordable, context)

@@ -54,6 +54,7 @@ class FindingsRecord(msgspec.Struct, frozen=True):
     tau: float
     factors: list[FoundRecord]
     decided: bool
+    alone: bool
 
 
 class ProvenanceRecord(msgspec.Struct, frozen=True):

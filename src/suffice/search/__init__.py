@@ -2,6 +2,7 @@
 
 from suffice.search.algorithm1 import MinimalFactors, minimal_sufficient_factors
 from suffice.search.intervals import Ladder, climb
+from suffice.search.pruned import Pruned, pruned_search
 from suffice.search.sweep import Limits, Sweep, run_sweep
 from suffice.search.tally import Tally
 
@@ -9,9 +10,11 @@ __all__ = [
     "Ladder",
     "Limits",
     "MinimalFactors",
+    "Pruned",
     "Sweep",
     "Tally",
     "climb",
     "minimal_sufficient_factors",
+    "pruned_search",
     "run_sweep",
 ]

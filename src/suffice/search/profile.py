@@ -16,7 +16,13 @@ from typing import Literal
 import numpy as np
 
 from suffice.errors import NotVisitedError
-from suffice.inference import Adjustment, adjusted_p_values, p_value, passing_levels
+from suffice.inference import (
+    Adjustment,
+    adjusted_p_values,
+    lower_bound,
+    p_value,
+    passing_levels,
+)
 from suffice.search.intervals import Ladder, climb
 from suffice.search.sweep import Draws
 from suffice.search.tally import UNSEEN, Tally
@@ -45,6 +51,8 @@ class Findings:
     factors: tuple[Found, ...]
     decided: bool
     """Was every subset decided at τ, or left out because a factor inside it was found?"""
+    alone: bool = False
+    """Do they stand alone, because the search counted too little to tell anything else?"""
 
 
 @dataclass(frozen=True)
@@ -89,10 +97,10 @@ class Profile:
         chosen = np.flatnonzero((low < tau) & (tau <= high))
         out = [self._at(int(sizes[i]), int(ranks[i])) for i in chosen]
         if self.findings is not None:
-            if tau != self.findings.tau and self.findings.decided:
+            if tau != self.findings.tau and self.findings.alone:
                 raise NotVisitedError(
-                    f"this search decided every set at τ = {self.findings.tau:g} and counted few: "
-                    "ask again at another τ, or search exhaustively to have all of them at once."
+                    f"this search decided sets at τ = {self.findings.tau:g} and counted few: ask "
+                    "again at another τ, or search exhaustively to have all of them at once."
                 )
             known = {minimal.members for minimal in out}
             found = self.findings.factors if tau == self.findings.tau else ()
@@ -178,8 +186,12 @@ class Profile:
 
     def p_value(self, hits: int, tau: float) -> float:
         """The p-value that is compared with α, for a factor with so many hits."""
+        raw = float(p_value(hits, self.tally.n, tau))
         if self.adjust == "none":
-            return float(p_value(hits, self.tally.n, tau))
+            return raw
+        if self.findings is not None:  # Bonferroni over every set that may be reported
+            tests = sum(self.tally.lattice.width(size) for size in range(self.largest + 1))
+            return min(1.0, raw * tests)
         if tau not in self._adjusted:
             family = np.concatenate(self.tally.levels[: min(len(self._passes), self.largest + 1)])
             family = family[family != UNSEEN]
@@ -220,6 +232,8 @@ class Profile:
         """Sizes, numbers and intervals (low, high] of the subsets that are minimal at some τ."""
         none = np.empty(0, dtype=np.int64)
         parts = [(none, none, np.empty(0), np.empty(0))]
+        if self.findings is not None and self.findings.alone:
+            return parts[0]
         pairs = zip(self.ladder.passes, self.ladder.below, strict=True)
         for size, (passes, below) in enumerate(pairs):
             ranks = np.flatnonzero(passes > below)
@@ -259,5 +273,9 @@ class Profile:
     def _found(self, found: Found) -> Minimal:
         # All that was compared with it fails at τ, so it is minimal from τ up to its own PS.
         assert self.findings is not None
-        low = float(np.nextafter(self.findings.tau, 0.0))
-        return Minimal(found.members, found.hits, low, found.hits / self.tally.n, found.proof)
+        low, high = float(np.nextafter(self.findings.tau, 0.0)), found.hits / self.tally.n
+        if self.alpha is not None:
+            tests = sum(self.tally.lattice.width(size) for size in range(self.largest + 1))
+            level = self.alpha / tests if self.adjust == "bonferroni" else self.alpha
+            high = float(lower_bound(found.hits, self.tally.n, level))
+        return Minimal(found.members, found.hits, low, max(high, self.findings.tau), found.proof)

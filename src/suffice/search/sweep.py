@@ -21,7 +21,16 @@ from suffice.factors.lattice import Lattice, masks_by_size
 from suffice.search.tally import Tally
 from suffice.typing import BoolVector, Counts, Held
 
-__all__ = ["EXHAUSTIVE_PLAYERS", "Draws", "Limits", "Sweep", "run_sweep"]
+__all__ = [
+    "DRAWS",
+    "EXHAUSTIVE_PLAYERS",
+    "Draws",
+    "Limits",
+    "Sweep",
+    "draw_hybrids",
+    "progress_bar",
+    "run_sweep",
+]
 
 EXHAUSTIVE_PLAYERS = 24
 """2^24 subsets still fit in memory; past that a bound has to be given."""
@@ -30,7 +39,8 @@ _BLOCK = 1 << 20
 """Hybrids evaluated together: enough to find most that are the same row."""
 _BUDGETED_BLOCK = 1 << 16
 _FIRST_TIMED_BLOCK = 1 << 14
-_DRAWS = 1024
+DRAWS = 1024
+"""Hybrids drawn to estimate necessity: an interval of about ±0.03."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +145,7 @@ def run_sweep(
     wanted = [k for k in range(d + 1) if k <= largest or k >= d - largest]
     todo = _Queue(lattice, wanted)
     total = todo.left * evaluator.n
-    with _progress_bar(total, progress) as bar:
+    with progress_bar(total, progress) as bar:
         while todo.left:
             block = min(todo.left, clock.subsets_per_block())
             if block == 0 or (clock.expired and store.visited):
@@ -165,7 +175,7 @@ def _sweep_by_mask(evaluator: LatticeEvaluator, d: int, progress: bool | None) -
     n = evaluator.n
     hits = np.empty(1 << d, dtype=np.int64)
     bits = np.empty((1 << d, (n + 7) // 8), dtype=np.uint8)
-    with _progress_bar(len(hits) * n, progress) as bar:
+    with progress_bar(len(hits) * n, progress) as bar:
         for start, block_hits, block_bits in evaluator.sweep():
             block = slice(start, start + len(block_hits))
             hits[block], bits[block] = block_hits, block_bits
@@ -213,9 +223,9 @@ class _Clock:
         self._block = _BLOCK if budget is None else _BUDGETED_BLOCK
         if limits.time_limit is not None:
             self._block = _FIRST_TIMED_BLOCK
-        self.rows_kept_back = _DRAWS
+        self.rows_kept_back = DRAWS
         if budget is not None:
-            self.rows_kept_back = max(0, min(_DRAWS, budget // 10, budget - 2 * n))
+            self.rows_kept_back = max(0, min(DRAWS, budget // 10, budget - 2 * n))
         pace = getattr(evaluator, "seconds_per_row", None)
         if limits.time_limit is not None and pace:
             affordable = int(limits.time_limit / 20 / pace)
@@ -287,24 +297,30 @@ class _Store:
 def _draw(
     evaluator: Evaluator, d: int, seed: int, count: int, weights: Sequence[float] | None
 ) -> Draws | None:
-    """A seeded sample of D itself: S as D draws it, r uniform over the references."""
     if count == 0:
         return None
+    held, references = draw_hybrids(d, evaluator.n, seed, count, weights)
+    return Draws(held, evaluator.outcomes_of(held, references))
+
+
+def draw_hybrids(
+    d: int, n: int, seed: int, count: int, weights: Sequence[float] | None
+) -> tuple[Held, Counts]:
+    """A seeded sample of D itself: S as D draws it, r uniform over the references."""
     rng = np.random.default_rng([seed, 1])
     if weights is None:
         held = rng.random((count, d)) < 0.5
     else:
         sizes = rng.choice(d + 1, size=count, p=np.array(weights) / np.sum(weights))
         held = rng.random((count, d)).argsort(axis=1).argsort(axis=1) < sizes[:, None]
-    references = rng.integers(evaluator.n, size=count)
-    return Draws(held, evaluator.outcomes_of(held, references))
+    return held, rng.integers(n, size=count)
 
 
 def _advance(bar: Any, hybrids: int, share: float) -> None:
     bar.update(share * hybrids)
 
 
-def _progress_bar(total: int, progress: bool | None) -> Any:
+def progress_bar(total: int, progress: bool | None) -> Any:
     """Shown only for work over a second, and on a terminal unless asked for outright."""
     from tqdm.auto import tqdm
 

@@ -1,0 +1,155 @@
+"""Which hybrids are the same row, and what the model has said of each so far.
+
+A search that asks for some hybrids of some subsets must not ask for a row twice: not for two
+references, not for two subsets, and not at two levels. In a small lattice every hybrid is numbered
+before the search begins. In a large one only those of the subsets at hand are, and what was asked
+is remembered by key. Either way the numbers tell how many hybrids a row stands for, which is what
+makes it worth asking about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.context.swap import SwapContext
+from suffice.typing import BoolVector, Counts, Held
+
+__all__ = ["Block", "Rows"]
+
+Ask = Callable[[Held, Counts], BoolVector]
+"""From what is held and which reference, row by row, to whether the outcome is the input's."""
+
+_WHOLE = 1 << 22
+"""Up to so many hybrids are all numbered in advance: some hundred megabytes."""
+_AT_ONCE = 1 << 20
+"""Of more, so many at a time."""
+
+Answers = NDArray[np.int8]
+"""1: the input's outcome, -1: another, 0: not asked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some subsets' hybrids, numbered by the row that they are."""
+
+    held: Held
+    ids: NDArray[np.int32]
+    """(subsets, references): which row the hybrid is."""
+    answers: Answers
+    """By row; filled in as the model is asked."""
+    weight: NDArray[np.float32]
+    """By row: how many hybrids of the whole lattice it stands for, or an estimate of that."""
+    first: Counts
+    """By row: the first of its hybrids, as subset · n + reference."""
+    keys: Counts | None
+    """By row: what it is remembered by; None where nothing has to be."""
+    whole: bool
+    """Are these all subsets, in the order of their bit masks?"""
+
+
+class Rows:
+    """Numbers hybrids and remembers answers, for one context."""
+
+    def __init__(self, context: SwapContext) -> None:
+        self._context = context
+        self._n = context.n
+        self._same = context.codes[1:] == context.codes[0]
+        self._keys = np.empty(0, dtype=np.int64)  # of what was asked, in order
+        self._answers = np.empty(0, dtype=np.int8)
+        self._fresh: list[tuple[Counts, Answers]] = []
+        self.lattice = self._whole() if context.n << context.d <= _WHOLE else None
+        self.subsets_at_once = max(1, _AT_ONCE // context.n)
+        if self.lattice is not None:
+            self.subsets_at_once = 2 << context.d
+
+    def block(self, held: Held) -> Block:
+        """Number some subsets' hybrids, with the answers that are known."""
+        keys = self._context.keys(held).ravel()
+        ids, first = _first_seen(keys)
+        # A reference that equals the input on e players gives the same row for 2^e subsets.
+        alike = np.exp2(np.minimum(self._same.sum(axis=1), 60))
+        weight = np.bincount(ids, weights=np.tile(alike, len(held)), minlength=len(first))
+        lasting = keys[first] if self._context.keys_last else self._by_reference(held, first)
+        unknown = np.zeros(len(first), dtype=np.int8)
+        return Block(
+            held,
+            ids.astype(np.int32).reshape(len(held), self._n),
+            unknown if lasting is None else self._recall(lasting),
+            weight.astype(np.float32),
+            first,
+            lasting,
+            whole=False,
+        )
+
+    def ask(self, block: Block, rows: Counts, ask: Ask) -> None:
+        """Put the model's answers about some rows, none asked about before, into the block."""
+        subset, reference = np.divmod(block.first[rows], self._n)
+        answers = np.where(ask(block.held[subset], reference), 1, -1).astype(np.int8)
+        block.answers[rows] = answers
+        if block.keys is not None:
+            self._fresh.append((block.keys[rows], answers))
+
+    def _recall(self, keys: Counts) -> Answers:
+        """What is known of the rows with these keys."""
+        if self._fresh:
+            fresh_keys, fresh = zip(*self._fresh, strict=True)
+            known = np.concatenate([self._keys, *fresh_keys])
+            order = np.argsort(known, kind="stable")
+            self._keys = known[order]
+            self._answers = np.concatenate([self._answers, *fresh])[order]
+            self._fresh.clear()
+        if not len(self._keys):
+            return np.zeros(len(keys), dtype=np.int8)
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[at] == keys, self._answers[at], 0).astype(np.int8)
+
+    def _whole(self) -> Block:
+        """All 2^d subsets. Most hybrids need no key.
+
+        Where a reference equals the input, holding the player changes nothing: the hybrids of S and
+        of S with all such players are one row, so only the latter are compared by key.
+        """
+        d, n = self._context.d, self._n
+        masks = np.arange(1 << d, dtype=np.int32)
+        held = (masks[:, None] >> np.arange(d) & 1).astype(bool)
+        closed = masks[:, None] | (self._same @ (1 << np.arange(d))).astype(np.int32)
+        closed *= np.int32(n)
+        closed += np.arange(n, dtype=np.int32)
+        closed = closed.ravel()
+        cells = np.flatnonzero(closed == np.arange(len(closed), dtype=np.int32))
+        keys = self._context.keys(held).ravel()[cells]
+        numbers, first = _first_seen(keys)
+        ids = np.zeros(len(closed), dtype=np.int32)
+        ids[cells] = numbers
+        ids = ids.take(closed)
+        # A reference that equals the input on e players gives each of its rows 2^e times.
+        alike = np.exp2(self._same.sum(axis=1))[cells % n]
+        weight = np.bincount(numbers, weights=alike).astype(np.float32)
+        answers = np.zeros(len(first), dtype=np.int8)
+        return Block(held, ids.reshape(-1, n), answers, weight, cells[first], None, whole=True)
+
+    def _by_reference(self, held: Held, first: Counts) -> Counts | None:
+        """A key that lasts where the context's own do not: what differs, and the reference.
+
+        Two references may still give one row under two keys, at different levels. They must agree
+        wherever they are not replaced, in data so varied that keys do not fit one number.
+        """
+        subset, reference = np.divmod(first, self._n)
+        if self._context.d + int(self._n).bit_length() > 62:
+            return None  # so many players that only the subsets at hand are told apart
+        bits = np.int64(1) << np.arange(self._context.d, dtype=np.int64)
+        return np.asarray((held[subset] | self._same[reference]) @ bits * self._n + reference)
+
+
+def _first_seen(keys: Counts) -> tuple[Counts, Counts]:
+    """Number the distinct keys in order of appearance; also where each appears first."""
+    import pandas as pd
+
+    numbers, distinct = pd.factorize(keys)
+    first = np.empty(len(distinct), dtype=np.int64)
+    first[numbers[::-1]] = np.arange(len(keys) - 1, -1, -1)
+    return numbers, first
