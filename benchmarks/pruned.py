@@ -1,21 +1,15 @@
 """German credit at τ = 0.9, all 700 references: pruned, curtailed search of black boxes.
 
-    python benchmarks/bench_pruned.py [--repeat 7]
-
 For each model: rows that the pruned search asks for, its sample for necessity included, as a share
-of the *distinct* rows of the full sweep, counted in the same run; whether factors and hits
-are the same; and the whole time of the search against the time inside the model, as the evaluator
-sees it (the median of the runs, each with a new context). BLAS has one thread: for products this
-thin, on a busy machine, two take several times as long.
+of the *distinct* rows of the full sweep, counted in the same run; whether factors and hits are the
+same; and the whole time of the search against the time inside the model, as the evaluator sees it.
+BLAS has one thread: for products this thin, on a busy machine, two take several times as long.
 
 The second model is the first, and sleeps 20 µs a row: a ratio of times needs a model that is dear.
-The first is none, at about 1 µs a row, so its ratio is shown without a target.
 """
 
-from __future__ import annotations
-
-import argparse
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter, sleep
@@ -23,13 +17,13 @@ from typing import Any
 
 from experiments.german_credit import data_home, setting
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from suffice import SwapContext, Target, datasets
+from benchmarks.measure import Row, at_most
+from suffice import SwapContext, Target
 from suffice.context import as_table, make_players
 from suffice.context.references import canonical_order
 from suffice.evaluate.blackbox import BlackBox
@@ -88,9 +82,27 @@ def same_factors(pruned: Pruned, question: Question) -> tuple[bool, int]:
     return same, evaluator.rows_predicted
 
 
-def report(name: str, question: Question, repeat: int, timed: bool) -> None:
+def rows() -> Iterator[Row]:
+    if not data_home().is_dir():
+        yield Row("pruned search on German", "-", "-", None, f"no data at {data_home()}")
+        return
+    trees, X, y, _ = setting(data_home())
+    with warnings.catch_warnings():  # that more training would change it is no matter here
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        mlp, longer = (
+            make_pipeline(StandardScaler(), MLPClassifier(random_state=1, max_iter=most)).fit(X, y)
+            for most in (200, 1000)
+        )
+    with threadpool_limits(1):
+        yield from _measured("MLP", Question(mlp, X, y), timed=False)
+        yield from _measured("MLP that sleeps 20 µs a row", Question(Sleeping(mlp), X, y))
+        yield from _measured("MLP trained longer, sleeping", Question(Sleeping(longer), X, y))
+        yield from _measured("ExtraTrees as a black box", Question(trees, X, y), timed=False)
+
+
+def _measured(name: str, question: Question, timed: bool = True, runs: int = 5) -> Iterator[Row]:
     ratios, overheads = [], []
-    for _ in range(repeat):
+    for _ in range(runs):
         started = perf_counter()
         context, evaluator = question.ask()
         pruned = pruned_search(evaluator, context, TAU)
@@ -99,42 +111,9 @@ def report(name: str, question: Question, repeat: int, timed: bool) -> None:
         overheads.append(took - evaluator.model_seconds)
     same, distinct = same_factors(pruned, question)
     share = evaluator.rows_predicted / distinct
-    print(f"{name}: {len(pruned.keep.factors)} keep, {len(pruned.flip.factors)} flip factors")
-    print(f"  same factors and hits as the full sweep: {same}")
-    print(
-        f"  rows predicted: {evaluator.rows_predicted:,} of {distinct:,} distinct, {share:.1%}"
-        f" (target ≤ 25%) {'ok' if share <= 0.25 else 'MISSED'}"
-    )
-    ratio = median(ratios)
-    verdict = f" (target ≤ 1.15 ×) {'ok' if ratio <= 1.15 else 'MISSED'}" if timed else ""
-    print(
-        f"  total / inside the model: {ratio:.2f} ×{verdict}; best {min(ratios):.2f} ×; "
-        f"{median(overheads) * 1e3:.0f} ms besides"
-    )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeat", type=int, default=7)
-    repeat = parser.parse_args().repeat
-    X, y = datasets.german_credit(data_home())
-    with warnings.catch_warnings():  # that more training would change it is no matter here
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        mlp, longer = (
-            make_pipeline(StandardScaler(), MLPClassifier(random_state=1, max_iter=most)).fit(X, y)
-            for most in (200, 1000)
-        )
-    linear = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
-    trees, *_ = setting(data_home())
-    with threadpool_limits(1):
-        report("MLP", Question(mlp, X, y), repeat, timed=False)
-        report("MLP, sleeping", Question(Sleeping(mlp), X, y), repeat, timed=True)
-        report(
-            "MLP, trained longer, sleeping", Question(Sleeping(longer), X, y), repeat, timed=True
-        )
-        report("linear rule, sleeping", Question(Sleeping(linear), X, y), repeat, timed=True)
-        report("ExtraTrees", Question(trees, X, y), 3, timed=True)
-
-
-if __name__ == "__main__":
-    main()
+    asked = f"{evaluator.rows_predicted:,} of {distinct:,} distinct rows"
+    detail = f"{asked}; {'the same factors' if same else 'OTHER FACTORS'}"
+    yield at_most(f"pruned, {name}: rows", 100 * share, 25, detail, "%")
+    if timed:
+        detail = f"{1e3 * median(overheads):.0f} ms besides the model"
+        yield at_most(f"pruned, {name}: time / model time", median(ratios), 1.15, detail)

@@ -1,34 +1,26 @@
 """d = 200, 500 references, a forest: are all planted sufficient sets of size <= 3 found in 60 s?
 
-    python benchmarks/bench_many.py [--players 200] [--references 500] [--tau 0.9] [--alpha A]
-
 The labels follow a rule with planted sufficient sets; a forest learns it, so nothing outside the
 forest tells which sets are truly sufficient for *it*. That is settled first, by asking the forest
 about each planted set and all of its subsets on every reference. The searches' time is the whole
 of it after the model is fitted: both views.
 """
 
-from __future__ import annotations
-
-import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
+from benchmarks.measure import Row, at_most
 from suffice.context import SwapContext, as_table, make_players
 from suffice.evaluate import BlackBox
 from suffice.inference import passing_levels
 from suffice.models import as_model
 from suffice.search.greedy import greedy_search
 from suffice.target import Target, event_for
-
-if TYPE_CHECKING:
-    from benchmarks.measure import Row
 
 Members = tuple[int, ...]
 
@@ -72,45 +64,22 @@ def measure(
     wrapped, answers = as_model(forest, pool)
     target = Target(wrapped, event_for(None, wrapped, answers[0]))
     context = SwapContext(pool, make_players(pool))
-    print(f"d = {d}, {context.n} references, τ = {tau:g}, α = {alpha}")
 
     judge = BlackBox(target, context, y=True)
     true = [s for s in PLANTED if minimal(judge, d, s, tau, alpha)]
-    print(f"planted and minimal for the forest: {true}")
 
     evaluator = BlackBox(target, context, y=True)
     started = perf_counter()
     found: dict[str, set[Members]] = {}
     for view in ("keep", "flip"):
-        before = perf_counter()
         greedy = greedy_search(evaluator, d, view, tau, alpha, seed=seed)
         found[view] = set(greedy.outcomes)
-        took = perf_counter() - before
-        print(f"{view}: {took:.1f} s, {greedy.starts} starts; {greedy.stopped}")
-        for factor in greedy.findings.factors[:12]:
-            print(f"  {factor.members} {factor.hits / n:.3f}")
     seconds = perf_counter() - started
     missed = [s for s in true if s not in found["keep"]]
     return Figure(true, missed, seconds, evaluator.rows_predicted)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--players", type=int, default=200)
-    parser.add_argument("--references", type=int, default=500)
-    parser.add_argument("--tau", type=float, default=0.9)
-    parser.add_argument("--alpha", type=float)
-    parser.add_argument("--seed", type=int, default=0)
-    a = parser.parse_args()
-    figure = measure(a.players, a.references, a.tau, a.alpha, a.seed)
-    met = figure.true and not figure.missed and figure.seconds < 60
-    print(f"{figure} (target: all, under 60 s) {'ok' if met else 'MISSED'}")
-
-
 def rows() -> Iterator[Row]:
-    """For the table of `make bench`."""
-    from benchmarks.measure import at_most
-
     figure = measure()
     row = at_most("d = 200, forest: planted sets", figure.seconds, 60, str(figure), "s")
     yield replace(row, met=bool(row.met and figure.true and not figure.missed))
@@ -127,7 +96,3 @@ def minimal(
     hits = evaluator.outcomes(held).sum(axis=1)
     passed = passing_levels(hits, evaluator.n, alpha, "none", 1) >= tau
     return bool(passed[-1] and not passed[:-1].any())
-
-
-if __name__ == "__main__":
-    main()
