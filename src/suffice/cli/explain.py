@@ -52,6 +52,21 @@ _OUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
     default="both",
     help="What to show on the screen and in the table.",
 )
+@click.option(
+    "--search",
+    type=click.Choice(["exhaustive", "pruned", "greedy"]),
+    default="exhaustive",
+    show_default=True,
+    help="Count every set; decide each at this τ with few rows; or look greedily for larger ones.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "blackbox", "additive", "trees"]),
+    default="auto",
+    show_default=True,
+    help="How outcomes are worked out.",
+)
+@click.option("--auto-groups", is_flag=True, help="Join correlated columns into one feature each.")
 @click.option("--max-size", type=int, help="Search sets of at most this many features.")
 @click.option("--budget", type=int, help="Ask the model about at most this many rows.")
 @click.option("--time-limit", type=float, help="Stop after about this many seconds.")
@@ -80,11 +95,12 @@ def explain(**options: Any) -> None:
         outcome=_outcome(options, model, data),
         references=options["references"],
         n_references=options["n_references"],
+        groups="auto" if options["auto_groups"] else None,
         random_state=options["seed"],
+        engine=options["engine"],
     )
-    question = {
-        k: options[k] for k in ("tau", "alpha", "adjust", "max_size", "budget", "time_limit")
-    }
+    asked = ("tau", "alpha", "adjust", "search", "max_size", "budget", "time_limit")
+    question = {k: options[k] for k in asked}
     explanation = explainer.explain(data.iloc[[options["row"]]], **question)
 
     if not quiet:
