@@ -28,8 +28,8 @@ class Case:
     def __init__(self, model: Any, row: Any, references: Any) -> None:
         self.model = model
         table = as_table(row)
-        wrapped, answers = as_model(model, table)
-        self.target = Target(wrapped, event_for(None, wrapped, answers[0]))
+        wrapped, _ = as_model(model, as_table(references))
+        self.target = Target(wrapped, event_for(None, wrapped, wrapped.predict(table)[0]))
         self.context = SwapContext(table.stack(as_table(references)), make_players(table))
         self.y = bool(self.target(table)[0])
         self.read = read_trees(model)

@@ -39,6 +39,7 @@ from sklearn.preprocessing import (
 )
 
 from suffice.context import SwapContext, as_table, make_players
+from suffice.context.distinct import distinct_rows
 from suffice.evaluate import BlackBox, LatticeEvaluator
 from suffice.evaluate.additive import AdditiveEngine, additive_engine, engine, split_pipeline
 from suffice.evaluate.additive.bits import subset_sums, transpose_bits
@@ -525,8 +526,8 @@ def test_rows_are_told_apart_however_many_values_they_have() -> None:
     codes = np.stack([rng.permutation(5000) for _ in range(9)], axis=1)
     held = rng.random((400, 9)) < 0.5
     references = rng.integers(3, size=400)
-    identity, first = engine._distinct(codes, held, references)
     rows = np.where(held, codes[0], codes[references + 1])
+    identity, first = distinct_rows(rows)
     np.testing.assert_array_equal(rows[first][identity], rows)
     assert len(first) == len(np.unique(rows, axis=0))
 

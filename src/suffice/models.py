@@ -21,10 +21,6 @@ from suffice.typing import Values
 __all__ = ["WrappedModel", "as_model", "fitted_columns", "make_target"]
 
 
-_TELLING_ROWS = 50
-"""Fewer rows than this tell what a call costs, not what a row does."""
-
-
 class WrappedModel:
     """A model seen through the two questions that a target asks."""
 
@@ -89,8 +85,7 @@ def as_model(model: Any, data: Table) -> tuple[WrappedModel, Values]:
     started = perf_counter()
     # A copy, since some models write into the frame that they are given.
     answers = _ask(name, predict or model, data.take(np.arange(len(data))))
-    if len(data) >= _TELLING_ROWS:
-        wrapped.seconds_per_row = (perf_counter() - started) / len(data)
+    wrapped.seconds_per_row = (perf_counter() - started) / len(data)
     labels = _labels(answers, wrapped)
     if classes is None:
         wrapped.classes = _classes_seen(answers)

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from suffice.context.distinct import distinct_rows, joint_codes
 from suffice.context.players import Players
 from suffice.context.sample import TableContext
 from suffice.context.table import Table
@@ -52,7 +53,8 @@ class SwapContext:
     def codes(self) -> Counts:
         """(1 + n, d): equal numbers where two rows agree on all of a player's columns."""
         columns = self.pool.codes()
-        return np.stack([_joint(columns[:, list(c)]) for c in self.players.columns], axis=1)
+        players = (columns[:, list(c)] for c in self.players.columns)
+        return np.stack([distinct_rows(player)[0] for player in players], axis=1)
 
     def keys(self, held: Held) -> Counts:
         """(subsets, n): equal numbers exactly where two hybrids are the same row.
@@ -66,9 +68,14 @@ class SwapContext:
             digits = (self.codes[1:, chunk] - self.codes[0, chunk]) * radix
             part = (freed[:, chunk] @ digits.T.astype(np.float64)).astype(np.int64)
             if chunk[0] > 0:
-                part = _joint(np.stack([keys.ravel(), part.ravel()], axis=1)).reshape(part.shape)
+                both = np.stack([keys.ravel(), part.ravel()], axis=1)
+                part = joint_codes(both).reshape(part.shape)
             keys = part
         return keys
+
+    def distinct(self, held: Held, references: Counts) -> tuple[Counts, Counts]:
+        """Number the distinct rows among single hybrids; also where each appears first."""
+        return distinct_rows(np.where(held, self.codes[0], self.codes[references + 1]))
 
     @property
     def keys_last(self) -> bool:
@@ -102,17 +109,3 @@ class SwapContext:
         references = np.tile(np.arange(self.n), 1 << self.d)
         columns = {name: held[:, i] for i, name in enumerate(self.players.names)}
         return TableContext.of_hybrids(self.hybrids(held, references), columns)
-
-
-def _joint(columns: Counts) -> Counts:
-    """Number the distinct rows of a few columns of whole numbers.
-
-    Each column is numbered anew before it is joined, so that no product can leave int64.
-    """
-    import pandas as pd
-
-    joint = pd.factorize(columns[:, 0])[0].astype(np.int64)
-    for column in columns.T[1:]:
-        codes, distinct = pd.factorize(column)
-        joint = pd.factorize(joint * len(distinct) + codes)[0].astype(np.int64)
-    return np.asarray(joint)

@@ -12,6 +12,7 @@ from time import perf_counter
 
 import numpy as np
 
+from suffice.context.distinct import first_seen
 from suffice.context.swap import SwapContext
 from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Held, Outcomes
@@ -77,7 +78,7 @@ class BlackBox:
         started = perf_counter()
         known = len(self._known_keys)
         keys = np.concatenate([self._known_keys, self._context.keys(held).ravel()])
-        identity, first = _first_seen(keys)
+        identity, first = first_seen(keys)
         looking = perf_counter() - started
         subset, reference = np.divmod(first[known:] - known, self.n)
         before = self.model_seconds
@@ -127,13 +128,3 @@ class BlackBox:
             if tick is not None:
                 tick(len(block) / len(held))
         return np.concatenate(parts).reshape(len(held), self.n)
-
-
-def _first_seen(keys: Counts) -> tuple[Counts, Counts]:
-    """Number the distinct keys in order of appearance; also where each appears first."""
-    import pandas as pd  # a hash table over integers: a sort (numpy.unique) takes six times as long
-
-    identity, distinct = pd.factorize(keys)
-    first = np.empty(len(distinct), dtype=np.int64)
-    first[identity[::-1]] = np.arange(len(keys) - 1, -1, -1)
-    return identity, first

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from operator import gt
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from suffice.errors import InputError
@@ -19,7 +20,7 @@ from suffice.explanation.record import (
     FindingsRecord,
     FoundRecord,
     PlayerRecord,
-    ProvenanceRecord,
+    Provenance,
     decode,
     encode,
 )
@@ -31,27 +32,6 @@ from suffice.search.tally import Tally
 from suffice.typing import Scalar
 
 __all__ = ["Explanation", "Provenance"]
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """Where the numbers came from and what they cost."""
-
-    model: str
-    evaluator: str
-    """What worked out the outcomes: "blackbox", or an engine that knows the model's shape."""
-    note: str | None
-    """Why no engine served; None where one did or none was wanted."""
-    references: str
-    n_references: int
-    random_state: int
-    hybrids: int
-    """Hybrids whose outcome is known."""
-    rows_predicted: int
-    """Rows that the model was really asked about to learn them."""
-    seconds: float
-    model_seconds: float
-    versions: Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +127,7 @@ class Explanation:
         return hash(encode(self._timeless()))
 
     def _timeless(self) -> ExplanationRecord:
-        timeless = replace(self.provenance, seconds=0.0, model_seconds=0.0)
+        timeless = msgspec.structs.replace(self.provenance, seconds=0.0, model_seconds=0.0)
         return replace(self, provenance=timeless)._record()
 
     def _record(self) -> ExplanationRecord:
@@ -177,9 +157,7 @@ class Explanation:
                 ["".join("01"[int(h)] for h in row) for row in draws.held], draws.outcomes.tolist()
             ),
             stopped=self.stopped,
-            provenance=ProvenanceRecord(
-                **{**asdict(self.provenance), "versions": dict(self.provenance.versions)}
-            ),
+            provenance=self.provenance,
         )
 
 
@@ -237,8 +215,7 @@ def _from_record(record: ExplanationRecord) -> Explanation:
         },
         record.tau,
     )
-    provenance = Provenance(**{f: getattr(record.provenance, f) for f in _PROVENANCE})
-    return Explanation(record.prediction, keep, flip, record.stopped, provenance)
+    return Explanation(record.prediction, keep, flip, record.stopped, record.provenance)
 
 
 def _findings_record(findings: Findings | None) -> FindingsRecord | None:
@@ -253,9 +230,6 @@ def _findings(record: FindingsRecord | None) -> Findings | None:
         return None
     found = tuple(Found(tuple(f.features), f.hits, f.proof) for f in record.factors)
     return Findings(record.tau, found, record.decided, record.alone)
-
-
-_PROVENANCE = ProvenanceRecord.__struct_fields__
 
 
 def _members(mask: int) -> list[int]:

@@ -15,7 +15,7 @@ from suffice.inference import Adjustment
 from suffice.search.profile import Proof
 from suffice.typing import Scalar
 
-__all__ = ["ExplanationRecord", "decode", "encode", "explanation_schema"]
+__all__ = ["ExplanationRecord", "Provenance", "decode", "encode", "explanation_schema"]
 
 
 class PlayerRecord(msgspec.Struct, frozen=True):
@@ -57,17 +57,21 @@ class FindingsRecord(msgspec.Struct, frozen=True):
     alone: bool
 
 
-class ProvenanceRecord(msgspec.Struct, frozen=True):
-    """Where the numbers came from."""
+class Provenance(msgspec.Struct, frozen=True):
+    """Where the numbers came from and what they cost."""
 
     model: str
     evaluator: str
+    """What worked out the outcomes: "blackbox", or an engine that knows the model's shape."""
     note: str | None
+    """Why no engine served; None where one did or none was wanted."""
     references: str
     n_references: int
     random_state: int
     hybrids: int
+    """Hybrids whose outcome is known."""
     rows_predicted: int
+    """Rows that the model was really asked about to learn them."""
     seconds: float
     model_seconds: float
     versions: dict[str, str]
@@ -96,7 +100,7 @@ class ExplanationRecord(msgspec.Struct, frozen=True, tag_field="format", tag="su
     changes: list[ChangeRecord]
     draws: DrawsRecord | None
     stopped: str | None
-    provenance: ProvenanceRecord
+    provenance: Provenance
 
 
 def encode(record: ExplanationRecord) -> str:

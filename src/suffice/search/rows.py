@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.context.distinct import first_seen
 from suffice.context.swap import SwapContext
 from suffice.typing import BoolVector, Counts, Held
 
@@ -69,7 +70,7 @@ class Rows:
     def block(self, held: Held) -> Block:
         """Number some subsets' hybrids, with the answers that are known."""
         keys = self._context.keys(held).ravel()
-        ids, first = _first_seen(keys)
+        ids, first = first_seen(keys)
         # A reference that equals the input on e players gives the same row for 2^e subsets.
         alike = np.exp2(np.minimum(self._same.sum(axis=1), 60))
         weight = np.bincount(ids, weights=np.tile(alike, len(held)), minlength=len(first))
@@ -122,7 +123,7 @@ class Rows:
         closed = closed.ravel()
         cells = np.flatnonzero(closed == np.arange(len(closed), dtype=np.int32))
         keys = self._context.keys(held).ravel()[cells]
-        numbers, first = _first_seen(keys)
+        numbers, first = first_seen(keys)
         ids = np.zeros(len(closed), dtype=np.int32)
         ids[cells] = numbers
         ids = ids.take(closed)
@@ -143,13 +144,3 @@ class Rows:
             return None  # so many players that only the subsets at hand are told apart
         bits = np.int64(1) << np.arange(self._context.d, dtype=np.int64)
         return np.asarray((held[subset] | self._same[reference]) @ bits * self._n + reference)
-
-
-def _first_seen(keys: Counts) -> tuple[Counts, Counts]:
-    """Number the distinct keys in order of appearance; also where each appears first."""
-    import pandas as pd
-
-    numbers, distinct = pd.factorize(keys)
-    first = np.empty(len(distinct), dtype=np.int64)
-    first[numbers[::-1]] = np.arange(len(keys) - 1, -1, -1)
-    return numbers, first

@@ -117,7 +117,7 @@ class AdditiveEngine:
         out = np.empty(len(references), dtype=bool)
         for start in range(0, len(out), _ASK):
             part = slice(start, start + _ASK)
-            identity, first = _distinct(self._context.codes, held[part], references[part])
+            identity, first = self._context.distinct(held[part], references[part])
             answers = self._model.outcomes_of(held[part][first], references[part][first])
             out[part] = answers[identity]
         self.rows_predicted = self._model.rows_predicted
@@ -134,24 +134,3 @@ def _all_bits(n: int) -> Words:
     bits = np.zeros(-(-n // 64) * 64, dtype=bool)
     bits[:n] = True
     return np.packbits(bits).view(WORD)[:, None, None]
-
-
-def _distinct(codes: Counts, held: Held, references: Counts) -> tuple[Counts, Counts]:
-    """Number the distinct hybrids; also where each appears first.
-
-    Exact: the codes of as many players as fit in one integer are joined, then made small again.
-    """
-    import pandas as pd
-
-    key = np.zeros(len(references), dtype=np.int64)
-    room = 1
-    for j, size in enumerate((codes.max(axis=0) + 1).tolist()):
-        if room * size >= 1 << 62:
-            key = pd.factorize(key)[0].astype(np.int64)
-            room = int(key.max()) + 1
-        key = key * size + np.where(held[:, j], codes[0, j], codes[references + 1, j])
-        room *= size
-    identity, distinct = pd.factorize(key)
-    first = np.empty(len(distinct), dtype=np.int64)
-    first[identity[::-1]] = np.arange(len(key) - 1, -1, -1)
-    return identity, first

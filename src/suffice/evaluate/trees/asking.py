@@ -77,23 +77,5 @@ class Asking:
     def _ask(self, masks: Counts, places: Counts) -> BoolVector:
         d, references = self._context.d, self._order[places]
         held = (masks[:, None] >> np.arange(d) & 1).astype(bool)
-        codes = self._context.codes
-        identity, first = _distinct(np.where(held, codes[0], codes[references + 1]))
+        identity, first = self._context.distinct(held, references)
         return self._box.outcomes_of(held[first], references[first])[identity]
-
-
-def _distinct(codes: Counts) -> tuple[Counts, Counts]:
-    """Number the distinct rows of small whole numbers; also where each appears first."""
-    import pandas as pd
-
-    key, room = np.zeros(len(codes), dtype=np.int64), 1
-    for column in codes.T:
-        size = int(column.max()) + 1
-        if room * size >= 2**62:
-            key = pd.factorize(key)[0].astype(np.int64)
-            room = len(codes)
-        key, room = key * size + column, room * size
-    identity = pd.factorize(key)[0]
-    first = np.empty(identity.max() + 1, dtype=np.int64)
-    first[identity[::-1]] = np.arange(len(codes) - 1, -1, -1)
-    return identity, first
