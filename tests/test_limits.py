@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from suffice import Explainer, Explanation, InputError
-from suffice.search.sweep import EXHAUSTIVE_PLAYERS
+from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from tests.worlds import minimal_by_definition, subsets, taus, two_sided, worlds
 
 
@@ -83,7 +83,7 @@ def test_a_time_limit_is_obeyed_within_a_batch():
     data = wide(14)
     started = time.perf_counter()
     e = Explainer(model, data).explain(data[0], time_limit=1.0)
-    assert time.perf_counter() - started < 1.5
+    assert time.perf_counter() - started < 2.0
     assert e.stopped == "time_limit=1 s"
     assert e.keep.tally.exhaustive_size >= 1
 
@@ -158,7 +158,7 @@ def test_a_slow_model_is_not_asked_past_its_time():
     explainer = Explainer(Counting(seconds_per_row=1e-3), data)
     started = time.perf_counter()
     e = explainer.explain(data[0], time_limit=0.5)
-    assert time.perf_counter() - started < 0.8
+    assert time.perf_counter() - started < 2.0  # it once took 17 s
     assert e.stopped == "time_limit=0.5 s"
 
 

@@ -12,6 +12,7 @@ from scipy.stats import binom
 from suffice.inference import p_value
 from suffice.search.greedy import greedy_search
 from suffice.search.hitting import hitting_set
+from suffice.search.limits import Limits
 from suffice.search.profile import Profile
 from suffice.search.sequential import (
     curtailed_verdicts,
@@ -19,7 +20,7 @@ from suffice.search.sequential import (
     sequential_verdicts,
     spent,
 )
-from suffice.search.sweep import Limits, run_sweep
+from suffice.search.sweep import run_sweep
 from tests.worlds import minimal_by_definition, subsets, taus, worlds
 
 # -- greedy search, on small worlds where everything can be counted ---------------------------

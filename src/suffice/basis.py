@@ -10,8 +10,8 @@ import numpy as np
 
 from suffice.context.sample import TableContext
 from suffice.errors import InputError, did_you_mean
+from suffice.factors.kinds import Auxiliary, Factor
 from suffice.factors.order import Order, Relation, SubsetOrder, check_order
-from suffice.factors.predicates import Auxiliary, Factor
 from suffice.target import Target
 from suffice.typing import BoolVector
 

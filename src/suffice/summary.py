@@ -31,6 +31,14 @@ class FactorLine:
     change: str
     """The cheapest observed change that flips, in words; "" for keep."""
     cost: float | None
+    proof: str = ""
+    """How minimality is known, where it is not against every smaller set."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else there is to say of it, a sentence each."""
+        cheapest = f"cheapest seen: {self.change} (cost {self.cost:.3g})" if self.change else ""
+        return tuple(note for note in (cheapest, self.proof) if note)
 
     @property
     def text(self) -> str:
@@ -179,6 +187,7 @@ def _line(view: View, factor: SufficientFactor) -> FactorLine:
         minimal_for=factor.minimal_for,
         change=_change(players, factor.change.values) if factor.change else "",
         cost=factor.cost,
+        proof="" if factor.proof == "exhaustive" else "minimal against the sets one smaller",
     )
 
 

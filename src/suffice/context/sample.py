@@ -8,7 +8,7 @@ from typing import Any
 from suffice.context.frames import as_table
 from suffice.context.table import Table
 from suffice.errors import InputError
-from suffice.factors.predicates import HELD
+from suffice.factors.kinds import HELD
 from suffice.typing import Values
 
 __all__ = ["TableContext"]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.errors import InputError
-from suffice.factors.predicates import Factor
+from suffice.factors.kinds import Factor
 from suffice.typing import Counts
 
 __all__ = [

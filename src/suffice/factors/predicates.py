@@ -15,261 +15,26 @@ True
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, cast
+from collections.abc import Iterable
 
 import msgspec
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean
-from suffice.typing import BoolVector, Scalar, Values
-
-__all__ = [
-    "HELD",
-    "And",
-    "Factor",
-    "auxiliary",
-    "between",
-    "compare",
-    "equals",
-    "factor_from_json",
-    "held",
-    "isin",
-]
-
-Sample = Mapping[str, Values]
-"""z, by column: the model's columns and the auxiliaries together."""
-
-HELD = "held:"
-"""Auxiliary column `held:p` records whether player p kept the input's value in this hybrid."""
-
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "!=": operator.ne,
-}
-
-
-class Factor(msgspec.Struct, frozen=True, tag_field="kind", repr_omit_defaults=False):
-    """A Boolean property of z. Combine with `&`, `|` and `~`; call it on a sample."""
-
-    def __call__(self, z: Sample) -> BoolVector:
-        """c(z) for each row; every kind of factor says what it means."""
-        raise NotImplementedError
-
-    def __and__(self, other: Factor) -> Factor:
-        return And(_flatten(And, self) + _flatten(And, other))
-
-    def __or__(self, other: Factor) -> Factor:
-        return Or(_flatten(Or, self) + _flatten(Or, other))
-
-    def __invert__(self) -> Factor:
-        return self.part if isinstance(self, Not) else Not(cast(AnyFactor, self))
-
-    def conditions(self) -> frozenset[object]:
-        """What must hold for the factor to hold: the set that the subset order compares."""
-        return frozenset({self})
-
-    def columns(self) -> Iterator[str]:
-        """The columns of z that the factor reads."""
-        raise NotImplementedError
-
-    def atoms(self) -> Iterator[Factor]:
-        """The factors that this one is made of."""
-        yield self
-
-    def to_json(self) -> str:
-        """A text that `factor_from_json` reads back."""
-        return msgspec.json.encode(self).decode()
-
-
-class Equals(Factor, frozen=True, tag="equals"):
-    """The column has this value (`None`: the value is missing)."""
-
-    column: str
-    value: Scalar
-
-    def __call__(self, z: Sample) -> BoolVector:
-        return _is(_column(z, self.column), self.value)
-
-    def columns(self) -> Iterator[str]:
-        yield self.column
-
-    def __repr__(self) -> str:
-        return f"equals({self.column!r}, {self.value!r})"
-
-
-class IsIn(Factor, frozen=True, tag="in"):
-    """The column has one of these values."""
-
-    column: str
-    values: tuple[Scalar, ...]
-
-    def __call__(self, z: Sample) -> BoolVector:
-        column = _column(z, self.column)
-        return np.asarray(np.logical_or.reduce([_is(column, v) for v in self.values]))
-
-    def columns(self) -> Iterator[str]:
-        yield self.column
-
-    def __repr__(self) -> str:
-        return f"isin({self.column!r}, {list(self.values)!r})"
-
-
-class Between(Factor, frozen=True, tag="between"):
-    """low <= column <= high."""
-
-    column: str
-    low: float
-    high: float
-
-    def __call__(self, z: Sample) -> BoolVector:
-        column = _column(z, self.column)
-        return _ordered(self, lambda: (column >= self.low) & (column <= self.high))
-
-    def columns(self) -> Iterator[str]:
-        yield self.column
-
-    def __repr__(self) -> str:
-        return f"between({self.column!r}, {self.low!r}, {self.high!r})"
-
-
-class Compare(Factor, frozen=True, tag="compare"):
-    """The column compared with a value: <, <=, >, >= or !=."""
-
-    column: str
-    relation: str
-    value: Scalar
-
-    def __call__(self, z: Sample) -> BoolVector:
-        column = _column(z, self.column)
-        if self.relation == "!=":
-            return ~_is(column, self.value)
-        return _ordered(self, lambda: _COMPARISONS[self.relation](column, self.value))
-
-    def columns(self) -> Iterator[str]:
-        yield self.column
-
-    def __repr__(self) -> str:
-        return f"compare({self.column!r}, {self.relation!r}, {self.value!r})"
-
-
-class Auxiliary(Factor, frozen=True, tag="auxiliary"):
-    """The auxiliary column is true: a tag of how z was drawn, or other metadata."""
-
-    name: str
-
-    def __call__(self, z: Sample) -> BoolVector:
-        column = _column(z, self.name)
-        if not set(np.unique(column.astype(str))) <= {"True", "False", "0", "1", "0.0", "1.0"}:
-            got = f"column {self.name!r} of other values"
-            raise InputError("auxiliary", got, "truth values, none missing", "Use equals or isin.")
-        return column.astype(bool)
-
-    def columns(self) -> Iterator[str]:
-        yield self.name
-
-    def __repr__(self) -> str:
-        return f"auxiliary({self.name!r})"
-
-
-class Held(Factor, frozen=True, tag="held"):
-    """z was built by holding just these players at the input's values (Prop. 1's c_S)."""
-
-    players: tuple[str, ...]
-
-    def __call__(self, z: Sample) -> BoolVector:
-        recorded = [name for name in z if name.startswith(HELD)]
-        if not recorded:
-            raise InputError(
-                "held", "a context of plain rows", "hybrids, which record what was held"
-            )
-        for player in self.players:
-            if HELD + player not in recorded:
-                known = [name.removeprefix(HELD) for name in recorded]
-                raise InputError(
-                    "held", repr(player), "players of the context", did_you_mean(player, known)
-                )
-        want = {HELD + player for player in self.players}
-        return np.asarray(
-            np.logical_and.reduce(
-                [np.asarray(z[name], dtype=bool) == (name in want) for name in recorded]
-            )
-        )
-
-    def conditions(self) -> frozenset[object]:
-        return frozenset(("held", player) for player in self.players)
-
-    def columns(self) -> Iterator[str]:
-        return (HELD + player for player in self.players)
-
-    def __repr__(self) -> str:
-        return f"held({', '.join(map(repr, self.players))})"
-
-
-class _Many(Factor, frozen=True):
-    """Several factors joined by one word; parts are kept in the order they were written."""
-
-    parts: tuple[AnyFactor, ...]
-    sign: ClassVar[str]
-
-    def columns(self) -> Iterator[str]:
-        return (name for part in self.parts for name in part.columns())
-
-    def atoms(self) -> Iterator[Factor]:
-        return (atom for part in self.parts for atom in part.atoms())
-
-    def __repr__(self) -> str:
-        return f" {self.sign} ".join(
-            f"({part!r})" if isinstance(part, _Many) else repr(part) for part in self.parts
-        )
-
-
-class And(_Many, frozen=True, tag="and"):
-    """All parts hold."""
-
-    sign: ClassVar[str] = "&"
-
-    def __call__(self, z: Sample) -> BoolVector:
-        """All of c_1(z), …, c_k(z)."""
-        return np.asarray(np.logical_and.reduce([part(z) for part in self.parts]))
-
-    def conditions(self) -> frozenset[object]:
-        """The parts' conditions together."""
-        return frozenset().union(*(part.conditions() for part in self.parts))
-
-
-class Or(_Many, frozen=True, tag="or"):
-    """At least one part holds."""
-
-    sign: ClassVar[str] = "|"
-
-    def __call__(self, z: Sample) -> BoolVector:
-        return np.asarray(np.logical_or.reduce([part(z) for part in self.parts]))
-
-
-class Not(Factor, frozen=True, tag="not"):
-    """The part does not hold: the paper's 1 - c."""
-
-    part: AnyFactor
-
-    def __call__(self, z: Sample) -> BoolVector:
-        return ~self.part(z)
-
-    def columns(self) -> Iterator[str]:
-        return self.part.columns()
-
-    def atoms(self) -> Iterator[Factor]:
-        return self.part.atoms()
-
-    def __repr__(self) -> str:
-        return f"~({self.part!r})" if isinstance(self.part, _Many) else f"~{self.part!r}"
-
-
-AnyFactor = Equals | IsIn | Between | Compare | Auxiliary | Held | And | Or | Not
+from suffice.errors import InputError
+from suffice.factors.kinds import (
+    COMPARISONS,
+    AnyFactor,
+    Auxiliary,
+    Between,
+    Compare,
+    Equals,
+    Factor,
+    Held,
+    IsIn,
+)
+from suffice.typing import Scalar
+
+__all__ = ["auxiliary", "between", "compare", "equals", "factor_from_json", "held", "isin"]
 
 
 def equals(column: str, value: object) -> Factor:
@@ -312,8 +77,8 @@ def compare(column: str, relation: str, value: object) -> Factor:
     >>> ~compare("Age", ">=", 40)
     ~compare('Age', '>=', 40)
     """
-    if relation not in _COMPARISONS:
-        raise InputError("relation", repr(relation), "one of " + ", ".join(_COMPARISONS))
+    if relation not in COMPARISONS:
+        raise InputError("relation", repr(relation), "one of " + ", ".join(COMPARISONS))
     return Compare(column, relation, _plain(value))
 
 
@@ -342,34 +107,6 @@ def factor_from_json(text: str | bytes) -> Factor:
     except msgspec.DecodeError as error:
         raise InputError("text", str(error), "JSON written by Factor.to_json") from error
     return factor
-
-
-def _ordered(factor: Factor, compared: Callable[[], Any]) -> BoolVector:
-    try:
-        return np.asarray(compared(), dtype=bool)
-    except TypeError as error:
-        hint = f"The column's values have no such order ({error})."
-        raise InputError("factor", repr(factor), "a column that can be compared", hint) from error
-
-
-def _flatten(kind: type[_Many], factor: Factor) -> tuple[Any, ...]:
-    return factor.parts if isinstance(factor, kind) else (factor,)
-
-
-def _column(z: Sample, name: str) -> Values:
-    try:
-        return z[name]
-    except KeyError:
-        known = [column for column in z if not column.startswith(HELD)]
-        raise InputError("column", repr(name), "a column of z", did_you_mean(name, known)) from None
-
-
-def _is(column: Values, value: Scalar) -> BoolVector:
-    if value is None:
-        from pandas import isna
-
-        return np.asarray(isna(column), dtype=bool)
-    return np.asarray(column == value, dtype=bool)
 
 
 def _plain(value: object) -> Scalar:

@@ -53,8 +53,8 @@ def _view(view: ViewSummary) -> list[Any]:
         table.add_column(overflow="fold")
         for factor in view.factors[:_SHOWN]:
             what = Text(factor.text)
-            if factor.change:
-                what.append(f"\ncheapest seen: {factor.change} (cost {factor.cost:.3g})", "dim")
+            for note in factor.notes:
+                what.append(f"\n{note}", "dim")
             table.add_row(
                 Text(percent(factor.sufficiency), style=f"bold {colour}"),
                 Text(_bar(factor.sufficiency), style=colour),

@@ -39,9 +39,7 @@ def _view(view: ViewSummary) -> list[str]:
         lines.append(_wrap(view.lead, "  "))
     for factor in view.factors[:_SHOWN]:
         lines.append(_wrap(f"{percent(factor.sufficiency):>6}  {factor.text}", "", " " * 8))
-        if factor.change:
-            cost = f" (cost {factor.cost:.3g})"
-            lines.append(_wrap(f"cheapest seen: {factor.change}{cost}", " " * 8, " " * 10))
+        lines += [_wrap(note, " " * 8, " " * 10) for note in factor.notes]
     if len(view.factors) > _SHOWN:
         lines.append(f"     …  and {len(view.factors) - _SHOWN} more: .{view.name}.factors")
     notes = [text for text in (view.none_reached, view.necessity_text) if text]

@@ -2,8 +2,9 @@
 
 from suffice.search.algorithm1 import MinimalFactors, minimal_sufficient_factors
 from suffice.search.intervals import Ladder, climb
+from suffice.search.limits import Limits
 from suffice.search.pruned import Pruned, pruned_search
-from suffice.search.sweep import Limits, Sweep, run_sweep
+from suffice.search.sweep import Sweep, run_sweep
 from suffice.search.tally import Tally
 
 __all__ = [

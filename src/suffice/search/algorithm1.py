@@ -30,8 +30,8 @@ import numpy as np
 
 from suffice.basis import Basis
 from suffice.errors import InputError
+from suffice.factors.kinds import Factor
 from suffice.factors.order import linear_extension
-from suffice.factors.predicates import Factor
 from suffice.inference import Adjustment, adjusted_p_values, check_adjustment, p_value
 from suffice.measures import Measures, prob_nec, tally
 

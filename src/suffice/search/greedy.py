@@ -22,9 +22,9 @@ from suffice.evaluate import Evaluator
 from suffice.search.hitting import hitting_set
 from suffice.search.judge import Judge, LimitReached, ViewName
 from suffice.search.leads import Leads
+from suffice.search.limits import Limits
 from suffice.search.profile import Findings, Found
 from suffice.search.shrink import Question, Search, find_one
-from suffice.search.sweep import Limits
 from suffice.typing import BoolVector, Counts
 
 __all__ = ["Greedy", "greedy_search"]

@@ -14,8 +14,8 @@ import numpy as np
 
 from suffice.evaluate import Evaluator
 from suffice.inference import passing_levels
+from suffice.search.limits import Limits
 from suffice.search.sequential import curtailed_verdicts, sequential_verdicts
-from suffice.search.sweep import Limits
 from suffice.typing import BoolVector, Counts, Held
 
 __all__ = ["Judge", "LimitReached", "ViewName"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from suffice.evaluate import Evaluator
-from suffice.search.sweep import Limits
+from suffice.search.limits import Limits
 
 __all__ = ["Meter"]
 

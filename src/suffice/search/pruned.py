@@ -20,9 +20,10 @@ from suffice.evaluate import Evaluator
 from suffice.factors.lattice import Lattice
 from suffice.inference import Adjustment, passing_levels
 from suffice.search.curtailed import Curtailed
+from suffice.search.limits import Limits
 from suffice.search.meter import Meter
 from suffice.search.profile import Findings, Found
-from suffice.search.sweep import DRAWS, Draws, Limits, draw_hybrids, progress_bar
+from suffice.search.sweep import DRAWS, Draws, draw_hybrids, progress_bar
 from suffice.search.tally import UNSEEN, Tally
 from suffice.typing import BoolVector, Counts, Held
 

@@ -18,9 +18,10 @@ from suffice.errors import InputError
 from suffice.evaluate import Evaluator
 from suffice.inference import Adjustment
 from suffice.search.greedy import Greedy, greedy_search
+from suffice.search.limits import Limits
 from suffice.search.profile import Findings, Profile
 from suffice.search.pruned import pruned_search
-from suffice.search.sweep import Limits, Sweep, run_sweep
+from suffice.search.sweep import Sweep, run_sweep
 from suffice.typing import BoolVector
 
 __all__ = ["STRATEGIES", "Answer", "Question", "answer"]

@@ -15,25 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import InputError
 from suffice.evaluate import Evaluator, LatticeEvaluator
 from suffice.factors.lattice import Lattice, masks_by_size
+from suffice.search.limits import Limits
 from suffice.search.tally import Tally
 from suffice.typing import BoolVector, Counts, Held
 
 __all__ = [
     "DRAWS",
-    "EXHAUSTIVE_PLAYERS",
     "Draws",
-    "Limits",
     "Sweep",
     "draw_hybrids",
     "progress_bar",
     "run_sweep",
 ]
-
-EXHAUSTIVE_PLAYERS = 24
-"""2^24 subsets still fit in memory; past that a bound has to be given."""
 
 _BLOCK = 1 << 20
 """Hybrids evaluated together: enough to find most that are the same row."""
@@ -41,58 +36,6 @@ _BUDGETED_BLOCK = 1 << 16
 _FIRST_TIMED_BLOCK = 1 << 14
 DRAWS = 1024
 """Hybrids drawn to estimate necessity: an interval of about ±0.03."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How far to go: largest size of a set, rows the model may be asked, seconds."""
-
-    max_size: int | None = None
-    budget: int | None = None
-    time_limit: float | None = None
-
-    @property
-    def none(self) -> bool:
-        """Is the sweep to be exhaustive?"""
-        return self.max_size is None and self.budget is None and self.time_limit is None
-
-    def checked(self, d: int) -> Limits:
-        """The same limits in plain numbers; an error for one that cannot be meant.
-
-        Also where none is given and one is needed.
-        """
-        for name in ("max_size", "budget"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | np.integer) and value >= 1):
-                raise InputError(name, value, "None or a whole number >= 1")
-        limit = self.time_limit
-        if limit is not None and not (
-            isinstance(limit, int | float | np.number) and 0 < limit < np.inf
-        ):
-            raise InputError("time_limit", limit, "None or a positive number of seconds")
-        if d > EXHAUSTIVE_PLAYERS and self.none:
-            raise InputError(
-                "data",
-                f"{d} features, so 2^{d} subsets",
-                f"at most {EXHAUSTIVE_PLAYERS} for an exhaustive search",
-                "Pass max_size (e.g. 3) to search small sets exhaustively, groups to join columns "
-                "into fewer players, or budget or time_limit to stop early.",
-            )
-        return Limits(
-            None if self.max_size is None else int(self.max_size),
-            None if self.budget is None else int(self.budget),
-            None if limit is None else float(limit),
-        )
-
-    def check_budget(self, n: int) -> None:
-        """Raise for a budget too small to evaluate anything in both views."""
-        if self.budget is not None and self.budget < 2 * n:
-            raise InputError(
-                "budget",
-                f"{self.budget} rows",
-                f"at least {2 * n}: one set per view on each of {n} references",
-                "Use fewer references with n_references.",
-            )
 
 
 @dataclass(frozen=True, eq=False)
