@@ -7,6 +7,8 @@ numba is loaded before anything is timed.
 
 import resource
 from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
@@ -66,7 +68,8 @@ def _german() -> Iterator[Row]:
     model, X, y, _ = setting(data_home())
     references = X[y != y[998]].reset_index(drop=True)
     case = Case(model, X.iloc[[998]], references)
-    yield _against_predict("German, ExtraTrees-100, all 512 subsets / predict", case, 25)
+    row = _against_predict("German, ExtraTrees-100, all 512 subsets / predict", case, 25)
+    yield replace(row, detail=f"{row.detail}; scikit-learn {version('scikit-learn')}")
     if find_spec("shap") is None:
         yield Row("German: against shap", "-", "≥ 8 ×", None, "shap is not installed")
         return
@@ -105,7 +108,8 @@ def _boosted(library: str) -> Row:
         )
     model.fit(X, y)
     answers = model.predict(X)
-    return _against_predict(what, Case(model, X[:1], X[answers != answers[0]][:500]), 50)
+    row = _against_predict(what, Case(model, X[:1], X[answers != answers[0]][:500]), 50)
+    return replace(row, detail=f"{row.detail}; {library} {import_module(library).__version__}")
 
 
 def _against_predict(what: str, case: Case, target: float) -> Row:

@@ -278,7 +278,8 @@ class Explainer:
             references=spec if isinstance(spec, str) else type(spec).__name__,
             n_references=evaluator.n,
             random_state=self._seed,
-            hybrids=found.keep.tally.visited * evaluator.n,
+            # A search that decides without counting knows at least what it asked.
+            hybrids=max(found.keep.tally.visited * evaluator.n, evaluator.rows_predicted),
             rows_predicted=evaluator.rows_predicted,
             seconds=seconds,
             model_seconds=evaluator.model_seconds,

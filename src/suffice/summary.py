@@ -162,13 +162,9 @@ def _summarise_view(view: View) -> ViewSummary:
         bars=tuple(
             Bar(", ".join(f.features) or "nothing", *f.minimal_for, f.size) for f in view.barcode
         ),
-        curve=() if _decided(view) else view.curve,
+        # Factors found at one τ say nothing of necessity at the others.
+        curve=view.curve if view.profile.findings is None else (),
     )
-
-
-def _decided(view: View) -> bool:
-    """Did the search decide at this τ alone?"""
-    return view.profile.findings is not None and view.profile.findings.alone
 
 
 def _line(view: View, factor: SufficientFactor) -> FactorLine:
@@ -247,7 +243,8 @@ def _necessity(view: View) -> str:
 
 def _completeness(e: Explanation) -> str:
     tally = e.keep.tally
-    if e.complete and _decided(e.keep):
+    findings = e.keep.profile.findings
+    if e.complete and findings is not None:
         return (
             f"Complete at τ = {e.tau:g}: each of {_count(1 << tally.d, 'subset')} was decided, so "
             "no other minimal set exists for these references. Another τ needs a new search."
@@ -260,7 +257,6 @@ def _completeness(e: Explanation) -> str:
     sizes = min(e.keep.tally.exhaustive_size, e.flip.tally.exhaustive_size)
     if e.keep.profile.max_size is not None:
         sizes = min(sizes, e.keep.profile.max_size)
-    findings = e.keep.profile.findings
     if findings is not None and findings.alone:
         return (
             f"Not complete: stopped by {e.stopped}. The sets shown are sufficient and minimal at "

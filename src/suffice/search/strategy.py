@@ -114,9 +114,8 @@ def _greedy(evaluator: Evaluator, context: SwapContext, q: Question) -> Answer:
     keep = _larger(evaluator, context, q, "keep", profile, 0.75)
     other = replace(profile, tally=sweep.tally.other_view())
     flip = _larger(evaluator, context, q, "flip", other, 1.0)
-    stopped = f"its greedy part ({keep.stopped})"
     profile = replace(profile, findings=keep.findings)
-    return Answer(profile, flip.findings, sweep, flip.outcomes, stopped)
+    return Answer(profile, flip.findings, sweep, flip.outcomes, keep.stopped)
 
 
 def _larger(
