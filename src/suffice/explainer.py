@@ -180,7 +180,7 @@ class Explainer:
         y = bool((target(row) if target.event.needs_scores else target.read(answers))[0])
         references = self._choose_references(target, row, y)
         context = SwapContext(row.stack(references), self._players)
-        limits.check_budget(context.n)
+        limits.check_budget(context.n, sets=2 if search == "greedy" else 1)
         whole = limits.none and search == "exhaustive"
         evaluator, note = self._choice.evaluator(target, context, y, limits.budget, whole)
         question = Question(

@@ -55,12 +55,12 @@ class Limits:
             None if limit is None else float(limit),
         )
 
-    def check_budget(self, n: int) -> None:
-        """Raise for a budget too small to evaluate anything in both views."""
-        if self.budget is not None and self.budget < 2 * n:
+    def check_budget(self, n: int, sets: int = 1) -> None:
+        """Raise for a budget too small for so many sets per view on each of n references."""
+        if self.budget is not None and self.budget < 2 * sets * n:
             raise InputError(
                 "budget",
                 f"{self.budget} rows",
-                f"at least {2 * n}: one set per view on each of {n} references",
+                f"at least {2 * sets * n}: {sets} set(s) per view on each of {n} references",
                 "Use fewer references with n_references.",
             )
