@@ -9,10 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from suffice.explanation import Explanation, Player, SufficientFactor, View
+from suffice.search.profile import Minimal
 from suffice.typing import Scalar
 
 __all__ = ["Bar", "FactorLine", "Summary", "ViewSummary", "percent", "show", "summarise"]
 
+
+_BARS_SHOWN = 24
 
 _REFERENCES = {"opposite": " predicted otherwise", "all": " (the whole data)"}
 
@@ -70,6 +73,9 @@ class ViewSummary:
     necessity: float | None
     necessity_text: str
     bars: tuple[Bar, ...]
+    """The highest few of the barcode."""
+    n_bars: int
+    """How many bars there are in all."""
     curve: tuple[tuple[float, float], ...]
 
 
@@ -159,12 +165,16 @@ def _summarise_view(view: View) -> ViewSummary:
         none_reached="" if factors else _none_reached(view),
         necessity=view.necessity,
         necessity_text=_necessity(view),
-        bars=tuple(
-            Bar(", ".join(f.features) or "nothing", *f.minimal_for, f.size) for f in view.barcode
-        ),
+        bars=tuple(_bar(view, m) for m in view.profile.minimal_somewhere(_BARS_SHOWN)),
+        n_bars=view.profile.n_minimal_somewhere,
         # Factors found at one τ say nothing of necessity at the others.
         curve=view.curve if view.profile.findings is None else (),
     )
+
+
+def _bar(view: View, minimal: Minimal) -> Bar:
+    names = [view.players[member].name for member in minimal.members]
+    return Bar(", ".join(names) or "nothing", minimal.low, minimal.high, len(names))
 
 
 def _line(view: View, factor: SufficientFactor) -> FactorLine:

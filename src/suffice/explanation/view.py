@@ -90,11 +90,7 @@ class View:
     @property
     def barcode(self) -> tuple[SufficientFactor, ...]:
         """Every factor that is minimal at some τ, the highest first: see `minimal_for`."""
-        bars = sorted(
-            self.profile.minimal_somewhere(),
-            key=lambda m: (-m.high, m.low, len(m.members), m.members[::-1]),
-        )
-        return tuple(self._minimal(m) for m in bars)
+        return tuple(self._minimal(m) for m in self.profile.minimal_somewhere())
 
     @cached_property
     def curve(self) -> tuple[tuple[float, float], ...]:

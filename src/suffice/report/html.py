@@ -12,7 +12,6 @@ from suffice.summary import Bar, Summary, ViewSummary, percent, summarise
 
 __all__ = ["Barcode", "Curve", "barcode", "curve", "fragment", "page"]
 
-_BARS_SHOWN = 24
 _FACTORS_SHOWN = 25
 
 
@@ -43,7 +42,7 @@ def fragment(explanation: Explanation) -> str:
 
 def barcode(view: ViewSummary) -> Barcode:
     """The bars to draw; those left out are counted, not forgotten."""
-    return Barcode(view.bars[:_BARS_SHOWN], max(0, len(view.bars) - _BARS_SHOWN))
+    return Barcode(view.bars, view.n_bars - len(view.bars))
 
 
 def curve(view: ViewSummary) -> Curve:

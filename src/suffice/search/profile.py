@@ -107,13 +107,23 @@ class Profile:
             out += [self._found(f) for f in found if f.members not in known]
         return sorted(out, key=lambda m: (len(m.members), -m.hits, m.members[::-1]))
 
-    def minimal_somewhere(self) -> Iterator[Minimal]:
-        """Every subset that is minimal at some τ."""
-        sizes, ranks, _, _ = self.bars
-        for size, rank in zip(sizes.tolist(), ranks.tolist(), strict=True):
-            yield self._at(size, rank)
+    def minimal_somewhere(self, most: int | None = None) -> list[Minimal]:
+        """The subsets that are minimal at some τ, the highest interval first; at most so many.
+
+        There can be tens of thousands, so only those asked for are made.
+        """
+        sizes, ranks, low, high = self.bars
+        first = np.lexsort((ranks, sizes, low, -high))[:most]
+        out = [self._at(int(sizes[i]), int(ranks[i])) for i in first]
         if self.findings is not None:
-            yield from (self._found(f) for f in self.findings.factors)
+            out += [self._found(f) for f in self.findings.factors]
+            out.sort(key=lambda m: (-m.high, m.low, len(m.members), m.members[::-1]))
+        return out[:most]
+
+    @property
+    def n_minimal_somewhere(self) -> int:
+        """How many subsets are minimal at some τ."""
+        return len(self.bars[0]) + (len(self.findings.factors) if self.findings else 0)
 
     def bars_by_size(self) -> Iterator[tuple[int, Counts]]:
         """By size: the numbers of the subsets that are minimal at some τ."""

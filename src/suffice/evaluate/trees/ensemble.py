@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.context.distinct import first_seen
 from suffice.context.table import Table
 from suffice.evaluate.unreadable import Unreadable
 from suffice.typing import BoolVector, Counts, Reals
@@ -193,8 +194,7 @@ def _number_tests(trees: Sequence[Tree], roots: Ints, inner: BoolVector) -> tupl
         key = pd.factorize(key * (int(part.max(initial=0)) + 1) + part)[0].astype(np.int64)
     test = np.full(len(inner), -1, dtype=np.int32)
     test[inner] = key
-    first = np.empty(key.max(initial=-1) + 1, dtype=np.int64)
-    first[key[::-1]] = np.arange(len(key) - 1, -1, -1)
+    _, first = first_seen(key)
     by_kind = {number: split for split, number in kinds.items()}
     categories = {i: by_kind[int(k)] for i, k in enumerate(which[first]) if k}
     return test, Tests(
