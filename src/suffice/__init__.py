@@ -5,7 +5,7 @@ An implementation of LENS, *Local Explanations via Necessity and Sufficiency* (U
 
 from suffice import datasets
 from suffice.basis import Basis
-from suffice.context import SwapContext, TableContext
+from suffice.context import ConditionalContext, SwapContext, TableContext
 from suffice.errors import InputError, ModelError, NotVisitedError, SufficeError
 from suffice.explainer import Explainer
 from suffice.explanation import Explanation, SufficientFactor, View, explanation_schema
@@ -32,6 +32,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Basis",
+    "ConditionalContext",
     "CostOrder",
     "CustomOrder",
     "Explainer",

@@ -11,19 +11,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from suffice.context import SwapContext, Table, as_table, choose_references, make_players
+from suffice.context import Hybrids, Mixing, Swap, Table, as_table, choose_references, make_players
 from suffice.context.clusters import auto_groups
 from suffice.context.cost import CostSpec, change_costs
 from suffice.context.table import as_row_mapping, plain
+from suffice.decision import Decision
 from suffice.errors import InputError
 from suffice.evaluate import Choice, Evaluator
 from suffice.explanation import Explanation, Player, Provenance
 from suffice.explanation.changes import find_changes
-from suffice.explanation.explanation import make_views
+from suffice.explanation.explanation import make_views, mirrored
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
 from suffice.search import Limits
@@ -70,6 +71,9 @@ class Explainer:
         How outcomes are worked out. "auto": by the model's own shape where that is known (see
         `e.provenance.evaluator`), else by asking it. "blackbox": always by asking. Or the name of
         an engine, which then serves or says why it cannot. The answer is the same.
+    context
+        How the input and a reference mix. None: their values are swapped. `ConditionalContext()`:
+        references near what is held. `CausalContext(scm)`: changes have their consequences.
 
     Examples
     --------
@@ -98,6 +102,7 @@ class Explainer:
         cost: CostSpec = None,
         size_weights: Sequence[float] | None = None,
         engine: str = "auto",
+        context: Mixing | None = None,
     ) -> None:
         if n_references is not None and not (
             isinstance(n_references, int | np.integer) and n_references >= 1
@@ -120,6 +125,7 @@ class Explainer:
         self._references = references
         self._n_references = n_references
         self._seed = int(random_state)
+        self._mixing = _checked_mixing(context)
         self._cost = cost
         self._size_weights = _checked_weights(size_weights, len(self._players))
 
@@ -173,33 +179,38 @@ class Explainer:
         # A greedy search always ends, so it needs no bound however many features there are.
         limits = limits.checked(0 if search == "greedy" else len(self._players))
 
-        row = self._read(x)
-        answers = self._model.predict(row.take(np.array([0])))  # its own copy to write into
-        prediction = answers[0]
-        target = Target(self._model, event_for(self._outcome, self._model, prediction))
-        y = bool((target(row) if target.event.needs_scores else target.read(answers))[0])
-        references = self._choose_references(target, row, y)
-        context = SwapContext(row.stack(references), self._players)
-        limits.check_budget(context.n, sets=2 if search == "greedy" else 1)
-        whole = limits.none and search == "exhaustive"
-        evaluator, note = self._choice.evaluator(target, context, y, limits.budget, whole)
+        decision = self.decide(x)
+        contexts = decision.contexts
+        one_sweep = contexts[0] is contexts[1]
+        limits.check_budget(contexts[0].n, (2 if search == "greedy" else 1) * (2 - one_sweep))
         question = Question(
             tau, alpha, adjustment, limits, self._size_weights, self._seed, progress, started
         )
-        found = answer(search, evaluator, context, question)
+        if one_sweep:
+            searches = [_search(decision, contexts[0], search, question)]
+        else:
+            half = limits.share(0.5)
+            last = replace(half, time_limit=limits.time_limit)  # both count from the same start
+            searches = [
+                _search(decision, context, search, replace(question, limits=part))
+                for context, part in zip(contexts, (half, last), strict=True)
+            ]
+        (kept, _, _), (flipped, _, _) = searches[0], searches[-1]
 
+        event = decision.target.event
         keep, flip = make_views(
-            target.event.describe(y),
-            target.event.describe(not y),
-            self._describe_players(row),
-            found.keep,
-            found.flip_findings,
+            event.describe(decision.y),
+            event.describe(not decision.y),
+            self._describe_players(decision.row),
+            kept.keep,
+            mirrored(flipped.keep, flipped.flip_findings),
             tau=tau,
         )
-        costs = change_costs(context.pool, self._data, self._players, self._cost)
-        flip = replace(flip, changes=find_changes(flip, found, context, costs))
-        provenance = self._provenance(evaluator, note, found, perf_counter() - started)
-        return Explanation(plain(prediction), keep, flip, found.stopped, provenance)
+        costs = change_costs(decision.pool, self._data, self._players, self._cost)
+        flip = replace(flip, changes=find_changes(flip, flipped, contexts[1], costs))
+        provenance = self._provenance(decision, searches, perf_counter() - started)
+        stopped = kept.stopped or flipped.stopped
+        return Explanation(plain(decision.prediction), keep, flip, stopped, provenance, one_sweep)
 
     __call__ = explain
 
@@ -225,6 +236,32 @@ class Explainer:
                 found.append(explanation)
                 bar.update()
         return found
+
+    def decide(self, x: Any, outcome: Any = None) -> Decision:
+        """The model's decision for one input, ready to be asked about.
+
+        `outcome` stands in place of the explainer's own where it is given.
+        """
+        row = self._read(x)
+        answers = self._model.predict(row.take(np.array([0])))  # its own copy to write into
+        prediction = answers[0]
+        wanted = self._outcome if outcome is None else outcome
+        target = Target(self._model, event_for(wanted, self._model, prediction))
+        y = bool((target(row) if target.event.needs_scores else target.read(answers))[0])
+        return Decision(
+            row=row,
+            prediction=prediction,
+            target=target,
+            y=y,
+            data=self._data,
+            answers=self._answers,
+            references=self._choose_references(target, row, y),
+            players=self._players,
+            choice=self._choice,
+            mixing=self._mixing,
+            cost=self._cost,
+            seed=self._seed,
+        )
 
     def _read(self, x: Any) -> Table:
         """The input as one row of the data's kind; columns that only the data has are ignored."""
@@ -268,23 +305,48 @@ class Explainer:
         )
 
     def _provenance(
-        self, evaluator: Evaluator, note: str | None, found: Answer, seconds: float
+        self, decision: Decision, searches: list[Searched], seconds: float
     ) -> Provenance:
         spec = self._references
+        evaluators = [evaluator for _, evaluator, _ in searches]
+        _, first, note = searches[0]
         return Provenance(
             model=repr(self._model),
-            evaluator=evaluator.name,
-            note=note or getattr(evaluator, "note", None),  # an engine may give up on the way
+            evaluator=first.name,
+            note=note or getattr(first, "note", None),  # an engine may give up on the way
             references=spec if isinstance(spec, str) else type(spec).__name__,
-            n_references=evaluator.n,
+            n_references=first.n,
             random_state=self._seed,
             # A search that decides without counting knows at least what it asked.
-            hybrids=max(found.keep.tally.visited * evaluator.n, evaluator.rows_predicted),
-            rows_predicted=evaluator.rows_predicted,
+            hybrids=sum(
+                max(found.keep.tally.visited * evaluator.n, evaluator.rows_predicted)
+                for found, evaluator, _ in searches
+            ),
+            rows_predicted=sum(evaluator.rows_predicted for evaluator in evaluators),
             seconds=seconds,
-            model_seconds=evaluator.model_seconds,
+            model_seconds=sum(evaluator.model_seconds for evaluator in evaluators),
             versions=_versions(),
+            context=decision.mixing.describe(),
         )
+
+
+Searched = tuple[Answer, Evaluator, str | None]
+
+
+def _search(decision: Decision, context: Hybrids, how: str, question: Question) -> Searched:
+    """One search of one context: what was found, by which evaluator, and a note on its choice."""
+    whole = question.limits.none and how == "exhaustive"
+    evaluator, note = decision.evaluator(context, question.limits, whole)
+    return answer(how, evaluator, context, question), evaluator, note
+
+
+def _checked_mixing(context: object) -> Mixing:
+    if context is None:
+        return Swap()
+    if not (hasattr(context, "bind") and hasattr(context, "describe")) or isinstance(context, type):
+        allowed = "None, ConditionalContext(…) or CausalContext(scm)"
+        raise InputError("context", context, allowed)
+    return cast(Mixing, context)
 
 
 def _checked_weights(weights: Sequence[float] | None, d: int) -> tuple[float, ...] | None:

@@ -12,7 +12,7 @@ from suffice.context.table import Table, is_frame
 from suffice.errors import InputError
 from suffice.typing import BoolVector, Counts
 
-__all__ = ["canonical_order", "choose_references"]
+__all__ = ["canonical_order", "choose_references", "with_columns_of"]
 
 ReferenceSpec = Any
 """'opposite', 'all', a mask over the rows of data, a frame, or a callable (data, x) -> those."""
@@ -73,8 +73,8 @@ def _chosen(
         return _masked(data, mask, "chosen by the mask")
     if not is_frame(spec) and np.ndim(spec) != 2:
         raise InputError("references", spec, allowed)
-    return _with_columns_of(
-        data, like_data(as_table(spec, names=data.names, argument="references"))
+    return with_columns_of(
+        data, like_data(as_table(spec, names=data.names, argument="references")), "references"
     )
 
 
@@ -102,18 +102,17 @@ def _masked(data: Table, mask: BoolVector, wording: str) -> Table:
     return data.take(np.flatnonzero(mask))
 
 
-def _with_columns_of(data: Table, given: Table) -> Table:
-    positions = [given.position(name, "references") for name in data.names]
+def with_columns_of(data: Table, given: Table, argument: str) -> Table:
+    """The columns of `data` from another table, which must be of its kind and dtypes."""
+    positions = [given.position(name, argument) for name in data.names]
     chosen = given.select(positions)
     if type(chosen) is not type(data):
         kind = type(data.native).__name__
-        raise InputError(
-            "references", type(given.native).__name__, f"the same kind as data, {kind}"
-        )
+        raise InputError(argument, type(given.native).__name__, f"the same kind as data, {kind}")
     for j, name in enumerate(data.names):
         if chosen.dtype(j) != data.dtype(j):
             raise InputError(
-                "references",
+                argument,
                 f"column {name!r} of dtype {chosen.dtype(j)}",
                 f"the dtype it has in data, {data.dtype(j)}",
             )

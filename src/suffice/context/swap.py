@@ -20,7 +20,7 @@ from suffice.context.table import Table
 from suffice.factors.lattice import Lattice
 from suffice.typing import Counts, Held
 
-__all__ = ["SwapContext"]
+__all__ = ["Swap", "SwapContext"]
 
 _EXACT_FLOAT = 2**53
 """Whole numbers below this are exact in float64, so keys can be made by one BLAS product."""
@@ -48,6 +48,10 @@ class SwapContext:
         if len(self.players) < len(self.pool.names):
             held = held[:, self.players.of_column]
         return self.pool.splice(held, references + 1)
+
+    def donors(self, held: Held) -> Counts:
+        """Every subset takes its values from the same references."""
+        return np.broadcast_to(np.arange(1, self.n + 1), (len(held), self.n))
 
     @cached_property
     def codes(self) -> Counts:
@@ -109,3 +113,17 @@ class SwapContext:
         references = np.tile(np.arange(self.n), 1 << self.d)
         columns = {name: held[:, i] for i, name in enumerate(self.players.names)}
         return TableContext.of_hybrids(self.hybrids(held, references), columns)
+
+
+@dataclass(frozen=True)
+class Swap:
+    """The paper's R2I and I2R: values are swapped, and nothing else follows from it."""
+
+    def bind(self, pool: Table, players: Players, seed: int) -> tuple[SwapContext, SwapContext]:
+        """One context: replacing a set is holding its complement."""
+        context = SwapContext(pool, players)
+        return context, context
+
+    def describe(self) -> str:
+        """Two words for it."""
+        return "values swapped"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from suffice.context.hybrids import Hybrids
 from suffice.context.swap import SwapContext
 from suffice.errors import InputError
 from suffice.evaluate.blackbox import BlackBox
@@ -38,7 +39,7 @@ class Choice:
     def evaluator(
         self,
         target: Target,
-        context: SwapContext,
+        context: Hybrids,
         y: bool,
         budget: int | None = None,
         exhaustive: bool = True,
@@ -47,7 +48,11 @@ class Choice:
         reasons: list[str] = []
         if self._engine == "auto" and budget is not None and budget < _LEAST_BUDGET:
             reasons.append(f"a budget below {_LEAST_BUDGET} rows is left to the black box")
+        elif self._engine != "blackbox" and not isinstance(context, SwapContext):
+            reasons.append("engines know hybrids whose values are swapped, not this context's")
+            self._refuse(reasons)
         elif self._engine != "blackbox":
+            assert isinstance(context, SwapContext)
             for name, make in self._makers():
                 if name == "trees" and not exhaustive:
                     reasons.append("trees: they are swept as a whole, and this search is bounded")
@@ -56,13 +61,17 @@ class Choice:
                 if not isinstance(found, str):
                     return found, None
                 reasons.append(f"{name}: {found}")
-            if self._engine != "auto":
-                hint = "Use engine='auto' or 'blackbox'."
-                got = f"{self._engine!r} ({reasons[-1]})"
-                raise InputError("engine", got, "a model it knows", hint)
+            self._refuse(reasons)
         # A budget is in rows, so each is asked for once whatever finding them costs.
         blackbox = BlackBox(target, context, y, distinct=None if budget is None else True)
         return blackbox, "; ".join(reasons) or None
+
+    def _refuse(self, reasons: list[str]) -> None:
+        """An engine that was asked for by name serves, or says why it cannot."""
+        if self._engine != "auto":
+            hint = "Use engine='auto' or 'blackbox'."
+            got = f"{self._engine!r} ({reasons[-1]})"
+            raise InputError("engine", got, "a model and a context that it knows", hint)
 
     def _makers(self) -> list[tuple[str, Maker]]:
         """Names and makers, the cheapest to try first."""

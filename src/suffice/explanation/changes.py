@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from suffice.context.swap import SwapContext
+from suffice.context.hybrids import Hybrids
 from suffice.context.table import plain
 from suffice.explanation.factor import Change
 from suffice.explanation.view import View
@@ -23,17 +23,17 @@ __all__ = ["CheapestChanges", "find_changes"]
 
 @dataclass(frozen=True, eq=False)
 class CheapestChanges(Mapping[int, Change]):
-    """By bit mask of features: the cost, and the reference whose values do it."""
+    """By bit mask of features: the cost, and the row of the pool whose values do it."""
 
     found: Mapping[int, tuple[float, int]]
-    context: SwapContext
+    context: Hybrids
 
     def __getitem__(self, mask: int) -> Change:
-        cost, reference = self.found[mask]
+        cost, row = self.found[mask]
         pool, players = self.context.pool, self.context.players
         members = [j for j in range(len(players)) if mask >> j & 1]
         columns = [j for member in members for j in players.columns[member]]
-        return Change(cost, {pool.names[j]: plain(pool.column(j)[reference + 1]) for j in columns})
+        return Change(cost, {pool.names[j]: plain(pool.column(j)[row]) for j in columns})
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.found)
@@ -42,20 +42,29 @@ class CheapestChanges(Mapping[int, Change]):
         return len(self.found)
 
 
-def find_changes(flip: View, answer: Answer, context: SwapContext, costs: Reals) -> CheapestChanges:
-    """For each set that is minimal at some τ: the reference that flips at the least cost."""
+def find_changes(flip: View, answer: Answer, context: Hybrids, costs: Reals) -> CheapestChanges:
+    """For each set that is minimal at some τ: the reference that flips at the least cost.
+
+    Rows that a sampler made were never observed, so there is no change of theirs to report.
+    """
+    if context.donors(np.ones((1, context.d), dtype=bool)) is None:
+        return CheapestChanges({}, context)
     lattice = flip.tally.lattice
     found: dict[int, tuple[float, int]] = {}
     if answer.sweep is not None:
         # Without a test all bars are there, whatever test is asked for later.
         plain = replace(flip.profile, findings=None).tested(None, "none")
         for size, ranks in plain.bars_by_size():
-            best, whose = cheapest_changes(answer.sweep, size, ranks, costs)
+            best, whose = cheapest_changes(answer.sweep, size, ranks, costs, context)
             masks = [lattice.mask(members) for members in lattice.unrank(size, ranks).tolist()]
             pairs = zip(best.tolist(), whose.tolist(), strict=True)
             found |= dict(zip(masks, pairs, strict=True))
     for members, flips in answer.flips.items():
-        prices = np.where(flips, costs[:, list(members)].sum(axis=1), np.inf)
-        found[lattice.mask(members)] = float(prices.min()), int(prices.argmin())
+        held = np.ones((1, context.d), dtype=bool)
+        held[0, list(members)] = False
+        donors = context.donors(held)
+        assert donors is not None
+        prices = np.where(flips, costs[donors[0] - 1][:, list(members)].sum(axis=1), np.inf)
+        found[lattice.mask(members)] = float(prices.min()), int(donors[0, prices.argmin()])
     affordable = {mask: pair for mask, pair in found.items() if pair[0] < np.inf}
     return CheapestChanges(affordable, context)

@@ -44,11 +44,13 @@ class Explanation:
     stopped: str | None
     """Why the sweep ended early; None where every subset was visited."""
     provenance: Provenance
+    one_sweep: bool = True
+    """Do both views read the same hybrids? Not where interventions have consequences."""
 
     @property
     def complete(self) -> bool:
         """Is this every τ-minimal factor there is? True only if all subsets were evaluated."""
-        return self.keep.complete
+        return self.keep.complete and self.flip.complete
 
     @property
     def tau(self) -> float:
@@ -58,7 +60,7 @@ class Explanation:
     @property
     def unvisited(self) -> int:
         """How many subsets were never evaluated."""
-        return (1 << self.keep.tally.d) - self.keep.tally.visited
+        return (1 << self.keep.tally.d) - min(self.keep.tally.visited, self.flip.tally.visited)
 
     def at(self, tau: float) -> Explanation:
         """The same explanation at another τ; no model call."""
@@ -132,7 +134,8 @@ class Explanation:
 
     def _record(self) -> ExplanationRecord:
         profile = self.keep.profile
-        draws = profile.draws
+        # Stored as it was counted: by what was held, and how many references keep the outcome.
+        other = None if self.one_sweep else mirrored(self.flip.profile)
         return ExplanationRecord(
             version=1,
             prediction=self.prediction,
@@ -151,13 +154,11 @@ class Explanation:
                 ChangeRecord(_members(mask), change.cost, dict(change.values))
                 for mask, change in self.flip.changes.items()
             ],
-            draws=None
-            if draws is None
-            else DrawsRecord(
-                ["".join("01"[int(h)] for h in row) for row in draws.held], draws.outcomes.tolist()
-            ),
+            draws=_draws_record(profile.draws),
             stopped=self.stopped,
             provenance=self.provenance,
+            flip_hits=None if other is None else [level.tolist() for level in other.tally.levels],
+            flip_draws=None if other is None else _draws_record(other.draws),
         )
 
 
@@ -165,57 +166,82 @@ def make_views(
     keeps: str,
     flips_to: str,
     players: tuple[Player, ...],
-    profile: Profile,
-    flip_findings: Findings | None = None,
+    keep: Profile,
+    flip: Profile,
     changes: Mapping[int, Change] | None = None,
     tau: float = 0.9,
 ) -> tuple[View, View]:
-    """Both views, from what the counts say of the held sets."""
+    """Both views, from what the counts say of each."""
+    return (
+        View("keep", keeps, players, keep, tau),
+        View("flip", flips_to, players, flip, tau, changes or {}),
+    )
+
+
+def mirrored(profile: Profile, findings: Findings | None = None) -> Profile:
+    """What the same hybrids say in the other view: what was held becomes what is replaced."""
     draws, weights = profile.draws, profile.size_weights
-    other = replace(
+    return replace(
         profile,
         tally=profile.tally.other_view(),
         size_weights=None if weights is None else weights[::-1],
         draws=None if draws is None else Draws(~draws.held, ~draws.outcomes),
-        findings=flip_findings,
+        findings=findings,
     )
-    keep = View("keep", keeps, players, profile, tau)
-    return keep, View("flip", flips_to, players, other, tau, changes or {})
 
 
 def _from_record(record: ExplanationRecord) -> Explanation:
-    levels = tuple(np.array(level, dtype=np.int64) for level in record.hits)
-    tally = Tally(len(record.players), record.provenance.n_references, levels)
-    widths = [tally.lattice.width(size) for size in range(tally.d + 1)]
-    if len(levels) != len(widths) or any(map(gt, map(len, levels), widths)):
-        got = f"hits for {len(levels)} sizes of {tally.d} features"
-        raise InputError("text", got, "JSON written by Explanation.to_json")
-    draws = None
-    if record.draws is not None:
-        held = [[digit == "1" for digit in row] for row in record.draws.held]
-        draws = Draws(np.array(held, dtype=bool), np.array(record.draws.outcomes, dtype=bool))
     profile = Profile(
-        tally,
+        _tally(record, record.hits),
         record.alpha,
         record.adjust,
         record.max_size,
         record.size_weights,
-        draws,
+        _draws(record.draws),
         _findings(record.keep_findings),
     )
+    one_sweep = record.flip_hits is None
+    swept = profile
+    if record.flip_hits is not None:
+        counts, draws = _tally(record, record.flip_hits), _draws(record.flip_draws)
+        swept = replace(profile, tally=counts, draws=draws)
     keep, flip = make_views(
         record.keeps,
         record.flips_to,
         tuple(Player(p.name, p.values) for p in record.players),
         profile,
-        _findings(record.flip_findings),
+        mirrored(swept, _findings(record.flip_findings)),
         {
-            tally.lattice.mask(change.features): Change(change.cost, change.values)
+            profile.tally.lattice.mask(change.features): Change(change.cost, change.values)
             for change in record.changes
         },
         record.tau,
     )
-    return Explanation(record.prediction, keep, flip, record.stopped, record.provenance)
+    return Explanation(record.prediction, keep, flip, record.stopped, record.provenance, one_sweep)
+
+
+def _tally(record: ExplanationRecord, hits: list[list[int]]) -> Tally:
+    levels = tuple(np.array(level, dtype=np.int64) for level in hits)
+    tally = Tally(len(record.players), record.provenance.n_references, levels)
+    widths = [tally.lattice.width(size) for size in range(tally.d + 1)]
+    if len(levels) != len(widths) or any(map(gt, map(len, levels), widths)):
+        got = f"hits for {len(levels)} sizes of {tally.d} features"
+        raise InputError("text", got, "JSON written by Explanation.to_json")
+    return tally
+
+
+def _draws_record(draws: Draws | None) -> DrawsRecord | None:
+    if draws is None:
+        return None
+    held = ["".join("01"[int(h)] for h in row) for row in draws.held]
+    return DrawsRecord(held, draws.outcomes.tolist())
+
+
+def _draws(record: DrawsRecord | None) -> Draws | None:
+    if record is None:
+        return None
+    held = [[digit == "1" for digit in row] for row in record.held]
+    return Draws(np.array(held, dtype=bool), np.array(record.outcomes, dtype=bool))
 
 
 def _findings_record(findings: Findings | None) -> FindingsRecord | None:

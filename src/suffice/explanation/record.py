@@ -75,6 +75,8 @@ class Provenance(msgspec.Struct, frozen=True):
     seconds: float
     model_seconds: float
     versions: dict[str, str]
+    context: str = "values swapped"
+    """How hybrids are made of the input and the references."""
 
 
 class ExplanationRecord(msgspec.Struct, frozen=True, tag_field="format", tag="suffice.explanation"):
@@ -101,6 +103,10 @@ class ExplanationRecord(msgspec.Struct, frozen=True, tag_field="format", tag="su
     draws: DrawsRecord | None
     stopped: str | None
     provenance: Provenance
+    flip_hits: list[list[int]] | None = None
+    """The same counts of the hybrids that the flip view reads, where it reads others: still
+    references that keep the outcome, by the set that is held. None: it reads those of `hits`."""
+    flip_draws: DrawsRecord | None = None
 
 
 def encode(record: ExplanationRecord) -> str:

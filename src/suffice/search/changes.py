@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from suffice.context.hybrids import Hybrids
 from suffice.search.sweep import Sweep
 from suffice.typing import Counts, Reals
 
@@ -12,14 +13,15 @@ __all__ = ["cheapest_changes"]
 _FACTORS_AT_ONCE = 4096
 
 
-def cheapest_changes(sweep: Sweep, size: int, ranks: Counts, costs: Reals) -> tuple[Reals, Counts]:
-    """For some flip factors of one size, the least cost at which a reference flips, and whose.
+def cheapest_changes(
+    sweep: Sweep, size: int, ranks: Counts, costs: Reals, context: Hybrids
+) -> tuple[Reals, Counts]:
+    """For some flip factors of one size: the least cost of a flip, and the pool's row that does it.
 
     `costs[r, j]` is what it costs to give the input reference r's value on player j. Where no
-    reference flips, or each would
-    need a change of infinite cost, the cost is infinite.
+    reference flips, or each would need a change of infinite cost, the cost is infinite.
     """
-    lattice, n = sweep.tally.lattice, sweep.tally.n
+    lattice = sweep.tally.lattice
     forbidden = np.isinf(costs)
     finite = np.where(forbidden, 0.0, costs)
     best, whose = np.empty(len(ranks)), np.empty(len(ranks), dtype=np.int64)
@@ -29,8 +31,11 @@ def cheapest_changes(sweep: Sweep, size: int, ranks: Counts, costs: Reals) -> tu
         np.put_along_axis(replaced, lattice.unrank(size, ranks[part]), 1.0, axis=1)
         # Replacing a set is holding its complement, which is numbered backwards.
         kept = sweep.outcomes(lattice.d - size, lattice.width(size) - 1 - ranks[part])
-        total = np.where(kept, np.inf, replaced @ finite.T).reshape(-1, n)
-        total[replaced @ forbidden.T > 0] = np.inf
-        whose[part] = total.argmin(axis=1)
+        price = np.where(replaced @ forbidden.T > 0, np.inf, replaced @ finite.T)
+        donors = context.donors(replaced == 0)
+        if donors is None:
+            raise TypeError("rows that were made, not observed, have no cost")
+        total = np.where(kept, np.inf, np.take_along_axis(price, donors - 1, axis=1))
         best[part] = total.min(axis=1)
+        whose[part] = donors[np.arange(len(total)), total.argmin(axis=1)]
     return best, whose

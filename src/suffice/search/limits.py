@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,3 +64,11 @@ class Limits:
                 f"at least {2 * sets * n}: {sets} set(s) per view on each of {n} references",
                 "Use fewer references with n_references.",
             )
+
+    def share(self, share: float) -> Limits:
+        """Part of the rows and of the seconds that are allowed in all."""
+        return replace(
+            self,
+            budget=None if self.budget is None else int(self.budget * share),
+            time_limit=None if self.time_limit is None else self.time_limit * share,
+        )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Literal
 
+from suffice.context.hybrids import Hybrids
 from suffice.context.swap import SwapContext
 from suffice.errors import InputError
 from suffice.evaluate import Evaluator
@@ -59,7 +60,7 @@ class Answer:
     stopped: str | None
 
 
-def answer(strategy: str, evaluator: Evaluator, context: SwapContext, question: Question) -> Answer:
+def answer(strategy: str, evaluator: Evaluator, context: Hybrids, question: Question) -> Answer:
     """Search in the way named."""
     if strategy == "pruned":
         return _pruned(evaluator, context, question)
@@ -70,7 +71,12 @@ def answer(strategy: str, evaluator: Evaluator, context: SwapContext, question: 
     return Answer(_profile(sweep, q, q.limits.max_size), None, sweep, {}, sweep.stopped)
 
 
-def _pruned(evaluator: Evaluator, context: SwapContext, q: Question) -> Answer:
+def _pruned(evaluator: Evaluator, context: Hybrids, q: Question) -> Answer:
+    if not isinstance(context, SwapContext):
+        hint = (
+            "It orders hybrids by the values they share, which are not known before they are made."
+        )
+        raise InputError("search", "'pruned'", "'exhaustive' or 'greedy' in this context", hint)
     found = pruned_search(
         evaluator,
         context,
@@ -97,7 +103,7 @@ def _pruned(evaluator: Evaluator, context: SwapContext, q: Question) -> Answer:
     return Answer(profile, found.flip, None, flips, found.stopped)
 
 
-def _greedy(evaluator: Evaluator, context: SwapContext, q: Question) -> Answer:
+def _greedy(evaluator: Evaluator, context: Hybrids, q: Question) -> Answer:
     """Half of what is allowed goes to the sweep of small sets, a quarter to each view's larger."""
     if q.adjust != "none":
         raise InputError(
@@ -107,7 +113,7 @@ def _greedy(evaluator: Evaluator, context: SwapContext, q: Question) -> Answer:
             "It has no fixed family of tests: choose a smaller alpha.",
         )
     small = q.limits.max_size or (2 if context.d <= _PAIRS_UP_TO else 1)
-    sweep = _sweep(evaluator, context, q, replace(_share(q.limits, 0.5), max_size=small))
+    sweep = _sweep(evaluator, context, q, replace(q.limits.share(0.5), max_size=small))
     profile = _profile(sweep, q, None)
     if sweep.tally.complete:
         return Answer(profile, None, sweep, {}, None)
@@ -120,14 +126,14 @@ def _greedy(evaluator: Evaluator, context: SwapContext, q: Question) -> Answer:
 
 def _larger(
     evaluator: Evaluator,
-    context: SwapContext,
+    context: Hybrids,
     q: Question,
     view: Literal["keep", "flip"],
     profile: Profile,
     share: float,
 ) -> Greedy:
     known = [minimal.members for minimal in profile.minimal_at(q.tau)]
-    limits = replace(_share(q.limits, share), max_size=None)
+    limits = replace(q.limits.share(share), max_size=None)
     return greedy_search(
         evaluator,
         context.d,
@@ -142,18 +148,9 @@ def _larger(
     )
 
 
-def _sweep(evaluator: Evaluator, context: SwapContext, q: Question, limits: Limits) -> Sweep:
+def _sweep(evaluator: Evaluator, context: Hybrids, q: Question, limits: Limits) -> Sweep:
     return run_sweep(evaluator, context.d, limits, q.seed, q.progress, q.started, q.size_weights)
 
 
 def _profile(sweep: Sweep, q: Question, max_size: int | None) -> Profile:
     return Profile(sweep.tally, q.alpha, q.adjust, max_size, q.size_weights, sweep.draws)
-
-
-def _share(limits: Limits, share: float) -> Limits:
-    """Part of the rows and of the seconds that are allowed in all."""
-    return replace(
-        limits,
-        budget=None if limits.budget is None else int(limits.budget * share),
-        time_limit=None if limits.time_limit is None else limits.time_limit * share,
-    )

@@ -77,13 +77,14 @@ class TreeEngine(BlackBox):
         kernel: str | None = None,
     ) -> None:
         super().__init__(target, context, y)
+        self._swapped = context
         self.note: str | None = None
         self._problem = make_problem(ensemble, reading, context)
         self._kernel = kernel
 
     def sweep(self) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
         """All 2^d subsets, in blocks of consecutive masks; see `LatticeEvaluator`."""
-        asking = Asking(self, self._context, self._problem)
+        asking = Asking(self, self._swapped, self._problem)
         kernel = self._kernel or choose_kernel(self._problem)
         rows = 1 << min(self._problem.d, _log2(8 * _BLOCK_BYTES // self.n))
         start = 0

@@ -1,0 +1,64 @@
+"""What everything above asks of a context of hybrids, and how a user chooses one.
+
+A hybrid is a row made of the input and one reference. How the two mix is what tells contexts apart:
+values are swapped (`SwapContext`), drawn near what is held (`ConditionalContext`), or follow from
+an intervention (`CausalContext`).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from suffice.context.players import Players
+from suffice.context.table import Table
+from suffice.typing import Counts, Held
+
+__all__ = ["Hybrids", "Mixing"]
+
+
+class Hybrids(Protocol):
+    """Rows made of one input and n references."""
+
+    @property
+    def pool(self) -> Table:
+        """The input in row 0, and below it the rows that values are taken from."""
+        ...
+
+    @property
+    def players(self) -> Players:
+        """What is held or replaced."""
+        ...
+
+    @property
+    def d(self) -> int:
+        """How many players there are."""
+        ...
+
+    @property
+    def n(self) -> int:
+        """How many hybrids there are of each subset."""
+        ...
+
+    def hybrids(self, held: Held, references: Counts) -> Table:
+        """Build row i from subset held[i] and reference references[i]."""
+        ...
+
+    def donors(self, held: Held) -> Counts | None:
+        """(subsets, n): the rows of the pool that new values come from; None if they are made."""
+        ...
+
+
+class Mixing(Protocol):
+    """How input and references are to mix, said before either is known."""
+
+    def bind(self, pool: Table, players: Players, seed: int) -> tuple[Hybrids, Hybrids]:
+        """The hybrids of the keep view and of the flip view.
+
+        They are one and the same object where replacing a set is holding its complement: then one
+        sweep answers both views. Otherwise `held` still says what the flip view does *not* replace.
+        """
+        ...
+
+    def describe(self) -> str:
+        """The context in a few words."""
+        ...

@@ -1,0 +1,65 @@
+"""One decision: the model's answer for one input, and all that is needed to ask about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+from suffice.context.cost import CostSpec
+from suffice.context.hybrids import Hybrids, Mixing
+from suffice.context.players import Players
+from suffice.context.swap import Swap
+from suffice.context.table import Table
+from suffice.evaluate import Choice, Evaluator
+from suffice.search.limits import Limits
+from suffice.target import Target
+from suffice.typing import Values
+
+__all__ = ["Decides", "Decision"]
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """An input with its outcome, the references it is contrasted with, and how they mix."""
+
+    row: Table
+    """The input, one row of the data's kind."""
+    prediction: Any
+    target: Target
+    y: bool
+    """Does the input have the target's outcome?"""
+    data: Table
+    answers: Values
+    """The model's answer for each row of the data."""
+    references: Table
+    players: Players
+    choice: Choice
+    mixing: Mixing = field(default_factory=Swap)
+    cost: CostSpec = None
+    seed: int = 0
+
+    @cached_property
+    def pool(self) -> Table:
+        """The input in row 0 and the references below it."""
+        return self.row.stack(self.references)
+
+    @cached_property
+    def contexts(self) -> tuple[Hybrids, Hybrids]:
+        """The hybrids of the keep view and of the flip view: often the same."""
+        return self.mixing.bind(self.pool, self.players, self.seed)
+
+    def evaluator(
+        self, context: Hybrids, limits: Limits | None = None, exhaustive: bool = True
+    ) -> tuple[Evaluator, str | None]:
+        """Outcomes of a context's hybrids, and a note on why no faster evaluator serves."""
+        budget = None if limits is None else limits.budget
+        return self.choice.evaluator(self.target, context, self.y, budget, exhaustive)
+
+
+class Decides(Protocol):
+    """What an explainer is to those who only need its decisions."""
+
+    def decide(self, x: Any, outcome: Any = None) -> Decision:
+        """The decision for one input; `outcome` in place of the explainer's own."""
+        ...

@@ -1,0 +1,1 @@
+"""What other tools explain, as special cases of sufficiency (Sect. 4)."""
