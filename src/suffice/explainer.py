@@ -18,6 +18,7 @@ import numpy as np
 from suffice.context import Hybrids, Mixing, Swap, Table, as_table, choose_references, make_players
 from suffice.context.clusters import auto_groups
 from suffice.context.cost import CostSpec, change_costs
+from suffice.context.plausibility import Plausibility, plausibility
 from suffice.context.table import as_row_mapping, plain
 from suffice.decision import Decision
 from suffice.errors import InputError
@@ -236,6 +237,18 @@ class Explainer:
                 found.append(explanation)
                 bar.update()
         return found
+
+    def plausibility(self, x: Any, n: int = 1000) -> Plausibility:
+        """How many hybrids of this input are far from the data: a warning, not an error.
+
+        A hybrid is far if it is farther from its nearest row of data than 19 in 20 rows are from
+        theirs. `n` hybrids are drawn, in the explainer's own context.
+        """
+        if not isinstance(n, int | np.integer) or n < 2:
+            raise InputError("n", n, "a whole number >= 2")
+        decision = self.decide(x)
+        contexts = list(dict.fromkeys(decision.contexts))
+        return plausibility(contexts, self._data, decision.mixing.describe(), int(n), self._seed)
 
     def decide(self, x: Any, outcome: Any = None) -> Decision:
         """The model's decision for one input, ready to be asked about.

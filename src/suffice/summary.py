@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from suffice.context import Swap
 from suffice.explanation import Explanation, Player, SufficientFactor, View
 from suffice.search.profile import Minimal
 from suffice.typing import Scalar
@@ -101,6 +102,7 @@ def summarise(explanation: Explanation) -> Summary:
         subject=(
             f"{p.model}, against {_count(p.n_references, 'reference')}"
             f"{_REFERENCES.get(p.references, '')}"
+            + ("" if p.context == Swap().describe() else f": {p.context}")
         ),
         values=tuple((player.name, _value(player)) for player in e.keep.players),
         keep=_summarise_view(e.keep),

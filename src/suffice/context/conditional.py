@@ -55,7 +55,7 @@ class ConditionalContext:
     >>> model = RandomForestClassifier(random_state=0).fit(X, y)
     >>> near = Explainer(model, X, references="all", context=ConditionalContext(n=60))
     >>> near.explain(X.iloc[8]).provenance.context
-    'the 60 references nearest to what is held'
+    'the references nearest to what is held, at most 60'
     """
 
     n: int = 100
@@ -84,7 +84,7 @@ class ConditionalContext:
         if self.sampler is not None:
             name = getattr(self.sampler, "__name__", type(self.sampler).__name__)
             return f"{self.n} rows drawn by {name} given what is held"
-        return f"the {self.n} references nearest to what is held"
+        return f"the references nearest to what is held, at most {self.n}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from suffice.context.table import Table, plain
 from suffice.errors import InputError, did_you_mean
 from suffice.typing import Reals, Values
 
-__all__ = ["CostSpec", "change_costs"]
+__all__ = ["CostSpec", "change_costs", "scale_of"]
 
 CostSpec = Mapping[str, float] | Callable[[str, Any, Values], Any] | None
 """None: the measure above. A mapping: weights on it. A callable: (column, from, to) -> costs."""
@@ -66,12 +66,16 @@ def _distance(origin: Any, there: Values, column: Values) -> Reals:
 
         gone = isna(there) if plain(origin) is None else there == origin
         return 1.0 - np.asarray(gone, dtype=float)
-    column = column.astype(float)
-    column = column[~np.isnan(column)]
-    away = np.abs(column - np.median(column)) if len(column) else np.zeros(1)
-    scale = np.median(away) or away.mean() or 1.0
-    out = np.abs(there.astype(float) - float(origin)) / scale
+    out = np.abs(there.astype(float) - float(origin)) / scale_of(column)
     missing = np.isnan(there.astype(float))
     if np.isnan(float(origin)):
         return np.where(missing, 0.0, 1.0)
     return np.where(missing, 1.0, out)
+
+
+def scale_of(column: Values) -> float:
+    """A numeric column's median absolute deviation, or else what stands in for it."""
+    column = column.astype(float)
+    column = column[~np.isnan(column)]
+    away = np.abs(column - np.median(column)) if len(column) else np.zeros(1)
+    return float(np.median(away) or away.mean() or 1.0)
