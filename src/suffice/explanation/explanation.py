@@ -25,6 +25,7 @@ from suffice.explanation.record import (
     encode,
 )
 from suffice.explanation.renderers import renderer
+from suffice.explanation.subject import Subject
 from suffice.explanation.view import View
 from suffice.search.profile import Findings, Found, Profile
 from suffice.search.sweep import Draws
@@ -46,6 +47,8 @@ class Explanation:
     provenance: Provenance
     one_sweep: bool = True
     """Do both views read the same hybrids? Not where interventions have consequences."""
+    subject: Subject | None = None
+    """The text or picture that was explained; None for a row of a table."""
 
     @property
     def complete(self) -> bool:
@@ -159,6 +162,7 @@ class Explanation:
             provenance=self.provenance,
             flip_hits=None if other is None else [level.tolist() for level in other.tally.levels],
             flip_draws=None if other is None else _draws_record(other.draws),
+            subject=self.subject,
         )
 
 
@@ -217,7 +221,15 @@ def _from_record(record: ExplanationRecord) -> Explanation:
         },
         record.tau,
     )
-    return Explanation(record.prediction, keep, flip, record.stopped, record.provenance, one_sweep)
+    return Explanation(
+        record.prediction,
+        keep,
+        flip,
+        record.stopped,
+        record.provenance,
+        one_sweep,
+        record.subject,
+    )
 
 
 def _tally(record: ExplanationRecord, hits: list[list[int]]) -> Tally:

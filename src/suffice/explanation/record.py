@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from suffice.errors import InputError
+from suffice.explanation.subject import Subject
 from suffice.inference import Adjustment
 from suffice.search.profile import Proof
 from suffice.typing import Scalar
@@ -107,6 +108,8 @@ class ExplanationRecord(msgspec.Struct, frozen=True, tag_field="format", tag="su
     """The same counts of the hybrids that the flip view reads, where it reads others: still
     references that keep the outcome, by the set that is held. None: it reads those of `hits`."""
     flip_draws: DrawsRecord | None = None
+    subject: Subject | None = None
+    """The text or picture that was explained; None for a row of a table."""
 
 
 def encode(record: ExplanationRecord) -> str:
