@@ -6,6 +6,7 @@ Stored with the explanation, so that factors can be shown in place wherever it i
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from itertools import pairwise
 
 import msgspec
 import numpy as np
@@ -31,9 +32,7 @@ class TextSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
             start, stop = self.spans[player]
             marked[start:stop] = True
         cuts = [0, *(np.flatnonzero(marked[1:] != marked[:-1]) + 1).tolist(), len(self.text)]
-        return tuple(
-            (self.text[a:b], bool(marked[a])) for a, b in zip(cuts, cuts[1:], strict=False) if a < b
-        )
+        return tuple((self.text[a:b], bool(marked[a])) for a, b in pairwise(cuts) if a < b)
 
 
 class ImageSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="image"):
@@ -57,7 +56,8 @@ class ImageSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="image"):
         starts = np.concatenate([[0], np.flatnonzero(np.diff(flat)) + 1])
         lengths = np.diff(np.append(starts, flat.size))
         runs = tuple(zip(flat[starts].tolist(), lengths.tolist(), strict=True))
-        return cls(b64encode(png).decode(), *labels.shape, runs)
+        height, width = labels.shape
+        return cls(b64encode(png).decode(), height, width, runs)
 
     @property
     def labels(self) -> NDArray[np.int64]:
