@@ -1,0 +1,1 @@
+"""Existing measures in terms of sufficiency and necessity (Sect. 4): a file per proposition."""
