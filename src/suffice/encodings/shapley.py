@@ -58,7 +58,7 @@ def shapley_interactions(
         "shapley": the Shapley interaction index (Grabisch and Roubens 1999), of which shap's
         `TreeExplainer` puts half on either side of the diagonal. "shapley-taylor": the top order of
         the Shapley–Taylor index (Sundararajan, Dhamdhere and Agarwal 2020), of which shap's `Exact`
-        puts half on either side. The two differ from three features on.
+        puts half on either side. The two differ as soon as there are other features.
     """
     hits = _all_hits(view)
     d, n = view.tally.d, view.tally.n
