@@ -6,6 +6,8 @@ An implementation of LENS, *Local Explanations via Necessity and Sufficiency* (U
 from suffice import datasets
 from suffice.basis import Basis
 from suffice.context import ConditionalContext, SwapContext, TableContext
+from suffice.encodings.ranking import TopK, top_k
+from suffice.encodings.shapley import shapley_interactions, shapley_values
 from suffice.errors import InputError, ModelError, NotVisitedError, SufficeError
 from suffice.explainer import Explainer
 from suffice.explanation import Explanation, SufficientFactor, View, explanation_schema
@@ -49,6 +51,7 @@ __all__ = [
     "SwapContext",
     "TableContext",
     "Target",
+    "TopK",
     "View",
     "at_least",
     "at_most",
@@ -65,6 +68,9 @@ __all__ = [
     "make_target",
     "minimal_sufficient_factors",
     "satisfies",
+    "shapley_interactions",
+    "shapley_values",
+    "top_k",
     "versus",
     "wilson",
     "within",

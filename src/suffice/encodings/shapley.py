@@ -30,8 +30,9 @@ def shapley_values(view: View) -> dict[str, float]:
     """Exact Shapley values of a view's features: how much each adds to sufficiency (Eq. 6).
 
     The game is v(S) = `view.sufficiency(S)`: in `e.keep` the share of references that keep the
-    outcome when S is held, in `e.flip` the share that flip when S is replaced. The two are dual
-    games, so both views give the same values. They add up to PS(all) - PS(none); the base value,
+    outcome when S is held, in `e.flip` the share that flip when S is replaced. Where replacing a
+    set is holding its complement (not in a causal context) the two are dual games, and both views
+    give the same values. They add up to PS(all) - PS(none); the base value,
     what a SHAP plot starts from, is `view.sufficiency([])`.
 
     All subsets must have been evaluated. `size_weights` and `tau` play no part.
@@ -45,8 +46,9 @@ def shapley_interactions(
     """Exact interaction values of every set of `order` features, in the order of the features.
 
     Above 0, the features together add more to sufficiency than apart; below 0, one makes up for
-    another. Order 1 gives the Shapley values. `e.flip` has the values of `e.keep`, with the
-    opposite sign where the order is even: substitutes for keeping must be changed together to flip.
+    another. Order 1 gives the Shapley values. Where the views are dual, `e.flip` has the values of
+    `e.keep`, with the opposite sign where the order is even: substitutes for keeping must be
+    changed together to flip.
 
     Parameters
     ----------
