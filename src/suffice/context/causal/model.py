@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from math import prod
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
 from suffice.context.causal.assign import make_mechanisms
-from suffice.context.causal.columns import as_values, differs, is_missing, read_columns
+from suffice.context.causal.columns import as_values, differs, read_columns
+from suffice.context.causal.domains import find_domains, truths_like
+from suffice.context.causal.equations import Equations
 from suffice.context.causal.graph import read_graph
-from suffice.context.causal.mechanisms import Discrete
 from suffice.context.frames import as_table
-from suffice.errors import InputError, SufficeError
-from suffice.typing import BoolVector, Reals, Values
+from suffice.context.table import Table
+from suffice.errors import InputError, did_you_mean
+from suffice.typing import Values
 
-__all__ = ["CausalModel"]
+__all__ = ["CausalModel", "Noise", "read_noise"]
 
-_MOST_WORLDS = 2**22
+Noise = Literal["kept", "sampled"]
+"""Where an effect's noise comes from: found from the row that is changed, or drawn afresh."""
 
 
-class CausalModel:
+class CausalModel(Equations):
     """Causes and effects among variables, written down or fitted: draws, interventions, what-ifs.
 
     >>> scm = CausalModel(
@@ -67,27 +69,28 @@ class CausalModel:
         random_state: int = 0,
         categorical: Sequence[str] = (),
     ) -> None:
-        self._graph = read_graph(dag)
+        graph = read_graph(dag)
         if isinstance(categorical, str):
             raise InputError("categorical", repr(categorical), "a list of columns")
-        self._graph.require(categorical, "categorical")
+        graph.require(categorical, "categorical")
         if mechanisms is not None and not isinstance(mechanisms, Mapping):
             raise InputError("mechanisms", mechanisms, "{node: mechanism}")
-        self._columns = {}
+        columns = {}
         if data is not None:
-            self._columns = read_columns(as_table(data), self.nodes, categorical)
-        self._mechanisms = make_mechanisms(
-            self._graph, self._columns, mechanisms or {}, random_state
-        )
+            columns = read_columns(as_table(data), graph.nodes, categorical)
+        made = make_mechanisms(graph, columns, mechanisms or {}, random_state)
+        super().__init__(graph, made, find_domains(made, columns))
+
+    @staticmethod
+    def from_dowhy(model: Any) -> CausalModel:
+        """Read a fitted model of `dowhy.gcm`."""
+        from suffice.context.causal.dowhy import from_dowhy
+
+        return from_dowhy(model)
 
     def __repr__(self) -> str:
         edges = sum(map(len, self._graph.parents.values()))
         return f"CausalModel({len(self.nodes)} nodes, {edges} edges: {', '.join(self.nodes)})"
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """All nodes, causes first; ties in the order of first mention."""
-        return self._graph.nodes
 
     def parents(self, node: str) -> tuple[str, ...]:
         """Its direct causes."""
@@ -117,189 +120,79 @@ class CausalModel:
         """
         return {node: str(m.recoverable) for node, m in self._mechanisms.items()}
 
-    def draw(self, n: int, rng: np.random.Generator) -> dict[str, Values]:
-        """Draw the noise of every node for n rows."""
-        return {node: m.draw(n, rng) for node, m in self._mechanisms.items()}
-
-    def worlds(self) -> tuple[dict[str, Values], Reals]:
-        """All states of the noise and their probabilities, where they are finitely many."""
-        supports = {}
-        for node, mechanism in self._mechanisms.items():
-            support = mechanism.support()
-            if support is None:
-                raise InputError(
-                    "scm",
-                    f"{node!r}, whose noise has no finite number of states",
-                    "a model in which every noise is a finite distribution",
-                    "Use functions, noisy(..., noise={value: probability}), or a sample.",
-                )
-            supports[node] = support
-        shape = tuple(len(values) for values, _ in supports.values())
-        if prod(shape) > _MOST_WORLDS:
-            raise InputError(
-                "scm", f"{prod(shape):,} joint states of noise", f"at most {_MOST_WORLDS:,}"
-            )
-        places = np.unravel_index(np.arange(prod(shape)), shape)
-        probability = np.ones(prod(shape))
-        noise = {}
-        for place, (node, (values, odds)) in zip(places, supports.items(), strict=True):
-            noise[node] = np.asarray(values[place])
-            probability *= odds[place]
-        return noise, probability
-
-    def solve(
-        self, noise: Mapping[str, Values], do: Mapping[str, Any] | None = None
-    ) -> dict[str, Values]:
-        """Compute every node from the noise, under an intervention."""
-        self._graph.require(do or {}, "do")
-        n = len(noise[self.nodes[0]])
-        values: dict[str, Values] = {}
-        for node in self.nodes:
-            if do is not None and node in do:
-                values[node] = self._set(node, do[node], n)
-            else:
-                values[node] = self._computed(node, values, noise[node])
-        return values
-
-    def abduct(
-        self,
-        values: Mapping[str, Values],
-        rng: np.random.Generator,
-        nodes: Collection[str] | None = None,
-    ) -> dict[str, Values]:
-        """Find noise that gives these rows, for all nodes or for some."""
-        noise = {}
-        for node in self.nodes if nodes is None else [n for n in self.nodes if n in nodes]:
-            mechanism = self._mechanisms[node]
-            if mechanism.recoverable == "none":
-                raise InputError(
-                    "values",
-                    f"{node!r}, whose noise cannot be recovered from a row",
-                    "nodes whose mechanism can be inverted",
-                    f"Give noisy(...) an inverse for {node!r}, or use noise='sampled'.",
-                )
-            parents = {parent: values[parent] for parent in self._graph.parents[node]}
-            noise[node] = mechanism.abduct(parents, values[node], rng)
-            if mechanism.verify:
-                self._verify(node, values, noise[node])
-        return noise
-
-    def respond(
-        self,
-        values: Mapping[str, Values],
-        fixed: Mapping[str, BoolVector],
-        noise: Mapping[str, Values],
-        before: Mapping[str, Values] | None = None,
-    ) -> dict[str, Values]:
-        """Let the effects of an intervention follow, in rows that it was already written into.
-
-        `fixed` says per row which nodes were intervened on. Every other node with such an ancestor
-        is computed anew from its causes and its noise; all the rest is returned untouched. With
-        `before`, the rows as they were, a node none of whose causes really changed keeps its value:
-        for noise that was found from those rows, it would be the same but for rounding.
-        """
-        out = dict(values)
-        moved: dict[str, BoolVector] = {}
-        for node in self.nodes:
-            rows = np.zeros(len(out[node]), dtype=bool)
-            for parent in self._graph.parents[node]:
-                rows |= moved[parent]
-            held = fixed.get(node, np.zeros(len(rows), dtype=bool))
-            rows &= ~held
-            if rows.any():
-                out[node] = self._renewed(node, out, noise, rows)
-            if before is None:
-                moved[node] = rows | held
-            else:
-                moved[node] = (rows | held) & differs(out[node], before[node])
-        return out
-
     def sample(self, n: int, do: Mapping[str, Any] | None = None, random_state: int = 0) -> Any:
         """Draw n rows as a pandas frame, under an intervention."""
         import pandas as pd
 
+        if n < 1:
+            raise InputError("n", n, "a number of rows >= 1")
         return pd.DataFrame(self.solve(self.draw(n, np.random.default_rng(random_state)), do))
 
-    def _renewed(
-        self, node: str, values: Mapping[str, Values], noise: Mapping[str, Values], rows: BoolVector
-    ) -> Values:
-        parents = {parent: values[parent][rows] for parent in self._graph.parents[node]}
-        new = self._computed(node, parents, noise[node][rows])
-        old = values[node]
-        kind = np.result_type(old, new) if old.dtype != object and new.dtype != object else object
-        out = old.astype(kind)
-        out[rows] = new
-        return out
+    def counterfactual(
+        self, rows: Any, do: Mapping[str, Any], noise: Noise = "kept", random_state: int = 0
+    ) -> Any:
+        """What these rows would have been under an intervention, in a frame of the same kind.
 
-    def _computed(self, node: str, values: Mapping[str, Values], noise: Values) -> Values:
-        """A mechanism's answer, one value per row; whole where the data's numbers are."""
-        parents = {parent: values[parent] for parent in self._graph.parents[node]}
-        try:
-            out = as_values(self._mechanisms[node].value(parents, noise))
-        except SufficeError:
-            raise
-        except Exception as error:
-            raise InputError(
-                "mechanisms",
-                f"a mechanism of {node!r} that raised {type(error).__name__}: {error}",
-                "functions of whole arrays",
-                "Use &, |, ~ and np.where rather than and, or, not and if.",
-            ) from error
-        if out.shape != noise.shape[:1]:
-            raise InputError(
-                "mechanisms",
-                f"a mechanism of {node!r} that returned shape {out.shape}",
-                f"one value for each of the {len(noise)} rows",
-            )
-        if node in self._columns and self._columns[node].whole and out.dtype.kind == "f":
-            out = np.rint(out).astype(np.int64)
-        return out
+        With noise "kept", each row's noise is found from the row (abduction), the nodes in `do` are
+        set (action), and their effects are computed with that noise (prediction). With "sampled",
+        effects get fresh noise, as in the paper's experiment. Nothing but the nodes in `do` and
+        their descendants ever changes.
 
-    def _verify(self, node: str, values: Mapping[str, Values], noise: Values) -> None:
-        """Does the noise found give the values it was found from, but for rounding?"""
-        again = self._computed(node, values, noise)
-        if again.dtype == object or values[node].dtype == object:
-            wrong = differs(again, values[node])
+        >>> from suffice.context.causal import additive
+        >>> scm = CausalModel([("dose", "pulse")], mechanisms={
+        ...     "dose": {0: 0.5, 1: 0.5},
+        ...     "pulse": additive(lambda dose: 70 - 10 * dose, std=5),
+        ... })
+        >>> scm.counterfactual({"dose": 0, "pulse": 74.0}, do={"dose": 1})
+           dose  pulse
+        0     1   64.0
+        """
+        read_noise(noise)
+        if isinstance(rows, Mapping):
+            import pandas as pd
+
+            rows = pd.DataFrame([rows])
+        self._graph.require(do, "do")
+        table = as_table(rows, argument="rows")
+        before, rng = self.read(table, "rows"), np.random.default_rng(random_state)
+        values = dict(before)
+        for node, value in do.items():
+            given = self._domains[node].spread(value, len(table))
+            values[node] = truths_like(given, before[node])
+        effects = frozenset[str]().union(*(self.descendants(node) for node in do)) - set(do)
+        if noise == "kept":
+            found, rows_before = self.abduct(before, rng, effects), before
         else:
-            wrong = ~np.isclose(again.astype(float), values[node].astype(float))
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise InputError(
-                "values",
-                f"{node} = {values[node][row]!r} in row {row}, where its mechanism gives "
-                f"{again[row]!r}",
-                "rows that the model can produce",
-                f"No noise of {node!r} explains this row.",
-            )
+            found, rows_before = self.draw(len(table), rng), None
+        fixed = {node: np.ones(len(table), dtype=bool) for node in do}
+        after = self.respond(values, fixed, found, rows_before)
+        changed = {table.names.index(n): after[n] for n in self.nodes if n in effects or n in do}
+        return _written(table, changed, do)
 
-    def _set(self, node: str, value: Any, n: int, argument: str = "do") -> Values:
-        """A value, or one per row, that a node is set to."""
-        given = as_values(value)
-        if given.ndim > 1 or (given.ndim == 1 and len(given) != n):
-            raise InputError(argument, f"{node}: shape {given.shape}", f"one value, or {n}")
-        out = np.repeat(given, n) if given.ndim == 0 else given
-        if is_missing(out).any():
-            raise InputError(argument, f"a missing value for {node!r}", "complete values")
-        self._require_known(node, out, argument)
+    def read(self, table: Table, argument: str) -> dict[str, Values]:
+        """Every node's column of a table, checked."""
+        out = {}
+        for node in self.nodes:
+            if node not in table.names:
+                hint = did_you_mean(node, table.names)
+                raise InputError(argument, f"no column {node!r}", "a column for every node", hint)
+            values = as_values(table.column(table.names.index(node)))
+            out[node] = self._domains[node].checked(values, argument)
         return out
 
-    def _require_known(self, node: str, values: Values, argument: str) -> None:
-        """Raise for a label that was never seen, or for text where there are numbers."""
-        column = self._columns.get(node)
-        if column is None:
-            mechanism = self._mechanisms[node]
-            known = mechanism.support()[0] if isinstance(mechanism, Discrete) else None
-            if known is not None and known.dtype == object:
-                from suffice.context.causal.columns import Labels
 
-                Labels(known).codes(values, node, argument)
-        elif column.labels is not None:
-            column.labels.codes(values, node, argument)
-        elif values.dtype.kind not in "biuf":
-            raise InputError(argument, f"{node} = {values[0]!r}", f"numbers, as {node!r} holds")
-        elif column.whole and (values != np.rint(values)).any():
-            raise InputError(
-                argument,
-                f"{node} = {values[np.argmax(values != np.rint(values))]!r}",
-                f"whole numbers, as {node!r} holds by its dtype",
-            )
+def read_noise(noise: object) -> None:
+    """Raise for anything but the two ways."""
+    if noise not in ("kept", "sampled"):
+        raise InputError("noise", repr(noise), "'kept' or 'sampled'")
+
+
+def _written(table: Table, columns: Mapping[int, Values], do: Mapping[str, Any]) -> Any:
+    """The table with these columns; a value set by the user must not be rounded away."""
+    out = table.with_columns(columns)
+    for node in do:
+        j = table.names.index(node)
+        lost = differs(out.column(j), columns[j])
+        if lost.any() and not out.column(j).dtype.kind == "f":
+            raise table.misfit(j, columns[j][np.argmax(lost)], "do")
+    return out.native
