@@ -141,8 +141,8 @@ def _observed(joint: Joint, arms: Arms | None, monotone: bool) -> Three:
         low = max(0.0, arms.treated - joint.effect)
         high = min(joint.no_no, arms.treated - joint.yes_yes)
         among_not_x = (low, low if monotone else max(low, high))
-    pns = (among_x[0] + among_not_x[0], among_x[1] + among_not_x[1])
-    return _over(among_x, joint.yes_yes), _over(among_not_x, joint.no_no), pns
+    low, high = (min(a + b, 1.0) for a, b in zip(among_x, among_not_x, strict=True))
+    return _over(among_x, joint.yes_yes), _over(among_not_x, joint.no_no), (low, high)
 
 
 def _unconfounded(arms: Arms, monotone: bool) -> Three:
