@@ -5,7 +5,16 @@ An implementation of LENS, *Local Explanations via Necessity and Sufficiency* (U
 
 from suffice import datasets
 from suffice.basis import Basis
-from suffice.context import ConditionalContext, SwapContext, TableContext
+from suffice.context import (
+    CausalContext,
+    CausalModel,
+    ConditionalContext,
+    SwapContext,
+    TableContext,
+)
+from suffice.encodings.bounds import CausationBounds, causation_bounds
+from suffice.encodings.causation import Causation
+from suffice.encodings.pearl import probabilities_of_causation
 from suffice.encodings.ranking import TopK, top_k
 from suffice.encodings.shapley import shapley_interactions, shapley_values
 from suffice.errors import InputError, ModelError, NotVisitedError, SufficeError
@@ -34,6 +43,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Basis",
+    "CausalContext",
+    "CausalModel",
+    "Causation",
+    "CausationBounds",
     "ConditionalContext",
     "CostOrder",
     "CustomOrder",
@@ -57,6 +70,7 @@ __all__ = [
     "at_most",
     "auxiliary",
     "between",
+    "causation_bounds",
     "clopper_pearson",
     "compare",
     "datasets",
@@ -67,6 +81,7 @@ __all__ = [
     "isin",
     "make_target",
     "minimal_sufficient_factors",
+    "probabilities_of_causation",
     "satisfies",
     "shapley_interactions",
     "shapley_values",

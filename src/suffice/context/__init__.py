@@ -1,5 +1,6 @@
 """Contexts (Sect. 3): the distribution D that every probability is taken over."""
 
+from suffice.context.causal import CausalContext, CausalModel
 from suffice.context.conditional import ConditionalContext
 from suffice.context.frames import as_table
 from suffice.context.hybrids import Hybrids, Mixing
@@ -10,6 +11,8 @@ from suffice.context.swap import Swap, SwapContext
 from suffice.context.table import Table
 
 __all__ = [
+    "CausalContext",
+    "CausalModel",
     "ConditionalContext",
     "Hybrids",
     "Mixing",

@@ -50,6 +50,11 @@ class CausalContext:
             raise InputError("scm", self.scm, "a CausalModel")
         read_noise(self.noise)
 
+    def describe(self) -> str:
+        """What follows from a change, and with which noise."""
+        noise = "fresh noise" if self.noise == "sampled" else "each row's own noise"
+        return f"effects follow a causal model of {len(self.scm.nodes)} nodes, {noise}"
+
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[CausalHybrids, CausalHybrids]:
         """The two contexts (keep, flip) of one input, row 0 of the pool, and its references."""
         for node in self.scm.nodes:
@@ -128,6 +133,10 @@ class CausalHybrids:
                 if after[node] is not values[node]
             }
         )
+
+    def donors(self, held: Held) -> Counts:
+        """Interventions set observed values: each reference's own."""
+        return np.broadcast_to(np.arange(1, self.n + 1), (len(held), self.n))
 
     @cached_property
     def _positions(self) -> dict[str, int]:
