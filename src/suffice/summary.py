@@ -18,6 +18,14 @@ __all__ = ["Bar", "FactorLine", "Summary", "ViewSummary", "percent", "show", "su
 
 _BARS_SHOWN = 24
 
+_LEADS = {
+    ("keep", False): "Hold these values, let all others vary",
+    ("flip", False): "Replace these values, hold all others",
+    ("keep", True): "Give the references these values, let their effects follow",
+    ("flip", True): "Replace these values, let their effects follow, hold the rest",
+}
+"""By view, and whether interventions have effects."""
+
 _REFERENCES = {"opposite": " predicted otherwise", "all": " (the whole data)"}
 
 
@@ -105,8 +113,8 @@ def summarise(explanation: Explanation) -> Summary:
             + ("" if p.context == Swap().describe() else f": {p.context}")
         ),
         values=tuple((player.name, _value(player)) for player in e.keep.players),
-        keep=_summarise_view(e.keep),
-        flip=_summarise_view(e.flip),
+        keep=_summarise_view(e.keep, effects=not e.one_sweep),
+        flip=_summarise_view(e.flip, effects=not e.one_sweep),
         completeness=_completeness(e),
         complete=e.complete,
         provenance=(
@@ -142,7 +150,7 @@ def show(value: Scalar) -> str:
     return f"{value:.4g}" if isinstance(value, float) and abs(value) < 1e4 else _plain(value)
 
 
-def _summarise_view(view: View) -> ViewSummary:
+def _summarise_view(view: View, effects: bool) -> ViewSummary:
     keep = view.name == "keep"
     at_least = f"in at least {percent(view.tau)} of cases"
     tested = (
@@ -152,16 +160,12 @@ def _summarise_view(view: View) -> ViewSummary:
         else ""
     )
     title = f"Keeps “{view.outcome}”" if keep else f"Flips to “{view.outcome}”"
-    lead = (
-        f"Hold these values, let all others vary: “{view.outcome}” stays {at_least}{tested}."
-        if keep
-        else f"Replace these values, hold all others: “{view.outcome}” results {at_least}{tested}."
-    )
+    result = f"“{view.outcome}” {'stays' if keep else 'results'} {at_least}{tested}."
     factors = tuple(_line(view, factor) for factor in view.factors)
     return ViewSummary(
         name=view.name,
         title=title,
-        lead=lead if factors else "",
+        lead=f"{_LEADS[view.name, effects]}: {result}" if factors else "",
         tau=view.tau,
         factors=factors,
         none_reached="" if factors else _none_reached(view),
@@ -208,7 +212,8 @@ def _change(players: Sequence[Player], new: Mapping[str, Scalar]) -> str:
             moves.append(f"{player.name} ({len(moved)} columns)")
         else:
             moves += [f"{c} {show(player.values[c])} → {show(new[c])}" for c in moved]
-    return ", ".join(moves) or "none needed"
+    # Only where effects are drawn at random can a set flip as it is.
+    return ", ".join(moves) or "as they are, by chance downstream"
 
 
 def _none_reached(view: View) -> str:

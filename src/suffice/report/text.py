@@ -20,7 +20,7 @@ def render(explanation: Explanation) -> str:
     return "\n".join(
         [
             s.question,
-            f"  {s.subject}",
+            _wrap(s.subject, "  "),
             _wrap(values, "  "),
             "",
             *_view(s.keep),
