@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -57,11 +57,15 @@ def additive(mean: Any, std: float | None = None, noise: Sampler | None = None) 
 
 
 def make_mechanisms(
-    graph: Graph, columns: Mapping[str, Column], given: Mapping[str, Any], random_state: int
+    graph: Graph,
+    columns: Mapping[str, Column],
+    given: Mapping[str, Any],
+    random_state: int,
+    in_data: Sequence[str] = (),
 ) -> dict[str, Mechanism]:
-    """One mechanism per node, in topological order."""
+    """One mechanism per node, in topological order; `in_data` are all columns of the data."""
     graph.require(given, "mechanisms")
-    maker = _Maker(graph, columns, random_state)
+    maker = _Maker(graph, columns, random_state, in_data)
     return {
         node: maker.child(node, given.get(node))
         if graph.parents[node]
@@ -75,6 +79,7 @@ class _Maker:
     graph: Graph
     columns: Mapping[str, Column]
     random_state: int
+    in_data: Sequence[str]
 
     def root(self, node: str, given: Any) -> Mechanism:
         if given is None:
@@ -160,12 +165,12 @@ class _Maker:
     def _column(self, name: str, needed_by: str) -> Column:
         if name in self.columns:
             return self.columns[name]
-        if self.columns:
+        if self.in_data:
             raise InputError(
                 "data",
                 f"no column {name!r}",
                 "a column for every node that is fitted, and for its causes",
-                did_you_mean(name, self.columns),
+                did_you_mean(name, self.in_data),
             )
         raise InputError(
             "mechanisms",

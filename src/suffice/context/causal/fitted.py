@@ -65,8 +65,9 @@ class Remembered:
             found = {}
         out = np.stack([found[key] if key in found else known[key] for key in keys])
         if len(known) + len(found) > self._limit:
-            known.clear()
-        known.update(found)
+            self._known = found  # not cleared: another thread may be reading
+        else:
+            known.update(found)
         return out
 
 

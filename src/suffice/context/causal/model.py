@@ -75,10 +75,10 @@ class CausalModel(Equations):
         graph.require(categorical, "categorical")
         if mechanisms is not None and not isinstance(mechanisms, Mapping):
             raise InputError("mechanisms", mechanisms, "{node: mechanism}")
-        columns = {}
-        if data is not None:
-            columns = read_columns(as_table(data), graph.nodes, categorical)
-        made = make_mechanisms(graph, columns, mechanisms or {}, random_state)
+        table = None if data is None else as_table(data)
+        columns = read_columns(table, graph.nodes, categorical) if table else {}
+        names = table.names if table else ()
+        made = make_mechanisms(graph, columns, mechanisms or {}, random_state, names)
         super().__init__(graph, made, find_domains(made, columns))
 
     @staticmethod
