@@ -241,3 +241,65 @@ def test_german_credit_all_subsets_of_all_references(data_home, noise):
     position = keep.players.names.index("Sex")
     expected = np.where(held[:, position], X.Sex[0], X.Sex.to_numpy()[references + 1])
     assert (sex == expected).all()
+
+
+def test_columns_are_written_in_the_dtype_they_have():
+    wide = as_table(
+        pd.DataFrame(
+            {
+                "small": np.array([1, 2], dtype="uint8"),
+                "half": np.array([1, 2], dtype="float32"),
+                "truth": [True, False],
+                "maybe": pd.array([1, None], dtype="Int64"),
+                "text": ["a", "b"],
+                "mixed": np.array(["a", 1], dtype=object),
+                "kind": pd.Categorical(["a", "b"], categories=["b", "a", "c"], ordered=True),
+            }
+        )
+    )
+    columns = {
+        "small": np.array([2.6, 255.4]),
+        "half": np.array([0.5, 0.25]),
+        "truth": np.array([0, 1]),
+        "maybe": np.array([2.2, 3.0]),
+        "text": np.array(["long", "b"], dtype=object),
+        "mixed": np.array([2, "b"], dtype=object),
+        "kind": np.array(["c", "c"], dtype=object),
+    }
+    out = wide.with_columns({j: columns[name] for j, name in enumerate(wide.names)})
+    assert (out.native.dtypes == wide.native.dtypes).all()
+    assert out.native.small.tolist() == [3, 255] and out.native.maybe.tolist() == [2, 3]
+    assert out.native.truth.tolist() == [False, True] and out.native.kind.tolist() == ["c", "c"]
+    assert wide.native.small.tolist() == [1, 2]
+    misfits = {"small": 256.0, "truth": 2, "maybe": np.inf, "kind": "d", "half": "x", "text": 3}
+    for name, value in misfits.items():
+        with pytest.raises(InputError, match=f"for column '{name}'; allowed: a value that fits"):
+            wide.with_columns(
+                {
+                    wide.names.index(name): np.array(
+                        [value, value], dtype=object if isinstance(value, str) else None
+                    )
+                }
+            )
+
+
+@pytest.mark.parametrize("arrow", [False, True])
+def test_columns_of_other_frames_and_of_arrays(arrow):
+    given = pl.DataFrame({"n": [1, 2], "k": ["a", "b"], "t": [True, False], "f": [0.5, 1.5]})
+    table = as_table(given.to_arrow() if arrow else given)
+    out = table.with_columns(
+        {
+            0: np.array([2.6, 1.0]),
+            1: np.array(["c", "d"], dtype=object),
+            2: np.array([0, 1]),
+            3: np.array([1, 2]),
+        }
+    )
+    assert [out.dtype(j) for j in range(4)] == [table.dtype(j) for j in range(4)]
+    assert pl.DataFrame(out.native).rows() == [(3, "c", False, 1.0), (1, "d", True, 2.0)]
+    with pytest.raises(InputError, match="'x' for column 'n'"):
+        table.with_columns({0: np.array(["x", "y"], dtype=object)})
+    array = as_table(np.array([["a", "b"]]))
+    assert array.with_columns({0: np.array(["c"], dtype=object)}).native.tolist() == [["c", "b"]]
+    with pytest.raises(InputError, match="'long' for column 'x0'"):
+        array.with_columns({0: np.array(["long"], dtype=object)})

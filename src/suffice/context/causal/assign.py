@@ -11,12 +11,12 @@ import numpy as np
 
 from suffice.context.causal.columns import Column, is_missing
 from suffice.context.causal.fitted import fit_classifier, fit_regressor
-from suffice.context.causal.functions import Additive, Deterministic, Noisy
+from suffice.context.causal.functions import Additive, AdditiveRecipe, Deterministic, Noisy
 from suffice.context.causal.graph import Graph
-from suffice.context.causal.mechanisms import Discrete, Empirical, Mechanism, Root, Sampled, Sampler
+from suffice.context.causal.mechanisms import Discrete, Empirical, Mechanism, Root, Sampled
 from suffice.errors import InputError, did_you_mean, shorten
 
-__all__ = ["AdditiveRecipe", "additive", "make_mechanisms"]
+__all__ = ["make_mechanisms"]
 
 _ROOT = (
     "for a node without causes: a distribution {value: probability}, a probability, "
@@ -26,34 +26,6 @@ _CHILD = (
     "for a node with causes: a function of them by keyword, additive(...), noisy(...), "
     "or a scikit-learn estimator to fit"
 )
-
-
-@dataclass(frozen=True)
-class AdditiveRecipe:
-    """What `additive` returns: an expectation, and noise that may have to be fitted."""
-
-    mean: Any
-    std: float | None
-    noise: Sampler | None
-
-
-def additive(mean: Any, std: float | None = None, noise: Sampler | None = None) -> AdditiveRecipe:
-    """Describe a node as `mean` plus noise: a function of its parents, or a regressor to fit.
-
-    Noise is Gaussian with standard deviation `std`, or drawn by `noise(n, rng)`; with neither, its
-    variance is the residual mean square on the data.
-
-    >>> from suffice.context.causal import CausalModel
-    >>> scm = CausalModel([("x", "y")], mechanisms={
-    ...     "x": {0: 0.5, 1: 0.5}, "y": additive(lambda x: 2 * x, std=0.1)})
-    >>> scm.capabilities
-    {'x': 'exact', 'y': 'exact'}
-    """
-    if std is not None and noise is not None:
-        raise InputError("std", f"{std} and noise= as well", "one of the two")
-    if std is not None and not (np.isfinite(std) and std >= 0):
-        raise InputError("std", std, "a number >= 0")
-    return AdditiveRecipe(mean, std, noise)
 
 
 def make_mechanisms(

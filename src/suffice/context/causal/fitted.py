@@ -41,6 +41,27 @@ class Encoder:
         return np.concatenate(blocks, axis=1)
 
 
+class Regression:
+    """What a fitted regressor expects, given the parents."""
+
+    def __init__(self, model: Any, encode: Encoder) -> None:
+        self._model, self._encode = model, encode
+        self._linear = type(model).__name__ in _LINEAR and np.ndim(model.coef_) == 1
+
+    def __call__(self, parents: Parents) -> Values:
+        """One number per row."""
+        if not self._linear:
+            return per_distinct(
+                parents, lambda few: np.ravel(self._model.predict(self._encode(few)))
+            )
+        # Column by column: a BLAS product rounds differently for other numbers of rows.
+        matrix = self._encode(parents)
+        out = np.full(len(matrix), float(self._model.intercept_))
+        for column, slope in zip(matrix.T, self._model.coef_, strict=True):
+            out += slope * column
+        return out
+
+
 class Remembered:
     """A classifier's probabilities, each row asked for once.
 
@@ -125,20 +146,7 @@ def fit_regressor(
     encode = Encoder(parents)
     matrix = encode({name: parent.values for name, parent in parents.items()})
     model = _fitted(node, estimator, matrix, column.values.astype(np.float64))
-    if type(model).__name__ in _LINEAR and np.ndim(model.coef_) == 1:
-
-        def mean(given: Parents) -> Values:
-            # Column by column: a BLAS product rounds differently for other numbers of rows.
-            out = np.full(len(next(iter(given.values()))), float(model.intercept_))
-            for part, slope in zip(encode(given).T, model.coef_, strict=True):
-                out += slope * part
-            return out
-
-    else:
-
-        def mean(given: Parents) -> Values:
-            return per_distinct(given, lambda few: np.ravel(model.predict(encode(few))))
-
+    mean = Regression(model, encode)
     if std is None:
         residuals = column.values - mean({name: p.values for name, p in parents.items()})
         std = float(np.sqrt(np.mean(residuals**2)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -158,7 +159,7 @@ class CausalModel(Equations):
         values = dict(before)
         for node, value in do.items():
             given = self._domains[node].spread(value, len(table))
-            values[node] = truths_like(given, before[node])
+            values[node] = truths_like(given, partial(before.__getitem__, node))
         effects = frozenset[str]().union(*(self.descendants(node) for node in do)) - set(do)
         if noise == "kept":
             found, rows_before = self.abduct(before, rng, effects), before
