@@ -16,7 +16,10 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from suffice import InputError
-from suffice.context.causal import CausalModel, additive, noisy
+from suffice.context.causal import CausalModel, Mechanism, additive, noisy
+from suffice.context.causal.columns import Column
+from suffice.context.causal.fitted import Encoder, Remembered
+from suffice.context.causal.mechanisms import Empirical
 
 TREE = DecisionTreeClassifier(min_samples_leaf=10)
 
@@ -525,3 +528,66 @@ def test_a_label_of_a_given_distribution_is_known():
     with pytest.raises(InputError, match="a category seen: 'low', 'high'"):
         scm.sample(2, {"x": "hihg"})
     assert (scm.sample(3, {"x": "high"}).x == "high").all()
+
+
+class Doubled(Mechanism):
+    """A mechanism of the user's own: twice the parent, in steps of noise."""
+
+    recoverable = "exact"
+
+    def draw(self, n, rng):
+        return rng.integers(0, 3, n)
+
+    def value(self, parents, noise):
+        return 2 * parents["x"] + noise
+
+    def abduct(self, parents, values, rng):
+        return values - 2 * parents["x"]
+
+    def support(self):
+        return np.arange(3), np.full(3, 1 / 3)
+
+
+def test_a_mechanism_of_the_users_own():
+    mechanisms = {"x": {0: 0.25, 1.5: 0.75}, "y": Doubled()}
+    scm = CausalModel([("x", "y")], mechanisms=mechanisms)
+    noise, probability = scm.worlds()
+    assert probability @ scm.solve(noise)["y"] == pytest.approx(2 * 1.125 + 1)
+    assert scm.counterfactual({"x": 0.0, "y": 2.0}, {"x": 1.5}).y.tolist() == [5.0]
+    again = CausalModel({"x": []}, mechanisms={"x": Empirical(["long", "short", "long"])})
+    assert again.worlds()[1].tolist() == pytest.approx([2 / 3, 1 / 3])
+
+
+def test_values_of_several_types_stay_what_they_are():
+    scm = CausalModel({"x": []}, mechanisms={"x": {"none": 0.5, 1: 0.25, 2.5: 0.25}})
+    assert set(scm.sample(100).x) == {"none", 1, 2.5}
+    assert scm.worlds()[0]["x"].tolist() == ["none", 1, 2.5]
+
+
+def test_probabilities_are_remembered_up_to_a_limit_and_stay_the_same():
+    class Slow(DecisionTreeClassifier):
+        asked = 0
+
+        def predict_proba(self, X):
+            type(self).asked += len(X)
+            return super().predict_proba(X)
+
+    data = people()
+    scm = CausalModel(DAG[:2], data, {"job": Slow(min_samples_leaf=10)})
+    noise = scm.draw(300, np.random.default_rng(0))
+    first, distinct = scm.solve(noise), Slow.asked
+    assert distinct == len({*zip(noise["age"], noise["sex"], strict=True)})
+    assert (scm.solve(noise)["job"] == first["job"]).all() and Slow.asked == distinct
+    encode = Encoder({"age": Column("age", data.age.to_numpy(), None)})
+    model = Slow(max_depth=3).fit(data[["age"]].to_numpy(), data.job)
+    small, large = Remembered(model, encode, limit=5), Remembered(model, encode)
+    for ages in (np.arange(20, 40), np.arange(30, 60), np.arange(20, 40)):
+        expected = model.predict_proba(ages[:, None])
+        assert (small({"age": ages}) == expected).all()
+        assert (large({"age": ages}) == expected).all()
+
+
+def test_zero_noise_is_one_state():
+    scm = of_one(additive(lambda x: x + 1, std=0))
+    noise, probability = scm.worlds()
+    assert probability @ scm.solve(noise)["y"] == pytest.approx(2.5)

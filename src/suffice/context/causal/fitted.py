@@ -4,6 +4,9 @@ A class is drawn by inverse CDF from one uniform number u per row: the labels, s
 interval [0, 1) by their probabilities, and the label that u falls on is the value. The same u then
 gives comparable worlds. That coupling is an assumption: data determine each probability, not which
 of two worlds' labels go together. Counterfactuals with noise kept rest on it.
+
+The default mechanisms answer alike, bit for bit, in whatever batches they are asked. Estimators
+that multiply matrices (a neural network, say) may differ in the last bit.
 """
 
 from __future__ import annotations

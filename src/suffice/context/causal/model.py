@@ -51,7 +51,7 @@ class CausalModel(Equations):
         A frame with a column per node, from which the mechanisms not given are fitted: for nodes
         without causes the observed values, drawn again; for numbers a linear regression with
         Gaussian noise whose variance is the residual mean square; for categories a random forest's
-        class probabilities.
+        class probabilities. A node whose column holds integers gets whole numbers, rounded.
     mechanisms
         For each node: a function of its causes by keyword, vectorised over arrays; `additive(...)`
         or `noisy(...)`; a scikit-learn estimator to fit. For a node without causes: a distribution
@@ -138,6 +138,9 @@ class CausalModel(Equations):
         set (action), and their effects are computed with that noise (prediction). With "sampled",
         effects get fresh noise, as in the paper's experiment. Nothing but the nodes in `do` and
         their descendants ever changes.
+
+        A category's noise is not determined by a row: it is drawn from what fits, and which labels
+        go together in two worlds is an assumption (`capabilities` says "posterior").
 
         >>> from suffice.context.causal import additive
         >>> scm = CausalModel([("dose", "pulse")], mechanisms={
