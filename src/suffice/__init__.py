@@ -12,6 +12,7 @@ from suffice.context import (
     SwapContext,
     TableContext,
 )
+from suffice.context.causal import additive, noisy
 from suffice.encodings.bounds import CausationBounds, causation_bounds
 from suffice.encodings.causation import Causation
 from suffice.encodings.pearl import probabilities_of_causation

@@ -13,6 +13,7 @@ from suffice.context.causal.columns import as_values, differs
 from suffice.context.causal.domains import Domain, truths_like
 from suffice.context.causal.graph import Graph
 from suffice.context.causal.mechanisms import Mechanism
+from suffice.context.table import plain
 from suffice.errors import InputError, SufficeError
 from suffice.typing import BoolVector, Reals, Values
 
@@ -187,8 +188,8 @@ class Equations:
             row = int(np.argmax(wrong))
             raise InputError(
                 "values",
-                f"{node} = {values[node][row]!r} in row {row}, where its mechanism gives "
-                f"{again[row]!r}",
+                f"{node} = {plain(values[node][row])!r} in row {row}, where its mechanism gives "
+                f"{plain(again[row])!r}",
                 "rows that the model can produce",
                 f"No noise of {node!r} explains this row.",
             )

@@ -19,6 +19,7 @@ import numpy as np
 from suffice.context.causal.columns import Column, Labels, per_distinct
 from suffice.context.causal.functions import Additive
 from suffice.context.causal.mechanisms import Mechanism, Parents, Recoverable
+from suffice.context.table import plain
 from suffice.errors import InputError, shorten
 from suffice.typing import Reals, Values
 
@@ -127,8 +128,8 @@ class Categorical(Mechanism):
             row = int(np.argmax(low >= high))
             raise InputError(
                 "values",
-                f"{self.node} = {values[row]!r} in row {row}, to which the fitted mechanism of "
-                f"{self.node!r} gives probability 0",
+                f"{self.node} = {plain(values[row])!r} in row {row}, to which the mechanism fitted "
+                f"for {self.node!r} gives probability 0",
                 "rows that the model can produce",
                 "Its noise cannot be recovered: use noise='sampled', or give this node a "
                 "classifier that is less sure of itself.",
