@@ -1,0 +1,80 @@
+"""`suffice reproduce`: the paper's tables and figures, one command each."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["reproduce"]
+
+
+@click.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@click.option("--quick", is_flag=True, help="A small true slice of each: seconds instead of minutes.")
+@click.option(
+    "--out",
+    default="results",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder to write to.",
+)
+@click.option(
+    "--data",
+    default=None,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of the data sets [default: SUFFICE_DATA, or beside the repository].",
+)
+def reproduce(names: tuple[str, ...], quick: bool, out: Path, data: Path | None) -> None:
+    """Make tables and figures of the paper again, by NAME, or `all` of them.
+
+    Each writes figures (PNG and SVG), tables (CSV and Markdown) and result.json into a folder of
+    its own. A run that was interrupted goes on where it stopped.
+    """
+    from suffice.cli.output import console
+    from suffice.errors import InputError, did_you_mean
+
+    lab = _experiments()
+    known = list(lab.EXPERIMENTS)
+    for name in names:
+        if name not in (*known, "all"):
+            hint = did_you_mean(name, known)
+            raise InputError("NAME", repr(name), "all, " + ", ".join(known), hint)
+    chosen = known if "all" in names else list(dict.fromkeys(names))
+    home = data or import_home()
+    screen = console()
+    for name in chosen:
+        record = lab.run(name, home, out, quick)
+        screen.print(f"\n{record['title']}", style="bold")
+        for claim in record["claims"]:
+            mark = {True: "holds", False: "does not hold", None: "no verdict"}[claim["holds"]]
+            screen.print(f"  {claim['says']} ({claim['setting']})")
+            screen.print(f"    paper {claim['paper']}; here {claim['ours']}: {mark}")
+        screen.print(f"  {record['timings']['seconds']:.1f} s; {out / name}", style="dim")
+
+
+def import_home() -> Path:
+    """Where the data sets are, unless it is said."""
+    from experiments.lab import data_home
+
+    return data_home()
+
+
+def _experiments() -> Any:
+    """The experiments live in the repository, beside the package, not in it."""
+    root = Path(__file__).parents[3]
+    if (root / "experiments" / "reproduce.py").exists() and str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    try:
+        import experiments.reproduce as lab
+    except ModuleNotFoundError as error:
+        if error.name not in ("experiments", "experiments.reproduce"):
+            needs = f'pip install "suffice[experiments]" ({error})'
+            raise click.ClickException(f"The experiments need: {needs}") from error
+        raise click.ClickException(
+            "The experiments are part of the repository, not of the installed package: "
+            "clone it, and run suffice reproduce there."
+        ) from error
+    return lab
