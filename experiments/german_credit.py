@@ -3,7 +3,6 @@
 The setting of the paper's appendix. Run: make reproduce
 """
 
-import os
 import sys
 from pathlib import Path
 
@@ -11,7 +10,10 @@ from rich.console import Console
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.model_selection import train_test_split
 
+from experiments.lab import data_home
 from suffice import Explainer, Explanation, InputError, datasets
+
+INPUT = 998
 
 
 def setting(data_home: Path):
@@ -24,11 +26,7 @@ def setting(data_home: Path):
 
 def explain(data_home: Path) -> tuple[Explanation, float]:
     model, X, y, accuracy = setting(data_home)
-    return Explainer(model, X, references=y != y[998]).explain(X.iloc[998], tau=0.9), accuracy
-
-
-def data_home() -> Path:
-    return Path(os.environ.get("SUFFICE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    return Explainer(model, X, references=y != y[INPUT]).explain(X.iloc[INPUT], tau=0.9), accuracy
 
 
 def main() -> None:

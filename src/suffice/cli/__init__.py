@@ -12,6 +12,7 @@ import click
 
 from suffice.cli.demo import demo
 from suffice.cli.explain import explain
+from suffice.cli.reproduce import reproduce
 from suffice.errors import InputError, SufficeError
 
 __all__ = ["app", "main"]
@@ -28,6 +29,7 @@ def app() -> None:
 
 app.add_command(demo)
 app.add_command(explain)
+app.add_command(reproduce)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
