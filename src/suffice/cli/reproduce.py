@@ -13,9 +13,7 @@ __all__ = ["reproduce"]
 
 @click.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
-@click.option(
-    "--quick", is_flag=True, help="A small true slice of each: seconds instead of minutes."
-)
+@click.option("--quick", is_flag=True, help="A small true slice: seconds, not minutes.")
 @click.option(
     "--out",
     default="results",
