@@ -1,0 +1,224 @@
+"""Rules as they are told to a user: one rule, and all that are τ-minimal for an input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from operator import and_
+from typing import Any, Literal
+
+import numpy as np
+
+from suffice.encodings.anchors.conditions import Condition
+from suffice.encodings.anchors.counts import Counted, RuleCounts
+from suffice.encodings.anchors.observed import covered
+from suffice.encodings.anchors.wording import in_words
+from suffice.errors import NotVisitedError
+from suffice.factors.kinds import Factor
+from suffice.inference import clopper_pearson, p_value
+from suffice.search.algorithm1 import check_alpha, check_tau
+from suffice.search.intervals import Ladder
+from suffice.typing import BoolVector, Held
+
+__all__ = ["AnchorRules", "Rule", "make_rule"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """If the conditions hold, then the outcome: how surely, and for how many.
+
+    `coverage` and `necessity` are taken over the rows of the data, whatever distribution precision
+    is taken over: c_A is a property of x alone, so whom a rule applies to needs no made-up rows.
+    """
+
+    factor: Factor | None
+    """The conditions; None for the empty rule, which always holds."""
+    precision: float | None
+    """PS(c_A, y): among the rows that satisfy the rule, the share with the outcome. None: none."""
+    interval: tuple[float, float] | None
+    """Exact 95% Clopper–Pearson interval, reading those rows as a sample."""
+    n: int
+    """How many rows that share is taken over."""
+    p_value: float | None
+    """Exact one-sided binomial test of precision <= τ."""
+    coverage: float
+    """The share of the data's rows that satisfy the rule."""
+    necessity: float | None
+    """PN(c_A, y): among the data's rows with the outcome, the share that satisfy the rule."""
+    minimal_for: tuple[float, float] | None = None
+    """(low, high]: the thresholds at which the rule is τ-minimal; None where that is unknown."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the rule reads."""
+        return () if self.factor is None else tuple(dict.fromkeys(self.factor.columns()))
+
+    def __str__(self) -> str:
+        return in_words(self.factor)
+
+
+def make_rule(
+    factor: Factor | None,
+    counted: tuple[int, int],
+    of_data: tuple[int, int],
+    has_outcome: BoolVector,
+    tau: float,
+    minimal_for: tuple[float, float] | None = None,
+) -> Rule:
+    """A rule from n(A & y) and n(A) over D, and from the same counts over the data."""
+    hits, n = counted
+    low, high = clopper_pearson(hits, max(n, 1))
+    met, both = of_data
+    with_outcome = int(has_outcome.sum())
+    return Rule(
+        factor=factor,
+        precision=hits / n if n else None,
+        interval=(float(low), float(high)) if n else None,
+        n=n,
+        p_value=float(p_value(hits, n, tau)) if n else None,
+        coverage=met / len(has_outcome),
+        necessity=both / with_outcome if with_outcome else None,
+        minimal_for=minimal_for,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class AnchorRules:
+    """Every τ-minimal rule for one input, and the one that covers most.
+
+    Nothing here calls the model: another τ or α, or any other rule of the same conditions, is read
+    from counts.
+    """
+
+    outcome: str
+    """The outcome, in words, that the rules suffice for."""
+    tau: float
+    alpha: float | None
+    context: Literal["perturbed", "observed"]
+    conditions: tuple[Condition, ...] = field(repr=False)
+    """What rules are made of: a condition for each feature or group that can have one."""
+    counts: RuleCounts = field(repr=False)
+    satisfied: Held = field(repr=False)
+    """(rows of the data, conditions): which row satisfies which condition."""
+    has_outcome: BoolVector = field(repr=False)
+    """Which rows of the data have the outcome."""
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """All τ-minimal rules: the widest coverage first, then the surer, then the shorter."""
+        found = list(self.counts.minimal_at(self.tau, self._ladder))
+        rules = self._rules(found)
+        order = sorted(
+            range(len(found)),
+            key=lambda i: (
+                -rules[i].coverage,
+                -(rules[i].precision or 0.0),
+                len(found[i].members),
+                found[i].members,
+            ),
+        )
+        return tuple(rules[i] for i in order)
+
+    @property
+    def best(self) -> Rule | None:
+        """The rule with the greatest coverage among all whose precision is at least τ.
+
+        It is always a τ-minimal one. A rule A with PS >= τ contains a τ-minimal rule B: a smallest
+        one inside A, A itself included, that still has PS >= τ. B asks no more than A, so every row
+        that satisfies A satisfies B, and B covers no less. None where no rule gets there.
+        """
+        return self.rules[0] if self.rules else None
+
+    @property
+    def complete(self) -> bool:
+        """Was every rule of these conditions looked at?"""
+        return self.counts.complete
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no rule, and what to change; None where there is one."""
+        if self.rules:
+            return None
+        top = self.counts.best(self._ladder)
+        said = in_words(self._factor(top.members))
+        tested = "" if self.alpha is None else f", by its lower bound at α = {self.alpha:g},"
+        larger = "" if self.complete else " allow larger rules (max_size),"
+        rows = "" if self.alpha is None else " use more rows,"
+        return (
+            f"No rule reaches precision {self.tau:g}: the highest{tested} is {top.high:.3f}, of "
+            f"'{said}'. Lower tau,{larger}{rows} or cut numbers more finely (bins, cuts)."
+        )
+
+    def at(
+        self, tau: float | None = None, alpha: float | Literal["same"] | None = "same"
+    ) -> AnchorRules:
+        """The same counts at another τ, or with another test; no model call."""
+        tau = self.tau if tau is None else tau
+        level = self.alpha if isinstance(alpha, str) else alpha
+        check_tau(tau)
+        check_alpha(level)
+        return replace(self, tau=float(tau), alpha=None if level is None else float(level))
+
+    def rule(self, *names: str) -> Rule:
+        """The rule of these features' conditions, minimal or not."""
+        from suffice.context.players import Players
+
+        members = Players(tuple(c.name for c in self.conditions), ()).numbers(names)
+        if len(members) >= len(self.counts.hits):
+            raise NotVisitedError(
+                f"rules of {len(members)} conditions were not looked at: raise max_size."
+            )
+        return self._rules([self.counts.of(members, self._ladder)])[0]
+
+    def to_frame(self) -> Any:
+        """The rules as a pandas frame, a row each."""
+        import pandas as pd
+
+        numbers = ("n", "p_value", "coverage", "necessity")
+        rows = [
+            {"rule": str(rule), "precision": rule.precision}
+            | dict(zip(("low", "high"), rule.interval or (None, None), strict=True))
+            | {name: getattr(rule, name) for name in numbers}
+            for rule in self.rules
+        ]
+        return pd.DataFrame(rows, columns=["rule", "precision", "low", "high", *numbers])
+
+    def __str__(self) -> str:
+        if self.best is None:
+            return str(self.reason)
+        more = len(self.rules) - 1
+        listed = [f"{self._line(r)}" for r in self.rules[:5]]
+        head = f"{self.outcome}, with precision at least {self.tau:g}, if"
+        rest = [f"  … and {more - 4} more"] if more > 4 else []
+        note = [] if self.complete else ["  (larger rules were not looked at)"]
+        return "\n".join([head, *listed, *rest, *note])
+
+    @staticmethod
+    def _line(rule: Rule) -> str:
+        return f"  {rule}: precision {rule.precision:.3f}, coverage {rule.coverage:.3f}"
+
+    @cached_property
+    def _ladder(self) -> Ladder:
+        return self.counts.ladder(self.alpha)
+
+    def _factor(self, members: Sequence[int]) -> Factor | None:
+        parts = [self.conditions[m].factor for m in members]
+        return reduce(and_, parts) if parts else None
+
+    def _rules(self, found: Sequence[Counted]) -> list[Rule]:
+        held = np.zeros((len(found), len(self.conditions)), dtype=bool)
+        for i, counted in enumerate(found):
+            held[i, list(counted.members)] = True
+        met, both = covered(held, self.satisfied, self.has_outcome)
+        return [
+            make_rule(
+                self._factor(c.members),
+                (c.hits, c.n),
+                (int(met[i]), int(both[i])),
+                self.has_outcome,
+                self.tau,
+                (c.low, c.high),
+            )
+            for i, c in enumerate(found)
+        ]
