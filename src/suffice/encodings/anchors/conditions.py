@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
+from typing import cast
 
 import numpy as np
 
@@ -158,5 +159,4 @@ def _numbers(name: object, cuts: object) -> list[Cut]:
     if not fit or not np.isfinite(given).all() or (np.diff(given) <= 0).any():
         got = f"{cuts!r} for column {name!r}"
         raise InputError("cuts", got, "finite numbers, each larger than the one before")
-    listed: list[Cut] = given.tolist()
-    return listed
+    return [v.item() if isinstance(v, np.generic) else v for v in cast(Iterable[Cut], cuts)]

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from suffice.context.players import Players
 from suffice.encodings.anchors.conditions import Condition
 from suffice.encodings.anchors.counts import Counted, RuleCounts
 from suffice.encodings.anchors.observed import covered
@@ -162,8 +163,6 @@ class AnchorRules:
 
     def rule(self, *names: str) -> Rule:
         """The rule of these features' conditions, minimal or not."""
-        from suffice.context.players import Players
-
         members = Players(tuple(c.name for c in self.conditions), ()).numbers(names)
         if len(members) >= len(self.counts.hits):
             raise NotVisitedError(
