@@ -1,7 +1,7 @@
 """Rules and anchors (Prop. 2): every rule counted as the definitions count it."""
 
 from functools import reduce
-from itertools import combinations
+from itertools import combinations, product
 from operator import and_
 
 import numpy as np
@@ -28,7 +28,7 @@ from suffice import (
     within,
 )
 from suffice.encodings.anchors import anchor, score_rule
-from suffice.encodings.anchors.conditions import holds
+from suffice.encodings.anchors.conditions import Conditions
 from suffice.encodings.anchors.observed import count_by_masks, count_one_by_one
 from suffice.encodings.anchors.perturbed import perturb
 from suffice.encodings.anchors.wording import in_words
@@ -86,6 +86,80 @@ def test_observed_rules_are_those_of_algorithm_1(world, tau, alpha, bins):
     named = {factor: name for name, factor in rules.items()}
     expected = {named[f]: ps for f, ps in zip(found.factors, found.sufficiency, strict=True)}
     assert {members(a, rule): rule.precision for rule in a.rules} == expected
+
+
+def rules_by_hand(world, cuts):
+    """All that can be asked of numbers by these cuts, as {column: (low, high)}, with its factor.
+
+    A bound comes with the weaker ones that it implies, so that the subset order of Algorithm 1 is
+    the order by which one rule asks less than another.
+    """
+    always = compare("x0", ">=", 0)
+    choices = []
+    for j, value in enumerate(world.x):
+        lower = [compare(f"x{j}", ">", c) for c in cuts if value > c]
+        upper = [compare(f"x{j}", "<=", c) for c in reversed(cuts) if value <= c]
+        choices.append(
+            [
+                lower[:low] + upper[:high]
+                for low in range(len(lower) + 1)
+                for high in range(len(upper) + 1)
+            ]
+        )
+    return {
+        tightest([factor for chosen in asked for factor in chosen]): reduce(
+            and_, [always, *(factor for chosen in asked for factor in chosen)]
+        )
+        for asked in product(*choices)
+    }
+
+
+def tightest(factors):
+    """What is left of bounds when those that others imply are forgotten."""
+    found = {}
+    for f in factors:
+        side = max if f.relation == ">" else min
+        key = f.column, f.relation
+        found[key] = side(found.get(key, f.value), f.value)
+    return frozenset(found.items())
+
+
+def asked_by(rule):
+    return frozenset() if rule.factor is None else tightest(rule.factor.atoms())
+
+
+CUTS = [0.5, 1.5]
+
+
+@given(worlds(max_d=3), taus, alphas)
+def test_rules_with_any_bounds_are_those_of_algorithm_1(world, tau, alpha):
+    assume(two_sided(world))
+    explainer = world.explainer()
+    cuts = {f"x{j}": CUTS for j in range(world.d)}
+    a = anchor(explainer, world.x, tau, alpha, cuts=cuts, bounds="any", context="observed")
+    decision = explainer.decide(world.x)
+    rules = rules_by_hand(world, CUTS)
+    basis = Basis(decision.target, TableContext(decision.data), list(rules.values()))
+    found = minimal_sufficient_factors(basis, decision.y, tau, alpha)
+    named = {factor: asked for asked, factor in rules.items()}
+    expected = {named[f]: ps for f, ps in zip(found.factors, found.sufficiency, strict=True)}
+    assert {asked_by(rule): rule.precision for rule in a.rules} == expected
+
+
+@given(worlds(max_d=2), taus, contexts)
+def test_with_any_bounds_too_the_best_rule_covers_most(world, tau, context):
+    assume(two_sided(world))
+    explainer = world.explainer()
+    cuts = {f"x{j}": CUTS for j in range(world.d)}
+    a = anchor(explainer, world.x, tau, cuts=cuts, bounds="any", context=context)
+    scored = [
+        score_rule(explainer, world.x, rule, context=context)
+        for rule in rules_by_hand(world, CUTS).values()
+    ]
+    precise = [r.coverage for r in scored if r.precision is not None and r.precision >= tau]
+    assert (a.best.coverage if a.best else None) == max(precise, default=None)
+    cells = anchor(explainer, world.x, tau, cuts=cuts, context=context)
+    assert cells.best is None or a.best.coverage >= cells.best.coverage
 
 
 @given(worlds(), taus, alphas)
@@ -153,33 +227,42 @@ def test_counting_by_masks_agrees_with_counting_one_by_one(satisfied, data, larg
 # -- the perturbed rows ---------------------------------------------------------------------------
 
 
-@given(worlds(max_d=3), st.integers(0, 3))
-def test_a_perturbed_row_satisfies_the_rule_and_keeps_what_it_may(world, seed):
+cutting = st.sampled_from([{"bins": 2}, {"bins": 3}, {"cuts": CUTS, "bounds": "any"}])
+
+
+def with_cuts(world, options):
+    """Options of `anchor`, with the same cuts for all columns."""
+    if "cuts" not in options:
+        return options
+    return options | {"cuts": {f"x{j}": options["cuts"] for j in range(world.d)}}
+
+
+@given(worlds(max_d=3), st.integers(0, 3), cutting)
+def test_a_perturbed_row_satisfies_the_rule_and_keeps_what_it_may(world, seed, options):
     assume(two_sided(world))
     explainer = world.explainer(random_state=seed)
-    conditions = anchor(explainer, world.x, bins=2).conditions
+    conditions = anchor(explainer, world.x, **with_cuts(world, options)).conditions
     context = perturb(explainer.decide(world.x), conditions)
     rows = np.array(context.pool.native)
     for s in subsets(len(conditions)):
         held = np.zeros((context.n, context.d), bool)
         held[:, list(s)] = True
         made = context.hybrids(held, np.arange(context.n))
-        assert holds(conditions, made)[:, list(s)].all()
+        assert conditions.holds(made)[:, list(s)].all()
         own = rows[context.rows]
-        fails = ~holds(conditions, context.pool)[context.rows]
-        for i, condition in enumerate(conditions):
-            for j in condition.columns:
-                changed = made.column(j) != own[:, j]
-                assert not changed[~fails[:, i]].any()
-                assert i in s or not changed.any()
+        fails = ~conditions.holds(context.pool)[context.rows]
+        for j in range(world.d):
+            asked = [i for i in s if j in conditions[i].columns]
+            changed = made.column(j) != own[:, j]
+            assert not changed[~fails[:, asked].any(axis=1)].any()
 
 
-@given(worlds(max_d=3))
-def test_equal_keys_are_equal_hybrids(world):
+@given(worlds(max_d=3), cutting)
+def test_equal_keys_are_equal_hybrids(world, options):
     assume(two_sided(world))
     explainer = world.explainer()
     decision = explainer.decide(world.x)
-    context = perturb(decision, anchor(explainer, world.x, bins=2).conditions)
+    context = perturb(decision, anchor(explainer, world.x, **with_cuts(world, options)).conditions)
     held = np.array([[j in s for j in range(context.d)] for s in subsets(context.d)])
     keys = context.keys(held).ravel()
     which = np.repeat(held, context.n, axis=0), np.tile(np.arange(context.n), len(held))
@@ -218,9 +301,11 @@ def test_donors_are_drawn_uniformly_among_the_rows_that_satisfy():
         explainer.decide([2.0, 1.0]),
         anchor(explainer, [2.0, 1.0], cuts={"x0": [10]}, columns=["x0"]).conditions,
     )
-    moved = context.inside[:, 0] != context.rows
+    nothing, inside = context.slots[0].inside
+    assert (nothing == context.rows).all()
+    moved = inside != context.rows
     assert moved.sum() == 800
-    values = context.pool.column(0)[context.inside[moved, 0]]
+    values = context.pool.column(0)[inside[moved]]
     _, times = np.unique(values, return_counts=True)
     assert len(times) == 4
     assert (np.abs(times - 200) < 5 * np.sqrt(800 * 0.25 * 0.75)).all()
@@ -336,7 +421,7 @@ def test_a_group_asks_for_all_of_its_columns(loans):
     for rule in a.rules:
         assert score_rule(explainer, loans.iloc[8], rule.factor).precision == rule.precision
     # Where the row fails any of the group's conditions, all of them come from one row.
-    context = perturb(explainer.decide(loans.iloc[8]), [money])
+    context = perturb(explainer.decide(loans.iloc[8]), Conditions([money]))
     made = context.hybrids(np.ones((context.n, 1), bool), np.arange(context.n))
     pairs = set(map(tuple, loans[["income", "debt"]].to_numpy().tolist()))
     assert set(map(tuple, made.native[["income", "debt"]].to_numpy().tolist())) <= pairs
@@ -385,6 +470,23 @@ def test_many_features_need_a_bound(context):
     assert "by its lower bound at α = 0.01" in hopeless.reason
 
 
+@pytest.mark.parametrize("context", ["perturbed", "observed"])
+def test_any_bounds_of_few_features(loans, context):
+    explainer, x = Explainer(lender, loans), loans.iloc[8]
+    whole = anchor(explainer, x, 0.9, bounds="any", context=context)
+    few = anchor(explainer, x, 0.9, bounds="any", context=context, max_size=2)
+    assert whole.complete and not few.complete
+    assert few.rules == tuple(r for r in whole.rules if len(r.columns) <= 2)
+    assert max(len(r.columns) for r in whole.rules) > 2
+    cell = anchor(explainer, x, 0.9, context=context).rule("income", "debt")
+    again = few.rule("income", "debt")
+    assert (str(again), again.precision) == (str(cell), cell.precision)
+    with pytest.raises(NotVisitedError, match="rules of 3 features"):
+        few.rule("income", "debt", "age")
+    with pytest.raises(InputError, match=r"max_size: got 2 with \d+ conditions.*bounds='cell'"):
+        anchor(explainer, x, bounds="any", bins=12, max_size=2, context=context)
+
+
 def test_nothing_can_be_asked_of_constant_columns():
     data = np.column_stack([np.ones(6), np.arange(6)])
     explainer = Explainer(lambda rows: (rows[:, 1] > 0).astype(int), data)
@@ -399,11 +501,11 @@ def test_nothing_can_be_asked_of_constant_columns():
 # -- any rule -------------------------------------------------------------------------------------
 
 
-@given(worlds(), taus, contexts, st.sampled_from([2, 3]))
-def test_scoring_a_rule_again_gives_its_numbers(world, tau, context, bins):
+@given(worlds(max_d=3), taus, contexts, cutting)
+def test_scoring_a_rule_again_gives_its_numbers(world, tau, context, options):
     assume(two_sided(world))
-    explainer = world.explainer()
-    for rule in anchor(explainer, world.x, tau, bins=bins, context=context).rules:
+    explainer, options = world.explainer(), with_cuts(world, options)
+    for rule in anchor(explainer, world.x, tau, context=context, **options).rules:
         again = score_rule(explainer, world.x, rule.factor, context=context, tau=tau)
         assert (again.precision, again.interval, again.n, again.p_value) == (
             rule.precision,
@@ -481,6 +583,7 @@ def test_the_answer_as_text_and_frame(loans):
         ({"alpha": 2}, "alpha: got 2"),
         ({"bins": 1}, "bins: got 1; allowed: a whole number >= 2"),
         ({"bins": True}, "bins: got True"),
+        ({"bounds": "all"}, "bounds: got 'all'; allowed: 'cell' or 'any'"),
         ({"cuts": [1]}, r"cuts: got \[1\]; allowed: \{column"),
         ({"cuts": {"agee": [1]}}, "cuts: got unknown column 'agee'.*Did you mean 'age'"),
         ({"cuts": {"home": [1]}}, "cuts: got column 'home' of dtype"),

@@ -16,7 +16,7 @@ from suffice.factors.kinds import Factor
 from suffice.factors.predicates import compare, equals
 from suffice.typing import Reals, Values
 
-__all__ = ["as_numbers", "cell_around", "quantile_cuts", "same_value"]
+__all__ = ["Cut", "as_numbers", "bounds_around", "quantile_cuts", "same_value"]
 
 Cut = int | float
 
@@ -67,20 +67,22 @@ def _short(cut: float, low: float, high: float) -> float:
     return float(cut)
 
 
-def cell_around(name: str, value: Values, cuts: Sequence[Cut]) -> Factor | None:
-    """The interval (low, high] that an input's value (a column of one row) lies in.
+def bounds_around(
+    name: str, value: Values, cuts: Sequence[Cut]
+) -> tuple[list[Factor], list[Factor]]:
+    """The lower and the upper bounds that hold of an input's value (a column of one row).
 
-    None where it is unbounded on both sides. The column itself is compared, in its own dtype, just
-    as the factor will compare it.
+    The tightest come last: together they are the interval (low, high] that the value lies in. The
+    column itself is compared, in its own dtype, just as the factors will compare it.
 
-    >>> cell_around("age", np.array([33]), [30, 45])
-    compare('age', '>', 30) & compare('age', '<=', 45)
+    >>> bounds_around("age", np.array([33]), [20, 30, 45])
+    ([compare('age', '>', 20), compare('age', '>', 30)], [compare('age', '<=', 45)])
     """
-    below = [cut for cut in cuts if bool((value > cut)[0])]
-    above = [cut for cut in cuts if not bool((value > cut)[0])]
-    low = compare(name, ">", below[-1]) if below else None
-    high = compare(name, "<=", above[0]) if above else None
-    return low & high if low is not None and high is not None else low or high
+    above = [bool((value > cut)[0]) for cut in cuts]
+    pairs = list(zip(cuts, above, strict=True))
+    lower = [compare(name, ">", cut) for cut, beyond in pairs if beyond]
+    upper = [compare(name, "<=", cut) for cut, beyond in reversed(pairs) if not beyond]
+    return lower, upper
 
 
 def same_value(name: str, value: Values) -> Factor:

@@ -33,16 +33,14 @@ class Counted:
 
 @dataclass(frozen=True, eq=False)
 class RuleCounts:
-    """By size, in the lattice's order: n(A & y) and n(A). Levels end at the largest size asked."""
+    """By size, in the lattice's order: n(A & y) and n(A). Levels end at the largest size asked.
+
+    Sets of conditions that stand for no rule have n(A) = 0, like a rule that no row satisfies.
+    """
 
     d: int
     hits: tuple[Counts, ...]
     n: tuple[Counts, ...]
-
-    @property
-    def complete(self) -> bool:
-        """Was every rule counted?"""
-        return len(self.hits) == self.d + 1
 
     def ladder(self, alpha: float | None) -> Ladder:
         """The largest τ that each rule meets (with α: passes the test at), and below it.

@@ -7,8 +7,11 @@ rules are counted by one histogram of masks and its sums over supersets.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from suffice.encodings.anchors.conditions import Conditions
 from suffice.encodings.anchors.counts import RuleCounts
 from suffice.factors.lattice import Lattice, masks_by_size
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
@@ -19,10 +22,18 @@ __all__ = ["count_by_masks", "count_observed", "count_one_by_one", "covered"]
 _CELLS_AT_ONCE = 1 << 22
 
 
-def count_observed(satisfied: Held, has_outcome: BoolVector, largest: int) -> RuleCounts:
-    """Counts of every rule of up to `largest` conditions over the rows of the data."""
-    few = satisfied.shape[1] <= EXHAUSTIVE_PLAYERS
-    return (count_by_masks if few else count_one_by_one)(satisfied, has_outcome, largest)
+def count_observed(
+    conditions: Conditions, satisfied: Held, has_outcome: BoolVector, largest: int
+) -> RuleCounts:
+    """Counts of every rule of up to `largest` features over the rows of the data."""
+    few = len(conditions) <= EXHAUSTIVE_PLAYERS
+    count = count_by_masks if few else count_one_by_one
+    if not conditions.chained:
+        return count(satisfied, has_outcome, largest)
+    counts = count(satisfied, has_outcome, len(conditions))
+    lattice = Lattice(len(conditions))
+    rules = [conditions.are_rules(lattice.held(size), largest) for size in range(lattice.d + 1)]
+    return replace(counts, n=tuple(n * r for n, r in zip(counts.n, rules, strict=True)))
 
 
 def count_one_by_one(satisfied: Held, has_outcome: BoolVector, largest: int) -> RuleCounts:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
-from operator import and_
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from suffice.context.players import Players
-from suffice.encodings.anchors.conditions import Condition
+from suffice.encodings.anchors.conditions import Conditions
 from suffice.encodings.anchors.counts import Counted, RuleCounts
 from suffice.encodings.anchors.observed import covered
 from suffice.encodings.anchors.wording import in_words
@@ -97,8 +96,10 @@ class AnchorRules:
     tau: float
     alpha: float | None
     context: Literal["perturbed", "observed"]
-    conditions: tuple[Condition, ...] = field(repr=False)
-    """What rules are made of: a condition for each feature or group that can have one."""
+    conditions: Conditions = field(repr=False)
+    """What rules are made of."""
+    largest: int = field(repr=False)
+    """The most features that a rule may use."""
     counts: RuleCounts = field(repr=False)
     satisfied: Held = field(repr=False)
     """(rows of the data, conditions): which row satisfies which condition."""
@@ -115,7 +116,7 @@ class AnchorRules:
             key=lambda i: (
                 -rules[i].coverage,
                 -(rules[i].precision or 0.0),
-                len(found[i].members),
+                len(rules[i].columns),
                 found[i].members,
             ),
         )
@@ -134,7 +135,7 @@ class AnchorRules:
     @property
     def complete(self) -> bool:
         """Was every rule of these conditions looked at?"""
-        return self.counts.complete
+        return self.largest >= len(self.conditions.features)
 
     @property
     def reason(self) -> str | None:
@@ -142,7 +143,7 @@ class AnchorRules:
         if self.rules:
             return None
         top = self.counts.best(self._ladder)
-        said = in_words(self._factor(top.members))
+        said = in_words(self.conditions.factor(top.members))
         tested = "" if self.alpha is None else f", by its lower bound at α = {self.alpha:g},"
         larger = "" if self.complete else " allow larger rules (max_size),"
         rows = "" if self.alpha is None else " use more rows,"
@@ -162,12 +163,15 @@ class AnchorRules:
         return replace(self, tau=float(tau), alpha=None if level is None else float(level))
 
     def rule(self, *names: str) -> Rule:
-        """The rule of these features' conditions, minimal or not."""
-        members = Players(tuple(c.name for c in self.conditions), ()).numbers(names)
-        if len(members) >= len(self.counts.hits):
+        """The rule of all that can be asked of these features, minimal or not."""
+        features = self.conditions.features
+        asked = Players(features, ()).numbers(names)
+        if len(asked) > self.largest:
             raise NotVisitedError(
-                f"rules of {len(members)} conditions were not looked at: raise max_size."
+                f"rules of {len(asked)} features were not looked at: raise max_size."
             )
+        chosen = {features[f] for f in asked}
+        members = [i for i, c in enumerate(self.conditions) if c.name in chosen]
         return self._rules([self.counts.of(members, self._ladder)])[0]
 
     def to_frame(self) -> Any:
@@ -201,10 +205,6 @@ class AnchorRules:
     def _ladder(self) -> Ladder:
         return self.counts.ladder(self.alpha)
 
-    def _factor(self, members: Sequence[int]) -> Factor | None:
-        parts = [self.conditions[m].factor for m in members]
-        return reduce(and_, parts) if parts else None
-
     def _rules(self, found: Sequence[Counted]) -> list[Rule]:
         held = np.zeros((len(found), len(self.conditions)), dtype=bool)
         for i, counted in enumerate(found):
@@ -212,7 +212,7 @@ class AnchorRules:
         met, both = covered(held, self.satisfied, self.has_outcome)
         return [
             make_rule(
-                self._factor(c.members),
+                self.conditions.factor(c.members),
                 (c.hits, c.n),
                 (int(met[i]), int(both[i])),
                 self.has_outcome,

@@ -12,7 +12,7 @@ from suffice.context.references import with_columns_of
 from suffice.context.sample import TableContext
 from suffice.context.table import Table
 from suffice.decision import Decides, Decision
-from suffice.encodings.anchors.conditions import Condition, conditions_of
+from suffice.encodings.anchors.conditions import Conditions, conditions_of
 from suffice.encodings.anchors.perturbed import perturb
 from suffice.encodings.anchors.rules import Rule, make_rule
 from suffice.encodings.anchors.search import ContextName, check_context, outcomes_of_data
@@ -75,7 +75,7 @@ def score_rule(
             raise InputError("context", f"{context!r} and a sample", "one of the two")
     decision = explainer.decide(x) if x is not None else _decision_without_input(explainer)
     data, has_outcome = decision.data, outcomes_of_data(decision)
-    conditions = () if rule is None else conditions_of(rule, data, decision.players)
+    conditions = Conditions() if rule is None else conditions_of(rule, data, decision.players)
     of_data = _holds(rule, data)
     met = int(of_data.sum()), int((of_data & has_outcome).sum())
     if sample is not None:
@@ -92,7 +92,7 @@ def _holds(rule: Factor | None, rows: Table) -> BoolVector:
     return np.ones(len(rows), dtype=bool) if rule is None else rule(TableContext(rows))
 
 
-def _perturbed(decision: Decision, conditions: tuple[Condition, ...]) -> Table:
+def _perturbed(decision: Decision, conditions: Conditions) -> Table:
     context = perturb(decision, conditions)
     held = np.ones((context.n, context.d), dtype=bool)
     return context.hybrids(held, np.arange(context.n))
