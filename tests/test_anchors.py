@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -131,6 +131,7 @@ def asked_by(rule):
 CUTS = [0.5, 1.5]
 
 
+@settings(max_examples=60)
 @given(worlds(max_d=3), taus, alphas)
 def test_rules_with_any_bounds_are_those_of_algorithm_1(world, tau, alpha):
     assume(two_sided(world))
@@ -146,6 +147,7 @@ def test_rules_with_any_bounds_are_those_of_algorithm_1(world, tau, alpha):
     assert {asked_by(rule): rule.precision for rule in a.rules} == expected
 
 
+@settings(max_examples=60)
 @given(worlds(max_d=2), taus, contexts)
 def test_with_any_bounds_too_the_best_rule_covers_most(world, tau, context):
     assume(two_sided(world))
@@ -162,6 +164,7 @@ def test_with_any_bounds_too_the_best_rule_covers_most(world, tau, context):
     assert cells.best is None or a.best.coverage >= cells.best.coverage
 
 
+@settings(max_examples=60)
 @given(worlds(), taus, alphas)
 def test_with_equal_values_the_perturbed_context_is_the_swap_with_all_the_data(world, tau, alpha):
     assume(two_sided(world))
@@ -178,6 +181,7 @@ def test_with_equal_values_the_perturbed_context_is_the_swap_with_all_the_data(w
     }
 
 
+@settings(max_examples=60)
 @given(worlds(), taus, contexts, st.sampled_from([2, 3]))
 def test_the_best_rule_covers_most_of_all_that_are_precise_enough(world, tau, context, bins):
     assume(two_sided(world))
@@ -202,6 +206,7 @@ def test_the_best_rule_covers_most_of_all_that_are_precise_enough(world, tau, co
             assert not t <= s or wider.coverage >= rule.coverage
 
 
+@settings(max_examples=60)
 @given(worlds(max_d=3), taus, alphas, contexts)
 def test_every_threshold_is_answered_from_the_same_counts(world, tau, alpha, context):
     assume(two_sided(world))
@@ -237,6 +242,7 @@ def with_cuts(world, options):
     return options | {"cuts": {f"x{j}": options["cuts"] for j in range(world.d)}}
 
 
+@settings(max_examples=60)
 @given(worlds(max_d=3), st.integers(0, 3), cutting)
 def test_a_perturbed_row_satisfies_the_rule_and_keeps_what_it_may(world, seed, options):
     assume(two_sided(world))
@@ -257,6 +263,7 @@ def test_a_perturbed_row_satisfies_the_rule_and_keeps_what_it_may(world, seed, o
             assert not changed[~fails[:, asked].any(axis=1)].any()
 
 
+@settings(max_examples=60)
 @given(worlds(max_d=3), cutting)
 def test_equal_keys_are_equal_hybrids(world, options):
     assume(two_sided(world))
@@ -375,6 +382,7 @@ def test_numbers_are_cut_into_quantile_bins():
     assert condition_of(data, {"a": 7, **at}, "a", cuts={"a": [100]}) is None
 
 
+@settings(max_examples=60)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=6, max_size=30), st.integers(2, 6), st.data())
 def test_short_cuts_part_the_data_as_the_quantiles_do(values, bins, data):
     values = np.array(values)

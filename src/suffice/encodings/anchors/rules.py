@@ -1,4 +1,4 @@
-"""Rules as they are told to a user: one rule, and all that are τ-minimal for an input."""
+"""The answer for one input: every τ-minimal rule, and what else the counts can tell."""
 
 from __future__ import annotations
 
@@ -13,74 +13,16 @@ from suffice.context.players import Players
 from suffice.encodings.anchors.conditions import Conditions
 from suffice.encodings.anchors.counts import Counted, RuleCounts
 from suffice.encodings.anchors.observed import covered
+from suffice.encodings.anchors.rule import Rule, make_rule
 from suffice.encodings.anchors.wording import in_words
 from suffice.errors import NotVisitedError
-from suffice.factors.kinds import Factor
-from suffice.inference import clopper_pearson, p_value
 from suffice.search.algorithm1 import check_alpha, check_tau
 from suffice.search.intervals import Ladder
 from suffice.typing import BoolVector, Held
 
-__all__ = ["AnchorRules", "Rule", "make_rule"]
+__all__ = ["AnchorRules"]
 
-
-@dataclass(frozen=True)
-class Rule:
-    """If the conditions hold, then the outcome: how surely, and for how many.
-
-    `coverage` and `necessity` are taken over the rows of the data, whatever distribution precision
-    is taken over: c_A is a property of x alone, so whom a rule applies to needs no made-up rows.
-    """
-
-    factor: Factor | None
-    """The conditions; None for the empty rule, which always holds."""
-    precision: float | None
-    """PS(c_A, y): among the rows that satisfy the rule, the share with the outcome. None: none."""
-    interval: tuple[float, float] | None
-    """Exact 95% Clopper–Pearson interval, reading those rows as a sample."""
-    n: int
-    """How many rows that share is taken over."""
-    p_value: float | None
-    """Exact one-sided binomial test of precision <= τ."""
-    coverage: float
-    """The share of the data's rows that satisfy the rule."""
-    necessity: float | None
-    """PN(c_A, y): among the data's rows with the outcome, the share that satisfy the rule."""
-    minimal_for: tuple[float, float] | None = None
-    """(low, high]: the thresholds at which the rule is τ-minimal; None where that is unknown."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that the rule reads."""
-        return () if self.factor is None else tuple(dict.fromkeys(self.factor.columns()))
-
-    def __str__(self) -> str:
-        return in_words(self.factor)
-
-
-def make_rule(
-    factor: Factor | None,
-    counted: tuple[int, int],
-    of_data: tuple[int, int],
-    has_outcome: BoolVector,
-    tau: float,
-    minimal_for: tuple[float, float] | None = None,
-) -> Rule:
-    """A rule from n(A & y) and n(A) over D, and from the same counts over the data."""
-    hits, n = counted
-    low, high = clopper_pearson(hits, max(n, 1))
-    met, both = of_data
-    with_outcome = int(has_outcome.sum())
-    return Rule(
-        factor=factor,
-        precision=hits / n if n else None,
-        interval=(float(low), float(high)) if n else None,
-        n=n,
-        p_value=float(p_value(hits, n, tau)) if n else None,
-        coverage=met / len(has_outcome),
-        necessity=both / with_outcome if with_outcome else None,
-        minimal_for=minimal_for,
-    )
+_RULES_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,16 +132,15 @@ class AnchorRules:
     def __str__(self) -> str:
         if self.best is None:
             return str(self.reason)
-        more = len(self.rules) - 1
-        listed = [f"{self._line(r)}" for r in self.rules[:5]]
         head = f"{self.outcome}, with precision at least {self.tau:g}, if"
-        rest = [f"  … and {more - 4} more"] if more > 4 else []
+        listed = [
+            f"  {rule}: precision {rule.precision:.3f}, coverage {rule.coverage:.3f}"
+            for rule in self.rules[:_RULES_SHOWN]
+        ]
+        more = len(self.rules) - len(listed)
+        rest = [f"  … and {more} more"] if more else []
         note = [] if self.complete else ["  (larger rules were not looked at)"]
         return "\n".join([head, *listed, *rest, *note])
-
-    @staticmethod
-    def _line(rule: Rule) -> str:
-        return f"  {rule}: precision {rule.precision:.3f}, coverage {rule.coverage:.3f}"
 
     @cached_property
     def _ladder(self) -> Ladder:

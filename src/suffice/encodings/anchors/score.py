@@ -14,7 +14,7 @@ from suffice.context.table import Table
 from suffice.decision import Decides, Decision
 from suffice.encodings.anchors.conditions import Conditions, conditions_of
 from suffice.encodings.anchors.perturbed import perturb
-from suffice.encodings.anchors.rules import Rule, make_rule
+from suffice.encodings.anchors.rule import Rule, make_rule
 from suffice.encodings.anchors.search import ContextName, check_context, outcomes_of_data
 from suffice.errors import InputError
 from suffice.factors.kinds import Factor
