@@ -197,7 +197,12 @@ def test_what_is_no_mail_is_refused(raw):
 
 _HEADERS = [b"From: ", b"Content-Type: multipart/mixed; boundary=b\n\n--b\n", b"\n--b--", b"=?x?q?"]
 _HEADERS += [b"Content-Type: text/html\n\n<p <![ &#x; <!", b"Content-Transfer-Encoding: base64\n"]
-_HEADERS += [b"Content-Type: text/plain; charset*=utf-7''%00\n\n", b"Subject:", b"\n\n", b"\xff\xfe"]
+_HEADERS += [
+    b"Content-Type: text/plain; charset*=utf-7''%00\n\n",
+    b"Subject:",
+    b"\n\n",
+    b"\xff\xfe",
+]
 
 
 @given(st.lists(st.sampled_from(_HEADERS) | st.binary(max_size=30), max_size=12).map(b"".join))
