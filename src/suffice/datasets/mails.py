@@ -38,9 +38,10 @@ _COLUMNS = (
 def spam(data_home: str | Path | None = None, *, verify: bool = True) -> tuple[Any, Any]:
     """4,439 mails as a frame of nine cleaned text segments, and their labels: spam 1, other 0.
 
-    Their authors cleaned these fields; see "E-mails and other structured documents" for how they
-    differ from those of `mail_segments`. `data_home` (or SUFFICE_DATA) is the folder that holds
-    `spam/spam_clean_str.csv`; `verify=False` takes another version of the file.
+    The paper's authors made these fields; see "E-mails and other structured documents" for how
+    they differ from those of `mail_segments`. A sentence that a mail does not have is empty.
+    `data_home` (or SUFFICE_DATA) is the folder that holds `spam/spam_clean_str.csv`;
+    `verify=False` takes another version of the file.
     """
     import pandas as pd
 
@@ -49,8 +50,10 @@ def spam(data_home: str | Path | None = None, *, verify: bool = True) -> tuple[A
     path = locate(_PREPARED, data_home, verify)
     frame = pd.read_csv(path, index_col=0, keep_default_na=False, encoding="utf-8")
     texts = frame[list(_COLUMNS)].set_axis(list(SEGMENTS), axis="columns")
-    # The file has runs of blanks where words were taken out.
-    return texts.apply(lambda column: column.str.split().str.join(" ")), frame["outcome"].to_numpy()
+    # The file has runs of blanks where words were taken out, and "none" for a missing sentence.
+    texts = texts.apply(lambda column: column.str.split().str.join(" "))
+    texts = texts.replace({name: {"none": ""} for name in SEGMENTS[5:]})
+    return texts, frame["outcome"].to_numpy()
 
 
 def spam_raw(data_home: str | Path | None = None, *, verify: bool = True) -> list[tuple[str, int]]:

@@ -6,8 +6,9 @@ Each is a player: held or replaced as a whole. Where the paper leaves room:
   They are taken out of the sentences, so that no segment repeats another's content.
 - A sentence ends with a full stop, a question or an exclamation mark, at a blank line, or where a
   line has no word (`-----`). Marks of quotation at the start of a line are dropped.
-- Sentences are counted from both ends: first, second; last, last but one. In a mail of three the
-  second is also the last but one; in a mail of one it is first and last, and the others are empty.
+- No sentence stands in two segments, or replacing it in one would leave it in the other. As in the
+  fields that the paper's authors prepared, a mail of two or three sentences has a first and a last,
+  a mail of one has a first, and the other segments are empty.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def mail_segments(raw: str | bytes, *, lines_are_sentences: bool = False) -> dic
     without_urls = _URL.sub(_only_what_follows, body)
     addresses = _ADDRESS.findall(_URL.sub(" ", written))
     sentences = sentences_of(_ADDRESS.sub(" ", without_urls), lines_are_sentences)
-    several = len(sentences) > 1
+    enough = len(sentences) >= 4
     found = (
         header_of(message, "From"),
         header_of(message, "To"),
@@ -83,9 +84,9 @@ def mail_segments(raw: str | bytes, *, lines_are_sentences: bool = False) -> dic
         " ".join(urls),
         " ".join(addresses),
         sentences[0] if sentences else "",
-        sentences[1] if several else "",
-        sentences[-2] if several else "",
-        sentences[-1] if sentences else "",
+        sentences[1] if enough else "",
+        sentences[-2] if enough else "",
+        sentences[-1] if len(sentences) > 1 else "",
     )
     return dict(zip(SEGMENTS, found, strict=True))
 
