@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from suffice.context.cast import cast, cast_pandas
 from suffice.context.table import Table, is_frame
 from suffice.errors import InputError
 from suffice.typing import Counts, Held, Values
@@ -89,6 +90,13 @@ class ArrayTable(Table):
         np.copyto(out, self._array[0], where=first)
         return ArrayTable(out, self.names)
 
+    def with_columns(self, columns: Mapping[int, Values]) -> ArrayTable:
+        """Write the columns into a copy."""
+        out = self._array.copy()
+        for j, values in columns.items():
+            out[:, j] = _fitting(self, j, values, lambda v: cast(v, self._array.dtype))
+        return ArrayTable(out, self.names)
+
     def stack(self, below: Table) -> ArrayTable:
         """Append rows."""
         return ArrayTable(np.concatenate([self._array, np.asarray(below.native)]), self.names)
@@ -165,6 +173,14 @@ class PandasTable(Table):
         plain = [isinstance(c.dtype, np.dtype) and c.dtype.kind in "biuf" for c in columns]
         return [c.to_numpy() if p else c.array for c, p in zip(columns, plain, strict=True)]
 
+    def with_columns(self, columns: Mapping[int, Values]) -> PandasTable:
+        """Put the columns in a shallow copy; index and categories stay."""
+        frame = self._frame.copy(deep=False)
+        for j, values in columns.items():
+            dtype = self._frame.dtypes.iloc[j]
+            frame.isetitem(j, _fitting(self, j, values, partial(cast_pandas, dtype=dtype)))
+        return PandasTable(frame)
+
     def stack(self, below: Table) -> PandasTable:
         """Append rows; both have the same dtypes, so none is widened."""
         import pandas as pd
@@ -238,6 +254,26 @@ class NarwhalsTable(Table):
             {name: self._frame[name][np.where(held, 0, rows)] for name, held in columns}
         )
 
+    def with_columns(self, columns: Mapping[int, Values]) -> NarwhalsTable:
+        """Put the columns in a copy."""
+        series = [_fitting(self, j, v, partial(self._cast, j)) for j, v in columns.items()]
+        return NarwhalsTable(self._frame.with_columns(*series))
+
+    def _cast(self, position: int, values: Values) -> tuple[Any, Values]:
+        import narwhals as nw
+
+        column = self._frame[self.names[position]]
+        if column.dtype.is_integer() and values.dtype.kind == "f":
+            values = np.rint(values).astype(np.int64)
+        backend = self._frame.implementation
+        if backend.is_pyarrow():
+            cells = _arrow_cells(column, values.tolist()).alias(column.name)
+        else:
+            cells = nw.new_series(column.name, values.tolist(), backend=backend).cast(column.dtype)
+        if column.dtype.is_float():
+            return cells, np.zeros(len(values), dtype=bool)
+        return cells, np.asarray(np.array(cells.to_list(), dtype=object) != values, dtype=bool)
+
     def stack(self, below: Table) -> NarwhalsTable:
         """Append rows."""
         import narwhals as nw
@@ -254,7 +290,7 @@ class NarwhalsTable(Table):
             column = self._frame[self.names[j]]
             try:
                 if backend.is_pyarrow():  # narwhals knows one string type where arrow has several
-                    cell = _arrow_cell(column, value)
+                    cell = _arrow_cells(column, [value])
                 else:
                     cell = nw.new_series(column.name, [value], backend=backend).cast(column.dtype)
             except Exception as error:  # every library has its own class for a failed cast
@@ -274,12 +310,25 @@ class NarwhalsTable(Table):
         return NarwhalsTable(nw.from_dict(columns))
 
 
-def _arrow_cell(column: Any, value: Any) -> Any:
+def _arrow_cells(column: Any, values: list[Any]) -> Any:
     import narwhals as nw
     import pyarrow as pa
 
-    cell = pa.array([value]).cast(column.to_native().type)
-    return nw.from_native(pa.chunked_array([cell]), series_only=True)
+    cells = pa.array(values).cast(column.to_native().type)
+    return nw.from_native(pa.chunked_array([cells]), series_only=True)
+
+
+def _fitting(
+    table: Table, position: int, values: Values, to_dtype: Callable[[Values], tuple[Any, Values]]
+) -> Any:
+    """Values in the column's dtype, or an error that shows one that does not fit."""
+    try:
+        out, bad = to_dtype(values)
+    except Exception as error:  # every library has its own class for a failed cast
+        raise table.misfit(position, values[0], "values") from error
+    if bad.any():
+        raise table.misfit(position, values[np.argmax(bad)], "values")
+    return out
 
 
 def _same(kept: Any, given: Any) -> bool:

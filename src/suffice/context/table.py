@@ -49,6 +49,13 @@ class Table(ABC):
         """Row i takes, in column j, the first row's value where first[i, j], else row rows[i]'s."""
 
     @abstractmethod
+    def with_columns(self, columns: Mapping[int, Values]) -> Table:
+        """This table with new values in these columns, cast to the dtypes they have.
+
+        Integer columns take rounded numbers; a value that does not fit is an error.
+        """
+
+    @abstractmethod
     def stack(self, below: Table) -> Table:
         """This table with another of the same columns below it."""
 
@@ -90,10 +97,10 @@ class Table(ABC):
         """(rows, columns): equal values share a number; larger values have larger ones."""
         return np.stack([column_codes(self.column(j)) for j in range(len(self.names))], axis=1)
 
-    def misfit(self, position: int, value: object) -> InputError:
+    def misfit(self, position: int, value: object, argument: str = "x") -> InputError:
         """The error for a value that the column cannot hold."""
         return InputError(
-            "x",
+            argument,
             f"{shorten(value)} for column {self.names[position]!r}",
             f"a value that fits its dtype, {self.dtype(position)}",
         )

@@ -1,0 +1,138 @@
+"""The causal contexts (Sect. 5, "Causal vs. non-causal recourse"): hybrids whose effects follow.
+
+A hybrid of the input and a reference is an intervention, read in one of two ways. Keeping S: the
+reference's S is set to the input's values, and what S causes follows. Flipping T: the input's T is
+set to the reference's values, and what T causes follows. Both begin with the same swapped row; they
+differ in which part of it was intervened on, so here the two views are two contexts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from suffice.context.causal.model import CausalModel, Noise, read_noise
+from suffice.context.players import Players
+from suffice.context.table import Table
+from suffice.errors import InputError, did_you_mean
+from suffice.typing import Counts, Held, Values
+
+__all__ = ["CausalContext", "CausalHybrids"]
+
+
+@dataclass(frozen=True, eq=False)
+class CausalContext:
+    """Interventions on a model's inputs, whose effects among the inputs follow a causal model.
+
+    With noise "sampled", as in the paper's experiment, every effect of an intervention gets fresh
+    noise, one draw per reference and node. With "kept", it gets the noise found from the row that
+    is changed: a true counterfactual.
+
+    >>> from suffice.context import as_table, make_players
+    >>> scm = CausalModel([("a", "b")], mechanisms={"a": 0.5, "b": lambda a: 1 - 1 * a})
+    >>> pool = as_table([[0, 1], [1, 0]], names=["a", "b"])  # the input, and one reference
+    >>> keep, flip = CausalContext(scm).bind(pool, make_players(pool), seed=0)
+    >>> hold_b, first = np.array([[False, True]]), np.array([0])
+    >>> keep.hybrids(hold_b, first).native  # the reference, with b set to the input's
+    array([[1, 1]])
+    >>> flip.hybrids(hold_b, first).native  # the input, with a set to the reference's: b follows
+    array([[1, 0]])
+    """
+
+    scm: CausalModel
+    noise: Noise = "sampled"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.scm, CausalModel):
+            raise InputError("scm", self.scm, "a CausalModel")
+        read_noise(self.noise)
+
+    def bind(self, pool: Table, players: Players, seed: int) -> tuple[CausalHybrids, CausalHybrids]:
+        """The two contexts (keep, flip) of one input, row 0 of the pool, and its references."""
+        for node in self.scm.nodes:
+            if node not in pool.names:
+                raise InputError(
+                    "context",
+                    f"node {node!r} of the DAG, which is no column of the data",
+                    "a DAG over columns of the data",
+                    did_you_mean(node, pool.names),
+                )
+        values = self.scm.read(pool, "context")
+        n = len(pool) - 1
+        rng = np.random.default_rng([seed, 2])
+        if self.noise == "sampled":
+            noise = self.scm.draw(n, rng)
+            return tuple(  # type: ignore[return-value]
+                CausalHybrids(pool, players, self.scm, values, noise, keeps, False)
+                for keeps in (True, False)
+            )
+        effects = [node for node in self.scm.nodes if self.scm.parents(node)]
+        references = {node: column[1:] for node, column in values.items()}
+        inputs = {node: np.repeat(column[:1], n) for node, column in values.items()}
+        of_reference = self.scm.abduct(references, rng, effects)
+        of_input = self.scm.abduct(inputs, rng, effects)
+        return (
+            CausalHybrids(pool, players, self.scm, values, of_reference, True, True),
+            CausalHybrids(pool, players, self.scm, values, of_input, False, True),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CausalHybrids:
+    """`pool` holds the input in row 0 and the references below it."""
+
+    pool: Table
+    players: Players
+    scm: CausalModel
+    values: Mapping[str, Values]
+    """Every node's column of the pool."""
+    noise: Mapping[str, Values]
+    """One noise per reference: the same whatever else is asked, and in which order."""
+    keeps: bool
+    """Is what is held the intervention (keep), or what is not (flip)?"""
+    kept: bool
+    """Is the noise that of the row which is changed?"""
+
+    @property
+    def d(self) -> int:
+        """How many players there are."""
+        return len(self.players)
+
+    @property
+    def n(self) -> int:
+        """How many references there are."""
+        return len(self.pool) - 1
+
+    def hybrids(self, held: Held, references: Counts) -> Table:
+        """Build row i from subset held[i] and reference references[i]; effects follow."""
+        by_column = held[:, self.players.of_column]
+        swapped = self.pool.splice(by_column, references + 1)
+        if not self._effects:
+            return swapped
+        values, fixed, before = {}, {}, {}
+        for node, position in self._positions.items():
+            of_input = by_column[:, position]
+            column = self.values[node]
+            values[node] = column[np.where(of_input, 0, references + 1)]
+            fixed[node] = of_input if self.keeps else ~of_input
+            before[node] = column[references + 1 if self.keeps else np.zeros_like(references)]
+        noise = {node: self.noise[node][references] for node in self._effects}
+        after = self.scm.respond(values, fixed, noise, before if self.kept else None)
+        return swapped.with_columns(
+            {
+                self._positions[node]: after[node]
+                for node in self._effects
+                if after[node] is not values[node]
+            }
+        )
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {node: self.pool.names.index(node) for node in self.scm.nodes}
+
+    @cached_property
+    def _effects(self) -> list[str]:
+        return [node for node in self.scm.nodes if self.scm.parents(node)]

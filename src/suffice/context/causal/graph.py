@@ -1,0 +1,116 @@
+"""The user's DAG: who causes whom, in an order in which causes come first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from suffice.errors import InputError, did_you_mean
+
+__all__ = ["Graph", "read_graph"]
+
+_ALLOWED = "a networkx.DiGraph, a list of (cause, effect) pairs, or {node: [its causes]}"
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Nodes in topological order, ties by first mention, and the parents of each."""
+
+    nodes: tuple[str, ...]
+    parents: Mapping[str, tuple[str, ...]]
+
+    @cached_property
+    def children(self) -> dict[str, tuple[str, ...]]:
+        """The nodes that each node is a parent of."""
+        return {n: tuple(c for c in self.nodes if n in self.parents[c]) for n in self.nodes}
+
+    @cached_property
+    def ancestors(self) -> dict[str, frozenset[str]]:
+        """All causes of each node, near and far."""
+        out: dict[str, frozenset[str]] = {}
+        for node in self.nodes:
+            parents = self.parents[node]
+            out[node] = frozenset(parents).union(*(out[parent] for parent in parents))
+        return out
+
+    @cached_property
+    def descendants(self) -> dict[str, frozenset[str]]:
+        """All effects of each node, near and far."""
+        return {n: frozenset(m for m in self.nodes if n in self.ancestors[m]) for n in self.nodes}
+
+    def require(self, names: Iterable[object], argument: str) -> None:
+        """Raise for a name that no node has."""
+        for name in names:
+            if name not in self.parents:
+                hint = did_you_mean(name, self.nodes)
+                raise InputError(argument, f"unknown node {name!r}", "nodes of the DAG", hint)
+
+
+def read_graph(dag: Any) -> Graph:
+    """Read a DAG in any of the forms that users have it in.
+
+    >>> read_graph([("sex", "job"), ("age", "job"), ("job", "savings")]).nodes
+    ('sex', 'age', 'job', 'savings')
+    """
+    parents: dict[str, dict[str, None]] = {}  # dicts, as sets that remember first mention
+    for node, cause in _mentions(dag):
+        parents.setdefault(node, {})
+        if cause is not None:
+            if cause == node:
+                raise InputError("dag", f"{node!r} as a cause of itself", "a graph without cycles")
+            parents.setdefault(cause, {})
+            parents[node][cause] = None
+    if not parents:
+        raise InputError("dag", "no nodes", _ALLOWED)
+    order = _ordered(parents)
+    return Graph(order, {node: tuple(parents[node]) for node in order})
+
+
+def _mentions(dag: Any) -> Iterator[tuple[str, str | None]]:
+    """(node, None) for a node that is named, (effect, cause) for an edge; in order of mention."""
+    if hasattr(dag, "nodes") and hasattr(dag, "edges"):
+        if not getattr(dag, "is_directed", lambda: True)():
+            raise InputError("dag", "an undirected graph", _ALLOWED)
+        yield from ((str(node), None) for node in dag.nodes)
+        edges: Any = list(dag.edges)
+    elif isinstance(dag, Mapping):
+        for node, causes in dag.items():
+            if isinstance(causes, str) or not isinstance(causes, Iterable):
+                raise InputError("dag", f"{node!r}: {causes!r}", _ALLOWED)
+            yield str(node), None
+            yield from ((str(node), str(cause)) for cause in causes)
+        return
+    elif isinstance(dag, Iterable) and not isinstance(dag, str):
+        edges = dag
+    else:
+        raise InputError("dag", dag, _ALLOWED)
+    for edge in edges:
+        if isinstance(edge, str) or not isinstance(edge, Iterable) or len(list(edge)) < 2:
+            raise InputError("dag", f"{edge!r} as an edge", _ALLOWED)
+        cause, effect = list(edge)[:2]  # a multigraph's edges carry a key besides
+        yield str(cause), None
+        yield str(effect), str(cause)
+
+
+def _ordered(parents: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    mention = {node: i for i, node in enumerate(parents)}
+    sorter = TopologicalSorter(parents)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        cycle = " → ".join(map(repr, error.args[1]))
+        raise InputError("dag", f"a cycle, {cycle}", "a graph without cycles") from error
+    ready = [(mention[node], node) for node in sorter.get_ready()]
+    heapify(ready)
+    order = []
+    while ready:
+        _, node = heappop(ready)
+        order.append(node)
+        sorter.done(node)
+        for freed in sorter.get_ready():
+            heappush(ready, (mention[freed], freed))
+    return tuple(order)
