@@ -26,9 +26,7 @@ CostSpec = Mapping[str, float] | Callable[[str, Any, Values], Any] | None
 def change_costs(pool: Table, data: Table, players: Players, cost: CostSpec = None) -> Reals:
     """(n, d): what it costs to give the input each reference's values on each player."""
     by_column = column_costs(pool, data, cost)
-    return np.stack(
-        [sum(by_column[:, j] for j in columns) for columns in players.columns], axis=1
-    )
+    return np.stack([sum(by_column[:, j] for j in columns) for columns in players.columns], axis=1)
 
 
 def column_costs(pool: Table, data: Table, cost: CostSpec = None) -> Reals:
