@@ -76,7 +76,10 @@ class GridSearch:
     ) -> Found:
         """Go up in cost; `enough(found, cost)` may stop it when all below that cost is known."""
         found = Found()
-        low, width, asked = 0.0, self.grid.first_step, 0
+        low, asked = 0.0, 0
+        # Slabs as narrow as the smallest cost would be many; most of what counts lies near `known`.
+        known = float(self.reach[self.wanted].min(initial=np.inf))
+        width = max(self.grid.first_step, known / 4 if known < np.inf else 0.0)
         top = float(np.nextafter(min(max_cost, self.grid.dearest * (1 + ROUNDING)), np.inf))
         with progress_bar(0, progress) as bar:
             while low < top and not enough(found, low) and (self.reach > low).any():
