@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -11,12 +11,12 @@ import numpy as np
 
 from suffice.context.causal.columns import Column, is_missing
 from suffice.context.causal.fitted import fit_classifier, fit_regressor
-from suffice.context.causal.functions import Additive, Deterministic, Noisy
+from suffice.context.causal.functions import Additive, AdditiveRecipe, Deterministic, Noisy
 from suffice.context.causal.graph import Graph
-from suffice.context.causal.mechanisms import Discrete, Empirical, Mechanism, Root, Sampled, Sampler
+from suffice.context.causal.mechanisms import Discrete, Empirical, Mechanism, Root, Sampled
 from suffice.errors import InputError, did_you_mean, shorten
 
-__all__ = ["AdditiveRecipe", "additive", "make_mechanisms"]
+__all__ = ["make_mechanisms"]
 
 _ROOT = (
     "for a node without causes: a distribution {value: probability}, a probability, "
@@ -28,40 +28,16 @@ _CHILD = (
 )
 
 
-@dataclass(frozen=True)
-class AdditiveRecipe:
-    """What `additive` returns: an expectation, and noise that may have to be fitted."""
-
-    mean: Any
-    std: float | None
-    noise: Sampler | None
-
-
-def additive(mean: Any, std: float | None = None, noise: Sampler | None = None) -> AdditiveRecipe:
-    """Describe a node as `mean` plus noise: a function of its parents, or a regressor to fit.
-
-    Noise is Gaussian with standard deviation `std`, or drawn by `noise(n, rng)`; with neither, its
-    variance is the residual mean square on the data.
-
-    >>> from suffice.context.causal import CausalModel
-    >>> scm = CausalModel([("x", "y")], mechanisms={
-    ...     "x": {0: 0.5, 1: 0.5}, "y": additive(lambda x: 2 * x, std=0.1)})
-    >>> scm.capabilities
-    {'x': 'exact', 'y': 'exact'}
-    """
-    if std is not None and noise is not None:
-        raise InputError("std", f"{std} and noise= as well", "one of the two")
-    if std is not None and not (np.isfinite(std) and std >= 0):
-        raise InputError("std", std, "a number >= 0")
-    return AdditiveRecipe(mean, std, noise)
-
-
 def make_mechanisms(
-    graph: Graph, columns: Mapping[str, Column], given: Mapping[str, Any], random_state: int
+    graph: Graph,
+    columns: Mapping[str, Column],
+    given: Mapping[str, Any],
+    random_state: int,
+    in_data: Sequence[str] = (),
 ) -> dict[str, Mechanism]:
-    """One mechanism per node, in topological order."""
+    """One mechanism per node, in topological order; `in_data` are all columns of the data."""
     graph.require(given, "mechanisms")
-    maker = _Maker(graph, columns, random_state)
+    maker = _Maker(graph, columns, random_state, in_data)
     return {
         node: maker.child(node, given.get(node))
         if graph.parents[node]
@@ -75,6 +51,7 @@ class _Maker:
     graph: Graph
     columns: Mapping[str, Column]
     random_state: int
+    in_data: Sequence[str]
 
     def root(self, node: str, given: Any) -> Mechanism:
         if given is None:
@@ -160,12 +137,12 @@ class _Maker:
     def _column(self, name: str, needed_by: str) -> Column:
         if name in self.columns:
             return self.columns[name]
-        if self.columns:
+        if self.in_data:
             raise InputError(
                 "data",
                 f"no column {name!r}",
                 "a column for every node that is fitted, and for its causes",
-                did_you_mean(name, self.columns),
+                did_you_mean(name, self.in_data),
             )
         raise InputError(
             "mechanisms",

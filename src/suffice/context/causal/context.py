@@ -61,22 +61,19 @@ class CausalContext:
                     did_you_mean(node, pool.names),
                 )
         values = self.scm.read(pool, "context")
-        n = len(pool) - 1
+        n, kept = len(pool) - 1, self.noise == "kept"
         rng = np.random.default_rng([seed, 2])
-        if self.noise == "sampled":
-            noise = self.scm.draw(n, rng)
-            return tuple(  # type: ignore[return-value]
-                CausalHybrids(pool, players, self.scm, values, noise, keeps, False)
-                for keeps in (True, False)
-            )
-        effects = [node for node in self.scm.nodes if self.scm.parents(node)]
-        references = {node: column[1:] for node, column in values.items()}
-        inputs = {node: np.repeat(column[:1], n) for node, column in values.items()}
-        of_reference = self.scm.abduct(references, rng, effects)
-        of_input = self.scm.abduct(inputs, rng, effects)
+        if kept:
+            effects = [node for node in self.scm.nodes if self.scm.parents(node)]
+            references = {node: column[1:] for node, column in values.items()}
+            inputs = {node: np.repeat(column[:1], n) for node, column in values.items()}
+            of_references = self.scm.abduct(references, rng, effects)
+            of_input = self.scm.abduct(inputs, rng, effects)
+        else:
+            of_references = of_input = self.scm.draw(n, rng)
         return (
-            CausalHybrids(pool, players, self.scm, values, of_reference, True, True),
-            CausalHybrids(pool, players, self.scm, values, of_input, False, True),
+            CausalHybrids(pool, players, self.scm, values, of_references, True, kept),
+            CausalHybrids(pool, players, self.scm, values, of_input, False, kept),
         )
 
 

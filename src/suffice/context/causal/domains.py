@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,8 +72,8 @@ def _root_labels(mechanism: Mechanism) -> Labels | None:
     return Labels(support[0]) if support and support[0].dtype.kind in "Ob" else None
 
 
-def truths_like(values: Values, natural: Values) -> Values:
+def truths_like(values: Values, natural: Callable[[], Values]) -> Values:
     """0 and 1 as truth values, where the node's own values are: `~1` is not what is meant."""
-    if natural.dtype == bool and values.dtype.kind in "iuf" and np.isin(values, [0, 1]).all():
+    if values.dtype.kind in "iuf" and np.isin(values, [0, 1]).all() and natural().dtype == bool:
         return values.astype(bool)
     return values

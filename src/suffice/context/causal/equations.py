@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -76,8 +77,7 @@ class Equations:
         for node in self.nodes:
             if do is not None and node in do:
                 given = self._domains[node].spread(do[node], n)
-                first = {parent: values[parent][:1] for parent in self._graph.parents[node]}
-                values[node] = truths_like(given, self._computed(node, first, noise[node][:1]))
+                values[node] = truths_like(given, partial(self._one, node, values, noise[node]))
             else:
                 values[node] = self._computed(node, values, noise[node])
         return values
@@ -134,6 +134,12 @@ class Equations:
             else:
                 moved[node] = (rows | held) & differs(out[node], before[node])
         return out
+
+    def _one(self, node: str, values: Mapping[str, Values], noise: Values) -> Values:
+        """What a node would be in the first row, if left alone: for its dtype."""
+        first = {parent: values[parent][:1] for parent in self._graph.parents[node]}
+        with np.errstate(all="ignore"):
+            return self._computed(node, first, noise[:1])
 
     def _renewed(
         self, node: str, values: Mapping[str, Values], noise: Mapping[str, Values], rows: BoolVector

@@ -4,6 +4,9 @@ A class is drawn by inverse CDF from one uniform number u per row: the labels, s
 interval [0, 1) by their probabilities, and the label that u falls on is the value. The same u then
 gives comparable worlds. That coupling is an assumption: data determine each probability, not which
 of two worlds' labels go together. Counterfactuals with noise kept rest on it.
+
+The default mechanisms answer alike, bit for bit, in whatever batches they are asked. Estimators
+that multiply matrices (a neural network, say) may differ in the last bit.
 """
 
 from __future__ import annotations
@@ -41,6 +44,27 @@ class Encoder:
         return np.concatenate(blocks, axis=1)
 
 
+class Regression:
+    """What a fitted regressor expects, given the parents."""
+
+    def __init__(self, model: Any, encode: Encoder) -> None:
+        self._model, self._encode = model, encode
+        self._linear = type(model).__name__ in _LINEAR and np.ndim(model.coef_) == 1
+
+    def __call__(self, parents: Parents) -> Values:
+        """One number per row."""
+        if not self._linear:
+            return per_distinct(
+                parents, lambda few: np.ravel(self._model.predict(self._encode(few)))
+            )
+        # Column by column: a BLAS product rounds differently for other numbers of rows.
+        matrix = self._encode(parents)
+        out = np.full(len(matrix), float(self._model.intercept_))
+        for column, slope in zip(matrix.T, self._model.coef_, strict=True):
+            out += slope * column
+        return out
+
+
 class Remembered:
     """A classifier's probabilities, each row asked for once.
 
@@ -65,8 +89,9 @@ class Remembered:
             found = {}
         out = np.stack([found[key] if key in found else known[key] for key in keys])
         if len(known) + len(found) > self._limit:
-            known.clear()
-        known.update(found)
+            self._known = found  # not cleared: another thread may be reading
+        else:
+            known.update(found)
         return out
 
 
@@ -124,20 +149,7 @@ def fit_regressor(
     encode = Encoder(parents)
     matrix = encode({name: parent.values for name, parent in parents.items()})
     model = _fitted(node, estimator, matrix, column.values.astype(np.float64))
-    if type(model).__name__ in _LINEAR and np.ndim(model.coef_) == 1:
-
-        def mean(given: Parents) -> Values:
-            # Column by column: a BLAS product rounds differently for other numbers of rows.
-            out = np.full(len(next(iter(given.values()))), float(model.intercept_))
-            for part, slope in zip(encode(given).T, model.coef_, strict=True):
-                out += slope * part
-            return out
-
-    else:
-
-        def mean(given: Parents) -> Values:
-            return per_distinct(given, lambda few: np.ravel(model.predict(encode(few))))
-
+    mean = Regression(model, encode)
     if std is None:
         residuals = column.values - mean({name: p.values for name, p in parents.items()})
         std = float(np.sqrt(np.mean(residuals**2)))

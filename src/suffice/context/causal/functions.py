@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from suffice.context.causal.mechanisms import (
 from suffice.errors import InputError
 from suffice.typing import Values
 
-__all__ = ["Additive", "Deterministic", "Noisy", "noisy"]
+__all__ = ["Additive", "AdditiveRecipe", "Deterministic", "Noisy", "additive", "noisy"]
 
 
 class Deterministic(Mechanism):
@@ -126,6 +127,34 @@ class Noisy(Mechanism):
     def support(self) -> Support | None:
         """The states of the noise, if a distribution was given."""
         return None if self._states is None else self._states.support()
+
+
+@dataclass(frozen=True)
+class AdditiveRecipe:
+    """What `additive` returns: an expectation, and noise that may have to be fitted."""
+
+    mean: Any
+    std: float | None
+    noise: Sampler | None
+
+
+def additive(mean: Any, std: float | None = None, noise: Sampler | None = None) -> AdditiveRecipe:
+    """Describe a node as `mean` plus noise: a function of its parents, or a regressor to fit.
+
+    Noise is Gaussian with standard deviation `std`, or drawn by `noise(n, rng)`; with neither, its
+    variance is the residual mean square on the data.
+
+    >>> from suffice.context.causal import CausalModel
+    >>> scm = CausalModel([("x", "y")], mechanisms={
+    ...     "x": {0: 0.5, 1: 0.5}, "y": additive(lambda x: 2 * x, std=0.1)})
+    >>> scm.capabilities
+    {'x': 'exact', 'y': 'exact'}
+    """
+    if std is not None and noise is not None:
+        raise InputError("std", f"{std} and noise= as well", "one of the two")
+    if std is not None and not (np.isfinite(std) and std >= 0):
+        raise InputError("std", std, "a number >= 0")
+    return AdditiveRecipe(mean, std, noise)
 
 
 def noisy(

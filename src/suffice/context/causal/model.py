@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -50,7 +51,7 @@ class CausalModel(Equations):
         A frame with a column per node, from which the mechanisms not given are fitted: for nodes
         without causes the observed values, drawn again; for numbers a linear regression with
         Gaussian noise whose variance is the residual mean square; for categories a random forest's
-        class probabilities.
+        class probabilities. A node whose column holds integers gets whole numbers, rounded.
     mechanisms
         For each node: a function of its causes by keyword, vectorised over arrays; `additive(...)`
         or `noisy(...)`; a scikit-learn estimator to fit. For a node without causes: a distribution
@@ -75,10 +76,10 @@ class CausalModel(Equations):
         graph.require(categorical, "categorical")
         if mechanisms is not None and not isinstance(mechanisms, Mapping):
             raise InputError("mechanisms", mechanisms, "{node: mechanism}")
-        columns = {}
-        if data is not None:
-            columns = read_columns(as_table(data), graph.nodes, categorical)
-        made = make_mechanisms(graph, columns, mechanisms or {}, random_state)
+        table = None if data is None else as_table(data)
+        columns = read_columns(table, graph.nodes, categorical) if table else {}
+        names = table.names if table else ()
+        made = make_mechanisms(graph, columns, mechanisms or {}, random_state, names)
         super().__init__(graph, made, find_domains(made, columns))
 
     @staticmethod
@@ -138,6 +139,9 @@ class CausalModel(Equations):
         effects get fresh noise, as in the paper's experiment. Nothing but the nodes in `do` and
         their descendants ever changes.
 
+        A category's noise is not determined by a row: it is drawn from what fits, and which labels
+        go together in two worlds is an assumption (`capabilities` says "posterior").
+
         >>> from suffice.context.causal import additive
         >>> scm = CausalModel([("dose", "pulse")], mechanisms={
         ...     "dose": {0: 0.5, 1: 0.5},
@@ -158,7 +162,7 @@ class CausalModel(Equations):
         values = dict(before)
         for node, value in do.items():
             given = self._domains[node].spread(value, len(table))
-            values[node] = truths_like(given, before[node])
+            values[node] = truths_like(given, partial(before.__getitem__, node))
         effects = frozenset[str]().union(*(self.descendants(node) for node in do)) - set(do)
         if noise == "kept":
             found, rows_before = self.abduct(before, rng, effects), before
