@@ -13,10 +13,12 @@ from suffice.context import (
     TableContext,
 )
 from suffice.context.causal import additive, noisy
+from suffice.encodings.anchors import AnchorRules, Rule, anchor, score_rule
 from suffice.encodings.bounds import CausationBounds, causation_bounds
 from suffice.encodings.causation import Causation
 from suffice.encodings.pearl import probabilities_of_causation
 from suffice.encodings.ranking import TopK, top_k
+from suffice.encodings.recourse import Option, Recourse
 from suffice.encodings.shapley import shapley_interactions, shapley_values
 from suffice.errors import InputError, ModelError, NotVisitedError, SufficeError
 from suffice.explainer import Explainer
@@ -43,6 +45,7 @@ from suffice.target import Target, at_least, at_most, satisfies, versus, within
 __version__ = "0.1.0"
 
 __all__ = [
+    "AnchorRules",
     "Basis",
     "CausalContext",
     "CausalModel",
@@ -59,6 +62,9 @@ __all__ = [
     "MinimalFactors",
     "ModelError",
     "NotVisitedError",
+    "Option",
+    "Recourse",
+    "Rule",
     "SubsetOrder",
     "SufficeError",
     "SufficientFactor",
@@ -68,6 +74,7 @@ __all__ = [
     "TopK",
     "View",
     "additive",
+    "anchor",
     "at_least",
     "at_most",
     "auxiliary",
@@ -86,6 +93,7 @@ __all__ = [
     "noisy",
     "probabilities_of_causation",
     "satisfies",
+    "score_rule",
     "shapley_interactions",
     "shapley_values",
     "top_k",

@@ -90,6 +90,10 @@ class ArrayTable(Table):
         np.copyto(out, self._array[0], where=first)
         return ArrayTable(out, self.names)
 
+    def gather(self, rows: Counts) -> ArrayTable:
+        """Pick each cell."""
+        return ArrayTable(np.take_along_axis(self._array, rows, axis=0), self.names)
+
     def with_columns(self, columns: Mapping[int, Values]) -> ArrayTable:
         """Write the columns into a copy."""
         out = self._array.copy()
@@ -284,6 +288,11 @@ class NarwhalsTable(Table):
         return self._gather(
             {name: self._frame[name][np.where(held, 0, rows)] for name, held in columns}
         )
+
+    def gather(self, rows: Counts) -> NarwhalsTable:
+        """Pick each column's values from rows of its own."""
+        columns = zip(self.names, np.ascontiguousarray(rows.T), strict=True)
+        return self._gather({name: self._frame[name][of] for name, of in columns})
 
     def with_columns(self, columns: Mapping[int, Values]) -> NarwhalsTable:
         """Put the columns in a copy."""
