@@ -101,10 +101,6 @@ class ArrayTable(Table):
             out[:, j] = _fitting(self, j, values, lambda v: cast(v, self._array.dtype))
         return ArrayTable(out, self.names)
 
-    def gather(self, rows: Counts) -> ArrayTable:
-        """Pick each cell."""
-        return ArrayTable(np.take_along_axis(self._array, rows, axis=0), self.names)
-
     def stack(self, below: Table) -> ArrayTable:
         """Append rows."""
         return ArrayTable(np.concatenate([self._array, np.asarray(below.native)]), self.names)
@@ -313,11 +309,6 @@ class NarwhalsTable(Table):
         if column.dtype.is_float():
             return cells, np.zeros(len(values), dtype=bool)
         return cells, np.asarray(np.array(cells.to_list(), dtype=object) != values, dtype=bool)
-
-    def gather(self, rows: Counts) -> NarwhalsTable:
-        """Pick each column's values from rows of its own."""
-        columns = zip(self.names, np.ascontiguousarray(rows.T), strict=True)
-        return self._gather({name: self._frame[name][of] for name, of in columns})
 
     def stack(self, below: Table) -> NarwhalsTable:
         """Append rows."""

@@ -60,10 +60,6 @@ class Table(ABC):
         """
 
     @abstractmethod
-    def gather(self, rows: Counts) -> Table:
-        """Row i takes, in column j, the value of row rows[i, j]."""
-
-    @abstractmethod
     def stack(self, below: Table) -> Table:
         """This table with another of the same columns below it."""
 
