@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 from email.message import EmailMessage
+from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -188,8 +189,18 @@ def test_parts_nested_without_end_do_no_harm():
     assert set(mail_segments(raw + "\nend")) == set(SEGMENTS)
 
 
-def test_an_endless_word_takes_no_time():
-    assert mail_segments("Subject: x\n\n" + "a." * 500_000)["Emails"] == ""
+@pytest.mark.parametrize("unit", ["a.", "<", "<a ", '<a b="', "<!--", "<![", "&", ". ", "> ", "a@"])
+@pytest.mark.parametrize("kind", ["html", "plain"])
+def test_no_text_takes_for_ever(unit, kind):
+    """The parser of HTML alone would take minutes for some of these."""
+    started = perf_counter()
+    mail_segments(f"Content-Type: text/{kind}\n\n" + unit * (100_000 // len(unit)))
+    assert perf_counter() - started < 5
+
+
+def test_a_lone_bracket_is_text_and_a_comment_is_not():
+    found = mail_segments("Content-Type: text/html\n\n<p>3 < 4 <!-- <b>not</b> -->and 5 <")
+    assert found["First Sentence"] == "3 < 4 and 5 <"
 
 
 @pytest.mark.parametrize("raw", [None, 7, ["From: x"], "", " \n", b""])

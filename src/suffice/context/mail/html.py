@@ -9,6 +9,10 @@ from html.parser import HTMLParser
 __all__ = ["html_text", "looks_like_html"]
 
 _MARKUP = re.compile(r"<\s*(?:!doctype\s+html|html|body)\b", re.IGNORECASE)
+# On what is opened and never closed, the parser reads on to the end from each opening in turn, for
+# minutes. A comment that never ends hides the rest, as in a browser; a lone "<" is a character.
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_LONE_BRACKET = re.compile(r"<(?![^<>]++>)")
 _TAG = re.compile(r"<[^<>]*>")
 _UNSEEN = frozenset({"script", "style", "title"})
 _INLINE = frozenset(
@@ -29,6 +33,7 @@ def html_text(html: str) -> tuple[str, list[str]]:
     >>> html_text('<p>Dear <b>friend</b>,<br>click <a href="http://a.example">here</a>!')
     ('Dear friend,\\n\\nclick here!', ['http://a.example'])
     """
+    html = _LONE_BRACKET.sub("&lt;", _COMMENT.sub("", html))
     reader = _Reader()
     try:
         reader.feed(html)
