@@ -19,6 +19,8 @@ from suffice import (
     NotVisitedError,
     TableContext,
     at_least,
+    auxiliary,
+    between,
     compare,
     datasets,
     equals,
@@ -420,6 +422,12 @@ def test_missing_values_categories_and_truths():
         assert str(a.best) == f"t = {r % 2 == 0}"
 
 
+def test_numbers_that_are_all_missing_ask_nothing_of_a_number():
+    data = pd.DataFrame({"n": [np.nan] * 6, "v": range(6)})
+    assert condition_of(data, {"n": 3.0, "v": 1}, "n", bins=2) == "equals('n', 3.0)"
+    assert condition_of(data, {"n": np.nan, "v": 1}, "n") is None
+
+
 def test_a_group_asks_for_all_of_its_columns(loans):
     explainer = Explainer(lender, loans, groups={"money": ["income", "debt"]})
     a = anchor(explainer, loans.iloc[8], 0.9)
@@ -567,9 +575,10 @@ def test_an_outcome_by_scores():
 def test_words():
     assert in_words(equals("a", None) & compare("a", "!=", 3)) == "a is missing and a ≠ 3"
     assert in_words(isin("a", ["p", "q"]) | ~equals("b", 2.0)) == "a in {p, q} or not (b = 2)"
-    between = compare("a", "<", 3) & compare("b", ">", 1) & compare("a", ">=", 0.5)
-    assert in_words(between) == "0.5 ≤ a < 3 and b > 1"
-    assert in_words((between) | equals("c", True)) == "(0.5 ≤ a < 3 and b > 1) or c = True"
+    assert in_words(between("a", 1, 2.5) & auxiliary("w")) == "1 ≤ a ≤ 2.5 and auxiliary('w')"
+    within_3 = compare("a", "<", 3) & compare("b", ">", 1) & compare("a", ">=", 0.5)
+    assert in_words(within_3) == "0.5 ≤ a < 3 and b > 1"
+    assert in_words(within_3 | equals("c", True)) == "(0.5 ≤ a < 3 and b > 1) or c = True"
 
 
 def test_the_answer_as_text_and_frame(loans):
