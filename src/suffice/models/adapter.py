@@ -66,7 +66,7 @@ class Adapter:
         self, model: Any, name: str, options: Options, outputs: Outputs | None = None
     ) -> None:
         if options.device is not None and not self.devices:
-            hint = "A model of another kind is asked where it is."
+            hint = "Only torch modules take one; others are asked where they are."
             raise InputError("device", options.device, f"None for {name}", hint)
         self.original = model
         self.__name__ = name

@@ -49,11 +49,11 @@ class XgboostModel(Adapter):
 
     def _take(self, rows: Any) -> Any:
         xgboost = import_module("xgboost")
-        if self.original.feature_names is None:
-            rows, names = as_numbers(rows), None
-        else:  # a frame's own dtypes, for the sake of categories
-            rows, names = to_pandas(rows), self.original.feature_names
-        return xgboost.DMatrix(rows, feature_names=names, enable_categorical=True)
+        names = self.original.feature_names
+        if names is None:
+            return xgboost.DMatrix(as_numbers(rows), feature_types=self.original.feature_types)
+        # A frame as it is, for the sake of its categories.
+        return xgboost.DMatrix(to_pandas(rows), feature_names=names, enable_categorical=True)
 
     def _matrix(self, batch: Any) -> Any:
         """What a user's own function made may be anything that a DMatrix is made of."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from suffice.context.frames import as_table
+from suffice.context.table import plain
 from suffice.errors import InputError, ModelError, shorten
 from suffice.models.adapter import Adapter, Options
 from suffice.models.outputs import Outputs, as_labels
@@ -62,7 +63,9 @@ def _listed(row: Any) -> list[Any]:
 
 
 def _unknown(label: object, classes: Any, name: str) -> ModelError:
-    return ModelError(f"{name} returned label {shorten(label)}, which is not of {list(classes)}")
+    return ModelError(
+        f"{name} returned label {shorten(plain(label))}, which is not of {list(classes)}"
+    )
 
 
 class PipelineModel(Adapter):
