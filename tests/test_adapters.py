@@ -441,6 +441,10 @@ def test_onnx_with_an_input_per_column() -> None:
 
     same(mixed, plain, rows)
     assert Explainer(mixed, rows[["debt", "home"]]).explain(rows.iloc[3]).complete
+    whole = session(model, rows[:1].astype({"debt": "int64"}))
+    same(whole, model.predict, rows)
+    with pytest.raises(InputError, match="got 2.5; allowed: whole numbers"):
+        Explainer(whole, rows.assign(debt=rows["debt"].replace(rows["debt"][0], 2.5)))
     with pytest.raises(InputError, match="a dict with an array for each of: home, debt"):
         adapt(mixed, preprocess=lambda some: some).predict(rows)
     with pytest.raises(InputError, match="unknown column 'home'"):

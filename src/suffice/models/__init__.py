@@ -6,9 +6,9 @@
 No library is imported to find out whether a model is of its kind.
 """
 
-from suffice.models.adapt import adapt
 from suffice.models.adapter import Adapter
 from suffice.models.columns import fitted_columns
+from suffice.models.detect import adapt
 from suffice.models.wrapped import WrappedModel, as_model, make_target
 
 __all__ = ["Adapter", "WrappedModel", "adapt", "as_model", "fitted_columns", "make_target"]

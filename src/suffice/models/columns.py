@@ -9,8 +9,8 @@ import numpy as np
 from suffice.context.frames import ArrayTable, PandasTable
 from suffice.context.table import Table
 from suffice.errors import InputError
-from suffice.models.adapt import adapted
 from suffice.models.adapter import Adapter
+from suffice.models.detect import adapted
 
 __all__ = ["fitted_columns"]
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from suffice.context.frames import as_table
-from suffice.errors import InputError, ModelError
+from suffice.errors import InputError, ModelError, shorten
 from suffice.models.adapter import Adapter, Options
 from suffice.models.outputs import as_labels, named, no_scores
-from suffice.models.rows import as_numbers
+from suffice.models.rows import columns_as_numbers
 from suffice.typing import Values
 
 __all__ = ["OnnxModel"]
@@ -96,7 +96,7 @@ class OnnxModel(Adapter):
             columns = [table.column(j).astype(object) for j in range(len(table.names))]
             values = np.stack(columns, axis=1)
         else:
-            values = _cast(as_numbers(rows), put.type)
+            values = _cast(np.stack(columns_as_numbers(rows), axis=1), put.type)
         if len(put.shape) == 1 and values.shape[1] == 1:
             values = values[:, 0]
         return {put.name: values}
@@ -158,4 +158,11 @@ def _one(outs: list[Any], name: str) -> Values:
 def _cast(values: Any, tensor: str) -> Values:
     array = np.asarray(values)
     kind = _DTYPES.get(tensor)
-    return array if kind is None else np.asarray(array.astype(kind))
+    if kind is None:
+        return array
+    if array.dtype.kind == "f" and np.dtype(kind).kind in "iu":
+        broken = array[~(array == np.rint(array))]  # NaN among them
+        if broken.size:
+            allowed = f"whole numbers, which the ONNX model takes as {tensor}"
+            raise InputError("data", shorten(broken.ravel()[0].item()), allowed)
+    return np.asarray(array.astype(kind))

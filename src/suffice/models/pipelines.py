@@ -84,7 +84,7 @@ class PipelineModel(Adapter):
         if options.threshold is not None:
             allowed = f"None for {name}, which gives labels"
             raise InputError("threshold", options.threshold, allowed)
-        super().__init__(model, name, options, Outputs(name, given or known))
+        super().__init__(model, name, options, Outputs(name, given or known or None))
 
     def _take(self, rows: Any) -> list[Any]:
         if isinstance(rows, list | tuple):
