@@ -443,7 +443,7 @@ def test_onnx_with_an_input_per_column() -> None:
     assert Explainer(mixed, rows[["debt", "home"]]).explain(rows.iloc[3]).complete
     whole = session(model, rows[:1].astype({"debt": "int64"}))
     same(whole, model.predict, rows)
-    with pytest.raises(InputError, match="got 2.5; allowed: whole numbers"):
+    with pytest.raises(InputError, match=r"got 2\.5; allowed: whole numbers"):
         Explainer(whole, rows.assign(debt=rows["debt"].replace(rows["debt"][0], 2.5)))
     with pytest.raises(InputError, match="a dict with an array for each of: home, debt"):
         adapt(mixed, preprocess=lambda some: some).predict(rows)
@@ -514,6 +514,24 @@ def test_what_boosters_refuse() -> None:
     many = xgboost_booster(ROWS[:, :2], objective="reg:squarederror")
     with pytest.raises(InputError, match="2 targets"):
         Explainer(many, X)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_boosters_on_frames_with_categories(library: str) -> None:
+    module = pytest.importorskip(library)
+    rows = datasets.loans(150)[0][["home", "job", "debt"]]
+    rows = rows.astype({"home": "category", "job": "category"})
+    if library == "xgboost":
+        wrapper = module.XGBClassifier(
+            n_estimators=8, max_depth=3, n_jobs=1, enable_categorical=True
+        )
+        booster = wrapper.fit(rows, TWO).get_booster()
+    else:
+        wrapper = module.LGBMClassifier(n_estimators=8, n_jobs=1, verbose=-1, cat_smooth=1)
+        booster = wrapper.fit(rows, TWO).booster_
+    assert np.array_equal(adapt(booster).predict(rows), wrapper.predict(rows))
+    same(booster, wrapper.predict, rows)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -704,6 +722,9 @@ def test_estimators_and_callables_with_options() -> None:
     assert adapt(words) is words
     with pytest.raises(InputError, match="adapted already"):
         adapt(words, batch_size=3)
+    odd = adapt(lambda rows: np.asarray(rows)[:, :2], classes=(0, "other"), batch_size=60)
+    assert odd.predict(X).tolist() == [0 if a >= b else "other" for a, b in ROWS[:, :2]]
+    assert odd.predict_proba(X).shape == (150, 2)
     f = make_target(xgboost_booster(TWO, objective="binary:logistic"), X, 1)
     assert f(Explainer(words, X)._data).dtype == bool
 
