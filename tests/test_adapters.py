@@ -90,7 +90,7 @@ def test_torch_modules() -> None:
 
 
 def test_torch_modules_are_left_as_they_were() -> None:
-    import torch
+    torch = pytest.importorskip("torch")
 
     module = net()
     expected = torch_callable(module)(SCALED)
@@ -117,7 +117,7 @@ def test_torch_modules_are_left_as_they_were() -> None:
 
 
 def test_a_torch_module_that_draws_at_random_moves_no_random_state() -> None:
-    import torch
+    torch = pytest.importorskip("torch")
 
     class Noisy(torch.nn.Module):
         def forward(self, rows: Any) -> Any:
@@ -147,7 +147,7 @@ def test_batches(size: int) -> None:
 
 
 def test_torch_kinds_of_numbers_and_devices() -> None:
-    import torch
+    torch = pytest.importorskip("torch")
 
     double = net().double()
     assert np.array_equal(adapt(double).predict(Z), adapt(net()).predict(Z))
@@ -165,7 +165,7 @@ def test_torch_kinds_of_numbers_and_devices() -> None:
 
 
 def test_what_a_torch_module_returns() -> None:
-    import torch
+    torch = pytest.importorskip("torch")
 
     class Output:
         def __init__(self, logits: Any) -> None:
@@ -203,7 +203,7 @@ def test_what_a_torch_module_returns() -> None:
 
 
 def test_a_module_with_a_predict_of_its_own_is_asked_through_it() -> None:
-    import torch
+    torch = pytest.importorskip("torch")
 
     class Own(torch.nn.Module):
         def predict(self, rows: Any) -> Any:
