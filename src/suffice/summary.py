@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from suffice.context import Swap
 from suffice.explanation import Explanation, Player, SufficientFactor, View
+from suffice.explanation.subject import ImageSubject
 from suffice.search.profile import Minimal
 from suffice.typing import Scalar
 
@@ -37,12 +38,19 @@ class FactorLine:
     cost: float | None
     proof: str = ""
     """How minimality is known, where it is not against every smaller set."""
+    regions: tuple[int, ...] = ()
+    """The numbers of its features, to be marked where they are regions of a picture."""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What else there is to say of it, a sentence each."""
         cheapest = f"cheapest seen: {self.change} (cost {self.cost:.3g})" if self.change else ""
         return tuple(note for note in (cheapest, self.proof) if note)
+
+    @property
+    def shown(self) -> str:
+        """What a picture with its regions marked shows, for those who cannot see it."""
+        return f"The picture with {', '.join(self.conditions) or 'nothing'} marked"
 
     @property
     def text(self) -> str:
@@ -92,27 +100,44 @@ class Summary:
     completeness: str
     complete: bool
     provenance: str
+    picture: ImageSubject | None = None
+    """Where the features are its regions, the picture to draw factors in."""
+    regions: tuple[str, ...] = ()
+    """What to write on each region of the picture."""
+    shown: str = ""
+    """What the picture shows, for those who cannot see it."""
 
 
 def summarise(explanation: Explanation) -> Summary:
     """Put an explanation into words and numbers for display."""
     e, p = explanation, explanation.provenance
+    picture = e.subject if isinstance(e.subject, ImageSubject) else None
+    mixed = p.context != Swap().describe()
+    beyond = f" Beyond its context it says nothing: {p.context}."
+    noun = "part" if mixed else "region"
+    size = f"{picture.width} × {picture.height} pixels, " if picture else ""
+    size += _count(len(e.keep.players), noun)
     return Summary(
         question=f"Why “{e.keep.outcome}”?",
         subject=(
             f"{p.model}, against {_count(p.n_references, 'reference')}"
-            f"{_REFERENCES.get(p.references, '')}"
-            + ("" if p.context == Swap().describe() else f": {p.context}")
+            f"{f' ({p.references})' if picture else _REFERENCES.get(p.references, '')}"
+            + (f": {p.context}" if mixed else "")
         ),
-        values=tuple((player.name, _value(player)) for player in e.keep.players),
-        keep=_summarise_view(e.keep),
-        flip=_summarise_view(e.flip),
-        completeness=_completeness(e),
+        values=tuple((player.name, _value(player)) for player in e.keep.players)
+        if picture is None
+        else (("picture", size),),
+        keep=_summarise_view(e.keep, noun if picture else None),
+        flip=_summarise_view(e.flip, noun if picture else None),
+        completeness=_completeness(e) + (beyond if picture and mixed else ""),
         complete=e.complete,
         provenance=(
             f"{p.hybrids:,} hybrids from {p.rows_predicted:,} model rows in {p.seconds:.2f} s "
             f"({p.evaluator}); seed {p.random_state}; suffice {p.versions.get('suffice', '?')}"
         ),
+        picture=picture,
+        regions=_region_labels(e.keep.players) if picture else (),
+        shown=f"The picture, {size}" if picture else "",
     )
 
 
@@ -142,7 +167,8 @@ def show(value: Scalar) -> str:
     return f"{value:.4g}" if isinstance(value, float) and abs(value) < 1e4 else _plain(value)
 
 
-def _summarise_view(view: View) -> ViewSummary:
+def _summarise_view(view: View, region: str | None = None) -> ViewSummary:
+    """`region` is what the features of a picture are called."""
     keep = view.name == "keep"
     at_least = f"in at least {percent(view.tau)} of cases"
     tested = (
@@ -152,10 +178,13 @@ def _summarise_view(view: View) -> ViewSummary:
         else ""
     )
     title = f"Keeps “{view.outcome}”" if keep else f"Flips to “{view.outcome}”"
+    what = f"{region}s" if region else "values"
+    vary = f"replace all other {region}s" if region else "let all others vary"
+    rest = f"hold all other {region}s" if region else "hold all others"
     lead = (
-        f"Hold these values, let all others vary: “{view.outcome}” stays {at_least}{tested}."
+        f"Hold these {what}, {vary}: “{view.outcome}” stays {at_least}{tested}."
         if keep
-        else f"Replace these values, hold all others: “{view.outcome}” results {at_least}{tested}."
+        else f"Replace these {what}, {rest}: “{view.outcome}” results {at_least}{tested}."
     )
     factors = tuple(_line(view, factor) for factor in view.factors)
     return ViewSummary(
@@ -196,6 +225,7 @@ def _line(view: View, factor: SufficientFactor) -> FactorLine:
         change=_change(players, factor.change.values) if factor.change else "",
         cost=factor.cost,
         proof="" if factor.proof == "exhaustive" else "minimal against the sets one smaller",
+        regions=tuple(i for i, p in enumerate(view.players) if p.name in factor.features),
     )
 
 
@@ -289,6 +319,8 @@ def _completeness(e: Explanation) -> str:
 
 def _condition(player: Player) -> str:
     values = player.values
+    if not values:  # a region of a picture: it is shown, not told
+        return player.name
     if len(values) == 1 and player.name in values:
         return f"{player.name} = {show(values[player.name])}"
     if len(values) <= 3:
@@ -300,6 +332,12 @@ def _value(player: Player) -> str:
     if len(player.values) == 1:
         return show(next(iter(player.values.values())))
     return _condition(player).removeprefix(player.name).strip(" ()")
+
+
+def _region_labels(players: Sequence[Player]) -> tuple[str, ...]:
+    """Short enough to be written on the picture: rows and columns need not be told."""
+    names = (p.name.removeprefix("region ").replace(" part ", ".") for p in players)
+    return tuple("" if name.startswith("row ") else name for name in names)
 
 
 def _count(n: int, noun: str) -> str:

@@ -12,6 +12,7 @@ from suffice.context.frames import ArrayTable
 from suffice.context.players import Players
 from suffice.context.table import Table
 from suffice.errors import InputError
+from suffice.image.references import listed
 from suffice.image.regions import Labels
 from suffice.typing import Counts, Held
 
@@ -53,7 +54,7 @@ class Surroundings:
 
     def describe(self) -> str:
         """What is split, and what becomes of the rest."""
-        return f"parts of {_listed(self.regions)}; {self.rest}"
+        return f"parts of {listed(self.regions)}; {self.rest}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +140,3 @@ def _pieces(pixels: Counts, count: int) -> list[Counts]:
     cut = round(len(pixels) * first / count)
     before, after = pixels[order[:cut]], pixels[order[cut:]]
     return _pieces(before, first) + _pieces(after, count - first)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

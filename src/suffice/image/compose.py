@@ -30,16 +30,17 @@ class NumpyComposer:
     """For models that take numpy arrays."""
 
     def __init__(self, picture: Picture, references: Values, labels: Labels) -> None:
-        self._picture = picture
-        self._stack = np.concatenate([picture.pixels[None], references])
-        self._labels = labels
+        self._shape = picture.pixels.shape
+        self._stack = _flat(picture, references)
+        self._labels = picture.by_number(labels)
 
     def __call__(self, cells: Counts) -> Values:
         """Whole references are copied, then written over: two passes, both along the memory."""
         out: Values = self._stack[cells.max(axis=1)]
-        held = (cells == 0)[:, self._labels]
-        np.copyto(out, self._stack[0], where=self._picture.on_pixels(held))
-        return out
+        # Not by indexing, which would lay the result out across the memory.
+        held = np.take(cells == 0, self._labels, axis=1)
+        np.copyto(out, self._stack[0], where=held)
+        return out.reshape(-1, *self._shape)
 
 
 class TorchComposer:
@@ -49,14 +50,20 @@ class TorchComposer:
         self, torch: Any, picture: Picture, references: Values, labels: Labels, device: Any
     ) -> None:
         self._torch = torch
-        self._picture = picture
         self._device = device
-        stack = np.concatenate([picture.pixels[None], references])
-        self._stack = torch.from_numpy(stack).to(device)
-        self._labels = torch.from_numpy(labels).to(device)
+        self._shape = picture.pixels.shape
+        self._stack = torch.from_numpy(_flat(picture, references)).to(device)
+        self._labels = torch.from_numpy(picture.by_number(labels)).to(device)
 
     def __call__(self, cells: Counts) -> Any:
-        """One choice per pixel between the image and the row's reference."""
+        """The same two passes, where the model is."""
         there = self._torch.from_numpy(np.ascontiguousarray(cells)).to(self._device)
-        held = self._picture.on_pixels((there == 0)[:, self._labels])
-        return self._torch.where(held, self._stack[0], self._stack[there.amax(dim=1)])
+        out = self._stack[there.amax(dim=1)]
+        held = (there == 0).gather(1, self._labels.expand(len(cells), -1))
+        self._torch.where(held, self._stack[0], out, out=out)
+        return out.reshape(-1, *self._shape)
+
+
+def _flat(picture: Picture, references: Values) -> Values:
+    """(1 + n, numbers): the image and its references, each as one run of numbers."""
+    return np.concatenate([picture.pixels[None], references]).reshape(1 + len(references), -1)

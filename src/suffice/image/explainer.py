@@ -160,6 +160,10 @@ class ImageExplainer:
         held = view == "flip"
         Surroundings.check(explanation.provenance.context, held)
         labels, owners = split_regions(subject.labels, members, self._n_regions)
+        if len(owners) == len(members):
+            got = f"{len(members)} region(s) that cannot be split"
+            hint = "Regions of one pixel are as fine as it gets; else raise n_regions."
+            raise InputError("factor", got, f"fewer regions than n_regions={self._n_regions}", hint)
         players = [player.name for player in explanation.keep.players]
         regions = Regions(labels, part_names([players[owner] for owner in owners]))
         context = Surroundings(held, tuple(players[m] for m in members))

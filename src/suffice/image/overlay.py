@@ -104,8 +104,8 @@ def members_of(explanation: Explanation, view: str, factor: int | Sequence[str])
     if isinstance(factor, int | np.integer):
         count = len(chosen.factors)
         if not 0 <= factor < count:
-            hint = "Lower the threshold with .at(tau)." if not count else ""
-            allowed = f"a number below {count}, the factors of {view} at τ = {chosen.tau:g}"
+            hint = "" if count else "Lower the threshold with .at(tau)."
+            allowed = f"one of the {count} factors of {view} at τ = {chosen.tau:g}, from 0 on"
             raise InputError("factor", factor, allowed, hint)
         names = chosen.factors[int(factor)].features
     else:
@@ -133,7 +133,7 @@ def draw_map(subject: ImageSubject, size: int | None = None) -> Overlay:
     edge[:, 1:] |= labels[:, 1:] != labels[:, :-1]
     edge[1:] |= labels[1:] != labels[:-1]
     out = pixels.copy()
-    out[_grown(edge, _line_width(labels))] = (40, 40, 40)  # a dark hem shows on white as well
+    out[_grown(edge, 1)] = (40, 40, 40)  # a dark hem, to be seen on white as well
     out[edge] = _LINE
     return Overlay(out)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.errors import InputError
 from suffice.image.png import Bytes
-from suffice.typing import Reals, Values
+from suffice.typing import Counts, Reals, Values
 
 __all__ = ["Channels", "Picture", "as_picture"]
 
@@ -43,22 +43,17 @@ class Picture:
         """Another (H, W, C) picture in this one's layout and dtype; whole numbers are rounded."""
         dtype = self.pixels.dtype
         if dtype.kind in "biu":
-            least, most = (
-                (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-            )
+            limits = None if dtype.kind == "b" else np.iinfo(dtype)
+            least, most = (limits.min, limits.max) if limits else (0, 1)
             planes = np.clip(np.rint(planes), least, most)
         planes = np.moveaxis(planes, -1, 0) if self.channels == "first" else planes
         planes = planes[..., 0] if self.channels is None else planes
         return np.ascontiguousarray(planes, dtype=dtype)
 
-    def on_pixels(self, by_pixel: Any) -> Any:
-        """Something of shape (…, H, W) so that it spreads over the channels, where there are any.
-
-        Works for whatever is indexed as numpy's arrays are.
-        """
-        if self.channels is None:
-            return by_pixel
-        return by_pixel[..., None] if self.channels == "last" else by_pixel[..., None, :, :]
+    def by_number(self, by_pixel: Counts) -> Counts:
+        """What is said of each pixel (H, W), said of each of the numbers that it is made of."""
+        spread = by_pixel[..., None] if self.channels == "last" else by_pixel
+        return np.ascontiguousarray(np.broadcast_to(spread, self.pixels.shape)).ravel()
 
     @property
     def shown(self) -> Bytes:

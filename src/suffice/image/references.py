@@ -6,7 +6,7 @@ a patch of another photograph ask the model three different questions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from suffice.image.picture import Picture, as_pixels
 from suffice.image.regions import Labels
 from suffice.typing import Reals, Values
 
-__all__ = ["References", "find_references"]
+__all__ = ["References", "find_references", "listed"]
 
 _ALLOWED = (
     '"blur", "mean", "inpaint", a number, a tuple of one number per channel, '
@@ -47,9 +47,11 @@ class References:
         counts = {kind: self.kinds.count(kind) for kind in dict.fromkeys(self.kinds)}
         plural = {"images": "{} other pictures", "colour": "{} colours"}
         one = _WORDS | {"images": ("another picture", "")}
-        return " and ".join(
-            one[kind][0] if count == 1 else plural.get(kind, one[kind][0]).format(count)
-            for kind, count in counts.items()
+        return listed(
+            [
+                one[kind][0] if count == 1 else plural.get(kind, one[kind][0]).format(count)
+                for kind, count in counts.items()
+            ]
         )
 
     @property
@@ -57,6 +59,15 @@ class References:
         """What became of the rest, as in "all else …"."""
         kinds = set(self.kinds)
         return _WORDS[kinds.pop()][1] if len(kinds) == 1 else "replaced"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> listed(["red", "green", "blue"])
+    'red, green and blue'
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def find_references(spec: Any, picture: Picture, labels: Labels) -> References:
