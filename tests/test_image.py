@@ -207,9 +207,12 @@ def test_a_network_is_explained_and_left_as_it_was(network):
     torch = pytest.importorskip("torch")
     net, images = network
     sizes, gradients = [], []
-    hook = net.register_forward_hook(
-        lambda module, put, out: (sizes.append(len(put[0])), gradients.append(out.requires_grad))
-    )
+
+    def note(module, put, out):
+        sizes.append(len(put[0]))
+        gradients.append(out.requires_grad)
+
+    hook = net.register_forward_hook(note)
     image = images[3]
     net.train()
     net[3].eval()  # a layer that its user has frozen
@@ -233,8 +236,8 @@ def test_a_network_is_explained_and_left_as_it_was(network):
     # Each factor's hybrids, composed here by hand, really keep or flip the label.
     subject, names = e.subject.labels, [player.name for player in e.keep.players]
     blurred = find_references("blur", as_picture(image, None), subject).pictures[0]
-    for view in (e.keep, e.flip):
-        assert view.factors
+    for view in (e.keep, e.flip, e.keep.at(0.5), e.flip.at(0.5)):
+        assert view.factors or view.tau > 0.5
         for factor in view.factors:
             marked = np.isin(subject, [names.index(name) for name in factor.features])
             own = marked if view.name == "keep" else ~marked
@@ -335,7 +338,7 @@ def test_refining_holds_or_replaces_all_else():
     assert deeper.flip.factors[0].features[0].startswith("row 1 column 1 part 1.")
     again = Explanation.from_json(deeper.to_json())
     assert again == deeper
-    assert explainer.refine(image, again, "flip").complete
+    assert explainer.refine(image, Explanation.from_json(flipped.to_json()), "flip") == deeper
 
     with pytest.raises(InputError, match="image: got another picture"):
         explainer.refine(np.zeros((8, 8)), e)
@@ -672,7 +675,7 @@ def model_of_grey(images):
         ("cat.png", "A path has to be opened first"),
         ([[1, 2], [3]], "image: got dtype object"),
         (np.full((4, 4), np.nan), r"image: got 16 pixel value\(s\) NaN or infinite; .*nan_to_num"),
-        (np.zeros((4, 4, 2)), r"image: got shape \(4, 4, 2\)"),
+        (np.zeros((5, 5, 2)), r"image: got shape \(5, 5, 2\)"),
         (np.zeros((3, 9, 3)), 'could both be colours.*Say which: channels="last"'),
     ],
 )
@@ -691,8 +694,8 @@ def test_channels_can_be_said():
     for channels, size in (("last", (3, 9)), ("first", (9, 3))):
         e = ImageExplainer(model, "grid", 4, references=0, channels=channels)(np.ones((3, 9, 3)))
         assert e.subject.labels.shape == size
-    with pytest.raises(InputError, match=r"shape \(4, 4, 3\) with channels='first'"):
-        ImageExplainer(model, "grid", 4, channels="first")(np.ones((4, 4, 3)))
+    with pytest.raises(InputError, match=r"shape \(5, 5, 3\) with channels='first'"):
+        ImageExplainer(model, "grid", 4, channels="first")(np.ones((5, 5, 3)))
 
 
 @pytest.mark.parametrize(

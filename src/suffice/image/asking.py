@@ -103,7 +103,7 @@ def check_model(model: Any, device: Any) -> None:
         raise InputError("model", type(model).__name__, allowed)
     if device is not None:
         allowed = "None: only torch modules are told where to compute"
-        raise InputError("device", device, allowed)
+        raise InputError("device", repr(device), allowed)
 
 
 def torch_of(model: Any) -> Any:
@@ -125,7 +125,7 @@ def device_of(model: Any, asked: Any) -> Any:
         try:
             wanted = torch.device(asked)
         except (RuntimeError, TypeError) as error:
-            raise InputError("device", asked, "None or a torch device", str(error)) from error
+            raise InputError("device", repr(asked), "None or a torch device", str(error)) from error
         # "cuda" means whichever of them the model is on.
         if wanted.type != place.type or wanted.index not in (None, place.index):
             hint = f"Move it first: model.to({str(wanted)!r})."

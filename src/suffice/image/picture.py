@@ -53,7 +53,7 @@ class Picture:
     def by_number(self, by_pixel: Counts) -> Counts:
         """What is said of each pixel (H, W), said of each of the numbers that it is made of."""
         spread = by_pixel[..., None] if self.channels == "last" else by_pixel
-        return np.ascontiguousarray(np.broadcast_to(spread, self.pixels.shape)).ravel()
+        return np.array(np.broadcast_to(spread, self.pixels.shape)).ravel()
 
     @property
     def shown(self) -> Bytes:
