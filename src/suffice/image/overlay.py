@@ -171,7 +171,7 @@ def _colours(pixels: Bytes) -> Bytes:
 
 
 def _line_width(labels: Labels) -> int:
-    return max(1, int(max(labels.shape)) // 100)
+    return max(1, int(max(labels.shape)) // 80)
 
 
 def _grown(inside: BoolVector, width: int) -> BoolVector:
