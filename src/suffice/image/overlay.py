@@ -34,7 +34,7 @@ _DIM, _FOG = 0.3, 205.0
 
 @dataclass(frozen=True, eq=False)
 class Overlay:
-    """A drawn picture: shows itself in a notebook, and `save`s itself as PNG."""
+    """A drawn picture: shows itself in a notebook, and can be saved as PNG."""
 
     pixels: Bytes
     """(H, W, 3)"""
