@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from suffice.context import Swap
 from suffice.explanation import Explanation, Player, SufficientFactor, View
+from suffice.explanation.subject import ImageSubject
 from suffice.search.profile import Minimal
 from suffice.typing import Scalar
 
@@ -45,12 +46,19 @@ class FactorLine:
     cost: float | None
     proof: str = ""
     """How minimality is known, where it is not against every smaller set."""
+    regions: tuple[int, ...] = ()
+    """The numbers of its features, to be marked where they are regions of a picture."""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What else there is to say of it, a sentence each."""
         cheapest = f"cheapest seen: {self.change} (cost {self.cost:.3g})" if self.change else ""
         return tuple(note for note in (cheapest, self.proof) if note)
+
+    @property
+    def shown(self) -> str:
+        """What a picture with its regions marked shows, for those who cannot see it."""
+        return f"The picture with {', '.join(self.conditions) or 'nothing'} marked"
 
     @property
     def text(self) -> str:
@@ -100,27 +108,44 @@ class Summary:
     completeness: str
     complete: bool
     provenance: str
+    picture: ImageSubject | None = None
+    """Where the features are its regions, the picture to draw factors in."""
+    regions: tuple[str, ...] = ()
+    """What to write on each region of the picture."""
+    shown: str = ""
+    """What the picture shows, for those who cannot see it."""
 
 
 def summarise(explanation: Explanation) -> Summary:
     """Put an explanation into words and numbers for display."""
     e, p = explanation, explanation.provenance
+    picture = e.subject if isinstance(e.subject, ImageSubject) else None
+    mixed = p.context != Swap().describe()
+    beyond = f" Beyond its context it says nothing: {p.context}."
+    noun = "part" if mixed else "region"
+    size = f"{picture.width} × {picture.height} pixels, " if picture else ""
+    size += _count(len(e.keep.players), noun)
     return Summary(
         question=f"Why “{e.keep.outcome}”?",
         subject=(
             f"{p.model}, against {_count(p.n_references, 'reference')}"
-            f"{_REFERENCES.get(p.references, '')}"
-            + ("" if p.context == Swap().describe() else f": {p.context}")
+            f"{f' ({p.references})' if picture else _REFERENCES.get(p.references, '')}"
+            + (f": {p.context}" if mixed else "")
         ),
-        values=tuple((player.name, _value(player)) for player in e.keep.players),
-        keep=_summarise_view(e.keep, effects=not e.one_sweep),
-        flip=_summarise_view(e.flip, effects=not e.one_sweep),
-        completeness=_completeness(e),
+        values=tuple((player.name, _value(player)) for player in e.keep.players)
+        if picture is None
+        else (("picture", size),),
+        keep=_summarise_view(e.keep, not e.one_sweep, noun if picture else None),
+        flip=_summarise_view(e.flip, not e.one_sweep, noun if picture else None),
+        completeness=_completeness(e) + (beyond if picture and mixed else ""),
         complete=e.complete,
         provenance=(
             f"{p.hybrids:,} hybrids from {p.rows_predicted:,} model rows in {p.seconds:.2f} s "
             f"({p.evaluator}); seed {p.random_state}; suffice {p.versions.get('suffice', '?')}"
         ),
+        picture=picture,
+        regions=_region_labels(e.keep.players) if picture else (),
+        shown=f"The picture, {size}" if picture else "",
     )
 
 
@@ -150,7 +175,8 @@ def show(value: Scalar) -> str:
     return f"{value:.4g}" if isinstance(value, float) and abs(value) < 1e4 else _plain(value)
 
 
-def _summarise_view(view: View, effects: bool) -> ViewSummary:
+def _summarise_view(view: View, effects: bool, region: str | None = None) -> ViewSummary:
+    """`region` is what the features of a picture are called."""
     keep = view.name == "keep"
     at_least = f"in at least {percent(view.tau)} of cases"
     tested = (
@@ -161,11 +187,15 @@ def _summarise_view(view: View, effects: bool) -> ViewSummary:
     )
     title = f"Keeps “{view.outcome}”" if keep else f"Flips to “{view.outcome}”"
     result = f"“{view.outcome}” {'stays' if keep else 'results'} {at_least}{tested}."
+    how = _LEADS[view.name, effects]
+    if region:
+        how = f"Hold these {region}s, replace all other {region}s"
+        how = how if keep else f"Replace these {region}s, hold all other {region}s"
     factors = tuple(_line(view, factor) for factor in view.factors)
     return ViewSummary(
         name=view.name,
         title=title,
-        lead=f"{_LEADS[view.name, effects]}: {result}" if factors else "",
+        lead=f"{how}: {result}" if factors else "",
         tau=view.tau,
         factors=factors,
         none_reached="" if factors else _none_reached(view),
@@ -200,6 +230,7 @@ def _line(view: View, factor: SufficientFactor) -> FactorLine:
         change=_change(players, factor.change.values) if factor.change else "",
         cost=factor.cost,
         proof="" if factor.proof == "exhaustive" else "minimal against the sets one smaller",
+        regions=tuple(i for i, p in enumerate(view.players) if p.name in factor.features),
     )
 
 
@@ -294,6 +325,8 @@ def _completeness(e: Explanation) -> str:
 
 def _condition(player: Player) -> str:
     values = player.values
+    if not values:  # a region of a picture: it is shown, not told
+        return player.name
     if len(values) == 1 and player.name in values:
         return f"{player.name} = {show(values[player.name])}"
     if len(values) <= 3:
@@ -305,6 +338,12 @@ def _value(player: Player) -> str:
     if len(player.values) == 1:
         return show(next(iter(player.values.values())))
     return _condition(player).removeprefix(player.name).strip(" ()")
+
+
+def _region_labels(players: Sequence[Player]) -> tuple[str, ...]:
+    """Short enough to be written on the picture: rows and columns need not be told."""
+    names = (p.name.removeprefix("region ").replace(" part ", ".") for p in players)
+    return tuple("" if name.startswith("row ") else name for name in names)
 
 
 def _count(n: int, noun: str) -> str:
