@@ -44,8 +44,3 @@ class Constraints:
             yield words, replace(self, max_size=None)
         if self.tau is not None:
             yield f"tau={self.tau:g}: if one verified change is enough", replace(self, tau=None)
-
-    @property
-    def none(self) -> bool:
-        """Is there nothing to lift?"""
-        return next(self.lifted(), None) is None

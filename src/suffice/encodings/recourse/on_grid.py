@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.context.cost import CostSpec
-from suffice.encodings.recourse.grid import make_grid
+from suffice.encodings.recourse.candidates import make_grid
 from suffice.encodings.recourse.grid_search import Found, GridSearch, Purse
 from suffice.encodings.recourse.setting import Choices, Chosen, Setting
 from suffice.factors.lattice import masks_by_size

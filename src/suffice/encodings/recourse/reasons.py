@@ -35,7 +35,7 @@ def why_infeasible(solver: Solver, constraints: Constraints, desired: str, purse
             undecided.append(words)
     if sentences:
         return "\n".join(sentences + _unknown(undecided))
-    alone = "No constraint alone is the reason" if len(attempts) > 1 else "The constraint is not it"
+    alone = "No constraint alone is the reason"
     free = Constraints(max_size=constraints.max_size if _too_wide(solver, Constraints()) else None)
     together = solver.solve(free, 1, Purse(share))
     if together.options:
