@@ -5,11 +5,13 @@ All wording lives here, so that the terminal, a notebook and a report say the sa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from suffice.context import Swap
 from suffice.explanation import Explanation, Player, SufficientFactor, View
+from suffice.explanation.subject import Subject, TextSubject
 from suffice.search.profile import Minimal
 from suffice.typing import Scalar
 
@@ -37,11 +39,15 @@ class FactorLine:
     cost: float | None
     proof: str = ""
     """How minimality is known, where it is not against every smaller set."""
+    pieces: tuple[tuple[str, bool], ...] = ()
+    """Of a text: its characters in order, and whether they belong to the factor."""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What else there is to say of it, a sentence each."""
         cheapest = f"cheapest seen: {self.change} (cost {self.cost:.3g})" if self.change else ""
+        if self.pieces and self.change:  # words have no prices: the cheapest is one of many
+            cheapest = f"for example: {self.change}"
         return tuple(note for note in (cheapest, self.proof) if note)
 
     @property
@@ -92,11 +98,27 @@ class Summary:
     completeness: str
     complete: bool
     provenance: str
+    text: str = ""
+    """The text that was explained, in place of values."""
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """What features are called, and what is done to them."""
+
+    feature: str = "feature"
+    keep: str = "Hold these values, let all others vary"
+    flip: str = "Replace these values, hold all others"
+    advice: str = "Or choose other references."
+    among: str = ""
+    """" of these words", where a set could also be made of others."""
+    beyond: str = ""
+    """What no set could name, so that nothing more is claimed than was searched."""
 
 
 def summarise(explanation: Explanation) -> Summary:
     """Put an explanation into words and numbers for display."""
-    e, p = explanation, explanation.provenance
+    e, p, text = explanation, explanation.provenance, _text(explanation)
     return Summary(
         question=f"Why “{e.keep.outcome}”?",
         subject=(
@@ -104,15 +126,16 @@ def summarise(explanation: Explanation) -> Summary:
             f"{_REFERENCES.get(p.references, '')}"
             + ("" if p.context == Swap().describe() else f": {p.context}")
         ),
-        values=tuple((player.name, _value(player)) for player in e.keep.players),
-        keep=_summarise_view(e.keep),
-        flip=_summarise_view(e.flip),
+        values=() if text else tuple((p.name, _value(p)) for p in e.keep.players),
+        keep=_summarise_view(e.keep, e.subject),
+        flip=_summarise_view(e.flip, e.subject),
         completeness=_completeness(e),
         complete=e.complete,
         provenance=(
             f"{p.hybrids:,} hybrids from {p.rows_predicted:,} model rows in {p.seconds:.2f} s "
             f"({p.evaluator}); seed {p.random_state}; suffice {p.versions.get('suffice', '?')}"
         ),
+        text=text,
     )
 
 
@@ -142,9 +165,36 @@ def show(value: Scalar) -> str:
     return f"{value:.4g}" if isinstance(value, float) and abs(value) < 1e4 else _plain(value)
 
 
-def _summarise_view(view: View) -> ViewSummary:
+def _text(e: Explanation) -> str:
+    return e.subject.text if isinstance(e.subject, TextSubject) else ""
+
+
+def _terms(subject: Subject | None) -> _Terms:
+    if not isinstance(subject, TextSubject):
+        return _Terms()
+    texts = [subject.text[a:b] for a, b in subject.spans]
+    what = "passage" if any(re.search(r"[\s.,;:!?…。！？]", t) for t in texts) else "word"
+    marked = subject.pieces(frozenset(range(len(texts))))
+    rest = any(c.isalnum() for piece, inside in marked if not inside for c in piece)
+    beyond = ["Sets with words of the rest of the text were not looked at."] * rest
+    if what == "passage":
+        beyond.append("Single words within a passage were not told apart: see refine.")
+    return _Terms(
+        feature=what,
+        keep=f"Keep these {what}s, replace all others",
+        flip=f"Replace these {what}s, keep all others",
+        advice="Or choose another mask.",
+        among=f" of these {what}s" if beyond else "",
+        beyond=" ".join(beyond),
+    )
+
+
+def _summarise_view(view: View, subject: Subject | None) -> ViewSummary:
     keep = view.name == "keep"
-    at_least = f"in at least {percent(view.tau)} of cases"
+    terms = _terms(subject)
+    # One reference makes every share 0 or 1, and all thresholds alike.
+    alike = isinstance(subject, TextSubject) and view.tally.n == 1
+    at_least = "" if alike else f" in at least {percent(view.tau)} of cases"
     tested = (
         f", each by an exact binomial test at α = {view.alpha:g}"
         + (f" ({view.adjust}-adjusted)" if view.adjust != "none" else "")
@@ -153,24 +203,26 @@ def _summarise_view(view: View) -> ViewSummary:
     )
     title = f"Keeps “{view.outcome}”" if keep else f"Flips to “{view.outcome}”"
     lead = (
-        f"Hold these values, let all others vary: “{view.outcome}” stays {at_least}{tested}."
+        f"{terms.keep}: “{view.outcome}” stays{at_least}{tested}."
         if keep
-        else f"Replace these values, hold all others: “{view.outcome}” results {at_least}{tested}."
+        else f"{terms.flip}: “{view.outcome}” results{at_least}{tested}."
     )
-    factors = tuple(_line(view, factor) for factor in view.factors)
+    factors = tuple(_line(view, factor, subject) for factor in view.factors)
     return ViewSummary(
         name=view.name,
         title=title,
         lead=lead if factors else "",
         tau=view.tau,
         factors=factors,
-        none_reached="" if factors else _none_reached(view),
+        none_reached="" if factors else _none_reached(view, terms),
         necessity=view.necessity,
-        necessity_text=_necessity(view),
-        bars=tuple(_bar(view, m) for m in view.profile.minimal_somewhere(_BARS_SHOWN)),
+        necessity_text=_necessity(view, terms),
+        bars=()
+        if alike
+        else tuple(_bar(view, m) for m in view.profile.minimal_somewhere(_BARS_SHOWN)),
         n_bars=view.profile.n_minimal_somewhere,
         # Factors found at one τ say nothing of necessity at the others.
-        curve=view.curve if view.profile.findings is None else (),
+        curve=view.curve if view.profile.findings is None and not alike else (),
     )
 
 
@@ -179,10 +231,12 @@ def _bar(view: View, minimal: Minimal) -> Bar:
     return Bar(", ".join(names) or "nothing", minimal.low, minimal.high, len(names))
 
 
-def _line(view: View, factor: SufficientFactor) -> FactorLine:
-    by_name = {player.name: player for player in view.players}
-    players = [by_name[name] for name in factor.features]
-    if view.name == "keep":
+def _line(view: View, factor: SufficientFactor, subject: Subject | None) -> FactorLine:
+    numbers = {player.name: i for i, player in enumerate(view.players)}
+    members = [numbers[name] for name in factor.features]
+    players = [view.players[member] for member in members]
+    text = subject if isinstance(subject, TextSubject) else None
+    if text is None and view.name == "keep":
         conditions = tuple(_condition(player) for player in players)
     else:
         conditions = tuple(player.name for player in players)
@@ -193,55 +247,63 @@ def _line(view: View, factor: SufficientFactor) -> FactorLine:
         n=factor.n,
         p_value=factor.p_value,
         minimal_for=factor.minimal_for,
-        change=_change(players, factor.change.values) if factor.change else "",
+        # What a single token would be in a word's place is said once, above.
+        change=_change(players, factor.change.values, text is not None)
+        if factor.change and not (text and factor.n == 1)
+        else "",
         cost=factor.cost,
         proof="" if factor.proof == "exhaustive" else "minimal against the sets one smaller",
+        pieces=text.pieces(frozenset(members)) if text and members else (),
     )
 
 
-def _change(players: Sequence[Player], new: Mapping[str, Scalar]) -> str:
+def _change(players: Sequence[Player], new: Mapping[str, Scalar], words: bool = False) -> str:
     """The columns that the cheapest change really moves; a large group is only named."""
     moves = []
     for player in players:
         moved = [c for c, old in player.values.items() if new[c] != old]
-        if len(player.values) > 3 and moved:
+        if words:
+            old = " ".join(show(player.values[c]) for c in player.values)
+            moves.append(f"{old} → {' '.join(show(new[c]) for c in player.values) or 'nothing'}")
+        elif len(player.values) > 3 and moved:
             moves.append(f"{player.name} ({len(moved)} columns)")
         else:
             moves += [f"{c} {show(player.values[c])} → {show(new[c])}" for c in moved]
     return ", ".join(moves) or "none needed"
 
 
-def _none_reached(view: View) -> str:
+def _none_reached(view: View, terms: _Terms) -> str:
     """The best there is, what even a change of everything does, and what could be changed."""
     best, everything = view.best, view.everything
     if best is None:
-        return "No set of features was evaluated: the budget or the time was too small."
+        return f"No set of {terms.feature}s was evaluated: the budget or the time was too small."
     does = "keeps" if view.name == "keep" else "flips"
     test = "" if view.alpha is None else f" at level α = {view.alpha:g}"
     parts = [
-        f"No set of features reaches τ = {view.tau:g}{test}. The best {does} "
-        f"{percent(best.sufficiency)}: {', '.join(best.features) or 'no feature'}."
+        f"No set of {terms.feature}s reaches τ = {view.tau:g}{test}. The best {does} "
+        f"{percent(best.sufficiency)}: {', '.join(best.features) or f'no {terms.feature}'}."
     ]
     if everything is not None and everything.sufficiency < view.tau:
         what = "Holding" if view.name == "keep" else "Replacing"
         why = "" if view.name == "keep" else " (so many of the references are themselves "
         why += "" if view.name == "keep" else f"predicted “{view.outcome}”)"
-        parts.append(f"{what} every feature {does} {percent(everything.sufficiency)}{why}.")
+        parts.append(f"{what} every {terms.feature} {does} {percent(everything.sufficiency)}{why}.")
     reach = best.minimal_for[1]
     if reach > 0:
         parts.append(f"Lower the threshold: .at({_floor(reach)}) needs no new model call.")
-    parts.append("Or choose other references.")
+    parts.append(terms.advice)
     if not view.complete:
         parts.append(f"Larger sets than {view.tally.exhaustive_size} were not all searched.")
     return " ".join(parts)
 
 
-def _necessity(view: View) -> str:
+def _necessity(view: View, terms: _Terms) -> str:
     if view.necessity is None:
         if view.tally.complete:
             return f"No hybrid comes out as “{view.outcome}”, so nothing is necessary for it."
         return "Necessity was not estimated."
-    text = f"cover {percent(view.necessity)} of the ways to “{view.outcome}” (necessity)"
+    text = f"cover {percent(view.necessity)} of the ways to “{view.outcome}” (necessity"
+    text += f" among sets{terms.among})" if terms.among else ")"
     who = (
         "This set and its supersets" if len(view.factors) == 1 else "These sets and their supersets"
     )
@@ -254,17 +316,23 @@ def _necessity(view: View) -> str:
 
 
 def _completeness(e: Explanation) -> str:
-    tally = e.keep.tally
+    terms = _terms(e.subject)
+    return f"{_searched(e, terms)} {terms.beyond}".rstrip()
+
+
+def _searched(e: Explanation, terms: _Terms) -> str:
+    tally, feature = e.keep.tally, terms.feature
     findings = e.keep.profile.findings
     if e.complete and findings is not None:
         return (
             f"Complete at τ = {e.tau:g}: each of {_count(1 << tally.d, 'subset')} was decided, so "
-            "no other minimal set exists for these references. Another τ needs a new search."
+            f"no other minimal set{terms.among} exists for these references. Another τ needs a "
+            "new search."
         )
     if e.complete:
         return (
-            f"Complete: all {_count(1 << tally.d, 'subset')} of {_count(tally.d, 'feature')} were "
-            "evaluated, so no other minimal set exists for these references."
+            f"Complete: all {_count(1 << tally.d, 'subset')} of {_count(tally.d, feature)} were "
+            f"evaluated, so no other minimal set{terms.among} exists for these references."
         )
     sizes = min(e.keep.tally.exhaustive_size, e.flip.tally.exhaustive_size)
     if e.keep.profile.max_size is not None:
@@ -276,12 +344,12 @@ def _completeness(e: Explanation) -> str:
         )
     if findings is not None:
         return (
-            f"Not complete: sets of up to {_count(sizes, 'feature')} were searched exhaustively; "
+            f"Not complete: sets of up to {_count(sizes, feature)} were searched exhaustively; "
             f"larger ones from many starts, which ended because {e.stopped}. Those are verified "
             "sufficient, and minimal against the sets one smaller; others may exist."
         )
     return (
-        f"Not complete: stopped by {e.stopped}. Sets of up to {_count(sizes, 'feature')} were "
+        f"Not complete: stopped by {e.stopped}. Sets of up to {_count(sizes, feature)} were "
         f"searched exhaustively; {_large(e.unvisited)} of {_large(1 << tally.d)} subsets were "
         "never evaluated."
     )

@@ -8,6 +8,7 @@ from importlib import resources
 from typing import Any
 
 from suffice.explanation import Explanation
+from suffice.report.excerpt import excerpt
 from suffice.summary import Bar, Summary, ViewSummary, percent, summarise
 
 __all__ = ["Barcode", "Curve", "barcode", "curve", "fragment", "page"]
@@ -74,6 +75,11 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"barcode": barcode, "curve": curve, "factors_shown": _FACTORS_SHOWN}
+    environment.globals |= {
+        "barcode": barcode,
+        "curve": curve,
+        "excerpt": excerpt,
+        "factors_shown": _FACTORS_SHOWN,
+    }
     environment.filters["percent"] = percent
     return environment
