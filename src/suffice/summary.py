@@ -322,17 +322,19 @@ def _completeness(e: Explanation) -> str:
 
 def _searched(e: Explanation, terms: _Terms) -> str:
     tally, feature = e.keep.tally, terms.feature
+    limited = f" for sets{terms.among}" if terms.among else ""
     findings = e.keep.profile.findings
     if e.complete and findings is not None:
         return (
-            f"Complete at τ = {e.tau:g}: each of {_count(1 << tally.d, 'subset')} was decided, so "
-            f"no other minimal set{terms.among} exists for these references. Another τ needs a "
-            "new search."
+            f"Complete{limited} at τ = {e.tau:g}: each of {_count(1 << tally.d, 'subset')} was "
+            f"decided, so no other minimal set{terms.among} exists for these references. Another τ "
+            "needs a new search."
         )
     if e.complete:
         return (
-            f"Complete: all {_count(1 << tally.d, 'subset')} of {_count(tally.d, feature)} were "
-            f"evaluated, so no other minimal set{terms.among} exists for these references."
+            f"Complete{limited}: all {_count(1 << tally.d, 'subset')} of "
+            f"{_count(tally.d, feature)} were evaluated, so no other minimal set{terms.among} "
+            "exists for these references."
         )
     sizes = min(e.keep.tally.exhaustive_size, e.flip.tally.exhaustive_size)
     if e.keep.profile.max_size is not None:

@@ -19,21 +19,23 @@ __all__ = ["JoinedModel", "TextDecision", "Texts", "decide"]
 
 
 class Texts(ArrayTable):
-    """Texts as a table of one column, handed to the model as a list of strings."""
+    """Texts as a table that is only ever handed to the model, as a list of strings."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        column = np.empty((len(texts), 1), dtype=object)
-        column[:, 0] = texts
-        super().__init__(column, ["text"])
+        self.names = ("text",)
+        self._texts = list(texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
 
     @property
     def native(self) -> Any:
         """The list."""
-        return self._array[:, 0].tolist()
+        return self._texts
 
     def take(self, rows: Counts) -> Texts:
         """These texts."""
-        return Texts(self._array[rows, 0].tolist())
+        return Texts([self._texts[i] for i in rows])
 
 
 @dataclass(frozen=True, eq=False)

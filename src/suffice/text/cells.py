@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from suffice.context import Hybrids, Players, SwapContext, Table
+from suffice.context.distinct import distinct_rows
 from suffice.context.frames import ArrayTable
 from suffice.typing import Counts, Held, Values
 
@@ -32,6 +34,15 @@ class Cells(ArrayTable):
         """One column in sight."""
         return self._array[:, self._seen[position]]
 
+    def codes(self) -> Counts:
+        """As for any table; a dictionary numbers a few strings sooner than a hash table is made."""
+        out = np.empty((len(self._array), len(self._seen)), dtype=np.int64)
+        for j in range(len(self._seen)):
+            cells = self.column(j).tolist()
+            number = {cell: i for i, cell in enumerate(sorted(set(cells)))}
+            out[:, j] = [number[cell] for cell in cells]
+        return out
+
     def take(self, rows: Counts) -> Cells:
         """These rows, whole."""
         return self._like(self._array[rows])
@@ -42,8 +53,10 @@ class Cells(ArrayTable):
 
     def splice(self, first: Held, rows: Counts, rest_from_first: bool = False) -> Cells:
         """As for any table; cells out of sight come from `rows`, or all from the first row."""
-        whole = np.full((len(rows), self._array.shape[1]), rest_from_first)
-        whole[:, self._seen] = first
+        whole = first
+        if len(self._seen) < self._array.shape[1]:
+            whole = np.full((len(rows), self._array.shape[1]), rest_from_first)
+            whole[:, self._seen] = first
         out = self._array[rows]
         np.copyto(out, self._array[0], where=whole)
         return self._like(out)
@@ -62,7 +75,7 @@ class InText:
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[Hybrids, Hybrids]:
         """One context where all words are in sight; else one for each view."""
         if not self.rest:
-            context = SwapContext(pool, players)
+            context = WordSwap(pool, players)
             return context, context
         return WithRest(pool, players, False), WithRest(pool, players, True)
 
@@ -70,6 +83,19 @@ class InText:
         """What words are replaced by, and what becomes of those out of sight."""
         rest = "; words not looked at are all replaced (keep) or all held (flip)"
         return self.says + rest * self.rest
+
+
+class WordSwap(SwapContext):
+    """A swap of words: where each is a player, its numbers are the column's own."""
+
+    @cached_property
+    def codes(self) -> Counts:
+        """(1 + n, d): equal numbers where two rows agree on all of a player's words."""
+        columns = self.pool.codes()
+        if columns.shape[1] == self.d:
+            return columns
+        players = (columns[:, list(c)] for c in self.players.columns)
+        return np.stack([distinct_rows(player)[0] for player in players], axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from suffice.errors import InputError
 from suffice.explainer import Explainer
@@ -21,6 +22,7 @@ from suffice.text.join import Join
 from suffice.text.masks import CANDIDATES, Corpus, as_cells
 from suffice.text.parts import FEW_WORDS, Parts, check_unit, cut, look_into
 from suffice.text.spans import Unit, check_text
+from suffice.typing import Values
 
 __all__ = ["TextExplainer"]
 
@@ -157,6 +159,7 @@ class TextExplainer:
             n_references=self._n_references,
             groups=parts.groups,
             random_state=self._seed,
+            cost=_each_word,
             engine="blackbox",
             context=InText(contrast.says, hidden > 0),
         )
@@ -168,3 +171,8 @@ class TextExplainer:
             provenance=msgspec.structs.replace(e.provenance, references="texts", seconds=seconds),
             subject=TextSubject(parts.text, tuple(parts.spans)),
         )
+
+
+def _each_word(word: str, old: object, new: Values) -> Values:
+    """A change costs as much as it replaces words."""
+    return np.asarray(new != old, dtype=float)

