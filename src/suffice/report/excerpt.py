@@ -18,7 +18,7 @@ def excerpt(pieces: Pieces, room: int) -> list[tuple[str, bool]]:
     """The same pieces with runs of white space as one space, in about `room` characters.
 
     >>> excerpt([("a " * 50, False), ("b", True), (" c" * 50, False)], 60)
-    [('… a a a a a a a a a a a a ', False), ('b', True), (' c c c c c c c c c c c c …', False)]
+    [('… a a a a a a a a a a a ', False), ('b', True), (' c c c c c c c c c c c …', False)]
     """
     flat = [(re.sub(r"\s+", " ", text), marked) for text, marked in pieces]
     if sum(len(text) for text, _ in flat) <= room:

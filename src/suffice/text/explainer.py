@@ -20,7 +20,7 @@ from suffice.text.cells import Cells, InText
 from suffice.text.contrast import contrast_with, read_mask
 from suffice.text.join import Join
 from suffice.text.masks import CANDIDATES, Corpus, as_cells
-from suffice.text.parts import FEW_WORDS, Parts, check_unit, cut, look_into
+from suffice.text.parts import FEW_REFINED, Parts, check_unit, cut, look_into
 from suffice.text.spans import Unit, check_text
 from suffice.typing import Values
 
@@ -136,10 +136,10 @@ class TextExplainer:
         tau
             None: as in the explanation.
         **question
-            As in `explain`. For more than 20 words the default is search="greedy".
+            As in `explain`. For more than 16 words the default is search="greedy".
         """
         parts = look_into(explanation, passages)
-        if len(parts.spans) > FEW_WORDS:
+        if len(parts.spans) > FEW_REFINED:
             question = {"search": "greedy"} | question
         return self._answer(parts, explanation.tau if tau is None else tau, question)
 

@@ -16,10 +16,13 @@ from suffice.explanation.subject import TextSubject
 from suffice.text.passages import passages, words_within
 from suffice.text.spans import Span, Unit, check_spans, sentences, span_names, words
 
-__all__ = ["FEW_WORDS", "Parts", "check_unit", "cut", "look_into"]
+__all__ = ["FEW_REFINED", "FEW_WORDS", "Parts", "check_unit", "cut", "look_into"]
 
 FEW_WORDS = 20
 """So many words are searched exhaustively without a thought: a million texts for one token."""
+
+FEW_REFINED = 16
+"""With a rest out of sight each view has texts of its own, and a long text takes longer to read."""
 
 UNITS = ("auto", "word", "sentence")
 

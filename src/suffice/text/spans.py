@@ -49,9 +49,10 @@ def sentences(text: str) -> list[Span]:
     ['Dr. No is late.', 'Why?']
     """
     cuts = [0]
+    cased = text != text.lower()  # else a small letter after a stop tells nothing
     for match in _END.finditer(text):
         before, after = text[: match.end()], text[match.end() :].lstrip()
-        goes_on = after[:1].islower() or _ABBREVIATION.search(before[-8:]) is not None
+        goes_on = (cased and after[:1].islower()) or _ABBREVIATION.search(before[-8:]) is not None
         if not (match.group(1) == "." and goes_on):
             cuts.append(match.end())
     cuts.append(len(text))
