@@ -11,6 +11,7 @@ import numpy as np
 
 from suffice.explanation import Explanation
 from suffice.explanation.subject import ImageSubject
+from suffice.report.excerpt import excerpt
 from suffice.summary import Bar, Summary, ViewSummary, percent, summarise
 
 __all__ = ["Barcode", "Curve", "Map", "barcode", "curve", "fragment", "page", "region_map"]
@@ -118,6 +119,6 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.globals |= {"barcode": barcode, "curve": curve, "factors_shown": _FACTORS_SHOWN}
-    environment.globals |= {"region_map": region_map, "marked": marked}
+    environment.globals |= {"excerpt": excerpt, "marked": marked, "region_map": region_map}
     environment.filters["percent"] = percent
     return environment
