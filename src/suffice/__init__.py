@@ -3,6 +3,9 @@
 An implementation of LENS, *Local Explanations via Necessity and Sufficiency* (UAI 2021).
 """
 
+from importlib import import_module
+from typing import Any
+
 from suffice import datasets
 from suffice.basis import Basis
 from suffice.context import (
@@ -38,7 +41,7 @@ from suffice.factors import (
 )
 from suffice.inference import clopper_pearson, wilson
 from suffice.measures import Measures
-from suffice.models import make_target
+from suffice.models import adapt, make_target
 from suffice.search import MinimalFactors, minimal_sufficient_factors
 from suffice.target import Target, at_least, at_most, satisfies, versus, within
 
@@ -52,11 +55,13 @@ __all__ = [
     "Causation",
     "CausationBounds",
     "ConditionalContext",
+    "Corpus",
     "CostOrder",
     "CustomOrder",
     "Explainer",
     "Explanation",
     "Factor",
+    "ImageExplainer",
     "InputError",
     "Measures",
     "MinimalFactors",
@@ -71,8 +76,10 @@ __all__ = [
     "SwapContext",
     "TableContext",
     "Target",
+    "TextExplainer",
     "TopK",
     "View",
+    "adapt",
     "additive",
     "anchor",
     "at_least",
@@ -91,6 +98,7 @@ __all__ = [
     "make_target",
     "minimal_sufficient_factors",
     "noisy",
+    "overlay",
     "probabilities_of_causation",
     "satisfies",
     "score_rule",
@@ -101,3 +109,17 @@ __all__ = [
     "wilson",
     "within",
 ]
+
+_LATE = {
+    "Corpus": "suffice.text",
+    "ImageExplainer": "suffice.image",
+    "TextExplainer": "suffice.text",
+    "overlay": "suffice.image",
+}
+"""Loaded when first asked for: most users bring a table."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module 'suffice' has no attribute {name!r}")
+    return getattr(import_module(_LATE[name]), name)
