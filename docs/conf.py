@@ -23,6 +23,7 @@ def setup(app):
     """Make the figures once: the timings of "How it is fast" are measured on this machine."""
     sys.path.insert(0, str(Path(__file__).parents[1]))
     timings, dag = _GENERATED / "time-against-d.svg", _GENERATED / "german-dag.svg"
+    digits = _GENERATED / "digit-regions.png"
     if not timings.exists():
         from benchmarks.time_against_d import draw, measure
 
@@ -31,3 +32,7 @@ def setup(app):
         from experiments.german_causal import draw as draw_dag
 
         draw_dag(dag)
+    if not digits.exists():
+        from docs.draw_digits import draw as draw_digits
+
+        draw_digits(digits)

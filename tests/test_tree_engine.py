@@ -471,6 +471,70 @@ def test_other_libraries(library: str, missing: bool) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_boosters_without_their_wrappers(library: str, missing: bool) -> None:
+    module = pytest.importorskip(library)
+    X, two, three, number = data(missing=missing)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+
+    def train(labels: Any, objective: str, rows: Any = X, **params: Any) -> Any:
+        params |= {"objective": objective}
+        if library == "xgboost":
+            params |= {"nthread": 1, "max_depth": 3}
+            return module.train(params, module.DMatrix(rows, labels), 10)
+        params |= {"num_threads": 1, "num_leaves": 7, "verbose": -1}
+        return module.train(params, module.Dataset(rows, labels), 10)
+
+    names = {
+        "xgboost": ("binary:logistic", "multi:softprob", "reg:squarederror"),
+        "lightgbm": ("binary", "multiclass", "regression"),
+    }
+    for_two, for_three, for_number = names[library]
+    booster = train(two, for_two)
+    for outcome in (0, versus(0, 1), at_least(1)):
+        check(Question(booster, X, outcome), "numpy")
+    check(Question(train(two, for_two, frame), frame), "numpy")
+    booster = train(three, for_three, num_class=3)
+    for outcome in (0, 1, 2):
+        check(Question(booster, X, outcome), "numpy")
+    booster = train(number, for_number, frame)
+    at_a_row = float(as_model(booster, as_table(frame))[1][3])
+    for outcome in (at_least(at_a_row), within(3.0)):
+        check(Question(booster, frame, outcome), "numpy")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_boosters_that_stopped_early() -> None:
+    X, y, _, _ = data(300)
+    xgboost = pytest.importorskip("xgboost")
+    train, test = (xgboost.DMatrix(X[s], y[s]) for s in (slice(200), slice(200, 300)))
+    params: Any = {"objective": "binary:logistic", "max_depth": 3, "nthread": 1}
+    booster = xgboost.train(
+        params, train, 60, evals=[(test, "e")], early_stopping_rounds=4, verbose_eval=False
+    )
+    assert booster.best_iteration + 1 < booster.num_boosted_rounds()
+    check(Question(booster, X[:90]), "numpy")  # asked by itself it uses all rounds
+    lightgbm = pytest.importorskip("lightgbm")
+    params = {"objective": "binary", "num_leaves": 7, "verbose": -1, "num_threads": 1}
+    stopped = lightgbm.train(
+        params,
+        lightgbm.Dataset(X[:200], y[:200]),
+        60,
+        valid_sets=[lightgbm.Dataset(X[200:], y[200:])],
+        callbacks=[lightgbm.early_stopping(4, verbose=False)],
+    )
+    assert 0 < stopped.best_iteration < 60
+    check(Question(stopped, X[:90]), "numpy")
+    assert "softmax" in reason(
+        Question(
+            xgboost.train({"objective": "multi:softmax", "num_class": 2, "nthread": 1}, train, 3),
+            X,
+        )
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_other_libraries_at_their_thresholds(library: str) -> None:
     model = boosters(library)[0]

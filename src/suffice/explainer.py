@@ -21,11 +21,13 @@ from suffice.context.cost import CostSpec, change_costs
 from suffice.context.plausibility import Plausibility, plausibility
 from suffice.context.table import as_row_mapping, plain
 from suffice.decision import Decision
+from suffice.encodings.recourse import Recourse, Wish, find_recourse
 from suffice.errors import InputError
 from suffice.evaluate import Choice, Evaluator
 from suffice.explanation import Explanation, Player, Provenance
 from suffice.explanation.changes import find_changes
 from suffice.explanation.explanation import make_views, mirrored
+from suffice.factors import Factor
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
 from suffice.search import Limits
@@ -249,6 +251,96 @@ class Explainer:
         decision = self.decide(x)
         contexts = list(dict.fromkeys(decision.contexts))
         return plausibility(contexts, self._data, decision.mixing.describe(), int(n), self._seed)
+
+    def recourse(
+        self,
+        x: Any,
+        tau: float | None = None,
+        immutable: str | Iterable[str] = (),
+        actionable: str | Iterable[str] | None = None,
+        ranges: Mapping[str, Any] | None = None,
+        increasing: str | Iterable[str] = (),
+        decreasing: str | Iterable[str] = (),
+        steps: Mapping[str, float] | None = None,
+        forbidden: Factor | Iterable[Factor] = (),
+        cost: CostSpec = None,
+        max_cost: float | None = None,
+        max_size: int | None = None,
+        n: int | None = None,
+        desired: Any = None,
+        values: str = "observed",
+        budget: int | None = None,
+        progress: bool | None = None,
+    ) -> Recourse:
+        """Find the cheapest changes of `x` that give another outcome, under constraints (Prop. 3).
+
+        An option is a set T of features with the cheapest allowed change of them that the model
+        confirms. Among the references *allowed* on T (their values on T keep to the constraints)
+        PS(T) is the share that give the desired outcome. T is an option if it has such a change, if
+        PS(T) >= tau where tau is given, and if no subset of T that has both costs as little: a
+        larger set that is strictly cheaper is an option, too. None of this is an error: where
+        there is no option, `reason` says which constraints are in the way.
+
+        Parameters
+        ----------
+        x
+            The input: a mapping, a series, a one-row frame, or a list of values.
+        tau
+            The sufficiency that a set must have, in (0, 1]. None: one verified change is enough.
+        immutable
+            Features or columns that cannot change. A group with such a column cannot change.
+        actionable
+            Or the only ones that can.
+        ranges
+            {column: (low, high)}, either of them None, for numbers; {column: [values]} lists the
+            values allowed. It restricts new values: one that stays as it is may lie outside.
+        increasing, decreasing
+            Columns that may only go up, or down: numbers, truth values, ordered categories.
+        steps
+            {column: step}: changed only by whole multiples of the step.
+        forbidden
+            Factors, such as `equals("job", "none") & compare("debt", ">", 20)`, that the new row
+            must not satisfy.
+        cost
+            What a change costs, as in `Explainer`; None: the explainer's own.
+        max_cost, max_size
+            The dearest option, and the largest set of features.
+        n
+            Give only so many options, the cheapest. None: all.
+        desired
+            The outcome wanted: a class, `at_least(t)`, `versus(...)`, … None: any but the present.
+        values
+            "observed": a set takes a reference's values together. "grid": any combination of values
+            that the columns have in the data (with `steps`: of the input's own plus or minus whole
+            steps, within the range given or else observed). Features of a group stay together.
+        budget
+            The most rows to ask the model in the search of a grid. None: any number, which for
+            many features of many values can take very long.
+        progress
+            Show a progress bar. None: on a terminal, for work over a second.
+
+        In a causal context a set's features are set to new values and their consequences follow:
+        constraints and costs concern the features set, not what follows. Where that is random, an
+        option's own values must work in a share `tau` of the draws (without it: in half).
+        """
+        wish = Wish(
+            tau,
+            immutable,
+            actionable,
+            ranges,
+            increasing,
+            decreasing,
+            steps,
+            forbidden,
+            cost,
+            max_cost,
+            max_size,
+            n,
+            values,
+            budget,
+            progress,
+        )
+        return find_recourse(self.decide(x, desired), wish, desired is not None)
 
     def decide(self, x: Any, outcome: Any = None) -> Decision:
         """The model's decision for one input, ready to be asked about.

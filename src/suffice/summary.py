@@ -10,21 +10,15 @@ from dataclasses import dataclass
 
 from suffice.context import Swap
 from suffice.explanation import Explanation, Player, SufficientFactor, View
+from suffice.explanation.subject import ImageSubject, Subject, TextSubject
 from suffice.search.profile import Minimal
+from suffice.terms import Terms, terms_for
 from suffice.typing import Scalar
 
 __all__ = ["Bar", "FactorLine", "Summary", "ViewSummary", "percent", "show", "summarise"]
 
 
 _BARS_SHOWN = 24
-
-_LEADS = {
-    ("keep", False): "Hold these values, let all others vary",
-    ("flip", False): "Replace these values, hold all others",
-    ("keep", True): "Give the references these values, let their effects follow",
-    ("flip", True): "Replace these values, let their effects follow, hold the rest",
-}
-"""By view, and whether interventions have effects."""
 
 _REFERENCES = {"opposite": " predicted otherwise", "all": " (the whole data)"}
 
@@ -45,12 +39,23 @@ class FactorLine:
     cost: float | None
     proof: str = ""
     """How minimality is known, where it is not against every smaller set."""
+    pieces: tuple[tuple[str, bool], ...] = ()
+    """Of a text: its characters in order, and whether they belong to the factor."""
+    regions: tuple[int, ...] = ()
+    """Of a picture: the numbers of the regions to be marked."""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What else there is to say of it, a sentence each."""
         cheapest = f"cheapest seen: {self.change} (cost {self.cost:.3g})" if self.change else ""
+        if self.pieces and self.change:  # words have no prices: the cheapest is one of many
+            cheapest = f"for example: {self.change}"
         return tuple(note for note in (cheapest, self.proof) if note)
+
+    @property
+    def shown(self) -> str:
+        """What a picture with its regions marked shows, for those who cannot see it."""
+        return f"The picture with {', '.join(self.conditions) or 'nothing'} marked"
 
     @property
     def text(self) -> str:
@@ -100,27 +105,44 @@ class Summary:
     completeness: str
     complete: bool
     provenance: str
+    text: str = ""
+    """The text that was explained, in place of values."""
+    picture: ImageSubject | None = None
+    """Where the features are its regions, the picture to draw factors in."""
+    regions: tuple[str, ...] = ()
+    """What to write on each region of the picture."""
+    shown: str = ""
+    """What the picture shows, for those who cannot see it."""
 
 
 def summarise(explanation: Explanation) -> Summary:
     """Put an explanation into words and numbers for display."""
-    e, p = explanation, explanation.provenance
+    e, p, terms = explanation, explanation.provenance, terms_for(explanation)
+    text = e.subject.text if isinstance(e.subject, TextSubject) else ""
+    picture = e.subject if isinstance(e.subject, ImageSubject) else None
+    mixed = p.context != Swap().describe()
+    size = f"{picture.width} × {picture.height} pixels, " if picture else ""
+    size += _count(len(e.keep.players), terms.feature)
     return Summary(
         question=f"Why “{e.keep.outcome}”?",
         subject=(
             f"{p.model}, against {_count(p.n_references, 'reference')}"
-            f"{_REFERENCES.get(p.references, '')}"
-            + ("" if p.context == Swap().describe() else f": {p.context}")
+            f"{f' ({p.references})' if picture else _REFERENCES.get(p.references, '')}"
+            + (f": {p.context}" if mixed else "")
         ),
-        values=tuple((player.name, _value(player)) for player in e.keep.players),
-        keep=_summarise_view(e.keep, effects=not e.one_sweep),
-        flip=_summarise_view(e.flip, effects=not e.one_sweep),
-        completeness=_completeness(e),
+        values=_values(e, (("picture", size),) if picture else ()),
+        keep=_summarise_view(e.keep, terms, e.subject),
+        flip=_summarise_view(e.flip, terms, e.subject),
+        completeness=f"{_completeness(e, terms)} {terms.beyond}".rstrip(),
         complete=e.complete,
         provenance=(
             f"{p.hybrids:,} hybrids from {p.rows_predicted:,} model rows in {p.seconds:.2f} s "
             f"({p.evaluator}); seed {p.random_state}; suffice {p.versions.get('suffice', '?')}"
         ),
+        text=text,
+        picture=picture,
+        regions=_region_labels(e.keep.players) if picture else (),
+        shown=f"The picture, {size}" if picture else "",
     )
 
 
@@ -150,9 +172,18 @@ def show(value: Scalar) -> str:
     return f"{value:.4g}" if isinstance(value, float) and abs(value) < 1e4 else _plain(value)
 
 
-def _summarise_view(view: View, effects: bool) -> ViewSummary:
+def _values(e: Explanation, instead: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The input's values; a text or a picture is shown itself."""
+    if e.subject is not None:
+        return instead
+    return tuple((player.name, _value(player)) for player in e.keep.players)
+
+
+def _summarise_view(view: View, terms: Terms, subject: Subject | None) -> ViewSummary:
     keep = view.name == "keep"
-    at_least = f"in at least {percent(view.tau)} of cases"
+    # One reference makes every share 0 or 1, and all thresholds alike.
+    alike = isinstance(subject, TextSubject) and view.tally.n == 1
+    at_least = "" if alike else f" in at least {percent(view.tau)} of cases"
     tested = (
         f", each by an exact binomial test at α = {view.alpha:g}"
         + (f" ({view.adjust}-adjusted)" if view.adjust != "none" else "")
@@ -160,21 +191,23 @@ def _summarise_view(view: View, effects: bool) -> ViewSummary:
         else ""
     )
     title = f"Keeps “{view.outcome}”" if keep else f"Flips to “{view.outcome}”"
-    result = f"“{view.outcome}” {'stays' if keep else 'results'} {at_least}{tested}."
-    factors = tuple(_line(view, factor) for factor in view.factors)
+    result = f"“{view.outcome}” {'stays' if keep else 'results'}{at_least}{tested}."
+    factors = tuple(_line(view, factor, subject) for factor in view.factors)
     return ViewSummary(
         name=view.name,
         title=title,
-        lead=f"{_LEADS[view.name, effects]}: {result}" if factors else "",
+        lead=f"{terms.keep if keep else terms.flip}: {result}" if factors else "",
         tau=view.tau,
         factors=factors,
-        none_reached="" if factors else _none_reached(view),
+        none_reached="" if factors else _none_reached(view, terms),
         necessity=view.necessity,
-        necessity_text=_necessity(view),
-        bars=tuple(_bar(view, m) for m in view.profile.minimal_somewhere(_BARS_SHOWN)),
+        necessity_text=_necessity(view, terms),
+        bars=()
+        if alike
+        else tuple(_bar(view, m) for m in view.profile.minimal_somewhere(_BARS_SHOWN)),
         n_bars=view.profile.n_minimal_somewhere,
         # Factors found at one τ say nothing of necessity at the others.
-        curve=view.curve if view.profile.findings is None else (),
+        curve=view.curve if view.profile.findings is None and not alike else (),
     )
 
 
@@ -183,10 +216,12 @@ def _bar(view: View, minimal: Minimal) -> Bar:
     return Bar(", ".join(names) or "nothing", minimal.low, minimal.high, len(names))
 
 
-def _line(view: View, factor: SufficientFactor) -> FactorLine:
-    by_name = {player.name: player for player in view.players}
-    players = [by_name[name] for name in factor.features]
-    if view.name == "keep":
+def _line(view: View, factor: SufficientFactor, subject: Subject | None) -> FactorLine:
+    numbers = {player.name: i for i, player in enumerate(view.players)}
+    members = [numbers[name] for name in factor.features]
+    players = [view.players[member] for member in members]
+    text = subject if isinstance(subject, TextSubject) else None
+    if text is None and view.name == "keep":
         conditions = tuple(_condition(player) for player in players)
     else:
         conditions = tuple(player.name for player in players)
@@ -197,18 +232,26 @@ def _line(view: View, factor: SufficientFactor) -> FactorLine:
         n=factor.n,
         p_value=factor.p_value,
         minimal_for=factor.minimal_for,
-        change=_change(players, factor.change.values) if factor.change else "",
+        # What a single token would be in a word's place is said once, above.
+        change=_change(players, factor.change.values, text is not None)
+        if factor.change and not (text and factor.n == 1)
+        else "",
         cost=factor.cost,
         proof="" if factor.proof == "exhaustive" else "minimal against the sets one smaller",
+        pieces=text.pieces(frozenset(members)) if text and members else (),
+        regions=tuple(members) if isinstance(subject, ImageSubject) else (),
     )
 
 
-def _change(players: Sequence[Player], new: Mapping[str, Scalar]) -> str:
+def _change(players: Sequence[Player], new: Mapping[str, Scalar], words: bool = False) -> str:
     """The columns that the cheapest change really moves; a large group is only named."""
     moves = []
     for player in players:
         moved = [c for c, old in player.values.items() if new[c] != old]
-        if len(player.values) > 3 and moved:
+        if words:
+            old = " ".join(show(player.values[c]) for c in player.values)
+            moves.append(f"{old} → {' '.join(show(new[c]) for c in player.values) or 'nothing'}")
+        elif len(player.values) > 3 and moved:
             moves.append(f"{player.name} ({len(moved)} columns)")
         else:
             moves += [f"{c} {show(player.values[c])} → {show(new[c])}" for c in moved]
@@ -216,37 +259,38 @@ def _change(players: Sequence[Player], new: Mapping[str, Scalar]) -> str:
     return ", ".join(moves) or "as they are, by chance downstream"
 
 
-def _none_reached(view: View) -> str:
+def _none_reached(view: View, terms: Terms) -> str:
     """The best there is, what even a change of everything does, and what could be changed."""
     best, everything = view.best, view.everything
     if best is None:
-        return "No set of features was evaluated: the budget or the time was too small."
+        return f"No set of {terms.feature}s was evaluated: the budget or the time was too small."
     does = "keeps" if view.name == "keep" else "flips"
     test = "" if view.alpha is None else f" at level α = {view.alpha:g}"
     parts = [
-        f"No set of features reaches τ = {view.tau:g}{test}. The best {does} "
-        f"{percent(best.sufficiency)}: {', '.join(best.features) or 'no feature'}."
+        f"No set of {terms.feature}s reaches τ = {view.tau:g}{test}. The best {does} "
+        f"{percent(best.sufficiency)}: {', '.join(best.features) or f'no {terms.feature}'}."
     ]
     if everything is not None and everything.sufficiency < view.tau:
         what = "Holding" if view.name == "keep" else "Replacing"
         why = "" if view.name == "keep" else " (so many of the references are themselves "
         why += "" if view.name == "keep" else f"predicted “{view.outcome}”)"
-        parts.append(f"{what} every feature {does} {percent(everything.sufficiency)}{why}.")
+        parts.append(f"{what} every {terms.feature} {does} {percent(everything.sufficiency)}{why}.")
     reach = best.minimal_for[1]
     if reach > 0:
         parts.append(f"Lower the threshold: .at({_floor(reach)}) needs no new model call.")
-    parts.append("Or choose other references.")
+    parts.append(terms.advice)
     if not view.complete:
         parts.append(f"Larger sets than {view.tally.exhaustive_size} were not all searched.")
     return " ".join(parts)
 
 
-def _necessity(view: View) -> str:
+def _necessity(view: View, terms: Terms) -> str:
     if view.necessity is None:
         if view.tally.complete:
             return f"No hybrid comes out as “{view.outcome}”, so nothing is necessary for it."
         return "Necessity was not estimated."
-    text = f"cover {percent(view.necessity)} of the ways to “{view.outcome}” (necessity)"
+    text = f"cover {percent(view.necessity)} of the ways to “{view.outcome}” (necessity"
+    text += f" among sets{terms.among})" if terms.among else ")"
     who = (
         "This set and its supersets" if len(view.factors) == 1 else "These sets and their supersets"
     )
@@ -258,18 +302,21 @@ def _necessity(view: View) -> str:
     return f"{who} {text}; estimated, 95% interval {percent(low)} to {percent(high)}."
 
 
-def _completeness(e: Explanation) -> str:
-    tally = e.keep.tally
+def _completeness(e: Explanation, terms: Terms) -> str:
+    tally, feature = e.keep.tally, terms.feature
+    limited = f" for sets{terms.among}" if terms.among else ""
     findings = e.keep.profile.findings
     if e.complete and findings is not None:
         return (
-            f"Complete at τ = {e.tau:g}: each of {_count(1 << tally.d, 'subset')} was decided, so "
-            "no other minimal set exists for these references. Another τ needs a new search."
+            f"Complete{limited} at τ = {e.tau:g}: each of {_count(1 << tally.d, 'subset')} was "
+            f"decided, so no other minimal set{terms.among} exists for these references. Another τ "
+            "needs a new search."
         )
     if e.complete:
         return (
-            f"Complete: all {_count(1 << tally.d, 'subset')} of {_count(tally.d, 'feature')} were "
-            "evaluated, so no other minimal set exists for these references."
+            f"Complete{limited}: all {_count(1 << tally.d, 'subset')} of "
+            f"{_count(tally.d, feature)} were evaluated, so no other minimal set{terms.among} "
+            "exists for these references."
         )
     sizes = min(e.keep.tally.exhaustive_size, e.flip.tally.exhaustive_size)
     if e.keep.profile.max_size is not None:
@@ -281,12 +328,12 @@ def _completeness(e: Explanation) -> str:
         )
     if findings is not None:
         return (
-            f"Not complete: sets of up to {_count(sizes, 'feature')} were searched exhaustively; "
+            f"Not complete: sets of up to {_count(sizes, feature)} were searched exhaustively; "
             f"larger ones from many starts, which ended because {e.stopped}. Those are verified "
             "sufficient, and minimal against the sets one smaller; others may exist."
         )
     return (
-        f"Not complete: stopped by {e.stopped}. Sets of up to {_count(sizes, 'feature')} were "
+        f"Not complete: stopped by {e.stopped}. Sets of up to {_count(sizes, feature)} were "
         f"searched exhaustively; {_large(e.unvisited)} of {_large(1 << tally.d)} subsets were "
         "never evaluated."
     )
@@ -294,6 +341,8 @@ def _completeness(e: Explanation) -> str:
 
 def _condition(player: Player) -> str:
     values = player.values
+    if not values:  # a region of a picture: it is shown, not told
+        return player.name
     if len(values) == 1 and player.name in values:
         return f"{player.name} = {show(values[player.name])}"
     if len(values) <= 3:
@@ -305,6 +354,12 @@ def _value(player: Player) -> str:
     if len(player.values) == 1:
         return show(next(iter(player.values.values())))
     return _condition(player).removeprefix(player.name).strip(" ()")
+
+
+def _region_labels(players: Sequence[Player]) -> tuple[str, ...]:
+    """Short enough to be written on the picture: rows and columns need not be told."""
+    names = (p.name.removeprefix("region ").replace(" part ", ".") for p in players)
+    return tuple("" if name.startswith("row ") else name for name in names)
 
 
 def _count(n: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""`suffice explain`: one row of a table, explained."""
+"""`suffice explain`: one row of a table, or one text, explained."""
 
 from __future__ import annotations
 
@@ -20,17 +20,31 @@ _OUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
 
 @click.command()
-@click.option("--data", required=True, type=_FILE, help="The table: .csv, .parquet or .json.")
+@click.option("--data", type=_FILE, help="The table: .csv, .parquet or .json.")
 @click.option("--target", metavar="COL", help="The label's column: kept from the model.")
 @click.option("--model", type=_FILE, help="A fitted model: .skops or .onnx.")
 @click.option("--train", type=click.Choice(MODELS), help="Or train one on the table.")
 @click.option(
     "--row",
-    required=True,
     type=click.IntRange(min=0),
     metavar="N",
     help="The row to explain, from 0.",
 )
+@click.option("--text", help="Explain a text instead of a row ('-': read it from stdin).")
+@click.option(
+    "--unit",
+    type=click.Choice(["auto", "word", "sentence"]),
+    default="auto",
+    show_default=True,
+    help="Of a text: what is held or replaced.",
+)
+@click.option(
+    "--mask",
+    multiple=True,
+    metavar="TOKEN",
+    help="Of a text: what replaces a word ('auto', 'delete', or a token; again for more).",
+)
+@click.option("--refine", is_flag=True, help="Of a long text: the words of its best passages.")
 @click.option("--tau", default=0.9, show_default=True, help="The share a set must reach.")
 @click.option("--alpha", type=float, help="Test each share at this level.")
 @click.option(
@@ -77,14 +91,38 @@ _OUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 @click.option("--trust-pickle", is_flag=True, help="Open a pickled model: it can run any code.")
 @click.option("--trust-type", "trust_types", multiple=True, help="Trust a type in a .skops file.")
 def explain(**options: Any) -> None:
-    """Explain one row: what suffices to keep its prediction, and what suffices to flip it."""
+    """Explain one row or text: what suffices to keep its prediction, and what to flip it."""
     from suffice.cli.output import console, write_html, write_text
-    from suffice.explainer import Explainer
+    from suffice.cli.texts import check_kind, explain_text
 
+    check_kind(options)
     outputs = [options[k] for k in ("json_path", "csv_path", "html_path")]
     quiet = sum(str(path) == "-" for path in outputs)
     if quiet > 1:
         raise InputError("--json, --csv, --html", "- more than once", "one of them on stdout")
+    asked = ("tau", "alpha", "adjust", "search", "max_size", "budget", "time_limit")
+    question = {k: options[k] for k in asked}
+    if options["text"] is not None:
+        explanation = explain_text(options, _event(options), question)
+    else:
+        explanation = _explain_row(options, question)
+
+    if not quiet:
+        console().print(_chosen_view(explanation, options["view"]))
+    if options["json_path"]:
+        write_text(explanation.to_json(), options["json_path"])
+    if options["csv_path"]:
+        frame = explanation.to_frame()
+        if options["view"] != "both":
+            frame = frame[frame["view"] == options["view"]]
+        write_text(frame.to_csv(index=False), options["csv_path"])
+    if options["html_path"]:
+        write_html(explanation, options["html_path"])
+
+
+def _explain_row(options: dict[str, Any], question: dict[str, Any]) -> Explanation:
+    from suffice.explainer import Explainer
+
     data, labels = _read_table(options["data"], options["target"])
     model = _model(options, data, labels)
     if options["row"] >= len(data):
@@ -99,21 +137,7 @@ def explain(**options: Any) -> None:
         random_state=options["seed"],
         engine=options["engine"],
     )
-    asked = ("tau", "alpha", "adjust", "search", "max_size", "budget", "time_limit")
-    question = {k: options[k] for k in asked}
-    explanation = explainer.explain(data.iloc[[options["row"]]], **question)
-
-    if not quiet:
-        console().print(_chosen_view(explanation, options["view"]))
-    if options["json_path"]:
-        write_text(explanation.to_json(), options["json_path"])
-    if options["csv_path"]:
-        frame = explanation.to_frame()
-        if options["view"] != "both":
-            frame = frame[frame["view"] == options["view"]]
-        write_text(frame.to_csv(index=False), options["csv_path"])
-    if options["html_path"]:
-        write_html(explanation, options["html_path"])
+    return explainer.explain(data.iloc[[options["row"]]], **question)
 
 
 def _read_table(path: Path, target: str | None) -> tuple[Any, Any]:
@@ -158,7 +182,8 @@ def _model(options: dict[str, Any], data: Any, labels: Any) -> Any:
     return model
 
 
-def _outcome(options: dict[str, Any], model: Any, data: Any) -> Any:
+def _event(options: dict[str, Any]) -> Any:
+    """The outcome asked about: an event, a class as it was typed, or None."""
     from suffice.target import at_least, at_most
 
     given = {k: options[k] for k in ("outcome", "at_least", "at_most") if options[k] is not None}
@@ -169,18 +194,23 @@ def _outcome(options: dict[str, Any], model: Any, data: Any) -> Any:
         return at_least(given["at_least"])
     if "at_most" in given:
         return at_most(given["at_most"])
-    if "outcome" in given:
-        # A class is typed as text; the model may know it as a number or a truth value.
-        from suffice.context import as_table
-        from suffice.models import as_model, fitted_columns
+    return given.get("outcome")
 
-        classes = getattr(model, "classes_", None)
-        if classes is None:
-            wrapped, _ = as_model(model, fitted_columns(model, as_table(data)))
-            classes = wrapped.classes or ()
-        label = {str(c): c for c in classes}.get(given["outcome"], given["outcome"])
-        return label.item() if hasattr(label, "item") else label
-    return None
+
+def _outcome(options: dict[str, Any], model: Any, data: Any) -> Any:
+    event = _event(options)
+    if not isinstance(event, str):
+        return event
+    # A class is typed as text; the model may know it as a number or a truth value.
+    from suffice.context import as_table
+    from suffice.models import as_model, fitted_columns
+
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        wrapped, _ = as_model(model, fitted_columns(model, as_table(data)))
+        classes = wrapped.classes or ()
+    label = {str(c): c for c in classes}.get(event, event)
+    return label.item() if hasattr(label, "item") else label
 
 
 def _chosen_view(explanation: Explanation, view: str) -> Any:

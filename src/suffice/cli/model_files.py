@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from suffice.errors import InputError
+from suffice.models import adapt
 
-__all__ = ["OnnxModel", "load_model"]
+__all__ = ["load_model"]
 
 _PICKLES = (".pkl", ".pickle", ".joblib")
 
@@ -21,7 +20,7 @@ def load_model(path: Path, trust_pickle: bool = False, trust_types: Sequence[str
     if suffix == ".skops":
         return _load_skops(path, trust_types)
     if suffix == ".onnx":
-        return OnnxModel(path)
+        return _load_onnx(path)
     if suffix in _PICKLES:
         if not trust_pickle:
             raise InputError(
@@ -52,39 +51,14 @@ def _load_skops(path: Path, trusted: Sequence[str]) -> Any:
     return _read(path, lambda file: skops.load(file, trusted=list(unknown)))
 
 
-class OnnxModel:
-    """An ONNX file as a callable from rows to labels or values.
-
-    The file takes either one tensor of all columns, or one tensor per column by name; the first
-    output is the label or the value, as scikit-learn's converter writes it.
-    """
-
-    def __init__(self, path: Path) -> None:
-        runtime = _need("onnxruntime", "onnxruntime")
-        self._session = _read(
-            path, lambda file: runtime.InferenceSession(file, providers=["CPUExecutionProvider"])
-        )
-        self._inputs = self._session.get_inputs()
-        self.__name__ = path.name
-        if len(self._inputs) > 1:
-            self.feature_names_in_ = [put.name for put in self._inputs]
-
-    def predict(self, rows: Any) -> np.ndarray[Any, Any]:
-        """One label or value per row."""
-        if len(self._inputs) == 1:
-            put = self._inputs[0]
-            feed = {put.name: np.asarray(rows).astype(_dtype(put.type))}
-        else:
-            feed = {
-                put.name: np.asarray(rows[put.name]).astype(_dtype(put.type)).reshape(-1, 1)
-                for put in self._inputs
-            }
-        return np.asarray(self._session.run(None, feed)[0])
-
-
-def _dtype(tensor: str) -> Any:
-    known = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
-    return known.get(tensor, object)
+def _load_onnx(path: Path) -> Any:
+    runtime = _need("onnxruntime", "onnxruntime")
+    session = _read(
+        path, lambda file: runtime.InferenceSession(file, providers=["CPUExecutionProvider"])
+    )
+    model = adapt(session)
+    model.__name__ = path.name
+    return model
 
 
 def _need(module: str, package: str) -> Any:

@@ -17,7 +17,7 @@ from suffice.context.table import Table, plain
 from suffice.errors import InputError, did_you_mean
 from suffice.typing import Reals, Values
 
-__all__ = ["CostSpec", "change_costs", "scale_of"]
+__all__ = ["CostSpec", "change_costs", "column_costs", "scale_of"]
 
 CostSpec = Mapping[str, float] | Callable[[str, Any, Values], Any] | None
 """None: the measure above. A mapping: weights on it. A callable: (column, from, to) -> costs."""
@@ -25,6 +25,12 @@ CostSpec = Mapping[str, float] | Callable[[str, Any, Values], Any] | None
 
 def change_costs(pool: Table, data: Table, players: Players, cost: CostSpec = None) -> Reals:
     """(n, d): what it costs to give the input each reference's values on each player."""
+    by_column = column_costs(pool, data, cost)
+    return np.stack([sum(by_column[:, j] for j in columns) for columns in players.columns], axis=1)
+
+
+def column_costs(pool: Table, data: Table, cost: CostSpec = None) -> Reals:
+    """(n, columns): what it costs to give the input each reference's value in each column."""
     given: object = cost
     if not (given is None or callable(given) or isinstance(given, Mapping)):
         allowed = "None, a mapping of column to weight, or a callable (column, from, to) -> costs"
@@ -34,8 +40,7 @@ def change_costs(pool: Table, data: Table, players: Players, cost: CostSpec = No
             if name not in data.names:
                 hint = did_you_mean(name, data.names)
                 raise InputError("cost", f"unknown column {name!r}", "columns of data", hint)
-    by_column = [_column_cost(pool, data, j, cost) for j in range(len(data.names))]
-    return np.stack([sum(by_column[j] for j in columns) for columns in players.columns], axis=1)
+    return np.stack([_column_cost(pool, data, j, cost) for j in range(len(data.names))], axis=1)
 
 
 def _column_cost(pool: Table, data: Table, j: int, cost: CostSpec) -> Reals:

@@ -90,6 +90,10 @@ class ArrayTable(Table):
         np.copyto(out, self._array[0], where=first)
         return ArrayTable(out, self.names)
 
+    def gather(self, rows: Counts) -> ArrayTable:
+        """Pick each cell."""
+        return ArrayTable(np.take_along_axis(self._array, rows, axis=0), self.names)
+
     def with_columns(self, columns: Mapping[int, Values]) -> ArrayTable:
         """Write the columns into a copy."""
         out = self._array.copy()
@@ -135,6 +139,8 @@ class PandasTable(Table):
 
     def column(self, position: int) -> Values:
         """One column as numpy values (categories as their labels, missing as NaN or None)."""
+        if self._block is not None:
+            return self._block[:, position]
         values = self._frame.iloc[:, position]
         kind = values.dtype.kind
         if values.hasnans and kind in "iuf":
@@ -154,6 +160,10 @@ class PandasTable(Table):
 
     def splice(self, first: Held, rows: Counts) -> PandasTable:
         """Pick each column's values; `take` on the array keeps the dtype and skips the index."""
+        if self._block is not None:
+            out = self._block[rows]
+            np.copyto(out, self._block[0], where=first)
+            return self._named(out)
         columns = {
             j: array.take(np.where(held, 0, rows))
             for j, (array, held) in enumerate(
@@ -161,6 +171,27 @@ class PandasTable(Table):
             )
         }
         return self._named(columns)
+
+    def gather(self, rows: Counts) -> PandasTable:
+        """Pick each column's values from rows of its own."""
+        columns = zip(self._arrays, np.ascontiguousarray(rows.T), strict=True)
+        return self._named({j: array.take(of) for j, (array, of) in enumerate(columns)})
+
+    @cached_property
+    def _block(self) -> Values | None:
+        """All values in one array, where every column has the same plain dtype of numbers.
+
+        Of hundreds of columns, as word vectors have, pandas takes longer to handle each than to
+        handle all. Not across dtypes, which one array would widen.
+        """
+        kinds = set(self._dtypes)
+        if len(kinds) != 1 or not isinstance(kind := kinds.pop(), np.dtype):
+            return None
+        return np.ascontiguousarray(self._frame.to_numpy()) if kind.kind in "biuf" else None
+
+    @cached_property
+    def _dtypes(self) -> list[Any]:
+        return list(self._frame.dtypes)
 
     @cached_property
     def _arrays(self) -> list[Any]:
@@ -193,7 +224,7 @@ class PandasTable(Table):
 
         columns = {}
         for j, value in enumerate(values):
-            dtype = self._frame.dtypes.iloc[j]
+            dtype = self._dtypes[j]
             if isinstance(dtype, pd.CategoricalDtype) and not (
                 pd.isna(value) or value in dtype.categories
             ):
@@ -209,10 +240,10 @@ class PandasTable(Table):
 
     def dtype(self, position: int) -> str:
         """The column's dtype, with a category's values."""
-        dtype = self._frame.dtypes.iloc[position]
+        dtype = self._dtypes[position]
         return repr(dtype) if str(dtype) == "category" else str(dtype)
 
-    def _named(self, columns: dict[int, Any]) -> PandasTable:
+    def _named(self, columns: dict[int, Any] | Values) -> PandasTable:
         import pandas as pd
 
         frame = pd.DataFrame(columns, copy=False)
@@ -253,6 +284,11 @@ class NarwhalsTable(Table):
         return self._gather(
             {name: self._frame[name][np.where(held, 0, rows)] for name, held in columns}
         )
+
+    def gather(self, rows: Counts) -> NarwhalsTable:
+        """Pick each column's values from rows of its own."""
+        columns = zip(self.names, np.ascontiguousarray(rows.T), strict=True)
+        return self._gather({name: self._frame[name][of] for name, of in columns})
 
     def with_columns(self, columns: Mapping[int, Values]) -> NarwhalsTable:
         """Put the columns in a copy."""

@@ -13,7 +13,7 @@ from suffice.context.players import Players
 from suffice.context.table import Table
 from suffice.typing import Counts, Held
 
-__all__ = ["Hybrids", "Mixing"]
+__all__ = ["Hybrids", "KeyedHybrids", "Mixing"]
 
 
 class Hybrids(Protocol):
@@ -45,6 +45,19 @@ class Hybrids(Protocol):
 
     def donors(self, held: Held) -> Counts | None:
         """(subsets, n): the rows of the pool that new values come from; None if they are made."""
+        ...
+
+
+class KeyedHybrids(Hybrids, Protocol):
+    """Hybrids that can be told apart by a number each, without being built."""
+
+    def keys(self, held: Held) -> Counts:
+        """(subsets, n): equal numbers only where two hybrids are the same row."""
+        ...
+
+    @property
+    def keys_last(self) -> bool:
+        """Are keys comparable between calls?"""
         ...
 
 

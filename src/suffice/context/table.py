@@ -49,6 +49,10 @@ class Table(ABC):
         """Row i takes, in column j, the first row's value where first[i, j], else row rows[i]'s."""
 
     @abstractmethod
+    def gather(self, rows: Counts) -> Table:
+        """Row i takes, in column j, the value of row rows[i, j]."""
+
+    @abstractmethod
     def with_columns(self, columns: Mapping[int, Values]) -> Table:
         """This table with new values in these columns, cast to the dtypes they have.
 

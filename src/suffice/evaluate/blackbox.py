@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
+from typing import cast
 
 import numpy as np
 
 from suffice.context.distinct import first_seen
-from suffice.context.hybrids import Hybrids
-from suffice.context.swap import SwapContext
+from suffice.context.hybrids import Hybrids, KeyedHybrids
 from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Held, Outcomes
 
@@ -38,8 +38,8 @@ class BlackBox:
     """Any target on any context of hybrids.
 
     `distinct` says whether to look for hybrids that are the same row: True, False, or None to let
-    the first block decide. The outcomes are the same either way. Only a swap context can tell
-    without building them.
+    the first block decide. The outcomes are the same either way. Only a context that has a key for
+    each hybrid can tell without building them.
     """
 
     name = "blackbox"
@@ -57,8 +57,8 @@ class BlackBox:
         self._target = target
         self._context = context
         self._y = y
-        self._swap = context if isinstance(context, SwapContext) else None
-        self._distinct = distinct if self._swap is not None else False
+        self._keyed = cast(KeyedHybrids, context) if hasattr(context, "keys") else None
+        self._distinct = distinct if self._keyed is not None else False
         self._known_keys = np.empty(0, dtype=np.int64)
         self._known_answers = np.empty(0, dtype=bool)
         columns = len(context.pool.names)
@@ -76,11 +76,11 @@ class BlackBox:
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""
-        if self._distinct is False or self._swap is None:
+        if self._distinct is False or self._keyed is None:
             return self._ask_all(held, tick)
         started = perf_counter()
         known = len(self._known_keys)
-        keys = np.concatenate([self._known_keys, self._swap.keys(held).ravel()])
+        keys = np.concatenate([self._known_keys, self._keyed.keys(held).ravel()])
         identity, first = first_seen(keys)
         looking = perf_counter() - started
         subset, reference = np.divmod(first[known:] - known, self.n)
@@ -90,7 +90,7 @@ class BlackBox:
             per_row = (self.model_seconds - before) / max(1, len(subset))
             saved = len(keys) - known - len(subset)
             self._distinct = per_row * saved > looking
-        if self._swap.keys_last and len(first) <= _KEYS_REMEMBERED:
+        if self._keyed.keys_last and len(first) <= _KEYS_REMEMBERED:
             self._known_keys, self._known_answers = keys[first], answers
         return answers[identity[known:]].reshape(len(held), self.n)
 

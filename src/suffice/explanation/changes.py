@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from suffice.explanation.factor import Change
 from suffice.explanation.view import View
 from suffice.search.changes import cheapest_changes
 from suffice.search.strategy import Answer
-from suffice.typing import Reals
+from suffice.typing import Reals, Scalar
 
 __all__ = ["CheapestChanges", "find_changes"]
 
@@ -30,10 +31,22 @@ class CheapestChanges(Mapping[int, Change]):
 
     def __getitem__(self, mask: int) -> Change:
         cost, row = self.found[mask]
-        pool, players = self.context.pool, self.context.players
+        players, names = self.context.players, self.context.pool.names
+        values = self._values_of(row)
         members = [j for j in range(len(players)) if mask >> j & 1]
         columns = [j for member in members for j in players.columns[member]]
-        return Change(cost, {pool.names[j]: plain(pool.column(j)[row]) for j in columns})
+        return Change(cost, {names[j]: values[j] for j in columns})
+
+    def _values_of(self, row: int) -> list[Scalar]:
+        """A row's values as they are shown. A few rows serve many sets, so each is read once."""
+        if row not in self._read:
+            pool = self.context.pool
+            self._read[row] = [plain(pool.column(j)[row]) for j in range(len(pool.names))]
+        return self._read[row]
+
+    @cached_property
+    def _read(self) -> dict[int, list[Scalar]]:
+        return {}
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.found)

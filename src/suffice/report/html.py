@@ -7,12 +7,19 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
+import numpy as np
+
 from suffice.explanation import Explanation
+from suffice.explanation.subject import ImageSubject
+from suffice.report.excerpt import excerpt
 from suffice.summary import Bar, Summary, ViewSummary, percent, summarise
 
-__all__ = ["Barcode", "Curve", "barcode", "curve", "fragment", "page"]
+__all__ = ["Barcode", "Curve", "Map", "barcode", "curve", "fragment", "page", "region_map"]
 
 _FACTORS_SHOWN = 25
+
+_PICTURE = 360
+"""The longer side of a drawn picture: a page may hold fifty of them."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,16 @@ class Curve:
     """What the curve draws: the corners of a falling step function, in percent."""
 
     points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Map:
+    """The picture with its regions outlined, and where to write their labels."""
+
+    uri: str
+    width: int
+    height: int
+    labels: tuple[tuple[float, float, str], ...]
 
 
 def page(explanation: Explanation) -> str:
@@ -56,6 +73,33 @@ def curve(view: ViewSummary) -> Curve:
     return Curve(tuple(points))
 
 
+def region_map(summary: Summary) -> Map:
+    """Each label goes where its region is widest, so that it stays inside."""
+    from scipy.ndimage import distance_transform_edt
+
+    from suffice.image.overlay import draw_map
+
+    assert summary.picture is not None
+    drawn = draw_map(summary.picture, _PICTURE)
+    height, width = drawn.pixels.shape[:2]
+    labels = summary.picture.labels
+    scale = height / labels.shape[0]
+    places = []
+    for region, label in enumerate(summary.regions):
+        if label:
+            depth = distance_transform_edt(np.pad(labels == region, 1))[1:-1, 1:-1]
+            y, x = np.unravel_index(int(depth.argmax()), depth.shape)
+            places.append((float(x + 0.5) * scale, float(y + 0.5) * scale, label))
+    return Map(drawn.uri, width, height, tuple(places))
+
+
+def marked(picture: ImageSubject, regions: tuple[int, ...], view: str) -> str:
+    """A factor's regions in their picture, as a data URI."""
+    from suffice.image.overlay import draw_marked
+
+    return draw_marked(picture, regions, view, _PICTURE).uri
+
+
 def _render(template: str, summary: Summary) -> str:
     text: str = _environment().get_template(template).render(s=summary)
     return text
@@ -75,5 +119,6 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.globals |= {"barcode": barcode, "curve": curve, "factors_shown": _FACTORS_SHOWN}
+    environment.globals |= {"excerpt": excerpt, "marked": marked, "region_map": region_map}
     environment.filters["percent"] = percent
     return environment

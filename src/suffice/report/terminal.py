@@ -12,13 +12,16 @@ from rich.table import Table
 from rich.text import Text
 
 from suffice.explanation import Explanation
-from suffice.summary import ViewSummary, percent, summarise
+from suffice.report.excerpt import excerpt
+from suffice.summary import FactorLine, ViewSummary, percent, summarise
 
 __all__ = ["render"]
 
 _SHOWN = 12
 _COLOURS = {"keep": "cyan", "flip": "magenta"}
 _BAR = 12
+_TEXT_SHOWN = 600
+_FACTOR_SHOWN = 180
 
 
 def render(explanation: Explanation, views: Sequence[str] = ("keep", "flip")) -> Group:
@@ -27,6 +30,8 @@ def render(explanation: Explanation, views: Sequence[str] = ("keep", "flip")) ->
     values = Text(", ").join(
         Text.assemble((f"{name} ", "dim"), (value, "bold")) for name, value in s.values
     )
+    if s.text:
+        values = Text(excerpt([(s.text, False)], _TEXT_SHOWN)[0][0])
     mark = ("✓ ", "bold green") if s.complete else ("! ", "bold yellow")
     return Group(
         Text(s.question, style="bold"),
@@ -52,7 +57,7 @@ def _view(view: ViewSummary) -> list[Any]:
         table.add_column(min_width=_BAR)
         table.add_column(overflow="fold")
         for factor in view.factors[:_SHOWN]:
-            what = Text(factor.text)
+            what = _what(factor, colour)
             for note in factor.notes:
                 what.append(f"\n{note}", "dim")
             table.add_row(
@@ -70,6 +75,16 @@ def _view(view: ViewSummary) -> list[Any]:
         if text
     ]
     return parts
+
+
+def _what(factor: FactorLine, colour: str) -> Text:
+    """What it names: marked in its place where that is a text."""
+    if not factor.pieces:
+        return Text(factor.text)
+    shown = excerpt(factor.pieces, _FACTOR_SHOWN)
+    # Brackets too: they are still there on paper and in a pipe.
+    parts = [(f"[{text}]", f"bold {colour}") if marked else (text, "dim") for text, marked in shown]
+    return Text.assemble(*parts)
 
 
 def _bar(share: float) -> str:

@@ -17,6 +17,7 @@ from suffice.typing import Counts, Reals
 
 __all__ = ["read"]
 
+_CLASSIFIED = {"binary", "multiclass"}
 _PLAIN = {"regression", "regression_l1", "huber", "fair", "quantile", "mape"}
 """Objectives whose prediction is the sum itself."""
 
@@ -29,16 +30,19 @@ _ZERO = float(np.float32(1e-35))
 def read(model: Any) -> Ensemble:
     """The ensemble behind a fitted lightgbm model; Unreadable for those not known here."""
     name = type(model).__name__
-    if name not in ("LGBMClassifier", "LGBMRegressor"):
+    bare = name == "Booster"
+    if not bare and name not in ("LGBMClassifier", "LGBMRegressor"):
         raise Unreadable(f"{name} is not a tree model that suffice can read")
-    if any(key.startswith("pred_early_stop") for key in model.get_params()):
+    settings = model.params if bare else model.get_params()
+    if any(key.startswith("pred_early_stop") for key in settings):
         raise Unreadable(f"{name} that stops early in predictions")
-    booster = model.booster_
+    booster = model if bare else model.booster_
     head, *blocks = booster.model_to_string().split("\nend of trees")[0].split("\nTree=")
     about = dict(line.partition("=")[::2] for line in head.splitlines())
-    classifier = name == "LGBMClassifier"
     objective = about.get("objective", "a function of the user's")
-    known = {"binary", "multiclass"} if classifier else _PLAIN
+    classified = objective.split(" ")[0] in _CLASSIFIED
+    classifier = classified if bare else name == "LGBMClassifier"
+    known = _CLASSIFIED if classifier else _PLAIN
     if objective.split(" ")[0] not in known or (not classifier and " " in objective):
         raise Unreadable(f"{name} with objective {objective}")
     outputs = int(about["num_tree_per_iteration"])
@@ -50,9 +54,14 @@ def read(model: Any) -> Ensemble:
         lambda table: _zeros_as_nan(numbers(table, categories=categories), zeros),
         base=np.zeros(outputs),
         divisor=float(len(trees) // outputs) if "average_output" in head else 1.0,
-        classes=tuple(np.asarray(model.classes_).tolist()) if classifier else None,
+        classes=_classes(model, bare, outputs) if classifier else None,
         link_slack=1e-12 if classifier else 0.0,
     )
+
+
+def _classes(model: Any, bare: bool, outputs: int) -> tuple[Any, ...]:
+    """A booster by itself numbers its classes, as `adapt` does."""
+    return tuple(range(max(2, outputs)) if bare else np.asarray(model.classes_).tolist())
 
 
 def _fields(block: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Reads xgboost's scikit-learn models from their own JSON.
+"""Reads xgboost's models, its boosters and their scikit-learn wrappers, from their own JSON.
 
 xgboost compares float32 with `<`, and sums leaves in float32, which is why its slack is wider than
 the other libraries'. Its base score has been kept in different forms by different versions, so it
@@ -22,6 +22,7 @@ __all__ = ["read"]
 
 _CLASSIFIERS = ("XGBClassifier", "XGBRFClassifier")
 _REGRESSORS = ("XGBRegressor", "XGBRFRegressor")
+_CLASSIFIED = {"binary:logistic", "multi:softprob"}
 _PLAIN = {
     "reg:squarederror",
     "reg:absoluteerror",
@@ -34,17 +35,20 @@ _PLAIN = {
 def read(model: Any) -> Ensemble:
     """The ensemble behind a fitted xgboost model; Unreadable for those not known here."""
     name = type(model).__name__
-    if name not in _CLASSIFIERS + _REGRESSORS:
+    bare = name == "Booster"
+    if not bare and name not in _CLASSIFIERS + _REGRESSORS:
         raise Unreadable(f"{name} is not a tree model that suffice can read")
-    booster = model.get_booster()
+    booster = model if bare else model.get_booster()
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     grown, objective = learner["gradient_booster"], learner["objective"]["name"]
-    classifier = name in _CLASSIFIERS
+    classifier = objective in _CLASSIFIED if bare else name in _CLASSIFIERS
     if grown["name"] != "gbtree":
         raise Unreadable(f"{name} with booster={grown['name']!r}")
-    if objective not in ({"binary:logistic", "multi:softprob"} if classifier else _PLAIN):
+    if objective not in (_CLASSIFIED if classifier else _PLAIN):
         raise Unreadable(f"{name} with objective={objective!r}")
-    used = _trees_used(model, grown["model"])
+    # A booster by itself uses all its rounds; the wrappers stop at the best.
+    rounds = (0, 0) if bare else model._get_iteration_range(None)
+    used = _trees_used(rounds, grown["model"])
     outputs = max(1, int(learner["learner_model_param"]["num_class"]))
     if int(learner["learner_model_param"].get("num_target", 1)) > 1:
         raise Unreadable(f"{name} with several outputs")
@@ -52,25 +56,26 @@ def read(model: Any) -> Ensemble:
     trees = [
         _tree(tree, groups[i], outputs) for i, tree in enumerate(grown["model"]["trees"][:used])
     ]
-    missing = model.missing
+    missing = np.nan if bare else model.missing
     ensemble = join_trees(
         trees,
         lambda table: _missing_as_nan(numbers(table, single=True), missing),
         base=np.zeros(outputs),
-        classes=tuple(np.asarray(model.classes_).tolist()) if classifier else None,
+        classes=_classes(model, bare, outputs) if classifier else None,
         unit=2.0**-24,
         link_slack=2e-6 if classifier else 0.0,
     )
-    return ensemble.with_base(_base(model, booster, ensemble))
+    return ensemble.with_base(_base(booster, rounds, ensemble))
 
 
-def _trees_used(model: Any, grown: dict[str, Any]) -> int:
-    """After early stopping, predictions use the trees up to the best iteration."""
-    try:
-        best = int(model.best_iteration) + 1
-    except AttributeError:
-        return len(grown["trees"])
-    return int(grown["iteration_indptr"][best])
+def _classes(model: Any, bare: bool, outputs: int) -> tuple[Any, ...]:
+    """A booster by itself numbers its classes, as `adapt` does."""
+    return tuple(range(max(2, outputs)) if bare else np.asarray(model.classes_).tolist())
+
+
+def _trees_used(rounds: tuple[int, int], grown: dict[str, Any]) -> int:
+    """After early stopping, predictions use the trees up to the best iteration; 0 means all."""
+    return int(grown["iteration_indptr"][rounds[1]]) if rounds[1] else len(grown["trees"])
 
 
 def _tree(tree: dict[str, Any], group: int, outputs: int) -> Tree:
@@ -101,7 +106,7 @@ def _tree(tree: dict[str, Any], group: int, outputs: int) -> Tree:
     )
 
 
-def _base(model: Any, booster: Any, ensemble: Ensemble) -> Reals:
+def _base(booster: Any, rounds: tuple[int, int], ensemble: Ensemble) -> Reals:
     xgboost = import_module("xgboost")
     row = np.zeros((1, booster.num_features()), dtype=np.float32)
     data = xgboost.DMatrix(row, missing=np.nan, feature_types=booster.feature_types)
@@ -109,7 +114,7 @@ def _base(model: Any, booster: Any, ensemble: Ensemble) -> Reals:
         data,
         output_margin=True,
         validate_features=False,
-        iteration_range=model._get_iteration_range(None),
+        iteration_range=rounds,
     )
     return np.asarray(np.ravel(margin) - ensemble.score(row[0].astype(np.float64)))
 

@@ -12,13 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.frames import ArrayTable, PandasTable, as_table
+from suffice.context.frames import as_table
 from suffice.context.table import Table, plain
-from suffice.errors import InputError, ModelError, shorten
+from suffice.errors import InputError, ModelError, SufficeError, shorten
+from suffice.models.adapter import Adapter
+from suffice.models.columns import fitted_columns
+from suffice.models.detect import adapted
+from suffice.models.pipelines import best_labels, is_labelled
 from suffice.target import Target, event_for
 from suffice.typing import Values
 
-__all__ = ["WrappedModel", "as_model", "fitted_columns", "make_target"]
+__all__ = ["WrappedModel", "as_model", "make_target"]
 
 
 class WrappedModel:
@@ -69,26 +73,33 @@ class WrappedModel:
 
 
 def as_model(model: Any, data: Table) -> tuple[WrappedModel, Values]:
-    """Wrap a fitted estimator or a callable; also give its answers on `data`, asked for once."""
-    predict = getattr(model, "predict", None)
-    if predict is None and not callable(model):
+    """Wrap a fitted estimator or a callable; also give its answers on `data`, asked for once.
+
+    Models of the libraries that `adapt` knows are adapted first, with no options.
+    """
+    asked = adapted(model)
+    predict = getattr(asked, "predict", None)
+    if predict is None and not callable(asked):
         raise InputError(
             "model",
             type(model).__name__,
             "a fitted estimator with predict, or a callable from rows to labels or scores",
         )
-    name = _name(model)
-    known = getattr(model, "classes_", None)
-    classes = None if known is None else tuple(plain(c) for c in np.asarray(known).ravel())
-    scores = getattr(model, "predict_proba", None) or getattr(model, "decision_function", None)
-    wrapped = WrappedModel(name, predict or model, scores if predict else model, classes, model)
+    name = _name(asked)
+    scores = getattr(asked, "predict_proba", None) or getattr(asked, "decision_function", None)
+    original = asked.original if isinstance(asked, Adapter) else model
+    wrapped = WrappedModel(name, predict or asked, scores if predict else asked, None, original)
     started = perf_counter()
     # A copy, since some models write into the frame that they are given.
-    answers = _ask(name, predict or model, data.take(np.arange(len(data))))
+    answers = _ask(name, predict or asked, data.take(np.arange(len(data))))
     wrapped.seconds_per_row = (perf_counter() - started) / len(data)
     labels = _labels(answers, wrapped)
-    if classes is None:
+    # Only now, since an adapter may learn from the first answer how many classes there are.
+    known = getattr(asked, "classes_", None)
+    if known is None:
         wrapped.classes = _classes_seen(answers)
+    else:
+        wrapped.classes = tuple(plain(c) for c in np.asarray(known).ravel())
     return wrapped, labels
 
 
@@ -100,6 +111,7 @@ def make_target(model: Any, data: Any, outcome: Any) -> Target:
     """
     if outcome is None:
         raise InputError("outcome", None, "a class or an event: there is no input to take it from")
+    model = adapted(model)  # once, not for each table
     wrapped, answers = as_model(model, fitted_columns(model, as_table(data)))
     wrapped.prepare = partial(fitted_columns, model)
     return Target(wrapped, event_for(outcome, wrapped, answers[0]))
@@ -125,55 +137,11 @@ def _name(model: Any) -> str:
     return str(getattr(model, "__name__", type(model).__name__))
 
 
-def fitted_columns(model: Any, data: Table, argument: str = "data") -> Table:
-    """The columns of `data` that the model was fitted on, in the kind it was fitted on."""
-    names = getattr(model, "feature_names_in_", None)
-    width = getattr(model, "n_features_in_", None)
-    if names is not None and not _renamed(model, names, data):
-        if isinstance(data, ArrayTable):
-            return _name_columns(data, [str(n) for n in names])
-        return data.select([data.position(str(name), argument) for name in names])
-    if width is not None and width != len(data.names):
-        raise InputError(
-            argument,
-            f"{len(data.names)} columns",
-            f"the {width} columns that the model was fitted on",
-            "Drop the others (the label, an index), or fit the model on a frame so that it "
-            "knows its columns by name.",
-        )
-    if width is not None and not isinstance(data, ArrayTable) and _fitted_on_arrays(model):
-        columns = [data.column(j) for j in range(len(data.names))]
-        return ArrayTable(np.stack(columns, axis=1), data.names)
-    return data
-
-
-def _renamed(model: Any, names: Any, data: Table) -> bool:
-    """lightgbm writes underscores for spaces in the names it was fitted on; their order stays."""
-    known = type(model).__module__.startswith("lightgbm")
-    return known and len(names) == len(data.names) and list(names) != list(data.names)
-
-
-def _fitted_on_arrays(model: Any) -> bool:
-    """scikit-learn warns when a model fitted on an array is given names; others do not care."""
-    return type(model).__module__.startswith("sklearn.")
-
-
-def _name_columns(data: ArrayTable, names: list[str]) -> Table:
-    if len(names) != len(data.names):
-        raise InputError(
-            "data",
-            f"an array of {len(data.names)} columns",
-            f"the {len(names)} columns that the model was fitted on: {', '.join(names)}",
-        )
-    import pandas as pd
-
-    frame = pd.DataFrame(data.native, columns=names)
-    return PandasTable(frame.infer_objects())
-
-
 def _ask(name: str, function: Callable[[Any], Any], rows: Table) -> Values:
     try:
         out = _as_array(function(rows.native))
+    except SufficeError:  # an adapter has said what is wrong
+        raise
     except Exception as error:  # whatever the user's model raises is told in its own words
         raise ModelError(
             f"{name} raised {type(error).__name__} on {len(rows)} row(s): {error}"
@@ -197,6 +165,8 @@ def _ask(name: str, function: Callable[[Any], Any], rows: Table) -> Values:
 
 def _as_array(answers: Any) -> Values:
     """An array that keeps labels of several kinds apart: numpy would turn 0 beside "a" into "0"."""
+    if is_labelled(answers):
+        return best_labels(answers)
     if isinstance(answers, list | tuple) and len({isinstance(a, str) for a in answers}) == 2:
         out = np.empty(len(answers), dtype=object)
         out[:] = answers

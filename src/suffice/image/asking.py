@@ -1,0 +1,143 @@
+"""The user's model as a model of cells: it composes a batch of pictures, asks, and forgets them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import InputError, ModelError
+from suffice.image.compose import Composer, NumpyComposer, TorchComposer
+from suffice.image.picture import Picture
+from suffice.image.regions import Labels
+from suffice.typing import Counts, Values
+
+__all__ = ["PictureModel", "check_model"]
+
+
+class PictureModel:
+    """Answers for rows of cells; at most `batch_size` pictures exist at any time."""
+
+    def __init__(
+        self,
+        model: Any,
+        picture: Picture,
+        references: Values,
+        labels: Labels,
+        batch_size: int,
+        device: Any = None,
+    ) -> None:
+        self.__name__ = str(getattr(model, "__name__", type(model).__name__))
+        self.classes_ = getattr(model, "classes_", None)
+        self.classes_known = self.classes_ is not None
+        """Does the model list its classes, or score each? Else there may be more than were seen."""
+        self._model = model
+        self._batch_size = batch_size
+        self._columns = int(labels.max()) + 1
+        torch = torch_of(model)
+        self._torch = torch
+        self._function: Callable[[Any], Any] = (
+            model if torch is not None else getattr(model, "predict", model)
+        )
+        self._compose: Composer
+        if torch is None:
+            self._compose = NumpyComposer(picture, references, labels)
+        else:
+            where = device_of(model, device)
+            self._compose = TorchComposer(torch, picture, references, labels, where)
+
+    def __call__(self, cells: Values) -> Values:
+        """One answer per row; pixels outside all regions are the image's where no cell says."""
+        rows: Counts = np.asarray(cells, dtype=np.int64)
+        if rows.shape[1] < self._columns:
+            rows = np.pad(rows, ((0, 0), (0, self._columns - rows.shape[1])))
+        step = self._batch_size
+        with self._at_rest():
+            parts = [self._ask(rows[i : i + step]) for i in range(0, len(rows), step)]
+        return np.concatenate(parts)
+
+    def _ask(self, cells: Counts) -> Values:
+        batch = self._compose(cells)
+        count = f"{len(cells)} image" + "s" * (len(cells) != 1)
+        try:
+            out = _as_array(self._function(batch))
+        except Exception as error:  # whatever the user's model raises is told in its own words
+            kind = f"{batch.dtype}, shape {tuple(batch.shape)}"
+            raise ModelError(
+                f"{self.__name__} raised {type(error).__name__} on {count} ({kind}): {error}"
+            ) from error
+        if out.ndim not in (1, 2) or len(out) != len(cells):
+            raise ModelError(
+                f"{self.__name__} returned shape {out.shape} for {count}: it must return one "
+                "label, one value, or one score per class, for each image"
+            )
+        self.classes_known |= out.ndim == 2
+        return out
+
+    @contextmanager
+    def _at_rest(self) -> Iterator[None]:
+        """A torch module without gradients and in eval mode, and afterwards as it was."""
+        if self._torch is None:
+            yield
+            return
+        training = [module for module in self._model.modules() if module.training]
+        self._model.eval()
+        try:
+            with self._torch.inference_mode():
+                yield
+        finally:
+            for module in training:
+                module.training = True
+
+
+def check_model(model: Any, device: Any) -> None:
+    """Raise for what cannot be asked, and for a device where the model is not."""
+    if torch_of(model) is not None:
+        device_of(model, device)
+        return
+    if not callable(getattr(model, "predict", model)):
+        allowed = "a callable from a batch of images to labels, values or scores, or a torch module"
+        raise InputError("model", type(model).__name__, allowed)
+    if device is not None:
+        allowed = "None: only torch modules are told where to compute"
+        raise InputError("device", repr(device), allowed)
+
+
+def torch_of(model: Any) -> Any:
+    """The torch library if the model is one of its modules; never imported for the question."""
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and isinstance(model, torch.nn.Module) else None
+
+
+def device_of(model: Any, asked: Any) -> Any:
+    """Where a module's parameters are, which must be where the user wants to compute."""
+    torch = torch_of(model)
+    parts = [*model.parameters(), *model.buffers()]
+    places = sorted({str(part.device) for part in parts}) or ["cpu"]
+    if len(places) > 1:
+        allowed = "a model on one device"
+        raise InputError("model", f"parameters on {' and '.join(places)}", allowed)
+    place = torch.device(places[0])
+    if asked is not None:
+        try:
+            wanted = torch.device(asked)
+        except (RuntimeError, TypeError) as error:
+            raise InputError("device", repr(asked), "None or a torch device", str(error)) from error
+        # "cuda" means whichever of them the model is on.
+        if wanted.type != place.type or wanted.index not in (None, place.index):
+            hint = f"Move it first: model.to({str(wanted)!r})."
+            allowed = f"the device that the model is on, {str(place)!r}"
+            raise InputError("device", repr(str(wanted)), allowed, hint)
+    return place
+
+
+def _as_array(answers: Any) -> Values:
+    answers = getattr(answers, "logits", answers)  # as the transformers library packs them
+    if hasattr(answers, "detach"):
+        answers = answers.detach().cpu()
+        if str(answers.dtype) == "torch.bfloat16":  # which numpy does not know
+            answers = answers.float()
+    return np.asarray(answers)

@@ -1,0 +1,142 @@
+"""From coarse to fine: split the regions of one factor, and leave the rest as the factor had it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from suffice.context.frames import ArrayTable
+from suffice.context.players import Players
+from suffice.context.table import Table
+from suffice.errors import InputError
+from suffice.image.references import listed
+from suffice.image.regions import Labels
+from suffice.typing import Counts, Held
+
+__all__ = ["Surroundings", "part_names", "split_regions"]
+
+_HELD = "all else held"
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """How parts of some regions mix with references while all other pixels stay put.
+
+    A hybrid is a row of cells for the parts and one more cell for the rest: 0 where the rest is
+    held, else the number of the same reference that replaced parts come from.
+    """
+
+    held: bool
+    regions: tuple[str, ...]
+    rest: str = _HELD
+
+    def with_rest(self, elsewhere: str) -> Surroundings:
+        """The same, knowing what the rest looks like."""
+        return self if self.held else replace(self, rest=f"all else {elsewhere}")
+
+    @staticmethod
+    def check(context: str, held: bool) -> None:
+        """Parts of parts must be looked at in the view that they were found in."""
+        if ";" in context and context.endswith(_HELD) != held:
+            raise InputError(
+                "view",
+                "'flip'" if held else "'keep'",
+                f"the view that was refined before ({context})",
+            )
+
+    def bind(self, pool: Table, players: Players, seed: int) -> tuple[Parts, Parts]:
+        """One context: replacing some parts is holding the others."""
+        parts = Parts(pool, players, self.held)
+        return parts, parts
+
+    def describe(self) -> str:
+        """What is split, and what becomes of the rest."""
+        return f"parts of {listed(self.regions)}; {self.rest}"
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Rows of cells, the last of which is the rest of the picture."""
+
+    pool: Table
+    players: Players
+    rest_held: bool
+
+    @property
+    def d(self) -> int:
+        """How many parts there are."""
+        return len(self.players)
+
+    @property
+    def n(self) -> int:
+        """How many references there are."""
+        return len(self.pool) - 1
+
+    def hybrids(self, held: Held, references: Counts) -> ArrayTable:
+        """Build row i from parts held[i] and reference references[i]."""
+        cells = np.asarray(self.pool.splice(held, references + 1).native)
+        rest = np.zeros_like(references) if self.rest_held else references + 1
+        names = (*self.pool.names, "the rest")
+        return ArrayTable(np.column_stack([cells, rest]), names)
+
+    def donors(self, held: Held) -> None:
+        """A region has no value to put a cost on."""
+
+
+def split_regions(labels: Labels, regions: Sequence[int], n: int) -> tuple[Labels, tuple[int, ...]]:
+    """Split regions into about n parts of one size; also tell which region each part is of.
+
+    Pixels of no part get the next number: the rest.
+
+    >>> labels, owners = split_regions(np.array([[0, 0, 0, 0, 1, 1]]), [0], 2)
+    >>> labels.tolist(), owners
+    ([[0, 0, 1, 1, 2, 2]], (0, 0))
+    """
+    sizes = np.array([np.sum(labels == region) for region in regions])
+    # Each region has at least one part; the others go one by one to where parts are largest.
+    parts = np.ones(len(regions), dtype=int)
+    for _ in range(n - len(regions)):
+        room = np.where(parts < sizes, sizes / parts, 0)
+        if not room.any():
+            break
+        parts[room.argmax()] += 1
+    out = np.full(labels.shape, int(parts.sum()), dtype=np.int64)
+    owners: list[int] = []
+    for region, count in zip(regions, parts.tolist(), strict=True):
+        for piece in _pieces(np.argwhere(labels == region), count):
+            out[piece[:, 0], piece[:, 1]] = len(owners)
+            owners.append(region)
+    return out, tuple(owners)
+
+
+def part_names(owners: Sequence[str]) -> tuple[str, ...]:
+    """A name for each part; a region that was left whole keeps its own.
+
+    >>> part_names(["region 2", "region 2", "sky"])
+    ('region 2 part 1', 'region 2 part 2', 'sky')
+    >>> part_names(["sky part 1", "sky part 1"])
+    ('sky part 1.1', 'sky part 1.2')
+    """
+    counts, seen = Counter(owners), Counter[str]()
+    names = []
+    for owner in owners:
+        seen[owner] += 1
+        joint = "." if " part " in owner else " part "
+        names.append(owner if counts[owner] == 1 else f"{owner}{joint}{seen[owner]}")
+    return tuple(names)
+
+
+def _pieces(pixels: Counts, count: int) -> list[Counts]:
+    """Cut across the longer side until there are enough: compact, of one size, in any shape."""
+    if count == 1:
+        return [pixels]
+    first = count // 2
+    longer = int(np.ptp(pixels, axis=0).argmax())
+    # Along the other side within equal places, so that the cut is clean.
+    order = np.lexsort((pixels[:, 1 - longer], pixels[:, longer]))
+    cut = round(len(pixels) * first / count)
+    before, after = pixels[order[:cut]], pixels[order[cut:]]
+    return _pieces(before, first) + _pieces(after, count - first)

@@ -1,0 +1,14 @@
+"""Models of every kind, asked as they want to be asked.
+
+    wrapped, answers = as_model(model, table)   # what the explainer does with any model
+    adapt(model, classes=("no", "yes"), …)      # the same, with options, as an estimator
+
+No library is imported to find out whether a model is of its kind.
+"""
+
+from suffice.models.adapter import Adapter
+from suffice.models.columns import fitted_columns
+from suffice.models.detect import adapt
+from suffice.models.wrapped import WrappedModel, as_model, make_target
+
+__all__ = ["Adapter", "WrappedModel", "adapt", "as_model", "fitted_columns", "make_target"]

@@ -1,0 +1,106 @@
+"""What a text is contrasted with: rows of cells, chosen once the model has answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import InputError
+from suffice.text.asking import TextDecision, decide
+from suffice.text.join import Join
+from suffice.text.masks import DRAWN, Corpus, as_cells, check_tokens, deal_words, describe_tokens
+from suffice.text.parts import Parts
+from suffice.typing import BoolVector, Values
+
+__all__ = ["Contrast", "TokenMask", "contrast_with", "read_mask"]
+
+
+@dataclass(frozen=True)
+class TokenMask:
+    """Tokens: each a reference; or candidates, of which the first that contrasts is the one."""
+
+    tokens: tuple[str, ...]
+    first: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """The decision on a text, the rows of cells it is contrasted with, and how that is said."""
+
+    decision: TextDecision
+    cells: Values
+    says: str
+
+
+def read_mask(mask: object, candidates: Sequence[str]) -> TokenMask | Corpus:
+    """A mask as the user gives it."""
+    if isinstance(mask, Corpus):
+        return mask
+    if isinstance(mask, str) and mask == "auto":
+        return TokenMask(check_tokens(candidates, "candidates"), first=True)
+    return TokenMask(check_tokens("" if mask == "delete" else mask, "mask"))
+
+
+def contrast_with(
+    mask: TokenMask | Corpus,
+    model: Any,
+    parts: Parts,
+    join: Join,
+    outcome: Any,
+    n: int | None,
+    seed: int,
+) -> Contrast:
+    """Ask about the text and what may replace its words, and choose."""
+    if isinstance(mask, Corpus):
+        return _with_corpus(mask, model, parts, join, outcome, n or DRAWN, seed)
+    tokens = mask.tokens
+    cells = as_cells([[token] * len(parts.atoms) for token in tokens])
+    decision = decide(model, parts.text, join(cells.tolist()), outcome)
+    if mask.first:
+        contrasts = np.flatnonzero(decision.others != decision.y)
+        if not len(contrasts):
+            raise _no_contrast(
+                f"'auto', and every text of one of these alone {_same(decision)}: "
+                + ", ".join(f"“{t}”" if t else "deletion" for t in tokens)
+            )
+        best = int(contrasts[0])
+        tokens, cells = tokens[best : best + 1], cells[[best]]
+    each = parts.noun if parts.noun == "span" else "word"
+    return Contrast(decision, cells, f"each {each} {describe_tokens(tokens)}")
+
+
+def _with_corpus(
+    corpus: Corpus, model: Any, parts: Parts, join: Join, outcome: Any, n: int, seed: int
+) -> Contrast:
+    asked = corpus.texts if corpus.labels is None else ()
+    decision = decide(model, parts.text, asked, outcome)
+    truth = decision.others if corpus.labels is None else _read(corpus.labels, decision)
+    # Words in another's place may not keep their texts' outcome: draw more than are needed.
+    cells = deal_words(corpus, truth != decision.y, len(parts.atoms), 2 * n, seed)
+    contrasts = np.flatnonzero(decision.outcomes(join(cells.tolist())) != decision.y)[:n]
+    if not len(contrasts):
+        raise _no_contrast(
+            f"a corpus, and each of {len(cells)} texts made of its words {_same(decision)}"
+        )
+    return Contrast(
+        decision, cells[contrasts], "words replaced by those of texts that come out otherwise"
+    )
+
+
+def _read(labels: Sequence[Any], decision: TextDecision) -> BoolVector:
+    """A corpus' labels, read as if the model had given them."""
+    if decision.event.needs_scores:
+        raise InputError("mask", "a corpus with labels", "Corpus(texts) without labels for versus")
+    return np.asarray(decision.event.holds(np.asarray(labels)), dtype=bool)
+
+
+def _same(decision: TextDecision) -> str:
+    return f"comes out as “{decision.event.describe(decision.y)}”, as the input does"
+
+
+def _no_contrast(got: str) -> InputError:
+    hint = "Give a token of your own, other candidates, or Corpus(texts) with other texts."
+    return InputError("mask", got, "a mask that makes a contrast", hint)

@@ -1,0 +1,178 @@
+"""A text's decision explained: which words suffice to keep it, and which to flip it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from suffice.errors import InputError
+from suffice.explainer import Explainer
+from suffice.explanation import Explanation
+from suffice.explanation.subject import TextSubject
+from suffice.search.limits import EXHAUSTIVE_PLAYERS
+from suffice.text.asking import JoinedModel
+from suffice.text.cells import Cells, InText
+from suffice.text.contrast import contrast_with, read_mask
+from suffice.text.join import Join
+from suffice.text.masks import CANDIDATES, Corpus, as_cells
+from suffice.text.parts import FEW_REFINED, Parts, check_unit, cut, look_into
+from suffice.text.spans import Unit, check_text
+from suffice.typing import Values
+
+__all__ = ["TextExplainer"]
+
+
+class TextExplainer:
+    """Explains single decisions on texts by the words that suffice to keep or to flip them.
+
+    Parameters
+    ----------
+    model
+        A callable from a list of strings to labels, values or class scores, or any object whose
+        `predict` takes a list of strings: a scikit-learn text pipeline, for example.
+    unit
+        What is held or replaced. "word"; "sentence"; "auto": words if there are at most 20, else
+        at most 12 passages (then see `refine`); or a callable from a text to [(start, stop), …].
+    mask
+        What replaces a word: a token, a list of tokens (each is a reference), "delete", or
+        `Corpus(texts)` for words of texts that are predicted otherwise. "auto": the first of
+        `candidates` for which a text of nothing else is predicted otherwise than the input.
+    candidates
+        The tokens that mask="auto" tries, in this order; "" deletes.
+    n_references
+        The most references to use; for a corpus, how many texts to draw (None: 50).
+    outcome
+        What counts as the outcome, as for `Explainer`: by default the class predicted.
+    random_state
+        Seed of whatever is drawn.
+
+    Examples
+    --------
+    >>> def model(texts):
+    ...     return ["good" if "fine" in t and "not" not in t else "bad" for t in texts]
+    >>> e = TextExplainer(model)("a fine film")
+    >>> [f.features for f in e.keep.factors], [f.features for f in e.flip.factors]
+    ([('fine',)], [('fine',)])
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        unit: Unit = "auto",
+        mask: str | Sequence[str] | Corpus = "auto",
+        candidates: Sequence[str] = CANDIDATES,
+        n_references: int | None = None,
+        outcome: Any = None,
+        random_state: int = 0,
+    ) -> None:
+        self._model = model
+        self._unit = check_unit(unit)
+        self._mask = read_mask(mask, candidates)
+        self._n_references = n_references
+        self._outcome = outcome
+        self._seed = random_state
+
+    def explain(
+        self,
+        text: str,
+        tau: float = 0.9,
+        *,
+        spans: Iterable[Sequence[int]] | None = None,
+        **question: Any,
+    ) -> Explanation:
+        """Find what suffices to keep the text's outcome, and to flip it.
+
+        Parameters
+        ----------
+        text
+            The text. It reaches the model as it is, save for what is replaced.
+        tau
+            The share of references for which a set must bring the outcome about, in (0, 1].
+        spans
+            [(start, stop), …]: what is held or replaced in this text, in place of `unit`.
+        **question
+            alpha, max_size, budget, time_limit, search, adjust, progress: see `Explainer.explain`.
+        """
+        parts = cut(check_text(text), self._unit, spans)
+        d = len(parts.spans)
+        bounded = any(question.get(name) for name in ("max_size", "budget", "time_limit"))
+        if d > EXHAUSTIVE_PLAYERS and not bounded and question.get("search") != "greedy":
+            raise InputError(
+                "text",
+                f"{d} {parts.noun}s, so 2^{d} sets",
+                f"at most {EXHAUSTIVE_PLAYERS} for an exhaustive search",
+                "Use unit='auto' and then refine, search='greedy', or pass max_size, budget or "
+                "time_limit.",
+            )
+        return self._answer(parts, tau, question)
+
+    __call__ = explain
+
+    def refine(
+        self,
+        explanation: Explanation,
+        passages: Sequence[str] | str | None = None,
+        tau: float | None = None,
+        **question: Any,
+    ) -> Explanation:
+        """Look at the single words of some passages of an explanation.
+
+        All other words are replaced in the keep view and held in the flip view, as they are for
+        any set that names none of them. So each factor found is sufficient, and minimal, in the
+        text as a whole; sets that reach into other passages are not looked at.
+
+        Parameters
+        ----------
+        explanation
+            Of passages, sentences or spans of a text.
+        passages
+            Names of its features. None: those of the best factor in each view, which is the one
+            with the fewest members, and the surest of these.
+        tau
+            None: as in the explanation.
+        **question
+            As in `explain`. For more than 16 words the default is search="greedy".
+        """
+        parts = look_into(explanation, passages)
+        if len(parts.spans) > FEW_REFINED:
+            question = {"search": "greedy"} | question
+        return self._answer(parts, explanation.tau if tau is None else tau, question)
+
+    def _answer(self, parts: Parts, tau: float, question: dict[str, Any]) -> Explanation:
+        started = perf_counter()
+        join = Join(parts.text, parts.atoms)
+        contrast = contrast_with(
+            self._mask, self._model, parts, join, self._outcome, self._n_references, self._seed
+        )
+        hidden = len(parts.atoms) - len(parts.seen)
+        names = parts.atom_names
+        explainer = Explainer(
+            JoinedModel(contrast.decision.model, join),
+            Cells(contrast.cells, names, parts.seen),
+            outcome=contrast.decision.outcome,
+            references="all",
+            n_references=self._n_references,
+            groups=parts.groups,
+            random_state=self._seed,
+            cost=_each_word,
+            engine="blackbox",
+            context=InText(contrast.says, hidden > 0),
+        )
+        cells = as_cells([[parts.text[a:b] for a, b in parts.atoms]])
+        e = explainer.explain(Cells(cells, names, parts.seen), tau, **question)
+        seconds = perf_counter() - started
+        return replace(
+            e,
+            provenance=msgspec.structs.replace(e.provenance, references="texts", seconds=seconds),
+            subject=TextSubject(parts.text, tuple(parts.spans)),
+        )
+
+
+def _each_word(word: str, old: object, new: Values) -> Values:
+    """A change costs as much as it replaces words."""
+    return np.asarray(new != old, dtype=float)

@@ -1,0 +1,117 @@
+"""A text cut into features, and each feature into the atoms that are replaced one by one.
+
+A passage is replaced word by word, so that looking at its words later means looking at the same
+texts more closely. A user's own span is replaced as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from suffice.context import Players
+from suffice.errors import InputError, did_you_mean
+from suffice.explanation import Explanation, View
+from suffice.explanation.subject import TextSubject
+from suffice.text.passages import passages, words_within
+from suffice.text.spans import Span, Unit, check_spans, sentences, span_names, words
+
+__all__ = ["FEW_REFINED", "FEW_WORDS", "Parts", "check_unit", "cut", "look_into"]
+
+FEW_WORDS = 20
+"""So many words are searched exhaustively without a thought: a million texts for one token."""
+
+FEW_REFINED = 16
+"""With a rest out of sight each view has texts of its own, and a long text takes longer to read."""
+
+UNITS = ("auto", "word", "sentence")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The features of a text, and the atoms they are made of."""
+
+    text: str
+    spans: list[Span]
+    atoms: list[Span]
+    noun: str
+    """What a feature is: "word", "sentence", "passage" or "span"."""
+    seen: Sequence[int]
+    """The atoms that belong to features; the others are out of sight."""
+
+    @property
+    def atom_names(self) -> list[str]:
+        """A name for each atom."""
+        return span_names(self.text, self.atoms)
+
+    @property
+    def groups(self) -> dict[str, list[str]] | None:
+        """The atoms of each feature by name; None where each is a feature itself."""
+        if self.noun in ("word", "span"):
+            return None
+        names = dict(zip(self.atoms, self.atom_names, strict=True))
+        return {
+            name: [names[atom] for atom in words_within(self.atoms, [span])]
+            for name, span in zip(span_names(self.text, self.spans), self.spans, strict=True)
+        }
+
+
+def check_unit(unit: Unit) -> Unit:
+    """A known unit, or a function."""
+    if not callable(unit) and unit not in UNITS:
+        allowed = "'auto', 'word', 'sentence' or a callable text -> spans"
+        raise InputError("unit", repr(unit), allowed, did_you_mean(unit, UNITS))
+    return unit
+
+
+def cut(text: str, unit: Unit, spans: Iterable[Sequence[int]] | None) -> Parts:
+    """The features that the unit, or a user's own spans, make of a text."""
+    if spans is not None or callable(unit):
+        given = unit(text) if spans is None and callable(unit) else spans
+        own = check_spans(given, text)
+        return Parts(text, own, own, "span", range(len(own)))
+    atoms = words(text)
+    seen = range(len(atoms))
+    if not atoms:
+        hint = "Pass spans to hold or replace other characters."
+        raise InputError("text", f"{text!r}, which has no word", "at least one word", hint)
+    if unit == "word" or (unit == "auto" and len(atoms) <= FEW_WORDS):
+        return Parts(text, atoms, atoms, "word", seen)
+    if unit == "sentence":
+        whole = [span for span in sentences(text) if words_within(atoms, [span])]
+        return Parts(text, whole, atoms, "sentence", seen)
+    return Parts(text, passages(text, atoms), atoms, "passage", seen)
+
+
+def look_into(explanation: Explanation, named: Sequence[str] | None) -> Parts:
+    """The single words of some features of an explanation; None: of each view's best factor."""
+    subject = explanation.subject
+    if not isinstance(subject, TextSubject):
+        raise InputError("explanation", "one that is not of a text", "one of a text")
+    players = Players(tuple(player.name for player in explanation.keep.players), ())
+    numbers = players.numbers(_best(explanation) if named is None else named)
+    atoms = words(subject.text)
+    within = words_within(atoms, [subject.spans[n] for n in numbers])
+    if len(within) <= len(numbers):
+        got = ", ".join(players.names[n] for n in numbers) or "nothing"
+        hint = "There is nothing smaller to look at."
+        raise InputError("passages", got, "passages of more than one word", hint)
+    return Parts(subject.text, within, atoms, "word", [atoms.index(atom) for atom in within])
+
+
+def _best(explanation: Explanation) -> list[str]:
+    """The features of the best factor of each view: the fewest, and the surest of these."""
+
+    def best(view: View) -> tuple[str, ...]:
+        factors = sorted(view.factors, key=lambda f: (f.size, -f.sufficiency))
+        return factors[0].features if factors else ()
+
+    found = [*best(explanation.keep), *best(explanation.flip)]
+    if not found:
+        raise InputError(
+            "explanation",
+            f"one without a factor to look into at τ = {explanation.tau:g}",
+            "one that has factors, or names of passages",
+            "Lower its threshold with .at(tau), or name passages.",
+        )
+    return found
