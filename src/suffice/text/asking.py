@@ -79,7 +79,8 @@ class JoinedModel:
         return self._model.scores(self._texts(cells))
 
     def _texts(self, cells: Values) -> Texts:
-        return Texts(self._join(cells.tolist()))
+        # Tuples that come and go: a thousand lists at once would wake the garbage collector.
+        return Texts(self._join(zip(*cells.T.tolist(), strict=True)))
 
 
 def decide(model: Any, text: str, others: Sequence[str], outcome: Any) -> TextDecision:
