@@ -10,6 +10,7 @@ import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from pickle import PicklingError
 from time import perf_counter
 from typing import Any, Literal, cast
 
@@ -235,9 +236,15 @@ class Explainer:
         work = (delayed(self.explain)(row, progress=False, **question) for row in rows)
         found = []
         with bar:
-            for explanation in Parallel(n_jobs=n_jobs, return_as="generator")(work):
-                found.append(explanation)
-                bar.update()
+            try:
+                for explanation in Parallel(n_jobs=n_jobs, return_as="generator")(work):
+                    found.append(explanation)
+                    bar.update()
+            except PicklingError as error:
+                hint = "Use n_jobs=1, or wrap the model in an object that can be sent."
+                why = str(error.__cause__ or error).strip().strip('"').strip().splitlines()[-1]
+                got = f"{n_jobs} processes, to which this model cannot be sent ({why})"
+                raise InputError("n_jobs", got, "1 for such a model", hint) from error
         return found
 
     def plausibility(self, x: Any, n: int = 1000) -> Plausibility:
