@@ -850,3 +850,16 @@ def test_onnx_sessions_and_keras_models_see_pictures(tmp_path: Any) -> None:
         # With one half replaced both are alike, and the first class wins ties.
         assert [f.features for f in e.flip.factors] == [("region 1",), ("region 2",)]
         assert [f.features for f in e.keep.factors] == [("region 1", "region 2")]
+
+
+def test_a_model_that_cannot_be_sent_to_processes_is_told_in_one_sentence() -> None:
+    import onnxruntime
+    import skl2onnx
+    from sklearn.linear_model import LogisticRegression
+
+    X = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
+    model = LogisticRegression().fit(X, X[:, 0] > 0)
+    file = skl2onnx.to_onnx(model, X[:1]).SerializeToString()
+    explainer = Explainer(onnxruntime.InferenceSession(file), X)
+    with pytest.raises(InputError, match=r"n_jobs: got 2 processes.*cannot pickle.*Use n_jobs=1"):
+        explainer.explain_many(X[:2], n_jobs=2)

@@ -324,16 +324,3 @@ def test_all_of_alpha_is_spent_and_no_more(alpha, spending):
     curve = spent(np.array([0.125, 0.25, 0.5, 1.0]), alpha, spending)
     assert np.isclose(curve[-1], alpha)
     assert (np.diff(curve, prepend=0.0) >= 0).all()
-
-
-def test_a_model_that_cannot_be_sent_to_processes_is_told_in_one_sentence():
-    import onnxruntime
-    import skl2onnx
-    from sklearn.linear_model import LogisticRegression
-
-    X = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
-    model = LogisticRegression().fit(X, X[:, 0] > 0)
-    file = skl2onnx.to_onnx(model, X[:1]).SerializeToString()
-    explainer = Explainer(onnxruntime.InferenceSession(file), X)
-    with pytest.raises(InputError, match=r"n_jobs: got 2 processes.*cannot pickle.*Use n_jobs=1"):
-        explainer.explain_many(X[:2], n_jobs=2)
