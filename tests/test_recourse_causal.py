@@ -93,3 +93,16 @@ def test_a_grid_is_refused():
     causal, _ = explainer(lambda school: 10.0 * school)
     with pytest.raises(InputError, match="values: got 'grid' in a causal context"):
         causal.recourse(X0, values="grid")
+
+
+def test_setting_a_feature_to_what_it_is_is_no_way_out():
+    """With fresh noise do(school = 1) alone flips now and then; no one can act on that."""
+    lucky = additive(lambda school: 10.0 * school, std=25.0)
+    causal, _ = explainer(lucky, references="all")
+    flips = causal.explain(X0, tau=0.05).flip
+    assert flips.sufficiency(["school"]) > 0.2
+    for r in (causal.recourse(X0), causal.recourse(X0, tau=0.2)):
+        assert r.feasible
+        for option in r.options:
+            assert set(option.changes) == set(option.features)
+            assert str(option)
