@@ -41,6 +41,11 @@ format: $(VENV)/.dev ## put the code into the common form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+dowhy: ## test the reader of dowhy's causal models, in an environment of its own
+	$(PYTHON) -m venv $(VENV)-dowhy
+	$(VENV)-dowhy/bin/pip install --quiet --editable ".[dowhy]" pytest hypothesis
+	$(VENV)-dowhy/bin/pytest tests/test_causal_dowhy.py
+
 bench: $(VENV)/.dev ## measure speed and memory, as ratios in one run
 	$(BIN)/python -m benchmarks
 
@@ -55,6 +60,6 @@ schema: $(VENV)/.dev ## write the JSON Schema of explanations
 	$(BIN)/python -m docs.write_schema
 
 clean: ## remove everything that was made
-	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage suffice-report.html
+	rm -rf $(VENV) $(VENV)-dowhy docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage suffice-report.html
 
-.PHONY: help demo test lint format bench reproduce docs schema clean
+.PHONY: help demo test lint format dowhy bench reproduce docs schema clean

@@ -789,3 +789,77 @@ def test_the_users_object_stays_the_users() -> None:
     assert wrapped.original is booster
     assert isinstance(adapt(booster), Adapter)
     assert adapt(booster).original is booster
+
+
+# -- texts and pictures -----------------------------------------------------------------
+
+
+def test_an_onnx_session_reads_texts() -> None:
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    runtime = pytest.importorskip("onnxruntime")
+    skl2onnx = pytest.importorskip("skl2onnx")
+    from suffice import TextExplainer
+
+    texts = ["good film", "bad film", "a good play", "a bad play", "good", "bad"]
+    # Without lower-casing, for which onnxruntime wants a locale of its own.
+    pipeline = make_pipeline(CountVectorizer(lowercase=False), LogisticRegression(C=100))
+    pipeline.fit(texts, ["yes", "no", "yes", "no", "yes", "no"])
+    kind = [("text", skl2onnx.common.data_types.StringTensorType([None, 1]))]
+    made = skl2onnx.to_onnx(pipeline, initial_types=kind, options={"zipmap": True})
+    session = runtime.InferenceSession(made.SerializeToString())
+    text = "such a good film"
+    own, theirs = (TextExplainer(m, mask="bad")(text) for m in (session, pipeline))
+    assert [f.features for f in own.keep.factors] == [f.features for f in theirs.keep.factors]
+    assert [f.features for f in own.flip.factors] == [f.features for f in theirs.flip.factors]
+    assert own.prediction == "yes"
+
+
+def test_onnx_sessions_and_keras_models_see_pictures(tmp_path: Any) -> None:
+    """Both networks say whether the left half is brighter than the right."""
+    onnx = pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    keras = pytest.importorskip("keras")
+    from suffice import ImageExplainer
+
+    sides = np.repeat([[1.0, 1.0, -1.0, -1.0]], 4, axis=0).reshape(16, 1).astype(np.float32)
+    weights = np.concatenate([-sides, sides], axis=1)
+    network = keras.Sequential([keras.Input((4, 4)), keras.layers.Flatten(), keras.layers.Dense(2)])
+    network.layers[-1].set_weights([weights, np.zeros(2)])
+    make, real = onnx.helper, onnx.TensorProto.FLOAT
+    graph = make.make_graph(
+        [
+            make.make_node("Flatten", ["x"], ["flat"]),
+            make.make_node("MatMul", ["flat", "W"], ["scores"]),
+        ],
+        "halves",
+        [make.make_tensor_value_info("x", real, [None, 4, 4])],
+        [make.make_tensor_value_info("scores", real, [None, 2])],
+        [onnx.numpy_helper.from_array(weights, "W")],
+    )
+    proto = make.make_model(graph, opset_imports=[make.make_opsetid("", 13)], ir_version=8)
+    session = runtime.InferenceSession(proto.SerializeToString())
+    image = np.zeros((4, 4), dtype=np.float32)
+    image[:, :2] = 1.0
+    halves = np.repeat([[0, 0, 1, 1]], 4, axis=0)
+    for model in (session, network):
+        e = ImageExplainer(model, regions=halves, references=1 - image[None])(image)
+        assert e.prediction == 1
+        # With one half replaced both are alike, and the first class wins ties.
+        assert [f.features for f in e.flip.factors] == [("region 1",), ("region 2",)]
+        assert [f.features for f in e.keep.factors] == [("region 1", "region 2")]
+
+
+def test_a_model_that_cannot_be_sent_to_processes_is_told_in_one_sentence() -> None:
+    import onnxruntime
+    import skl2onnx
+    from sklearn.linear_model import LogisticRegression
+
+    X = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
+    model = LogisticRegression().fit(X, X[:, 0] > 0)
+    file = skl2onnx.to_onnx(model, X[:1]).SerializeToString()
+    explainer = Explainer(onnxruntime.InferenceSession(file), X)
+    with pytest.raises(InputError, match=r"n_jobs: got 2 processes.*cannot pickle.*Use n_jobs=1"):
+        explainer.explain_many(X[:2], n_jobs=2)

@@ -12,14 +12,6 @@ from suffice.context.causal import CausalContext, CausalModel, additive
 from tests.test_recourse import by_definition, cases, numbers
 from tests.worlds import two_sided
 
-
-class Following(CausalContext):
-    """The causal context under a short name for messages."""
-
-    def describe(self) -> str:
-        return "effects follow"
-
-
 PEOPLE = pd.DataFrame(
     {"school": np.tile([0.0, 1.0, 2.0, 3.0, 4.0], 40), "age": np.repeat(np.arange(20.0, 60.0), 5)}
 )
@@ -36,7 +28,7 @@ def explainer(income, **options):
         PEOPLE,
         mechanisms={"income": income},
     )
-    return Explainer(granted, PEOPLE, context=Following(scm), **options), scm
+    return Explainer(granted, PEOPLE, context=CausalContext(scm), **options), scm
 
 
 X0 = {"school": 1.0, "age": 30.0, "income": 10.0}
@@ -90,7 +82,7 @@ def test_without_edges_it_is_plain_recourse(case):
     frame = pd.DataFrame(np.array([world.x, *world.references]), columns=names)
     scm = CausalModel({name: [] for name in names}, frame)
     wish = replace(wish, grid=False)
-    r = world.explainer(context=Following(scm)).recourse(world.x, **wish.arguments())
+    r = world.explainer(context=CausalContext(scm)).recourse(world.x, **wish.arguments())
     truth = by_definition(world, wish)
     assert {numbers(o): (o.cost, o.n) for o in r.options} == {
         t: (q.cost, q.n) for t, q in truth.items()
@@ -101,3 +93,16 @@ def test_a_grid_is_refused():
     causal, _ = explainer(lambda school: 10.0 * school)
     with pytest.raises(InputError, match="values: got 'grid' in a causal context"):
         causal.recourse(X0, values="grid")
+
+
+def test_setting_a_feature_to_what_it_is_is_no_way_out():
+    """With fresh noise do(school = 1) alone flips now and then; no one can act on that."""
+    lucky = additive(lambda school: 10.0 * school, std=25.0)
+    causal, _ = explainer(lucky, references="all")
+    flips = causal.explain(X0, tau=0.05).flip
+    assert flips.sufficiency(["school"]) > 0.2
+    for r in (causal.recourse(X0), causal.recourse(X0, tau=0.2)):
+        assert r.feasible
+        for option in r.options:
+            assert set(option.changes) == set(option.features)
+            assert str(option)

@@ -4,25 +4,11 @@ An implementation of LENS, *Local Explanations via Necessity and Sufficiency* (U
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suffice import datasets
 from suffice.basis import Basis
-from suffice.context import (
-    CausalContext,
-    CausalModel,
-    ConditionalContext,
-    SwapContext,
-    TableContext,
-)
-from suffice.context.causal import additive, noisy
-from suffice.encodings.anchors import AnchorRules, Rule, anchor, score_rule
-from suffice.encodings.bounds import CausationBounds, causation_bounds
-from suffice.encodings.causation import Causation
-from suffice.encodings.pearl import probabilities_of_causation
-from suffice.encodings.ranking import TopK, top_k
-from suffice.encodings.recourse import Option, Recourse
-from suffice.encodings.shapley import shapley_interactions, shapley_values
+from suffice.context import ConditionalContext, SwapContext, TableContext
 from suffice.errors import InputError, ModelError, NotVisitedError, SufficeError
 from suffice.explainer import Explainer
 from suffice.explanation import Explanation, SufficientFactor, View, explanation_schema
@@ -44,6 +30,18 @@ from suffice.measures import Measures
 from suffice.models import adapt, make_target
 from suffice.search import MinimalFactors, minimal_sufficient_factors
 from suffice.target import Target, at_least, at_most, satisfies, versus, within
+
+if TYPE_CHECKING:
+    from suffice.context.causal import CausalContext, CausalModel, additive, noisy
+    from suffice.encodings.anchors import AnchorRules, Rule, anchor, score_rule
+    from suffice.encodings.bounds import CausationBounds, causation_bounds
+    from suffice.encodings.causation import Causation
+    from suffice.encodings.pearl import probabilities_of_causation
+    from suffice.encodings.ranking import TopK, top_k
+    from suffice.encodings.recourse import Option, Recourse
+    from suffice.encodings.shapley import shapley_interactions, shapley_values
+    from suffice.image import ImageExplainer, overlay
+    from suffice.text import Corpus, TextExplainer
 
 __version__ = "0.1.0"
 
@@ -111,15 +109,54 @@ __all__ = [
 ]
 
 _LATE = {
-    "Corpus": "suffice.text",
-    "ImageExplainer": "suffice.image",
-    "TextExplainer": "suffice.text",
-    "overlay": "suffice.image",
+    "suffice.context.causal": (
+        "CausalContext",
+        "CausalModel",
+        "additive",
+        "noisy",
+    ),
+    "suffice.encodings.anchors": (
+        "AnchorRules",
+        "Rule",
+        "anchor",
+        "score_rule",
+    ),
+    "suffice.encodings.bounds": (
+        "CausationBounds",
+        "causation_bounds",
+    ),
+    "suffice.encodings.causation": ("Causation",),
+    "suffice.encodings.pearl": ("probabilities_of_causation",),
+    "suffice.encodings.ranking": (
+        "TopK",
+        "top_k",
+    ),
+    "suffice.encodings.recourse": (
+        "Option",
+        "Recourse",
+    ),
+    "suffice.encodings.shapley": (
+        "shapley_interactions",
+        "shapley_values",
+    ),
+    "suffice.image": (
+        "ImageExplainer",
+        "overlay",
+    ),
+    "suffice.text": (
+        "Corpus",
+        "TextExplainer",
+    ),
 }
-"""Loaded when first asked for: most users bring a table."""
+"""Loaded when first asked for, so that the first explanation is not kept waiting."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATE:
-        raise AttributeError(f"module 'suffice' has no attribute {name!r}")
-    return getattr(import_module(_LATE[name]), name)
+    for module, names in _LATE.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module 'suffice' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -10,18 +10,17 @@ import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from pickle import PicklingError
 from time import perf_counter
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from suffice.context import Hybrids, Mixing, Swap, Table, as_table, choose_references, make_players
 from suffice.context.clusters import auto_groups
 from suffice.context.cost import CostSpec, change_costs
-from suffice.context.plausibility import Plausibility, plausibility
 from suffice.context.table import as_row_mapping, plain
 from suffice.decision import Decision
-from suffice.encodings.recourse import Recourse, Wish, find_recourse
 from suffice.errors import InputError
 from suffice.evaluate import Choice, Evaluator
 from suffice.explanation import Explanation, Player, Provenance
@@ -34,6 +33,10 @@ from suffice.search import Limits
 from suffice.search.algorithm1 import check_alpha, check_tau
 from suffice.search.strategy import STRATEGIES, Answer, Question, answer
 from suffice.target import Target, event_for
+
+if TYPE_CHECKING:
+    from suffice.context.plausibility import Plausibility
+    from suffice.encodings.recourse import Recourse
 
 __all__ = ["Explainer"]
 
@@ -235,9 +238,15 @@ class Explainer:
         work = (delayed(self.explain)(row, progress=False, **question) for row in rows)
         found = []
         with bar:
-            for explanation in Parallel(n_jobs=n_jobs, return_as="generator")(work):
-                found.append(explanation)
-                bar.update()
+            try:
+                for explanation in Parallel(n_jobs=n_jobs, return_as="generator")(work):
+                    found.append(explanation)
+                    bar.update()
+            except PicklingError as error:
+                hint = "Use n_jobs=1, or wrap the model in an object that can be sent."
+                why = str(error.__cause__ or error).strip().strip('"').strip().splitlines()[-1]
+                got = f"{n_jobs} processes, to which this model cannot be sent ({why})"
+                raise InputError("n_jobs", got, "1 for such a model", hint) from error
         return found
 
     def plausibility(self, x: Any, n: int = 1000) -> Plausibility:
@@ -248,6 +257,8 @@ class Explainer:
         """
         if not isinstance(n, int | np.integer) or n < 2:
             raise InputError("n", n, "a whole number >= 2")
+        from suffice.context.plausibility import plausibility
+
         decision = self.decide(x)
         contexts = list(dict.fromkeys(decision.contexts))
         return plausibility(contexts, self._data, decision.mixing.describe(), int(n), self._seed)
@@ -323,6 +334,8 @@ class Explainer:
         constraints and costs concern the features set, not what follows. Where that is random, an
         option's own values must work in a share `tau` of the draws (without it: in half).
         """
+        from suffice.encodings.recourse import Wish, find_recourse
+
         wish = Wish(
             tau,
             immutable,

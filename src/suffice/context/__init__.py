@@ -1,6 +1,5 @@
 """Contexts (Sect. 3): the distribution D that every probability is taken over."""
 
-from suffice.context.causal import CausalContext, CausalModel
 from suffice.context.conditional import ConditionalContext
 from suffice.context.frames import as_table
 from suffice.context.hybrids import Hybrids, Mixing
@@ -11,8 +10,6 @@ from suffice.context.swap import Swap, SwapContext
 from suffice.context.table import Table
 
 __all__ = [
-    "CausalContext",
-    "CausalModel",
     "ConditionalContext",
     "Hybrids",
     "Mixing",

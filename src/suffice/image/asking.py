@@ -13,6 +13,7 @@ from suffice.errors import InputError, ModelError
 from suffice.image.compose import Composer, NumpyComposer, TorchComposer
 from suffice.image.picture import Picture
 from suffice.image.regions import Labels
+from suffice.models.detect import adapted
 from suffice.typing import Counts, Values
 
 __all__ = ["PictureModel", "check_model"]
@@ -39,8 +40,9 @@ class PictureModel:
         self._columns = int(labels.max()) + 1
         torch = torch_of(model)
         self._torch = torch
+        known = adapted(model)
         self._function: Callable[[Any], Any] = (
-            model if torch is not None else getattr(model, "predict", model)
+            model if torch is not None else getattr(known, "predict", known)
         )
         self._compose: Composer
         if torch is None:
@@ -98,7 +100,8 @@ def check_model(model: Any, device: Any) -> None:
     if torch_of(model) is not None:
         device_of(model, device)
         return
-    if not callable(getattr(model, "predict", model)):
+    known = adapted(model)
+    if not callable(getattr(known, "predict", known)):
         allowed = "a callable from a batch of images to labels, values or scores, or a torch module"
         raise InputError("model", type(model).__name__, allowed)
     if device is not None:
@@ -109,7 +112,11 @@ def check_model(model: Any, device: Any) -> None:
 def torch_of(model: Any) -> Any:
     """The torch library if the model is one of its modules; never imported for the question."""
     torch = sys.modules.get("torch")
-    return torch if torch is not None and isinstance(model, torch.nn.Module) else None
+    if torch is None or not isinstance(model, torch.nn.Module):
+        return None
+    # With that backend a keras model is a torch module too, and has an adapter of its own.
+    of_keras = any(cls.__module__.startswith("keras.") for cls in type(model).__mro__)
+    return None if of_keras else torch
 
 
 def device_of(model: Any, asked: Any) -> Any:

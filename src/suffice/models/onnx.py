@@ -84,6 +84,11 @@ class OnnxModel(Adapter):
         return {self._inputs[0].name: _cast(made, self._inputs[0].type)}
 
     def _columns(self, rows: Any) -> dict[str, Values]:
+        first = self._inputs[0]
+        if isinstance(rows, np.ndarray) and rows.ndim > 2 and len(self._inputs) == 1:
+            return {first.name: _cast(rows, first.type)}  # pictures
+        if isinstance(rows, list) and rows and isinstance(rows[0], str):
+            rows = np.array(rows, dtype=object).reshape(-1, 1)  # texts are a column of their own
         table = as_table(rows)
         if len(self._inputs) > 1:
             found = {put.name: table.position(put.name, "data") for put in self._inputs}
@@ -91,7 +96,7 @@ class OnnxModel(Adapter):
                 put.name: _cast(table.column(found[put.name]), put.type).reshape(-1, 1)
                 for put in self._inputs
             }
-        put = self._inputs[0]
+        put = first
         if put.type == "tensor(string)":
             columns = [table.column(j).astype(object) for j in range(len(table.names))]
             values = np.stack(columns, axis=1)

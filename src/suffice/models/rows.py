@@ -34,8 +34,8 @@ def batches(rows: Any, size: int | None) -> Iterator[Any]:
 
 
 def as_numbers(rows: Any, dtype: Any = np.float64) -> Values:
-    """(rows, columns) of floats; an error that names the first column that is not of numbers."""
-    if isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.dtype.kind in "biuf":
+    """(rows, columns) of floats, or pictures as they are; an error names a column of no numbers."""
+    if isinstance(rows, np.ndarray) and rows.ndim >= 2 and rows.dtype.kind in "biuf":
         return rows.astype(dtype)  # a copy: models may write into it
     return np.stack(columns_as_numbers(rows), axis=1).astype(dtype)
 

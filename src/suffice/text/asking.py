@@ -11,6 +11,7 @@ import numpy as np
 from suffice.context.frames import ArrayTable
 from suffice.errors import InputError
 from suffice.models import WrappedModel, as_model
+from suffice.models.detect import adapted
 from suffice.target import Event, Outcome, Target, event_for
 from suffice.text.join import Join
 from suffice.typing import BoolVector, Counts, Values
@@ -79,11 +80,13 @@ class JoinedModel:
         return self._model.scores(self._texts(cells))
 
     def _texts(self, cells: Values) -> Texts:
-        return Texts(self._join(cells.tolist()))
+        # Tuples that come and go: a thousand lists at once would wake the garbage collector.
+        return Texts(self._join(zip(*cells.T.tolist(), strict=True)))
 
 
 def decide(model: Any, text: str, others: Sequence[str], outcome: Any) -> TextDecision:
     """Ask the model about a text and some others in one call, and settle what the outcome is."""
+    model = model if isinstance(model, type) else adapted(model)
     if isinstance(model, type) or not (callable(model) or hasattr(model, "predict")):
         allowed = "a callable on a list of strings, or a model whose predict takes one"
         raise InputError("model", model, allowed)

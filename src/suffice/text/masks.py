@@ -18,8 +18,8 @@ from suffice.typing import BoolVector, Values
 
 __all__ = ["CANDIDATES", "Corpus", "check_tokens", "deal_words", "describe_tokens"]
 
-CANDIDATES = ("UNK", "[MASK]", "plate", "the", "…", "thing", "it", "")
-"""Words that mean little, tried in this order; the last deletes."""
+CANDIDATES = ("UNK", "[MASK]", "plate", "the", "…", "thing", "it")
+"""Words that mean little, tried in this order. Not "": some models fail on an empty text."""
 
 DRAWN = 50
 """Texts drawn from a corpus where no number is given."""

@@ -62,7 +62,9 @@ class Option:
         moves = [
             f"{name} {_shown(old)} → {_shown(new)}" for name, (old, new) in self.changes.items()
         ]
-        return ", ".join(moves)
+        same = [name for name in self.features if name in self.values and name not in self.changes]
+        kept = f"; {', '.join(same)} as {'it is' if len(same) == 1 else 'they are'}" if same else ""
+        return ", ".join(moves) + kept
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ def choose_reliable(setting: Setting, n: int | None) -> Choices:
     sizes = survey.sets.sizes()
     queue = [(float(survey.cost[p]), int(sizes[p]), int(p), 0) for p in np.flatnonzero(affordable)]
     heapify(queue)
+    codes = setting.decision.pool.codes()
     tries: dict[int, tuple[Counts, Reals]] = {}
     chosen: list[Chosen] = []
     given_up = 0
@@ -45,8 +46,13 @@ def choose_reliable(setting: Setting, n: int | None) -> Choices:
         if any(set(accepted.members) <= set(members) for accepted in chosen):
             continue
         if position not in tries:
-            tries[position] = _different(setting, members)
+            tries[position] = _different(setting, members, codes)
         references, prices = tries[position]
+        if at >= len(references):
+            continue  # no change of all its features gave the desired outcome
+        if prices[at] > cost:
+            heappush(queue, (float(prices[at]), size, position, at))
+            continue
         row = 1 + int(references[at])
         share = _reliability(setting.decision, [setting.here.numbers[m] for m in members], row)
         more = at + 1 < len(references) and prices[at + 1] <= max_cost
@@ -63,12 +69,20 @@ def choose_reliable(setting: Setting, n: int | None) -> Choices:
     return Choices(setting.decision.pool, chosen, cut_short if given_up else None)
 
 
-def _different(setting: Setting, members: tuple[int, ...]) -> tuple[Counts, Reals]:
-    """The set's successful changes, each once, cheapest first."""
+def _different(setting: Setting, members: tuple[int, ...], codes: Counts) -> tuple[Counts, Reals]:
+    """The set's successful changes, each once, cheapest first.
+
+    Every feature must really change. Setting one to what it is would draw its effects afresh, and
+    luck is not an action that anyone could take.
+    """
     here = setting.here
     references, prices = candidates(here.sweep, setting.allowed, setting.costs, members)
     columns = [j for m in members for j in here.players.columns[m]]
-    _, first = distinct_rows(setting.decision.pool.codes()[1 + references][:, columns])
+    changed = codes[1 + references] != codes[0]
+    of_each = [changed[:, list(here.players.columns[m])].any(axis=1) for m in members]
+    acts = np.logical_and.reduce(of_each)
+    references, prices = references[acts], prices[acts]
+    _, first = distinct_rows(codes[1 + references][:, columns])
     return references[first], prices[first]
 
 
