@@ -1,15 +1,20 @@
-"""German credit with and without the paper's DAG (Sect. 5.3): which flips, and at what cost.
+"""Table 6 and its DAG: recourse for one applicant, with values swapped and with their effects.
 
-Input row 998, 100 references of the other label, τ = 0.9. Run: python -m experiments.german_causal
+At τ = 0, as in the table, one reference that flips is enough. Where effects are drawn afresh that
+can be luck, so the fairer settings ask more: that the values work in at least half of the draws,
+that the set flips for half of the references, or that effects keep the applicant's own noise.
 """
 
-import sys
 from pathlib import Path
+from typing import Any
 
-from rich.console import Console
+import numpy as np
+import pandas as pd
 
-from experiments.german_credit import data_home, setting
-from suffice import CausalContext, CausalModel, Explainer, Explanation, InputError
+from experiments.german_credit import INPUT, setting
+from experiments.lab import Lab
+from experiments.result import Claim, Result
+from suffice import CausalContext, CausalModel, Explainer, Explanation, Recourse
 
 EDGES = [
     *(("Age", effect) for effect in ("Job", "Savings", "Credit", "Purpose")),
@@ -21,6 +26,17 @@ EDGES = [
     ("Duration", "Purpose"),
 ]
 """The paper's example DAG."""
+
+EDGES_ORDER = list(dict.fromkeys(node for edge in EDGES for node in edge))
+
+PAPER_I2R = (
+    "Job 2 → 3",
+    "Checking 0 → 0.651815",
+    "Duration 45 → 30",
+    "Age 23 → 65, Housing 1 → 0",
+    "Age 23 → 34, Savings 0 → 0.456548",
+)
+"""Table 6, left half, in the prepared data's numbers: missing accounts are the column's mean."""
 
 CATEGORICAL = ["Sex", "Job", "Housing", "Savings", "Checking", "Purpose"]
 
@@ -57,17 +73,17 @@ def causal_model(X) -> CausalModel:
     return CausalModel(EDGES, X, categorical=CATEGORICAL)
 
 
-def explain(home: Path, context: CausalContext | None, tau: float = 0.9) -> Explanation:
-    model, X, y, _ = setting(home)
-    explainer = Explainer(model, X, references=y != y[998], n_references=100, context=context)
-    return explainer.explain(X.iloc[998], tau=tau)
-
-
 def draw(path: Path) -> None:
-    """The DAG."""
+    """Write the DAG to a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    dag_figure().savefig(path)
+
+
+def dag_figure():
+    """The DAG, roots shaded."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.2, 3.4), layout="constrained")
+    figure = Figure(figsize=(7.2, 3.4), layout="constrained", facecolor="white")
     ax = figure.add_subplot()
     boxes = {}
     for node, (x, y) in PLACES.items():
@@ -83,32 +99,151 @@ def draw(path: Path) -> None:
         ax.annotate("", PLACES[effect], PLACES[cause], arrowprops=arrow)
     ax.set(xlim=(-0.9, 9.5), ylim=(-3.0, 3.6))
     ax.axis("off")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, transparent=False, facecolor="white")
+    return figure
 
 
-def main() -> None:
-    console = Console(highlight=False)
-    try:
-        _, X, _, _ = setting(data_home())
-        contexts = {
-            "values swapped": None,
-            "causal": CausalContext(causal_model(X)),
-            "causal, each row's own noise": CausalContext(causal_model(X), noise="kept"),
-        }
-        for name, context in contexts.items():
-            e = explain(data_home(), context)
-            console.print(
-                f"\n{name}: {len(e.flip.factors)} sets flip, in {e.provenance.seconds:.2f} s"
-            )
-            for factor in e.flip.factors:
-                console.print(
-                    f"  PS {factor.sufficiency:.2f}  cost {factor.cost:5.2f}  "
-                    + ", ".join(factor.features)
-                )
-    except InputError as error:
-        sys.exit(f"Error: {error}")
+def paper_cost(X):
+    """|Δ| over the median absolute deviation for numbers, 0 or 1 for categories."""
+    scale = (X - X.median()).abs().median()
+
+    def cost(column: str, old: Any, new: Any) -> Any:
+        away = np.abs(np.asarray(new, dtype=float) - float(old))
+        return (away > 0).astype(float) if column in CATEGORICAL else away / scale[column]
+
+    return cost
 
 
-if __name__ == "__main__":
-    main()
+def run(lab: Lab) -> Result:
+    model, X, y, accuracy = setting(lab.data)
+    scm, cost = causal_model(X), paper_cost(X)
+    n = lab.size(100, 40)
+    contexts = {
+        "I2R": None,
+        "causal I2R": CausalContext(scm),
+        "causal I2R, own noise": CausalContext(scm, noise="kept"),
+    }
+    found: dict[str, Recourse] = {}
+    flips: dict[str, Explanation] = {}
+    for name, context in contexts.items():
+        explainer = Explainer(
+            model, X, references=y != y[INPUT], n_references=n, context=context, cost=cost
+        )
+        flips[name] = explainer.explain(X.iloc[INPUT], tau=0.9, progress=False)
+        found[name] = explainer.recourse(X.iloc[INPUT], progress=False)
+    table = pd.DataFrame(
+        [
+            {
+                "context": name,
+                "change": str(option),
+                "targets": ", ".join(option.features),
+                "cost": option.cost,
+                "PS": option.sufficiency,
+                "works": option.reliability,
+            }
+            for name, recourse in found.items()
+            for option in recourse.options
+        ]
+    )
+    surer = pd.DataFrame(
+        [
+            {
+                "context": name,
+                "targets": ", ".join(factor.features),
+                "PS": factor.sufficiency,
+                "cost": factor.cost,
+            }
+            for name, e in flips.items()
+            for factor in e.flip.factors
+        ]
+    )
+    return Result(
+        "Table 6: causal and non-causal recourse (German credit)",
+        _claims(found, flips),
+        {
+            "input": f"row {INPUT}",
+            "references": n,
+            "model": f"ExtraTrees, held-out accuracy {accuracy:.2f}",
+            "mechanisms": "linear regressions, random forests (as in the appendix)",
+            "seed": 0,
+        },
+        tables={"recourse": table, "flips-at-0.9": surer},
+        figures={"dag": dag_figure(), "recourse": _draw(table)},
+    )
+
+
+def _claims(found: dict[str, Recourse], flips: dict[str, Explanation]) -> tuple[Claim, ...]:
+    roots = {"Age", "Sex"}
+    plain, causal = found["I2R"], found["causal I2R"]
+    own = found["causal I2R, own noise"]
+
+    def with_roots(recourse: Recourse) -> str:
+        named = [o for o in recourse.options if set(o.features) <= roots]
+        shown = "; ".join(f"{o} (cost {o.cost:.2f})" for o in named)
+        return shown or "none"
+
+    def mean(e: Explanation) -> float:
+        return float(np.mean([f.size for f in e.flip.factors])) if e.flip.factors else float("nan")
+
+    size = {name: mean(e) for name, e in flips.items()}
+    expected = {"Age", "Sex", "Job", "Housing", "Savings"}
+    single = {o.features[0] for o in causal.options if o.size == 1}
+    again = [change for change in PAPER_I2R if any(change == str(o) for o in plain.options)]
+    return (
+        Claim(
+            "the five τ-minimal changes without effects",
+            "Job: highly skilled; Checking: NA; Duration: 30; Age: 65 and Housing: own; Age: 34 "
+            "and Savings: NA",
+            f"{len(again)} of the five reappear with the same values: " + "; ".join(again),
+            len(again) == len(PAPER_I2R),
+            note="The paper's costs of numbers are about half of ours (Duration 45 → 30: 1.25 "
+            "against 2.5), so it scales by something larger than the median absolute deviation.",
+        ),
+        Claim(
+            "with effects, root causes alone are sufficient targets; without, they are not",
+            "Age: 24 (cost 0.07), Sex: Female (cost 1); none without effects",
+            f"{with_roots(causal)}; without effects: {with_roots(plain)}",
+            with_roots(causal) != "none" and with_roots(plain) == "none",
+        ),
+        Claim(
+            "with effects, single features near the roots suffice",
+            "Age, Sex, Job, Housing, Savings",
+            ", ".join(f for f in EDGES_ORDER if f in single) or "none",
+            expected <= single,
+        ),
+        Claim(
+            "with effects, the sets that flip are smaller",
+            "1 feature each, against 1 to 2",
+            f"{size['causal I2R']:.1f} features on average at τ = 0.9, against {size['I2R']:.1f}",
+            size["causal I2R"] < size["I2R"],
+            setting="fairer: τ = 0.9 in place of 0",
+        ),
+        Claim(
+            "root causes alone suffice when effects keep the applicant's own noise",
+            "—",
+            with_roots(own),
+            with_roots(own) != "none",
+            setting="fairer: a true counterfactual",
+            note="With fresh noise an intervention on a root draws all that is below it anew, for "
+            "an applicant who is not the average; much of what then flips is that draw.",
+        ),
+    )
+
+
+def _draw(table: pd.DataFrame):
+    from experiments.drawing import ACCENT, OURS, THEIRS, new_figure, tidy
+
+    names = list(dict.fromkeys(table["context"]))
+    figure, axes = new_figure(9.6, 3.9, len(names), sharex=True)
+    for ax, name, colour in zip(axes, names, (THEIRS, OURS, ACCENT), strict=False):
+        part = table[table["context"] == name].sort_values("cost").head(9).iloc[::-1]
+        place = np.arange(len(part))
+        ax.barh(place, part["cost"], color=colour, height=0.55)
+        labels = [t.replace(", ", ",\n") if t.count(",") > 1 else t for t in part["targets"]]
+        ax.set_yticks(place, labels)
+        for at, (value, works) in enumerate(zip(part["cost"], part["works"], strict=True)):
+            share = f" ({works:.0%})" if works < 1 else ""
+            ax.text(value, at, f" {value:.2f}{share}", va="center", fontsize=7)
+        tidy(ax, "cost", "", name)
+        ax.tick_params(axis="y", labelsize=7)
+    axes[0].set_xlim(0, 5.6)
+    return figure
