@@ -49,8 +49,8 @@ dowhy: ## test the reader of dowhy's causal models, in an environment of its own
 bench: $(VENV)/.dev ## measure speed and memory, as ratios in one run
 	$(BIN)/python -m benchmarks
 
-reproduce: $(VENV)/.dev ## print the German credit figures (needs the data: SUFFICE_DATA)
-	$(BIN)/python -m experiments.german_credit
+reproduce: $(VENV)/.dev ## all tables and figures of the paper (needs the data: SUFFICE_DATA)
+	$(BIN)/suffice reproduce all --results experiments/RESULTS.md
 
 docs: $(VENV)/.docs ## build the documentation into docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build

@@ -10,7 +10,7 @@ from typing import Any
 from experiments.lab import Lab
 from experiments.result import Result, write
 
-__all__ = ["EXPERIMENTS", "results_page", "run"]
+__all__ = ["EXPERIMENTS", "records", "results_page", "run"]
 
 EXPERIMENTS = {
     "german-shap": "experiments.german_shap",
@@ -39,6 +39,12 @@ def run(
     return record
 
 
+def records(out: Path) -> list[dict[str, Any]]:
+    """What the experiments left in a folder, in the paper's order."""
+    paths = [out / name / "result.json" for name in EXPERIMENTS]
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
+
+
 def results_page(records: Sequence[dict[str, Any]]) -> str:
     """RESULTS.md: for each claim the paper's value, ours, and the verdict."""
     lines = [
@@ -47,7 +53,9 @@ def results_page(records: Sequence[dict[str, Any]]) -> str:
         "What the paper says, and what comes out here. Written by `make reproduce`; do not edit.",
     ]
     for record in records:
-        lines += ["", f"## {record['title']}", "", f"`suffice reproduce {record['name']}`", ""]
+        quick = " --quick" if record["quick"] else ""
+        command = f"`suffice reproduce {record['name']}{quick}`"
+        lines += ["", f"## {record['title']}", "", command, ""]
         lines += ["| claim | setting | paper | here | holds |", "|---|---|---|---|---|"]
         notes = []
         for claim in record["claims"]:

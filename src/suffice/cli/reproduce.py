@@ -27,7 +27,15 @@ __all__ = ["reproduce"]
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder of the data sets [default: SUFFICE_DATA, or beside the repository].",
 )
-def reproduce(names: tuple[str, ...], quick: bool, out: Path, data: Path | None) -> None:
+@click.option(
+    "--results",
+    default=None,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write a page with the verdict on every claim, from all that is in --out.",
+)
+def reproduce(
+    names: tuple[str, ...], quick: bool, out: Path, data: Path | None, results: Path | None
+) -> None:
     """Make tables and figures of the paper again, by NAME, or `all` of them.
 
     Each writes figures (PNG and SVG), tables (CSV and Markdown) and result.json into a folder of
@@ -53,6 +61,9 @@ def reproduce(names: tuple[str, ...], quick: bool, out: Path, data: Path | None)
             screen.print(f"  {claim['says']} ({claim['setting']})")
             screen.print(f"    paper {claim['paper']}; here {claim['ours']}: {mark}")
         screen.print(f"  {record['timings']['seconds']:.1f} s; {out / name}", style="dim")
+    if results is not None:
+        results.write_text(lab.results_page(lab.records(out)), encoding="utf-8")
+        screen.print(f"\n{results}")
 
 
 def import_home() -> Path:
