@@ -35,7 +35,7 @@ def run(lab: Lab) -> Result:
     )
     published = tuple(
         Claim(
-            f"{len(v.factors)} τ-minimal factors at τ = 0.9 ({name})",
+            f"the τ-minimal factors at τ = 0.9 and what they cover ({name})",
             f"7 factors, cumulative PN {pn}",
             f"{len(v.factors)} factors, cumulative PN {v.necessity:.6f}",
             len(v.factors) == 7 and f"{v.necessity:.6f}" == pn,
