@@ -1,14 +1,14 @@
 """Anchors as the package anchor-exp has it: one rule per input, and its precision on other draws.
 
-`explain_instance` takes a `beam_size` that it never hands on, so that its beam is always 1. Here the
-beam search below it is called as it would be, with any beam; beam 1 is what users get
+`explain_instance` takes a `beam_size` that it never hands on, so that its beam is always 1. Here
+the beam search below it is called as it would be, with any beam; beam 1 is what users get
 (`tests/test_experiments_anchors.py` holds the two to the same answer).
 """
 
 import copy
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -47,13 +47,20 @@ class Found:
 
 
 class Anchors:
-    """anchor-exp on a frame of numbers; `categorical` columns are compared for equality."""
+    """anchor-exp on a frame of numbers.
+
+    `categories`: the values, in order, that a categorical column can have, in this data or in
+    other; conditions on these are equalities.
+    """
 
     def __init__(
-        self, predict: Callable[[Any], Any], data: pd.DataFrame, categorical: Sequence[str]
+        self,
+        predict: Callable[[Any], Any],
+        data: pd.DataFrame,
+        categories: Mapping[str, Any],
     ) -> None:
         self._names = list(data.columns)
-        self._values = {self._names.index(c): np.unique(data[c]) for c in categorical}
+        self._values = {self._names.index(c): np.asarray(v) for c, v in categories.items()}
         self._predict = predict
         self.explainer = AnchorTabularExplainer(
             ["0", "1"],
@@ -135,7 +142,7 @@ def seeded(*seed: int) -> Iterator[None]:
 
 
 def label_of(forest: Any) -> Callable[[Any], Any]:
-    """The forest's own labels, some ten times sooner for the hundred rows that Anchors asks at once.
+    """The forest's own labels, some ten times sooner for the hundred rows that Anchors asks for.
 
     As scikit-learn does it: the trees' shares are added up in order, so that ties fall alike.
     """
