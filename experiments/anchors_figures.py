@@ -38,6 +38,8 @@ def draw_twins(per_input: pd.DataFrame, tau: float) -> Any:
     panels = [(statistic, side) for statistic in ("min", "max") for side in SIDES]
     for ax, (statistic, side) in zip(axes, panels, strict=True):
         _scatter(ax, per_input, statistic, side, tau)
+    for ax in axes[1::2]:
+        ax.set_ylabel("")
     _legend(figure, axes[0])
     return figure
 
@@ -74,12 +76,20 @@ def draw_shares(shares: pd.DataFrame) -> Any:
         colour = OURS if method in TESTS else THEIRS if method in BEAMS else ACCENT
         for offset, measure, alpha in ((0.19, "reported", 0.35), (-0.19, "held out", 1.0)):
             _bar(ax, place + offset, rows.loc[measure], colour, alpha)
-    ax.set_yticks(range(len(methods)), list(reversed(methods)))
+    ax.set_yticks(range(len(methods)), [_name(half, m) for m in reversed(methods)])
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    ax.set_xlim(0, 1.04)
+    ax.set_xlim(0, 1.2)
+    ax.set_xticks(np.linspace(0, 1, 6))
     tidy(ax, "share of inputs below τ", "", "Chosen on one half of the rows, measured on the other")
     _explain_bars(ax)
     return figure
+
+
+def _name(half: pd.DataFrame, method: str) -> str:
+    """The method, and on how many inputs it has an answer where not on all."""
+    row = half[half["method"] == method].iloc[0]
+    missing = row["without answer"]
+    return f"{method}\n(none for {missing} inputs)" if missing else method
 
 
 def _bar(ax: Any, y: float, row: Any, colour: str, alpha: float) -> None:
@@ -87,7 +97,8 @@ def _bar(ax: Any, y: float, row: Any, colour: str, alpha: float) -> None:
     ax.barh(y, mean, height=0.36, color=colour, alpha=alpha, lw=0)
     if best != worst:
         ax.plot([best, worst], [y, y], color="black", lw=1, marker="|", ms=7)
-    ax.text(worst + 0.012, y, f"{mean:.0%}", va="center", fontsize=8)
+    words = f"{mean:.0%}" if mean == worst else f"mean {mean:.0%}, worst {worst:.0%}"
+    ax.text(worst + 0.012, y, words, va="center", fontsize=8)
 
 
 def _explain_bars(ax: Any) -> None:
