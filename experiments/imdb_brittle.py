@@ -82,7 +82,7 @@ def _run(lab: Lab) -> Result:
         "drawn sentences",
         code,
     )
-    runs = _runs(lab, models, found, settings)
+    runs = _runs(lab, models, settings)
     return Result(
         "Table 2: sufficient words of short sentences (IMDB, LSTM)",
         claims(PAPER, models, shown, found, surveyed, sample, runs, lab.quick),
@@ -121,15 +121,15 @@ def _chosen(every: list[Sentence], surveyed: list[dict[str, Any]]) -> list[Sente
     return list(dict.fromkeys([mistaken, brittle]))
 
 
-def _runs(lab: Lab, models, found, settings) -> list[dict[str, Any]]:
+def _runs(lab: Lab, models, settings) -> list[dict[str, Any]]:
     """The paper's sentences under each training run."""
     rows = []
     for number, model in enumerate(models):
         rest = partial(measure, model, tau=TAU, seed=SEED)
         again = lab.each(rest, list(PAPER), settings | {"run": number}, "runs", (measure,))
         masks = {mask: float(model.probabilities([" ".join([mask] * 4)])[0]) for mask in MASKS}
-        for row in again:
-            rows.append({"run": number, "masks": masks, "facts": model.facts["accuracy"], **row})
+        of_run = {"run": number, "masks": masks, "facts": model.facts["accuracy"]}
+        rows += [of_run | row for row in again]
     return rows
 
 

@@ -11,7 +11,7 @@ FLIP = "#a33b5c"
 _LINES = 4
 """Sets shown per view; the table has them all."""
 _CHARACTER, _LINE = 0.094, 0.23
-_LEFT, _WIDTH = 1.15, 8.2
+_LEFT, _NOTE = 1.15, 2.2
 
 
 def draw(shown: list[Sentence], found: list[dict[str, Any]]) -> Any:
@@ -20,14 +20,15 @@ def draw(shown: list[Sentence], found: list[dict[str, Any]]) -> Any:
 
     blocks = [_lines(row) for row in found]
     height = sum(_LINE * (len(lines) + 2.6) for lines in blocks)
-    figure = Figure(figsize=(_WIDTH, height), facecolor="white")
+    width = max(7.0, *(_right(s.text.split()) + _NOTE for s in shown))
+    figure = Figure(figsize=(width, height), facecolor="white")
     ax = figure.add_axes((0, 0, 1, 1))
-    ax.set(xlim=(0, _WIDTH), ylim=(height, 0))
+    ax.set(xlim=(0, width), ylim=(height, 0))
     ax.axis("off")
     y = _LINE
     for sentence, row, lines in zip(shown, found, blocks, strict=True):
         right = "correctly" if row["label"] == sentence.truth else "wrongly"
-        title = f"“{_cut(sentence.raw, 62)}”"
+        title = f"“{_cut(sentence.raw, int(9.5 * width))}”"
         ax.text(0.15, y, title, fontsize=9.5, fontweight="bold", va="center")
         mask = f"mask “{row['mask']}”" if row["mask"] else "no mask contrasts"
         says = f"{right} predicted {row['label']} ({row['chance']:.2f} positive); {mask}"
@@ -87,6 +88,11 @@ def _words(ax: Any, words: list[str], held: list[int], note: str, y: float, colo
         )
         x += wide + 1.2 * _CHARACTER
     ax.text(x + 0.08, y, note, fontsize=7, color=color, va="center")
+
+
+def _right(words: list[str]) -> float:
+    """Where a line of these words ends."""
+    return _LEFT + _CHARACTER * (sum(map(len, words)) + 1.2 * len(words))
 
 
 def _cut(text: str, most: int) -> str:
