@@ -3,6 +3,16 @@
 from suffice.datasets.german import german_credit
 from suffice.datasets.loans import loans
 from suffice.datasets.mails import spam, spam_raw
+from suffice.datasets.reviews import imdb, imdb_sentences
 from suffice.datasets.words import glove, stopwords
 
-__all__ = ["german_credit", "glove", "loans", "spam", "spam_raw", "stopwords"]
+__all__ = [
+    "german_credit",
+    "glove",
+    "imdb",
+    "imdb_sentences",
+    "loans",
+    "spam",
+    "spam_raw",
+    "stopwords",
+]

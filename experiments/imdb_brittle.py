@@ -1,0 +1,210 @@
+"""Table 2: which words keep or flip an LSTM's verdict on short sentences, and Anchors beside it."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from experiments.imdb_claims import claims
+from experiments.imdb_figure import draw
+from experiments.imdb_lstm import QUICK, Recipe, SentimentLSTM, load_or_train, one_thread
+from experiments.imdb_sentences import (
+    MOST_WORDS,
+    Sentence,
+    find,
+    masks_of,
+    measure,
+    short_sentences,
+)
+from experiments.lab import Lab
+from experiments.masked_words import MASKS, anchors, brittleness, contrasting_mask
+from experiments.result import Result
+
+TAU, SEED = 0.9, 0
+PAPER = {
+    "read book forget movie": {
+        "label": "positive",
+        "keep": [["read", "forget", "movie"]],
+        "flip": [["read"], ["forget"], ["movie"]],
+        "anchor": ["read", "movie"],
+        "precision": 0.94,
+    },
+    "you better choose paul verhoeven even watched": {
+        "label": "negative",
+        "keep": [["choose"], ["even"]],
+        "flip": [["better"], ["choose"], ["paul"], ["even"]],
+        "anchor": ["choose", "better", "even", "you", "paul", "verhoeven"],
+        "precision": 0.95,
+    },
+}
+"""What the paper's table has."""
+
+
+def run(lab: Lab) -> Result:
+    with one_thread():
+        return _run(lab)
+
+
+def _run(lab: Lab) -> Result:
+    seeds = range(lab.size(3, 1))
+    models = [
+        load_or_train(lab.data, recipe=QUICK if lab.quick else Recipe(seed=seed)) for seed in seeds
+    ]
+    model = models[0]
+    settings = {
+        "τ": TAU,
+        "model": f"LSTM, embedding 32, hidden 64, {len(model.numbers):,} words, {model.length} "
+        f"tokens, {model.facts['reviews']['training']:,} reviews to learn from",
+        "held-out accuracy": ", ".join(f"{m.facts['accuracy']['held-out']:.4f}" for m in models),
+        "most words": MOST_WORDS,
+        "masks": " then ".join(MASKS) + ", then the commonest words; the first that contrasts",
+        "Anchors": "anchor-exp as released: threshold 0.95, words masked with probability 1/2",
+        "seed": SEED,
+    }
+    code = (measure, anchors)
+    every = short_sentences(lab.data)[: lab.size(1_000, 60)]
+    surveyed = lab.each(
+        partial(survey, model), [s.text for s in every], settings, "short sentences", code
+    )
+    shown = find(lab.data, list(PAPER)) + _chosen(every, surveyed)
+    # Words of texts that the model takes otherwise, in place of one token: the fairer references.
+    draws = lab.size(50, 10)
+    texts = [s.text for s in every]
+    close = partial(_with_corpus, model, texts, draws)
+    found = lab.each(close, [s.text for s in shown], settings | {"draws": draws}, "shown", code)
+    rng = np.random.default_rng(SEED)
+    drawn = sorted(rng.choice(len(every), lab.size(100, 6), replace=False).tolist())
+    sample = lab.each(
+        partial(measure, model, tau=TAU, seed=SEED),
+        [texts[i] for i in drawn],
+        settings,
+        "drawn sentences",
+        code,
+    )
+    runs = _runs(lab, models, settings)
+    return Result(
+        "Table 2: sufficient words of short sentences (IMDB, LSTM)",
+        claims(PAPER, models, shown, found, surveyed, sample, runs, lab.quick),
+        settings | {"short sentences": len(every), "drawn": len(drawn), "corpus draws": draws},
+        tables={
+            "sentences": _table(shown, found),
+            "runs": pd.DataFrame([_run_row(row) for row in runs]),
+            "drawn": pd.DataFrame([_drawn_row(row) for row in sample if row["mask"]]),
+        },
+        figures={"sentences": draw(shown, found)},
+        timings={f"training, run {i}": m.facts["seconds"] for i, m in enumerate(models)},
+    )
+
+
+def survey(model: SentimentLSTM, text: str) -> dict[str, Any]:
+    """A sentence's label, its mask, and the share of its words that flip it alone."""
+    words = text.split()
+    mask = contrasting_mask(model, words, masks_of(model))
+    chance = round(float(model.probabilities([text])[0]), 4)
+    brittle = None if mask is None else brittleness(model, words, mask)
+    return {"label": model([text])[0], "chance": chance, "mask": mask, "brittle": brittle}
+
+
+def _with_corpus(model: SentimentLSTM, texts: list[str], n: int, text: str) -> dict[str, Any]:
+    from suffice import Corpus
+
+    return measure(model, text, TAU, SEED, Corpus([t for t in texts if t != text]), n)
+
+
+def _chosen(every: list[Sentence], surveyed: list[dict[str, Any]]) -> list[Sentence]:
+    """The sentence most surely mistaken, and the one most of whose words flip it alone."""
+    pairs = [(s, r) for s, r in zip(every, surveyed, strict=True) if r["mask"] is not None]
+    wrong = [(s, r) for s, r in pairs if r["label"] != s.truth]
+    mistaken = max(wrong, key=lambda p: abs(p[1]["chance"] - 0.5))[0]
+    brittle = max(pairs, key=lambda p: (p[1]["brittle"], len(p[0].text.split())))[0]
+    return list(dict.fromkeys([mistaken, brittle]))
+
+
+def _runs(lab: Lab, models, settings) -> list[dict[str, Any]]:
+    """The paper's sentences under each training run."""
+    rows = []
+    for number, model in enumerate(models):
+        rest = partial(measure, model, tau=TAU, seed=SEED)
+        again = lab.each(rest, list(PAPER), settings | {"run": number}, "runs", (measure,))
+        masks = {mask: float(model.probabilities([" ".join([mask] * 4)])[0]) for mask in MASKS}
+        of_run = {"run": number, "masks": masks, "facts": model.facts["accuracy"]}
+        rows += [of_run | row for row in again]
+    return rows
+
+
+def words_of(text: str, sets: list[list[int]]) -> str:
+    """Sets of words, as a table shows them."""
+    words = text.split()
+    return "; ".join(" + ".join(words[i] for i in s) or "nothing" for s in sets) or "none"
+
+
+def _table(shown: list[Sentence], found: list[dict[str, Any]]) -> pd.DataFrame:
+    rows = []
+    for sentence, row in zip(shown, found, strict=True):
+        text, paper = sentence.text, PAPER.get(sentence.text, {})
+        out = {
+            "text": text,
+            "as written": sentence.raw,
+            "source": sentence.source,
+            "truth": sentence.truth,
+            "predicted": row["label"],
+            "P(positive)": row["chance"],
+            "mask": row["mask"] or "none contrasts",
+        }
+        if row["mask"]:
+            out |= {
+                "R2I (keep)": words_of(text, row["keep"]),
+                "I2R (flip)": words_of(text, row["flip"]),
+                "single words that flip": row["brittle"],
+            }
+            for rule in row["anchors"]:
+                which = "Anchors" if rule["mask"] == MASKS[0] else "Anchors, our mask"
+                out |= {
+                    which: words_of(text, [rule["held"]]),
+                    f"{which}: precision reported": rule["precision reported"],
+                    f"{which}: precision exact": rule["precision"],
+                    f"{which}: PS": rule["PS"],
+                }
+            out |= {
+                "R2I, corpus": words_of(text, row["corpus"]["keep"]),
+                "I2R, corpus": words_of(text, row["corpus"]["flip"]),
+            }
+        for key, name in (("keep", "R2I"), ("flip", "I2R")):
+            out[f"paper: {name}"] = "; ".join(" + ".join(s) for s in paper.get(key, [])) or "—"
+        out["paper: Anchors"] = " + ".join(paper.get("anchor", [])) or "—"
+        rows.append(out)
+    return pd.DataFrame(rows).fillna("—")
+
+
+def _run_row(row: dict[str, Any]) -> dict[str, Any]:
+    out = {
+        "run": row["run"],
+        "held-out accuracy": row["facts"]["held-out"],
+        **{f"P(positive), {mask}": p for mask, p in row["masks"].items()},
+        "text": row["text"],
+        "predicted": row["label"],
+        "P(positive)": row["chance"],
+        "mask": row["mask"] or "none contrasts",
+    }
+    for key, name in (("keep", "R2I"), ("flip", "I2R")):
+        out[name] = words_of(row["text"], row[key]) if row["mask"] else "—"
+    return out
+
+
+def _drawn_row(row: dict[str, Any]) -> dict[str, Any]:
+    own = row["anchors"][-1]
+    return {
+        "text": row["text"],
+        "predicted": row["label"],
+        "mask": row["mask"],
+        "R2I sets": len(row["keep"]),
+        "smallest R2I": min(map(len, row["keep"])),
+        "smallest I2R": min(map(len, row["flip"])),
+        "single words that flip": row["brittle"],
+        "anchor": words_of(row["text"], [own["held"]]),
+        "anchor's words": len(own["held"]),
+        "anchor's PS": own["PS"],
+        "enough of it to keep": len(own["enough to keep"]),
+        "enough for its precision": len(own["enough for its precision"]),
+    }
