@@ -1,8 +1,18 @@
 """Data to try things on: one made-up table inside the package, and loaders for real ones."""
 
+from suffice.datasets.adult import adult, adult_mlp
 from suffice.datasets.german import german_credit
 from suffice.datasets.loans import loans
 from suffice.datasets.mails import spam, spam_raw
 from suffice.datasets.words import glove, stopwords
 
-__all__ = ["german_credit", "glove", "loans", "spam", "spam_raw", "stopwords"]
+__all__ = [
+    "adult",
+    "adult_mlp",
+    "german_credit",
+    "glove",
+    "loans",
+    "spam",
+    "spam_raw",
+    "stopwords",
+]
