@@ -149,7 +149,9 @@ def _table_5(example: Mapping[str, list[Candidate]]) -> list[Claim]:
         abs(ours[targets] - cost) < 0.1 for targets, cost in TABLE_5.items()
     )
     top = [c for c in example["LENS, τ = 0"] if c["cost"] <= 1]
-    theirs = {way: options for way, options in example.items() if way.startswith("DiCE") and options}
+    theirs = {
+        way: options for way, options in example.items() if way.startswith("DiCE") and options
+    }
     covered = {
         way: sum(any(at_least_as_good(t, c) for t in top) for c in options)
         for way, options in theirs.items()

@@ -36,9 +36,7 @@ class Candidate(TypedDict):
 
 def from_recourse(r: Recourse) -> list[Candidate]:
     return [
-        Candidate(
-            targets=sorted(o.features), cost=o.cost, change=str(o), sufficiency=o.sufficiency
-        )
+        Candidate(targets=sorted(o.features), cost=o.cost, change=str(o), sufficiency=o.sufficiency)
         for o in r.options
     ]
 

@@ -17,9 +17,12 @@ import pandas as pd
 
 from experiments.adult_model import NUMBERS, AdultMLP
 
-__all__ = ["METHODS", "counterfactuals"]
+__all__ = ["GENERATIONS", "METHODS", "counterfactuals"]
 
 METHODS = ("random", "genetic", "gradient")
+GENERATIONS = 50
+"""The most that the genetic search may run. It mostly stops after 6 or 7; where one of those it
+would propose does not flip the prediction, its default is to go on for 500."""
 OUTCOME = "income"
 
 
@@ -55,7 +58,7 @@ def _ask(
     import dice_ml
     from raiutils.exceptions import UserConfigValidationException
 
-    categories = {c: str for c in X.columns.drop(NUMBERS)}  # DiCE wants strings
+    categories = dict.fromkeys(X.columns.drop(NUMBERS), str)  # DiCE wants strings
     frame = X.astype(categories).assign(**{OUTCOME: model.predict(X)})
     data = dice_ml.Data(dataframe=frame, continuous_features=NUMBERS, outcome_name=OUTCOME)
     if method == "gradient":
@@ -64,13 +67,17 @@ def _ask(
     else:
         wrapped = dice_ml.Model(model=model, backend="sklearn")
     dice = dice_ml.Dice(data, wrapped, method=method)
-    options = {"random_seed": seed} if method == "random" else {}
+    options = {"random": {"random_seed": seed}, "genetic": {"maxiterations": GENERATIONS}}
     # The genetic search and the gradients' first guesses draw from the global states.
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
     try:
         answer = dice.generate_counterfactuals(
-            row.astype(categories), total_CFs=total, desired_class=1, verbose=False, **options
+            row.astype(categories),
+            total_CFs=total,
+            desired_class=1,
+            verbose=False,
+            **options.get(method, {}),
         )
     except UserConfigValidationException:  # DiCE's way to say that it found none
         return None

@@ -1,4 +1,4 @@
-"""Adult income, the paper's table for recourse, and the network that DiCE's authors trained on it."""
+"""Adult income, the paper's table for recourse, and the network DiCE's authors trained on it."""
 
 from __future__ import annotations
 
