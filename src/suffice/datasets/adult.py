@@ -55,7 +55,7 @@ def adult(data_home: str | Path | None = None, *, verify: bool = True) -> tuple[
             block = [c for c in stored.columns if c.startswith(f"{name}_")]
             categories = [c.removeprefix(f"{name}_") for c in block]
             which = stored[block].to_numpy().argmax(axis=1)
-            codes = pd.Categorical.from_codes(which, categories)
+            codes = pd.Categorical.from_codes(which, pd.Index(categories))
             columns[name] = pd.Series(codes, index=stored.index)
     return pd.DataFrame(columns), stored["modelPred"].to_numpy().astype(np.int64)
 
