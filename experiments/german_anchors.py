@@ -148,8 +148,8 @@ def claims(shares: pd.DataFrame) -> tuple[Claim, ...]:
             f"{worst[0]['outputs'] / worst[0]['inputs']:.0f} factors, of which the worst counts "
             "here, and one anchor; of all factors alike "
             f"{worst[0]['outputs below τ']:.0%} are below τ, with the test "
-            f"{worst[1]['outputs below τ']:.0%}. Their rows differ, too: LENS is held to references predicted "
-            "otherwise, Anchors to rows of either prediction.",
+            f"{worst[1]['outputs below τ']:.0%}. Their rows differ, too: LENS is held to "
+            "references predicted otherwise, Anchors to rows of either prediction.",
         ),
         Claim(
             "the columns of Anchors' rule, as a set held at the input's values (R2I)",
