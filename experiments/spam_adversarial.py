@@ -44,7 +44,7 @@ def run(lab: Lab) -> Result:
     work = Relabeller(mails, model)
     pool = np.setdiff1d(mails.split[1][work.recognised[mails.split[1]]], spam)
     others = np.random.default_rng(SEED).choice(pool, lab.size(40, 2), replace=False).tolist()
-    most, fewer = (50 if lab.quick else None), lab.size(200, 50)
+    most, fewer = (30 if lab.quick else None), lab.size(200, 20)
     settings = {
         "model": f"MLPClassifier(random_state=1, max_iter=300) trained on {len(train)} mails, the "
         "three of Table 3 not among them",

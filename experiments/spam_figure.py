@@ -17,11 +17,11 @@ def draw_sets(names: list[str], found: list[Any]):
         1.6 + 0.23 * sum(widths), 3.1, len(found), sharey=True, width_ratios=widths, squeeze=False
     )
     for ax, name, factors in zip(axes[0], names, found, strict=True):
+        dots = [(x, y) for x in range(len(factors)) for y in range(len(SEGMENTS))]
+        ax.scatter(*zip(*dots, strict=True), s=26, color=_EMPTY, lw=0)
         for x, factor in enumerate(factors):
             rows = [SEGMENTS.index(segment) for segment in factor["segments"]]
-            ax.scatter([x] * len(SEGMENTS), range(len(SEGMENTS)), s=26, color=_EMPTY, lw=0)
-            ax.plot([x, x], [min(rows), max(rows)], color=OURS, lw=1.2)
-            ax.scatter([x] * len(rows), rows, s=34, color=OURS, zorder=3, lw=0)
+            ax.plot([x] * len(rows), rows, color=OURS, lw=1.2, marker="o", ms=5.5, mew=0)
             ax.text(
                 x, -0.8, percent(factor["PS"]), ha="center", va="bottom", fontsize=7, rotation=90
             )

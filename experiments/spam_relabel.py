@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.spam_mails import Mails
-from suffice import Explainer, SufficientFactor
+from suffice import Explainer, Explanation, SufficientFactor
 
 __all__ = ["ANY", "PAIRS", "SURELY", "TAU", "Relabeller"]
 
@@ -35,8 +35,7 @@ class Relabeller:
 
     def from_spam(self, n_references: int | None, i: int) -> dict[str, list[dict[str, Any]]]:
         """Mail i's minimal sets of segments to change, by setting."""
-        explainer = self._explainer(self.let_through, n_references)
-        e = explainer.explain(self.mails.row(i), tau=TAU, progress=False)
+        e = self._explain(i, 1, self.let_through, n_references)
         # One reference that has the mail let through is enough.
         views = {SURELY: e.flip, ANY: e.flip.at(1 / e.provenance.n_references)}
         return {name: [self._told(f) for f in view.factors] for name, view in views.items()}
@@ -50,8 +49,7 @@ class Relabeller:
         """
         rows = np.arange(len(self.mails.y))
         spam = self.recognised if against is None else np.isin(rows, against)
-        explainer = self._explainer(spam, n_references)
-        view = explainer.explain(self.mails.row(i), tau=TAU, progress=False).keep
+        view = self._explain(i, 0, spam, n_references).keep
         return {
             "minimal": [self._told(f) for f in view.factors],
             "pairs": [self._told(view.factor(pair)) for pair in PAIRS],
@@ -75,11 +73,14 @@ class Relabeller:
         """Spam mails that the model takes for spam: a mask."""
         return (self.mails.y == 1) & (self.model.predict(self.mails.X) == 1)
 
-    def _explainer(self, references: np.ndarray, n: int | None) -> Explainer:
-        groups = self.mails.groups
-        return Explainer(
-            self.model, self.mails.X, references=references, n_references=n, groups=groups
-        )
+    def _explain(self, i: int, label: int, references: np.ndarray, n: int | None) -> Explanation:
+        X, groups = self.mails.X, self.mails.groups
+        explainer = Explainer(self.model, X, references=references, n_references=n, groups=groups)
+        e = explainer.explain(self.mails.row(i), tau=TAU, progress=False)
+        if e.prediction != label:
+            # Its views would speak of the other outcome.
+            raise ValueError(f"mail {i} is predicted {e.prediction}: asked about as {label}")
+        return e
 
     def _told(self, factor: SufficientFactor) -> dict[str, Any]:
         low, high = factor.interval

@@ -110,6 +110,8 @@ def test_text_put_into_the_three_mails_by_hand(work, mails):
             rows[columns] = mails.X.loc[i, columns].to_numpy()
             assert f["PS"] == np.mean(work.model.predict(rows) == 0)
             assert f["references"] == 3
+    with pytest.raises(ValueError, match="is predicted 1: asked about as 0"):
+        work.from_harmless(None, 5, spam[0])
     table = pasted_table(work, harmless, answers, answers)
     assert set(table["put into"]) == {"the three mails", "all spam"}
 
