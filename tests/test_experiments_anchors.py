@@ -8,8 +8,9 @@ pytest.importorskip("lime")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 from experiments.anchor_exp import DEFAULTS, Anchors, Found, label_of, seeded  # noqa: E402
+from experiments.anchors_claims import claims  # noqa: E402
 from experiments.anchors_contest import BEAMS, RULES, TESTS, Contest  # noqa: E402
-from experiments.german_anchors import below, by_input, claims  # noqa: E402
+from experiments.german_anchors import below, by_input  # noqa: E402
 from experiments.german_causal import CATEGORICAL  # noqa: E402
 from experiments.german_credit import setting  # noqa: E402
 
