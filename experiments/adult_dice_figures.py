@@ -66,4 +66,5 @@ def _by_input(ax: Any, table: pd.DataFrame, kind: str) -> None:
         ax.plot(places, wide[way], marker, color=color, ms=4, label=way, alpha=0.9)
     ax.set_ylim(bottom=0)
     ax.margins(x=0.02)
+    ax.xaxis.get_major_locator().set_params(integer=True)
     tidy(ax, "inputs, by the cost of LENS", f"{kind} cost", f"The {kind} cost of what is proposed")

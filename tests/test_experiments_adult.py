@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from experiments.adult_dice import EXAMPLE
-from experiments.adult_dice_claims import TABLE_5, claims, summaries
+from experiments.adult_dice_claims import claims, summaries
 from experiments.adult_model import setting
+from experiments.adult_table_5 import TABLE_5
 from experiments.candidates import (
     at_least_as_good,
     costs,
