@@ -655,3 +655,9 @@ def test_bad_rules(loans):
         else:
             with pytest.raises(InputError, match="depends on the input"):
                 score_rule(valued, None, compare("age", ">", 40))
+
+
+@pytest.mark.parametrize("ask", [anchor, lambda e, x: score_rule(e, x, None)])
+def test_rules_need_an_explainer_of_a_table(ask):
+    with pytest.raises(InputError, match="explainer: got int; allowed: an Explainer"):
+        ask(3, [1.0])

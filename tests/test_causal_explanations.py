@@ -194,3 +194,18 @@ def test_a_dag_on_other_columns_is_refused(chain):
             X[["school", "income"]],
             context=CausalContext(scm),
         ).explain({"school": "none", "income": 24.0})
+
+
+def test_a_bound_is_told_as_it_was_given_for_both_views():
+    scm = CausalModel([("a", "b")], X := _chain())
+    explainer = Explainer(lambda rows: rows["c"] > 0, X, context=CausalContext(scm))
+    e = explainer.explain(X.iloc[0], budget=4 * len(X))
+    assert e.stopped == f"budget={4 * len(X)} model rows, half for each view"
+    e = explainer.explain(X.iloc[0], time_limit=1e-9)
+    assert e.stopped == "time_limit=1e-09 s"
+
+
+def _chain():
+    rng = np.random.default_rng(0)
+    a, c = rng.normal(size=(2, 40))
+    return pd.DataFrame({"a": a, "b": a + rng.normal(size=40), "c": c})

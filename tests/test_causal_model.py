@@ -591,3 +591,10 @@ def test_zero_noise_is_one_state():
     scm = of_one(additive(lambda x: x + 1, std=0))
     noise, probability = scm.worlds()
     assert probability @ scm.solve(noise)["y"] == pytest.approx(2.5)
+
+
+def test_an_edge_is_a_pair_with_or_without_attributes():
+    mechanisms = {"a": 0.5, "b": lambda a: a}
+    assert CausalModel([("a", "b", {"weight": 1})], mechanisms=mechanisms).nodes == ("a", "b")
+    with pytest.raises(InputError, match=r"\('a', 'b', 'c'\) as an edge"):
+        CausalModel([("a", "b", "c")], mechanisms=mechanisms)

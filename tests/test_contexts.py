@@ -234,3 +234,13 @@ def test_the_swap_context_says_where_its_values_come_from():
     pool = as_table(np.arange(6).reshape(3, 2) % VALUES)
     context = SwapContext(pool, make_players(pool))
     assert context.donors(np.ones((2, 2), dtype=bool)).tolist() == [[1, 2], [1, 2]]
+
+
+def test_what_a_sampler_raises_is_told_as_its_own():
+    def broken(x, held, n, rng):
+        raise KeyError("age")
+
+    context = ConditionalContext(n=5, sampler=broken)
+    explainer = Explainer(lambda rows: rows[:, 0] > 0.5, np.eye(3), context=context)
+    with pytest.raises(InputError, match="sampler: got a function that raised KeyError: 'age'"):
+        explainer.explain([1.0, 0.0, 0.0])

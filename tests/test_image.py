@@ -497,7 +497,7 @@ def test_objects_with_predict_and_their_classes():
 def test_searches_and_thresholds_are_those_of_any_explainer():
     image = np.ones((6, 6))
     explainer = ImageExplainer(lit_pixel((0, 0), (5, 5)), "grid", 30, references=[0, 0.1])
-    with pytest.raises(InputError, match="30 features"):
+    with pytest.raises(InputError, match="30 regions"):
         explainer(image)
     greedy = explainer(image, search="greedy", tau=1.0)
     assert grid((1, 1), (5, 6)) in sets(greedy.keep)
@@ -508,7 +508,7 @@ def test_searches_and_thresholds_are_those_of_any_explainer():
     )
     assert sets(pruned.keep) == {grid((1, 1), (3, 3))}
     with pytest.raises(TypeError, match="unexpected keyword argument 'speed'"):
-        explainer(image, speed=3)
+        explainer(image, search="greedy", speed=3)
 
 
 # -- storing and showing ------------------------------------------------------------------
@@ -806,3 +806,33 @@ assert e.complete and overlay(e).pixels.shape == (240, 240, 3)
 assert "data:image/png" in e.to_html()
 """
     subprocess.run([sys.executable, "-W", "error", "-c", work], check=True)
+
+
+def test_too_many_regions_are_told_of_regions():
+    explainer = ImageExplainer(lambda b: b[:, 0, 0] > 0.5, "grid", 100, references=0)
+    with pytest.raises(InputError, match=r"regions: got 100 regions, so 2\^100 sets; .*n_regions"):
+        explainer(np.ones((20, 20)))
+
+
+@pytest.mark.parametrize("ask", [overlay, lambda e: ImageExplainer(len).refine(np.ones((4, 4)), e)])
+def test_only_an_explanation_of_a_picture_is_drawn_or_refined(ask):
+    with pytest.raises(InputError, match="explanation: got one of something else"):
+        ask(3)
+
+
+def test_a_picture_of_another_dtype_than_the_weights_gets_a_hint():
+    torch = pytest.importorskip("torch")
+    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 2))
+    with pytest.raises(ModelError, match=r"Its weights are torch\.float32.*convert the image"):
+        ImageExplainer(net, "grid", 4, references=0)(np.ones((4, 4)))
+
+
+@pytest.mark.parametrize("method", ["slic", "felzenszwalb"])
+def test_a_method_that_parts_nothing_says_so(method):
+    pytest.importorskip("skimage")
+    noise = np.random.default_rng(0).integers(0, 255, (32, 32, 3), dtype=np.uint8)
+    image = noise if method == "slic" else np.zeros((32, 32, 3), dtype=np.uint8)
+    with pytest.raises(
+        InputError, match=f'regions: got .{method}., which finds one region.*"grid"'
+    ):
+        ImageExplainer(len, method)(image)

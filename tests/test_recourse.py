@@ -626,3 +626,12 @@ def test_values_that_come_with_what_is_held_are_no_choice():
     explainer, X, _ = loans_explainer(context=ConditionalContext())
     with pytest.raises(InputError, match="Recourse needs changes that can be chosen"):
         explainer.recourse(X.iloc[8])
+
+
+def test_a_budget_too_small_for_any_claim_claims_nothing():
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    explainer = Explainer(lambda rows: (rows.sum(axis=1) > 0).astype(int), X)
+    r = explainer.recourse(X[0], values="grid", budget=10)
+    assert not r.complete
+    assert "no option is known to be the cheapest" in r.reason
+    assert "less than 0 are" not in r.reason

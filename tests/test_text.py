@@ -435,7 +435,7 @@ def test_tables_look_as_they_did():
 def test_no_factor_and_bounds_are_said_in_words():
     e = TextExplainer(AND)("A fine evening with friends.", max_size=1)
     assert "No set of words reaches τ = 0.9." in str(e)
-    assert "Or choose another mask." in str(e)
+    assert "You could choose another mask." in " ".join(str(e).split())
 
 
 def test_the_text_survives_storage():
@@ -617,3 +617,41 @@ def test_command_mistakes(options, message):
 def test_explainers_travel_to_other_processes():
     explainer = pickle.loads(pickle.dumps(TextExplainer(pipeline())))
     assert sets(explainer("a good film").keep) == of("good")
+
+
+def test_a_long_text_is_shown_by_its_beginning():
+    text = "The evening began well. " * 60
+    shown = str(TextExplainer(lambda ts: ["y" if "well" in t else "n" for t in ts])(text))
+    assert "  The evening began well. The evening" in shown
+    assert excerpt([("a " * 50, False)], 11) == [("a a a a a …", False)]
+
+
+def test_an_example_of_a_change_names_only_words_that_change():
+    def model(texts):
+        return ["yes" if "good" in t and "film" in t else "no" for t in texts]
+
+    e = TextExplainer(model, mask=Corpus(["a bad film", "a good play", "a dull day"]))(
+        "a good film"
+    )
+    notes = [note for f in summarise(e).flip.factors for note in f.notes]
+    moves = [m for note in notes for m in note.removeprefix("for example: ").split(", ")]
+    assert moves
+    assert all(old != new for old, new in (move.split(" → ") for move in moves))
+
+
+def test_where_nothing_flips_the_advice_stands_alone():
+    e = TextExplainer(lambda ts: ["y" if t else "n" for t in ts], mask=["UNK"])("a b")
+    said = " ".join(str(e).split())
+    assert "You could choose another mask." in said
+    assert "Or choose" not in said
+
+
+@pytest.mark.parametrize("spans", [[(0.5, 1.7)], [("0", "1")]])
+def test_spans_are_whole_numbers(spans):
+    with pytest.raises(InputError, match="spans: got"):
+        TextExplainer(AND)("A fine evening.", spans=spans)
+
+
+def test_only_an_explanation_of_a_text_is_refined():
+    with pytest.raises(InputError, match="explanation: got one that is not of a text"):
+        TextExplainer(AND).refine(3)

@@ -216,6 +216,8 @@ class Explainer:
         flip = replace(flip, changes=find_changes(flip, flipped, contexts[1], costs))
         provenance = self._provenance(decision, searches, perf_counter() - started)
         stopped = kept.stopped or flipped.stopped
+        if stopped and not one_sweep:
+            stopped = _in_all(stopped, limits)
         return Explanation(plain(decision.prediction), keep, flip, stopped, provenance, one_sweep)
 
     __call__ = explain
@@ -456,6 +458,15 @@ def _search(decision: Decision, context: Hybrids, how: str, question: Question) 
     whole = question.limits.none and how == "exhaustive"
     evaluator, note = decision.evaluator(context, question.limits, whole)
     return answer(how, evaluator, context, question), evaluator, note
+
+
+def _in_all(stopped: str, limits: Limits) -> str:
+    """Why a search of one view stopped, with the bound as it was given for both."""
+    if stopped.startswith("budget="):
+        return f"budget={limits.budget} model rows, half for each view"
+    if stopped.startswith("time_limit="):
+        return f"time_limit={limits.time_limit:g} s"
+    return stopped
 
 
 def _checked_mixing(context: object) -> Mixing:

@@ -248,6 +248,8 @@ def _change(players: Sequence[Player], new: Mapping[str, Scalar], words: bool = 
     moves = []
     for player in players:
         moved = [c for c, old in player.values.items() if new[c] != old]
+        if words and not moved:
+            continue
         if words:
             old = " ".join(show(player.values[c]) for c in player.values)
             moves.append(f"{old} → {' '.join(show(new[c]) for c in player.values) or 'nothing'}")
@@ -278,7 +280,7 @@ def _none_reached(view: View, terms: Terms) -> str:
     reach = best.minimal_for[1]
     if reach > 0:
         parts.append(f"Lower the threshold: .at({_floor(reach)}) needs no new model call.")
-    parts.append(terms.advice)
+    parts.append(f"Or {terms.advice}." if reach > 0 else f"You could {terms.advice}.")
     if not view.complete:
         parts.append(f"Larger sets than {view.tally.exhaustive_size} were not all searched.")
     return " ".join(parts)

@@ -19,7 +19,7 @@ class Terms:
     feature: str = "feature"
     keep: str = "Hold these values, let all others vary"
     flip: str = "Replace these values, hold all others"
-    advice: str = "Or choose other references."
+    advice: str = "choose other references"
     among: str = ""
     """" of these words", where a set could also be made of others."""
     beyond: str = ""
@@ -54,7 +54,7 @@ def _of_text(subject: TextSubject) -> Terms:
         feature=what,
         keep=f"Keep these {what}s, replace all others",
         flip=f"Replace these {what}s, keep all others",
-        advice="Or choose another mask.",
+        advice="choose another mask",
         among=f" of these {what}s" if beyond else "",
         beyond=" ".join(beyond),
     )

@@ -159,9 +159,14 @@ class SampledHybrids:
                 name for name, kept in zip(self.pool.names, held[of_column], strict=True) if kept
             )
             rng = np.random.default_rng([self.seed, 3, *np.packbits(held).tolist()])
-            rows = as_table(
-                self.sampler(x, names, self.n, rng), names=self.pool.names, argument="sampler"
-            )
+            try:
+                given = self.sampler(x, names, self.n, rng)
+            except Exception as error:  # told in the sampler's own words
+                got = f"a function that raised {type(error).__name__}: {error}"
+                raise InputError(
+                    "sampler", got, "a function (x, held, n, rng) -> n rows"
+                ) from error
+            rows = as_table(given, names=self.pool.names, argument="sampler")
             if len(rows) != self.n:
                 raise InputError("sampler", f"{len(rows)} rows", f"{self.n} rows, as asked for")
             yield with_columns_of(self.pool, rows, "sampler")

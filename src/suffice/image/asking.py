@@ -70,6 +70,7 @@ class PictureModel:
             kind = f"{batch.dtype}, shape {tuple(batch.shape)}"
             raise ModelError(
                 f"{self.__name__} raised {type(error).__name__} on {count} ({kind}): {error}"
+                + self._of_other_dtype(batch)
             ) from error
         if out.ndim not in (1, 2) or len(out) != len(cells):
             raise ModelError(
@@ -78,6 +79,18 @@ class PictureModel:
             )
         self.classes_known |= out.ndim == 2
         return out
+
+    def _of_other_dtype(self, batch: Any) -> str:
+        """A hint where a module's weights are of another kind of number than the image."""
+        if self._torch is None:
+            return ""
+        weights = next((w for w in self._model.parameters() if w.is_floating_point()), None)
+        if weights is None or weights.dtype == batch.dtype:
+            return ""
+        return (
+            f". Its weights are {weights.dtype}, and it gets images of the dtype they were "
+            "given in: convert the image first"
+        )
 
     @contextmanager
     def _at_rest(self) -> Iterator[None]:

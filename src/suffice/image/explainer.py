@@ -29,6 +29,7 @@ from suffice.image.picture import Channels, Picture, as_picture
 from suffice.image.png import read_png, write_png
 from suffice.image.references import find_references
 from suffice.image.regions import Regions, find_regions
+from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from suffice.target import Event, Model, Outcome, event_for
 from suffice.typing import BoolVector, Values
 
@@ -178,6 +179,7 @@ class ImageExplainer:
         surroundings: Surroundings | None,
         **question: Any,
     ) -> Explanation:
+        _check_size(len(regions.names), question)
         references = find_references(self._references, picture, regions.labels)
         model = PictureModel(
             self._model,
@@ -212,6 +214,19 @@ class ImageExplainer:
             flip=replace(e.flip, players=players, changes={}),
             provenance=provenance,
             subject=ImageSubject.of(write_png(picture.shown), regions.labels),
+        )
+
+
+def _check_size(d: int, question: dict[str, Any]) -> None:
+    """Too many sets are told of regions, which is what a user can have fewer of."""
+    bounded = any(question.get(name) for name in ("max_size", "budget", "time_limit"))
+    if d > EXHAUSTIVE_PLAYERS and not bounded and question.get("search") != "greedy":
+        raise InputError(
+            "regions",
+            f"{d} regions, so 2^{d} sets",
+            f"at most {EXHAUSTIVE_PLAYERS} for an exhaustive search",
+            "Lower n_regions and then refine, use search='greedy', or pass max_size, budget or "
+            "time_limit.",
         )
 
 

@@ -94,7 +94,7 @@ def overlay(
 
 def members_of(explanation: Explanation, view: str, factor: int | Sequence[str]) -> tuple[int, ...]:
     """The numbers of a factor's regions."""
-    if not isinstance(explanation.subject, ImageSubject):
+    if not isinstance(getattr(explanation, "subject", None), ImageSubject):
         allowed = "an explanation of a picture, by ImageExplainer"
         raise InputError("explanation", "one of something else", allowed)
     if view not in _COLOURS:

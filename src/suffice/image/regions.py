@@ -40,6 +40,10 @@ def find_regions(
             hint = did_you_mean(spec, _METHODS)
             raise InputError("regions", repr(spec), _ALLOWED, hint)
         labels, named = _METHODS[spec](picture, n_regions)
+        if n_regions > 1 and labels.size > 1 and labels.max() == labels.min():
+            got = f"{spec!r}, which finds one region only in this picture"
+            hint = 'Raise n_regions, or use "grid".'
+            raise InputError("regions", got, "regions that part the picture", hint)
     else:
         given = spec(picture.pixels) if callable(spec) else spec
         labels = _checked_map(given, picture.size)

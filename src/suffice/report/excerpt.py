@@ -23,6 +23,8 @@ def excerpt(pieces: Pieces, room: int) -> list[tuple[str, bool]]:
     flat = [(re.sub(r"\s+", " ", text), marked) for text, marked in pieces]
     if sum(len(text) for text, _ in flat) <= room:
         return flat
+    if len(flat) == 1 and not flat[0][1]:  # no mark to be near to: its beginning tells most
+        return [(_middle(flat[0][0], room, start=True, end=False), False)]
     near = max(_NEAR, room // (2 * len(flat)))
     last = len(flat) - 1
     return [

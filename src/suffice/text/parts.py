@@ -85,7 +85,7 @@ def cut(text: str, unit: Unit, spans: Iterable[Sequence[int]] | None) -> Parts:
 
 def look_into(explanation: Explanation, named: Sequence[str] | None) -> Parts:
     """The single words of some features of an explanation; None: of each view's best factor."""
-    subject = explanation.subject
+    subject = getattr(explanation, "subject", None)
     if not isinstance(subject, TextSubject):
         raise InputError("explanation", "one that is not of a text", "one of a text")
     players = Players(tuple(player.name for player in explanation.keep.players), ())

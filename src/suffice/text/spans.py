@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from operator import index
 from unicodedata import category
 
 from suffice.errors import InputError, shorten
@@ -67,7 +68,7 @@ def check_spans(given: object, text: str) -> list[Span]:
     spans: list[Span] = []
     for span in given:
         try:
-            start, stop = (int(edge) for edge in span)
+            start, stop = (index(edge) for edge in span)
         except (TypeError, ValueError) as error:
             raise InputError("spans", span, allowed) from error
         if not 0 <= start < stop <= len(text):

@@ -76,7 +76,7 @@ def _mentions(dag: Any) -> Iterator[tuple[str, str | None]]:
         if not getattr(dag, "is_directed", lambda: True)():
             raise InputError("dag", "an undirected graph", _ALLOWED)
         yield from ((str(node), None) for node in dag.nodes)
-        edges: Any = list(dag.edges)
+        edges: Any = [edge[:2] for edge in dag.edges]  # those of a multigraph carry a key besides
     elif isinstance(dag, Mapping):
         for node, causes in dag.items():
             if isinstance(causes, str) or not isinstance(causes, Iterable):
@@ -89,9 +89,12 @@ def _mentions(dag: Any) -> Iterator[tuple[str, str | None]]:
     else:
         raise InputError("dag", dag, _ALLOWED)
     for edge in edges:
-        if isinstance(edge, str) or not isinstance(edge, Iterable) or len(list(edge)) < 2:
+        ends = [] if isinstance(edge, str) or not isinstance(edge, Iterable) else list(edge)
+        if len(ends) == 3 and isinstance(ends[2], Mapping):
+            ends.pop()  # attributes, as networkx lists them
+        if len(ends) != 2:
             raise InputError("dag", f"{edge!r} as an edge", _ALLOWED)
-        cause, effect = list(edge)[:2]  # a multigraph's edges carry a key besides
+        cause, effect = ends
         yield str(cause), None
         yield str(effect), str(cause)
 

@@ -15,7 +15,12 @@ from suffice.decision import Decides, Decision
 from suffice.encodings.anchors.conditions import Conditions, conditions_of
 from suffice.encodings.anchors.perturbed import perturb
 from suffice.encodings.anchors.rule import Rule, make_rule
-from suffice.encodings.anchors.search import ContextName, check_context, outcomes_of_data
+from suffice.encodings.anchors.search import (
+    ContextName,
+    check_context,
+    check_explainer,
+    outcomes_of_data,
+)
 from suffice.errors import InputError
 from suffice.factors.kinds import Factor
 from suffice.search.algorithm1 import check_tau
@@ -65,6 +70,7 @@ def score_rule(
     ('income > 60 and debt ≤ 10', 0.952, 63)
     """
     check_tau(tau)
+    check_explainer(explainer)
     given: object = rule
     if given is not None and not isinstance(given, Factor):
         hint = "Make one with equals, isin, between or compare, joined by & and |."

@@ -19,7 +19,7 @@ from suffice.search.algorithm1 import check_alpha, check_tau
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from suffice.typing import BoolVector
 
-__all__ = ["ContextName", "anchor", "check_context", "outcomes_of_data"]
+__all__ = ["ContextName", "anchor", "check_context", "check_explainer", "outcomes_of_data"]
 
 ContextName = Literal["perturbed", "observed"]
 
@@ -50,8 +50,8 @@ def anchor(
     Parameters
     ----------
     explainer
-        An `Explainer`: its model, data, groups, outcome and seed are used. Its references are not:
-        rules are judged over all of the data.
+        An `Explainer`: its model, data, groups, outcome and seed are used. Its references and
+        its context are not: rules are judged over all of the data.
     x
         The input.
     tau
@@ -94,6 +94,7 @@ def anchor(
     check_tau(tau)
     check_alpha(alpha)
     check_context(context)
+    check_explainer(explainer)
     _check_n(n, context)
     decision = explainer.decide(x)
     cutting = make_cutting(decision.data, bins, cuts, categorical, bounds)
@@ -124,6 +125,12 @@ def outcomes_of_data(decision: Decision) -> BoolVector:
     scored = target.event.needs_scores
     truth = target(decision.data) if scored else target.read(decision.answers)
     return np.asarray(truth == decision.y)
+
+
+def check_explainer(explainer: object) -> None:
+    """Raise for what has no rows of a table to make rules about, such as a `TextExplainer`."""
+    if not hasattr(explainer, "decide"):
+        raise InputError("explainer", type(explainer).__name__, "an Explainer, of a table")
 
 
 def check_context(context: object) -> None:

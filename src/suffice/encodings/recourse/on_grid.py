@@ -72,8 +72,10 @@ def _part_of_wanted(wanted: BoolVector) -> BoolVector:
 def _cut_short(found: Found, purse: Purse) -> str | None:
     if found.exact_below == np.inf:
         return None
+    exact = f"options that cost less than {found.exact_below:.3g} are exact, dearer ones "
+    if found.exact_below == 0:
+        exact = "no option is known to be the cheapest: they "
     return (
-        f"The budget of {purse.spent:,} model rows ended the search of the grid: options that "
-        f"cost less than {found.exact_below:.3g} are exact, dearer ones may be improved upon, or "
-        "be missing."
+        f"The budget of {purse.spent:,} model rows ended the search of the grid: {exact}"
+        "may be improved upon, or be missing."
     )
