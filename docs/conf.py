@@ -36,3 +36,6 @@ def setup(app):
         from docs.draw_digits import draw as draw_digits
 
         draw_digits(digits)
+    from docs.figures_of_results import collect
+
+    collect(_GENERATED / "results")
