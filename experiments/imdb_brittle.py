@@ -17,6 +17,7 @@ from experiments.imdb_sentences import (
     measure,
     short_sentences,
 )
+from experiments.imdb_tables import drawn_row, run_row, sentences_table
 from experiments.lab import Lab
 from experiments.masked_words import MASKS, anchors, brittleness, contrasting_mask
 from experiments.result import Result
@@ -88,11 +89,14 @@ def _run(lab: Lab) -> Result:
         claims(PAPER, models, shown, found, surveyed, sample, runs, lab.quick),
         settings | {"short sentences": len(every), "drawn": len(drawn), "corpus draws": draws},
         tables={
-            "sentences": _table(shown, found),
-            "runs": pd.DataFrame([_run_row(row) for row in runs]),
-            "drawn": pd.DataFrame([_drawn_row(row) for row in sample if row["mask"]]),
+            "sentences": sentences_table(PAPER, shown, found),
+            "runs": pd.DataFrame([run_row(row) for row in runs]),
+            "drawn": pd.DataFrame([drawn_row(row) for row in sample if row["mask"]]),
         },
-        figures={"sentences": draw(shown, found)},
+        figures={
+            "sentences": draw(shown, found),
+            "runs": draw([s for row in runs for s in shown if s.text == row["text"]], runs),
+        },
         timings={f"training, run {i}": m.facts["seconds"] for i, m in enumerate(models)},
     )
 
@@ -113,12 +117,15 @@ def _with_corpus(model: SentimentLSTM, texts: list[str], n: int, text: str) -> d
 
 
 def _chosen(every: list[Sentence], surveyed: list[dict[str, Any]]) -> list[Sentence]:
-    """The sentence most surely mistaken, and the one most of whose words flip it alone."""
-    pairs = [(s, r) for s, r in zip(every, surveyed, strict=True) if r["mask"] is not None]
+    """The sentence most surely mistaken, and the one most of whose words flip it alone.
+
+    Of those that one of the paper's masks contrasts with; on a tie the longer one, then the first.
+    """
+    pairs = [(s, r) for s, r in zip(every, surveyed, strict=True) if r["mask"] in MASKS]
     wrong = [(s, r) for s, r in pairs if r["label"] != s.truth]
-    mistaken = max(wrong, key=lambda p: abs(p[1]["chance"] - 0.5))[0]
+    mistaken = [max(wrong, key=lambda p: abs(p[1]["chance"] - 0.5))[0]] if wrong else []
     brittle = max(pairs, key=lambda p: (p[1]["brittle"], len(p[0].text.split())))[0]
-    return list(dict.fromkeys([mistaken, brittle]))
+    return list(dict.fromkeys([*mistaken, brittle]))
 
 
 def _runs(lab: Lab, models, settings) -> list[dict[str, Any]]:
@@ -131,80 +138,3 @@ def _runs(lab: Lab, models, settings) -> list[dict[str, Any]]:
         of_run = {"run": number, "masks": masks, "facts": model.facts["accuracy"]}
         rows += [of_run | row for row in again]
     return rows
-
-
-def words_of(text: str, sets: list[list[int]]) -> str:
-    """Sets of words, as a table shows them."""
-    words = text.split()
-    return "; ".join(" + ".join(words[i] for i in s) or "nothing" for s in sets) or "none"
-
-
-def _table(shown: list[Sentence], found: list[dict[str, Any]]) -> pd.DataFrame:
-    rows = []
-    for sentence, row in zip(shown, found, strict=True):
-        text, paper = sentence.text, PAPER.get(sentence.text, {})
-        out = {
-            "text": text,
-            "as written": sentence.raw,
-            "source": sentence.source,
-            "truth": sentence.truth,
-            "predicted": row["label"],
-            "P(positive)": row["chance"],
-            "mask": row["mask"] or "none contrasts",
-        }
-        if row["mask"]:
-            out |= {
-                "R2I (keep)": words_of(text, row["keep"]),
-                "I2R (flip)": words_of(text, row["flip"]),
-                "single words that flip": row["brittle"],
-            }
-            for rule in row["anchors"]:
-                which = "Anchors" if rule["mask"] == MASKS[0] else "Anchors, our mask"
-                out |= {
-                    which: words_of(text, [rule["held"]]),
-                    f"{which}: precision reported": rule["precision reported"],
-                    f"{which}: precision exact": rule["precision"],
-                    f"{which}: PS": rule["PS"],
-                }
-            out |= {
-                "R2I, corpus": words_of(text, row["corpus"]["keep"]),
-                "I2R, corpus": words_of(text, row["corpus"]["flip"]),
-            }
-        for key, name in (("keep", "R2I"), ("flip", "I2R")):
-            out[f"paper: {name}"] = "; ".join(" + ".join(s) for s in paper.get(key, [])) or "—"
-        out["paper: Anchors"] = " + ".join(paper.get("anchor", [])) or "—"
-        rows.append(out)
-    return pd.DataFrame(rows).fillna("—")
-
-
-def _run_row(row: dict[str, Any]) -> dict[str, Any]:
-    out = {
-        "run": row["run"],
-        "held-out accuracy": row["facts"]["held-out"],
-        **{f"P(positive), {mask}": p for mask, p in row["masks"].items()},
-        "text": row["text"],
-        "predicted": row["label"],
-        "P(positive)": row["chance"],
-        "mask": row["mask"] or "none contrasts",
-    }
-    for key, name in (("keep", "R2I"), ("flip", "I2R")):
-        out[name] = words_of(row["text"], row[key]) if row["mask"] else "—"
-    return out
-
-
-def _drawn_row(row: dict[str, Any]) -> dict[str, Any]:
-    own = row["anchors"][-1]
-    return {
-        "text": row["text"],
-        "predicted": row["label"],
-        "mask": row["mask"],
-        "R2I sets": len(row["keep"]),
-        "smallest R2I": min(map(len, row["keep"])),
-        "smallest I2R": min(map(len, row["flip"])),
-        "single words that flip": row["brittle"],
-        "anchor": words_of(row["text"], [own["held"]]),
-        "anchor's words": len(own["held"]),
-        "anchor's PS": own["PS"],
-        "enough of it to keep": len(own["enough to keep"]),
-        "enough for its precision": len(own["enough for its precision"]),
-    }

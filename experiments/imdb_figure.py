@@ -31,7 +31,8 @@ def draw(shown: list[Sentence], found: list[dict[str, Any]]) -> Any:
         title = f"“{_cut(sentence.raw, int(9.5 * width))}”"
         ax.text(0.15, y, title, fontsize=9.5, fontweight="bold", va="center")
         mask = f"mask “{row['mask']}”" if row["mask"] else "no mask contrasts"
-        says = f"{right} predicted {row['label']} ({row['chance']:.2f} positive); {mask}"
+        which = f"training run {row['run']}: " if "run" in row else ""
+        says = f"{which}{right} predicted {row['label']} ({row['chance']:.2f} positive); {mask}"
         ax.text(0.15, y + 0.85 * _LINE, says, fontsize=8, color=GREY, va="center")
         y += 1.95 * _LINE
         for label, color, held, note in lines:
