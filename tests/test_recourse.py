@@ -635,3 +635,18 @@ def test_a_budget_too_small_for_any_claim_claims_nothing():
     assert not r.complete
     assert "no option is known to be the cheapest" in r.reason
     assert "less than 0 are" not in r.reason
+
+
+@pytest.mark.parametrize(
+    ("wish", "says"),
+    [
+        ({"cost": {"x0": "dear"}}, "cost: got 'dear' for column 'x0'; allowed: a number"),
+        ({"cost": lambda *_: 1 / 0}, "cost: got a function that raised ZeroDivisionError for col"),
+        ({"ranges": {"x0": [3.5, 9]}}, r"which the column never has.*a tuple, \(low, high\)"),
+    ],
+)
+def test_costs_and_ranges_that_cannot_be_meant(wish, says):
+    X = np.arange(12.0).reshape(6, 2)
+    explainer = Explainer(lambda rows: (rows[:, 0] > 5).astype(int), X)
+    with pytest.raises(InputError, match=says):
+        explainer.recourse(X[0], **wish)

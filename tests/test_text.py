@@ -655,3 +655,18 @@ def test_spans_are_whole_numbers(spans):
 def test_only_an_explanation_of_a_text_is_refined():
     with pytest.raises(InputError, match="explanation: got one that is not of a text"):
         TextExplainer(AND).refine(3)
+
+
+def test_an_example_of_a_change_of_long_passages_is_brief():
+    text = "The weather was fine and warm all day. " * 4
+    model = lambda ts: ["y" if t.count("fine") > 1 else "n" for t in ts]  # noqa: E731
+    e = TextExplainer(model, unit="sentence", mask=["UNK", "so"])(text)
+    notes = [note for f in summarise(e).flip.factors for note in f.notes]
+    assert "The weather was fine and warm … → UNK UNK UNK UNK UNK UNK UNK …" in notes[0]
+    assert "UNK " * 8 not in notes[0]
+
+
+def test_command_refines_nothing_where_words_were_searched_already(skops_file):
+    ran = ask("--text", "a good film", "--refine", *skops_file)
+    assert ran.exit_code == 0, ran.output
+    assert "Complete: all 8 subsets of 3 words" in ran.output

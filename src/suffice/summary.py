@@ -251,14 +251,25 @@ def _change(players: Sequence[Player], new: Mapping[str, Scalar], words: bool = 
         if words and not moved:
             continue
         if words:
-            old = " ".join(show(player.values[c]) for c in player.values)
-            moves.append(f"{old} → {' '.join(show(new[c]) for c in player.values) or 'nothing'}")
+            old, replaced = (
+                _brief(" ".join(show(values[c]) for c in player.values))
+                for values in (player.values, new)
+            )
+            moves.append(f"{old} → {replaced or 'nothing'}")
         elif len(player.values) > 3 and moved:
             moves.append(f"{player.name} ({len(moved)} columns)")
         else:
             moves += [f"{c} {show(player.values[c])} → {show(new[c])}" for c in moved]
     # Only where effects are drawn at random can a set flip as it is.
     return ", ".join(moves) or "as they are, by chance downstream"
+
+
+def _brief(words: str, room: int = 30) -> str:
+    """The first words of a passage, whose place in the text is shown elsewhere."""
+    if len(words) <= room:
+        return words
+    cut = words.rfind(" ", 0, room)
+    return words[: cut if cut > 0 else room].rstrip() + " …"
 
 
 def _none_reached(view: View, terms: Terms) -> str:

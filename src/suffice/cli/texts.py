@@ -59,11 +59,21 @@ def explain_text(options: dict[str, Any], outcome: Any, question: dict[str, Any]
         random_state=options["seed"],
     )
     explanation = explainer.explain(text, **question)
-    if not options["refine"]:
+    if not options["refine"] or _by_words(explanation):
         return explanation
     if question["search"] == "exhaustive":  # the default: long passages need the greedy search
         question = {k: v for k, v in question.items() if k != "search"}
     return explainer.refine(explanation, **question)
+
+
+def _by_words(explanation: Explanation) -> bool:
+    """Is there nothing to look closer at, as in a text short enough to be searched by its words?"""
+    from suffice.explanation.subject import TextSubject
+    from suffice.text.spans import words
+
+    subject = explanation.subject
+    assert isinstance(subject, TextSubject)
+    return all(len(words(subject.text[a:b])) < 2 for a, b in subject.spans)
 
 
 class _Columns:

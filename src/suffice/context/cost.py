@@ -36,10 +36,13 @@ def column_costs(pool: Table, data: Table, cost: CostSpec = None) -> Reals:
         allowed = "None, a mapping of column to weight, or a callable (column, from, to) -> costs"
         raise InputError("cost", cost, allowed)
     if isinstance(cost, Mapping):
-        for name in cost:
+        for name, weight in cost.items():
             if name not in data.names:
                 hint = did_you_mean(name, data.names)
                 raise InputError("cost", f"unknown column {name!r}", "columns of data", hint)
+            whatever: object = weight
+            if not isinstance(whatever, int | float | np.number):
+                raise InputError("cost", f"{weight!r} for column {name!r}", "a number as weight")
     return np.stack([_column_cost(pool, data, j, cost) for j in range(len(data.names))], axis=1)
 
 
@@ -48,7 +51,11 @@ def _column_cost(pool: Table, data: Table, j: int, cost: CostSpec) -> Reals:
     values = pool.column(j)
     origin, there = values[0], values[1:]
     if callable(cost):
-        out = np.asarray(cost(name, plain(origin), there), dtype=float)
+        try:
+            out = np.asarray(cost(name, plain(origin), there), dtype=float)
+        except Exception as error:  # told in the function's own words
+            got = f"a function that raised {type(error).__name__} for column {name!r}: {error}"
+            raise InputError("cost", got, "(column, from, to) -> costs") from error
         if out.shape != there.shape:
             got = f"shape {out.shape} for column {name!r}"
             raise InputError("cost", got, f"one cost per reference, shape {there.shape}")

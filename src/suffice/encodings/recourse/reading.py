@@ -110,6 +110,8 @@ def _one_of(table: Table, j: int, given: list[Any]) -> OneOf:
         if plain(value) not in known:
             got = f"{name}: {shorten(value)}, which the column never has"
             hint = did_you_mean(value, sorted(known, key=str))
+            if is_numeric(table.column(j)):
+                hint = "A range of numbers is a tuple, (low, high)."
             raise InputError("ranges", got, "values observed in the data", hint)
     return OneOf(j, name, tuple(plain(value) for value in given))
 
