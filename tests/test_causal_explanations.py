@@ -209,3 +209,17 @@ def _chain():
     rng = np.random.default_rng(0)
     a, c = rng.normal(size=(2, 40))
     return pd.DataFrame({"a": a, "b": a + rng.normal(size=40), "c": c})
+
+
+def test_a_bound_is_spent_on_each_views_own_small_sets(chain):
+    model, X, scm = chain
+    explainer = Explainer(model, X, context=CausalContext(scm))
+    full = explainer.explain(X_INPUT)
+    n = full.provenance.n_references
+    # Of four features: the empty set and the singletons of each view, and what is kept back.
+    e = explainer.explain(X_INPUT, budget=12 * n)
+    assert e.keep.tally.exhaustive_size >= 1 and e.flip.tally.exhaustive_size >= 1
+    for view in ("keep", "flip"):
+        singles = [f.features for f in getattr(full, view).factors if f.size == 1]
+        found = [f.features for f in getattr(e, view).factors if f.size == 1]
+        assert found == singles and singles

@@ -650,3 +650,23 @@ def test_costs_and_ranges_that_cannot_be_meant(wish, says):
     explainer = Explainer(lambda rows: (rows[:, 0] > 5).astype(int), X)
     with pytest.raises(InputError, match=says):
         explainer.recourse(X[0], **wish)
+
+
+def test_a_value_never_becomes_missing_unless_asked_for():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=80), "b": rng.normal(size=80)})
+    X.loc[::2, "b"] = np.nan
+    explainer = Explainer(lambda d: np.where(d["b"].isna() | (d["a"] > 1), "Y", "N"), X)
+    x = {"a": 0.0, "b": 0.5}
+    assert all(o.values.get("b", 0) is not None for o in explainer.recourse(x).options)
+    stuck = explainer.recourse(x, immutable=["a"])
+    assert not stuck.feasible and "b must not become missing: if it need not" in stuck.reason
+    allowed = explainer.recourse(x, immutable=["a"], ranges={"b": [None]})
+    assert allowed.best.values == {"b": None}
+
+
+def test_a_desired_outcome_is_called_so_in_errors():
+    X = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0]})
+    explainer = Explainer(lambda d: np.where(d["a"] > 1, "Y", "N"), X)
+    with pytest.raises(InputError, match=r"desired: got unknown class 'Z'"):
+        explainer.recourse({"a": 0.0}, desired="Z")

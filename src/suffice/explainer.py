@@ -31,7 +31,7 @@ from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
 from suffice.search import Limits
 from suffice.search.algorithm1 import check_alpha, check_tau
-from suffice.search.strategy import STRATEGIES, Answer, Question, answer
+from suffice.search.strategy import STRATEGIES, VIEW_ENDS, Answer, Question, answer
 from suffice.target import Target, event_for
 
 if TYPE_CHECKING:
@@ -198,8 +198,8 @@ class Explainer:
             half = limits.share(0.5)
             last = replace(half, time_limit=limits.time_limit)  # both count from the same start
             searches = [
-                _search(decision, context, search, replace(question, limits=part))
-                for context, part in zip(contexts, (half, last), strict=True)
+                _search(decision, context, search, replace(question, limits=part, ends=ends))
+                for context, part, ends in zip(contexts, (half, last), VIEW_ENDS, strict=True)
             ]
         (kept, _, _), (flipped, _, _) = searches[0], searches[-1]
 
@@ -306,7 +306,8 @@ class Explainer:
             Or the only ones that can.
         ranges
             {column: (low, high)}, either of them None, for numbers; {column: [values]} lists the
-            values allowed. It restricts new values: one that stays as it is may lie outside.
+            values allowed. It restricts new values: one that stays as it is may lie outside. None
+            becomes missing, unless None is in its list.
         increasing, decreasing
             Columns that may only go up, or down: numbers, truth values, ordered categories.
         steps
@@ -366,7 +367,9 @@ class Explainer:
         answers = self._model.predict(row.take(np.array([0])))  # its own copy to write into
         prediction = answers[0]
         wanted = self._outcome if outcome is None else outcome
-        target = Target(self._model, event_for(wanted, self._model, prediction))
+        argument = "outcome" if outcome is None else "desired"
+        event = event_for(wanted, self._model, prediction, argument)
+        target = Target(self._model, event)
         y = bool((target(row) if target.event.needs_scores else target.read(answers))[0])
         return Decision(
             row=row,

@@ -167,13 +167,16 @@ def satisfies(predicate: Callable[[Values], Any], name: str = "the predicate hol
     return Outcome(f"satisfies({name!r})", bind)
 
 
-def event_for(outcome: object, model: Model, prediction: Any) -> Event:
-    """The event that `outcome` means for this model, at an input with this prediction."""
+def event_for(outcome: object, model: Model, prediction: Any, argument: str = "outcome") -> Event:
+    """The event that `outcome` means for this model, at an input with this prediction.
+
+    `argument` is what the user calls it.
+    """
     if isinstance(outcome, Outcome):
         return outcome.bind(model, prediction)
     if model.classes is None:
         raise InputError(
-            "outcome",
+            argument,
             "no event, and a model that returns numbers" if outcome is None else outcome,
             "at_least(t), at_most(t), within(delta) or satisfies(predicate)",
             "A number has to be read as yes or no: for example outcome=suffice.at_least(0.5).",
@@ -182,7 +185,7 @@ def event_for(outcome: object, model: Model, prediction: Any) -> Event:
     known = tuple(dict.fromkeys((*model.classes, plain(prediction))))
     label = plain(prediction) if outcome is None else outcome
     same_as = prediction if outcome is None else outcome  # dates and enums equal only themselves
-    _class_number(known, label)
+    _class_number(known, label, argument)
     others = [c for c in known if c != label]
     if not others:
         raise InputError(
@@ -241,11 +244,11 @@ def _classes(model: Model, outcome: str) -> tuple[Any, ...]:
     return model.classes
 
 
-def _class_number(classes: tuple[Any, ...], label: object) -> int:
+def _class_number(classes: tuple[Any, ...], label: object, argument: str = "outcome") -> int:
     try:
         return classes.index(label)
     except ValueError:
         hint = did_you_mean(label, classes)
         raise InputError(
-            "outcome", f"unknown class {label!r}", "classes of the model", hint
+            argument, f"unknown class {label!r}", "classes of the model", hint
         ) from None

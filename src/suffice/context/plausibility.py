@@ -38,7 +38,7 @@ class Plausibility:
     def __str__(self) -> str:
         lead = f"{self.far:.0%} of {self.n:,} hybrids ({self.context}) are far from the data"
         if self.far <= 2 * FAR:
-            return f"{lead}, about as many as of its own rows ({FAR:.0%})."
+            return f"{lead}; of its own rows {FAR:.0%} are."
         return (
             f"{lead}, against {FAR:.0%} of its own rows: the model is asked about combinations "
             "that hardly occur. ConditionalContext draws values that go together; groups keep "

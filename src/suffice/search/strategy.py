@@ -22,12 +22,15 @@ from suffice.search.greedy import Greedy, greedy_search
 from suffice.search.limits import Limits
 from suffice.search.profile import Findings, Profile
 from suffice.search.pruned import pruned_search
-from suffice.search.sweep import Sweep, run_sweep
+from suffice.search.sweep import Ends, Sweep, run_sweep
 from suffice.typing import BoolVector
 
 __all__ = ["STRATEGIES", "Answer", "Question", "answer"]
 
 STRATEGIES = ("exhaustive", "pruned", "greedy")
+
+VIEW_ENDS: tuple[Ends, Ends] = ("held", "replaced")
+"""Whose small sets the keep view and the flip view read, where each has a sweep of its own."""
 
 _PAIRS_UP_TO = 100
 """With more players than this, the greedy search leaves even pairs to its starts."""
@@ -45,6 +48,8 @@ class Question:
     seed: int = 0
     progress: bool | None = None
     started: float = field(default_factory=perf_counter)
+    ends: Ends = "both"
+    """Whose small sets count: both views', or one's where the other has a sweep of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,11 +122,17 @@ def _greedy(evaluator: Evaluator, context: Hybrids, q: Question) -> Answer:
     profile = _profile(sweep, q, None)
     if sweep.tally.complete:
         return Answer(profile, None, sweep, {}, None)
-    keep = _larger(evaluator, context, q, "keep", profile, 0.75)
-    other = replace(profile, tally=sweep.tally.other_view())
-    flip = _larger(evaluator, context, q, "flip", other, 1.0)
-    profile = replace(profile, findings=keep.findings)
-    return Answer(profile, flip.findings, sweep, flip.outcomes, keep.stopped)
+    keep = flip = None
+    if q.ends != "replaced":
+        keep = _larger(evaluator, context, q, "keep", profile, 0.75 if q.ends == "both" else 1.0)
+        profile = replace(profile, findings=keep.findings)
+    if q.ends != "held":
+        other = replace(profile, tally=sweep.tally.other_view(), findings=None)
+        flip = _larger(evaluator, context, q, "flip", other, 1.0)
+    stopped = next(search.stopped for search in (keep, flip) if search is not None)
+    if flip is None:
+        return Answer(profile, None, sweep, {}, stopped)
+    return Answer(profile, flip.findings, sweep, flip.outcomes, stopped)
 
 
 def _larger(
@@ -149,7 +160,9 @@ def _larger(
 
 
 def _sweep(evaluator: Evaluator, context: Hybrids, q: Question, limits: Limits) -> Sweep:
-    return run_sweep(evaluator, context.d, limits, q.seed, q.progress, q.started, q.size_weights)
+    return run_sweep(
+        evaluator, context.d, limits, q.seed, q.progress, q.started, q.size_weights, q.ends
+    )
 
 
 def _profile(sweep: Sweep, q: Question, max_size: int | None) -> Profile:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from suffice.typing import BoolVector, Counts, Held
 __all__ = [
     "DRAWS",
     "Draws",
+    "Ends",
     "Sweep",
     "draw_hybrids",
     "progress_bar",
@@ -34,6 +35,9 @@ _BLOCK = 1 << 20
 """Hybrids evaluated together: enough to find most that are the same row."""
 _BUDGETED_BLOCK = 1 << 16
 _FIRST_TIMED_BLOCK = 1 << 14
+Ends = Literal["both", "held", "replaced"]
+"""Whose small sets are visited first: one view's, or both in turn."""
+
 DRAWS = 1024
 """Hybrids drawn to estimate necessity: an interval of about ±0.03."""
 
@@ -72,11 +76,13 @@ def run_sweep(
     progress: bool | None = None,
     started: float | None = None,
     size_weights: Sequence[float] | None = None,
+    ends: Ends = "both",
 ) -> Sweep:
     """Evaluate the lattice's subsets on every reference, as far as the limits allow.
 
     `size_weights` says how likely each size of the held set is in D (None: all sets alike). A time
-    limit counts from `started` (as `perf_counter` tells it): by default from now.
+    limit counts from `started` (as `perf_counter` tells it): by default from now. `ends` says whose
+    small sets count: those held, those replaced, or both alike.
     """
     limits = limits.checked(d)
     if limits.none and isinstance(evaluator, LatticeEvaluator):
@@ -85,8 +91,9 @@ def run_sweep(
     clock = _Clock(limits, evaluator, perf_counter() if started is None else started)
     store = _Store(lattice, evaluator.n)
     largest = d if limits.max_size is None else min(limits.max_size, d)
-    wanted = [k for k in range(d + 1) if k <= largest or k >= d - largest]
-    todo = _Queue(lattice, wanted)
+    small, large = ends != "replaced", ends != "held"
+    wanted = [k for k in range(d + 1) if (small and k <= largest) or (large and k >= d - largest)]
+    todo = _Queue(lattice, wanted, ends)
     total = todo.left * evaluator.n
     with progress_bar(total, progress) as bar:
         while todo.left:
@@ -132,10 +139,12 @@ def _sweep_by_mask(evaluator: LatticeEvaluator, d: int, progress: bool | None) -
 class _Queue:
     """Segments (size, start, stop) still to visit, small and large sizes in turn."""
 
-    def __init__(self, lattice: Lattice, sizes: list[int]) -> None:
+    def __init__(self, lattice: Lattice, sizes: list[int], ends: Ends) -> None:
+        d = lattice.d
+        first = {"both": lambda k: min(k, d - k), "held": lambda k: k, "replaced": lambda k: d - k}
         self._segments = [
             (size, 0, lattice.width(size))
-            for size in sorted(sizes, key=lambda k: (min(k, lattice.d - k), k))
+            for size in sorted(sizes, key=lambda k: (first[ends](k), k))
         ]
         self.left = sum(stop for _, _, stop in self._segments)
 

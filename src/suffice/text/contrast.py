@@ -11,7 +11,15 @@ import numpy as np
 from suffice.errors import InputError
 from suffice.text.asking import TextDecision, decide
 from suffice.text.join import Join
-from suffice.text.masks import DRAWN, Corpus, as_cells, check_tokens, deal_words, describe_tokens
+from suffice.text.masks import (
+    CANDIDATES,
+    DRAWN,
+    Corpus,
+    as_cells,
+    check_tokens,
+    deal_words,
+    describe_tokens,
+)
 from suffice.text.parts import Parts
 from suffice.typing import BoolVector, Values
 
@@ -37,9 +45,13 @@ class Contrast:
 
 def read_mask(mask: object, candidates: Sequence[str]) -> TokenMask | Corpus:
     """A mask as the user gives it."""
+    auto = isinstance(mask, str) and mask == "auto"
+    if not auto and tuple(candidates) != CANDIDATES:
+        hint = "They are tried in turn where the mask is to be found."
+        raise InputError("candidates", candidates, "none unless mask='auto'", hint)
     if isinstance(mask, Corpus):
         return mask
-    if isinstance(mask, str) and mask == "auto":
+    if auto:
         return TokenMask(check_tokens(candidates, "candidates"), first=True)
     return TokenMask(check_tokens("" if mask == "delete" else mask, "mask"))
 

@@ -19,6 +19,7 @@ from suffice.encodings.recourse.reading import (
     read_directions,
     read_fixed,
     read_forbidden,
+    read_known,
     read_ranges,
     read_steps,
 )
@@ -116,6 +117,7 @@ def _constraints(decision: Decision, wish: Wish) -> Constraints:
         *read_directions(table, wish.increasing, wish.decreasing),
         *read_steps(table, wish.steps),
     ]
+    rules += read_known(table, rules)
     return Constraints(
         fixed,
         tuple(rules),

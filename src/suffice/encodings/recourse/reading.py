@@ -9,7 +9,16 @@ import numpy as np
 
 from suffice.context.players import Players
 from suffice.context.table import Table, plain
-from suffice.encodings.recourse.rules import Direction, OneOf, Range, Rule, Step, is_numeric, ranks
+from suffice.encodings.recourse.rules import (
+    Direction,
+    Known,
+    OneOf,
+    Range,
+    Rule,
+    Step,
+    is_numeric,
+    ranks,
+)
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.factors import Factor
 from suffice.typing import Values
@@ -19,6 +28,7 @@ __all__ = [
     "read_directions",
     "read_fixed",
     "read_forbidden",
+    "read_known",
     "read_ranges",
     "read_steps",
 ]
@@ -114,6 +124,13 @@ def _one_of(table: Table, j: int, given: list[Any]) -> OneOf:
                 hint = "A range of numbers is a tuple, (low, high)."
             raise InputError("ranges", got, "values observed in the data", hint)
     return OneOf(j, name, tuple(plain(value) for value in given))
+
+
+def read_known(table: Table, rules: list[Rule]) -> list[Rule]:
+    """No new value may be missing, unless the list of allowed values has None in it."""
+    asked_for = {rule.column for rule in rules if isinstance(rule, OneOf) and None in rule.values}
+    known = (Known(j, name) for j, name in enumerate(table.names) if j not in asked_for)
+    return [rule for rule in known if not rule.meets(table).all()]
 
 
 def read_directions(table: Table, increasing: Names, decreasing: Names) -> list[Rule]:

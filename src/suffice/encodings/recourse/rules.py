@@ -14,7 +14,17 @@ import numpy as np
 from suffice.context.table import Table, column_codes, plain
 from suffice.typing import BoolVector, Reals, Scalar, Values
 
-__all__ = ["Direction", "OneOf", "Range", "Rule", "Step", "is_numeric", "ranks", "within_rules"]
+__all__ = [
+    "Direction",
+    "Known",
+    "OneOf",
+    "Range",
+    "Rule",
+    "Step",
+    "is_numeric",
+    "ranks",
+    "within_rules",
+]
 
 _WHOLE = 1e-6
 """How far from a whole number of steps a change may be: room for what a float32 column rounds."""
@@ -121,6 +131,25 @@ class Step:
         steps = (values - values[0]) / self.step
         with np.errstate(invalid="ignore"):
             return np.asarray(np.abs(steps - np.rint(steps)) <= _WHOLE * np.maximum(1, abs(steps)))
+
+
+@dataclass(frozen=True)
+class Known:
+    """Not missing: no one can act on a value that is not told."""
+
+    column: int
+    name: str
+
+    @property
+    def says(self) -> str:
+        """What it must not become."""
+        return f"{self.name} must not become missing"
+
+    def meets(self, table: Table) -> BoolVector:
+        """Is there a value?"""
+        from pandas import isna
+
+        return ~np.asarray(isna(table.column(self.column)), dtype=bool)
 
 
 def within_rules(table: Table, rules: tuple[Rule, ...]) -> BoolVector:
