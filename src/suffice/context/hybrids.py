@@ -7,13 +7,16 @@ an intervention (`CausalContext`).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
+
+import numpy as np
 
 from suffice.context.players import Players
 from suffice.context.table import Table
 from suffice.typing import Counts, Held
 
-__all__ = ["Hybrids", "KeyedHybrids", "Mixing"]
+__all__ = ["Hybrids", "KeyedHybrids", "Mixing", "Pooled"]
 
 
 class Hybrids(Protocol):
@@ -59,6 +62,31 @@ class KeyedHybrids(Hybrids, Protocol):
     def keys_last(self) -> bool:
         """Are keys comparable between calls?"""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """What contexts share whose every subset takes its values from the same references.
+
+    `pool` holds the input in row 0 and the references below it.
+    """
+
+    pool: Table
+    players: Players
+
+    @property
+    def d(self) -> int:
+        """How many players there are."""
+        return len(self.players)
+
+    @property
+    def n(self) -> int:
+        """How many references there are."""
+        return len(self.pool) - 1
+
+    def donors(self, held: Held) -> Counts | None:
+        """Every subset takes its values from the same references."""
+        return np.broadcast_to(np.arange(1, self.n + 1), (len(held), self.n))
 
 
 class Mixing(Protocol):

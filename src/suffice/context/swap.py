@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from suffice.context.distinct import distinct_rows, joint_codes
+from suffice.context.hybrids import Pooled
 from suffice.context.players import Players
 from suffice.context.sample import TableContext
 from suffice.context.table import Table
@@ -27,31 +28,14 @@ _EXACT_FLOAT = 2**53
 
 
 @dataclass(frozen=True, eq=False)
-class SwapContext:
-    """`pool` holds the input in row 0 and the references below it."""
-
-    pool: Table
-    players: Players
-
-    @property
-    def d(self) -> int:
-        """How many players there are."""
-        return len(self.players)
-
-    @property
-    def n(self) -> int:
-        """How many references there are."""
-        return len(self.pool) - 1
+class SwapContext(Pooled):
+    """Hybrids by swapping values, with numbers that tell equal ones before they are built."""
 
     def hybrids(self, held: Held, references: Counts) -> Table:
         """Build row i from subset held[i] and reference references[i]."""
         if len(self.players) < len(self.pool.names):
             held = held[:, self.players.of_column]
         return self.pool.splice(held, references + 1)
-
-    def donors(self, held: Held) -> Counts:
-        """Every subset takes its values from the same references."""
-        return np.broadcast_to(np.arange(1, self.n + 1), (len(held), self.n))
 
     @cached_property
     def codes(self) -> Counts:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from suffice.context.frames import ArrayTable
+from suffice.context.hybrids import Pooled
 from suffice.context.players import Players
 from suffice.context.table import Table
 from suffice.errors import InputError
@@ -58,22 +59,10 @@ class Surroundings:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class Parts(Pooled):
     """Rows of cells, the last of which is the rest of the picture."""
 
-    pool: Table
-    players: Players
     rest_held: bool
-
-    @property
-    def d(self) -> int:
-        """How many parts there are."""
-        return len(self.players)
-
-    @property
-    def n(self) -> int:
-        """How many references there are."""
-        return len(self.pool) - 1
 
     def hybrids(self, held: Held, references: Counts) -> ArrayTable:
         """Build row i from parts held[i] and reference references[i]."""

@@ -17,6 +17,7 @@ import numpy as np
 from suffice.context import Hybrids, Players, SwapContext, Table
 from suffice.context.distinct import distinct_rows
 from suffice.context.frames import ArrayTable
+from suffice.context.hybrids import Pooled
 from suffice.typing import Counts, Held, Values
 
 __all__ = ["Cells", "InText"]
@@ -99,31 +100,17 @@ class WordSwap(SwapContext):
 
 
 @dataclass(frozen=True, eq=False)
-class WithRest:
+class WithRest(Pooled):
     """Hybrids of the words in sight, in a text whose other words are all replaced or all held.
 
     It gives hybrids no keys: equal words in sight do not make equal texts.
     """
 
     pool: Any
-    players: Players
-    rest_held: bool
-
-    @property
-    def d(self) -> int:
-        """How many players there are."""
-        return len(self.players)
-
-    @property
-    def n(self) -> int:
-        """How many references there are."""
-        return len(self.pool) - 1
+    """Cells, whose `splice` also takes what becomes of the rest."""
+    rest_held: bool = False
 
     def hybrids(self, held: Held, references: Counts) -> Table:
         """Build row i from subset held[i] and reference references[i]."""
         spliced: Table = self.pool.splice(held, references + 1, self.rest_held)
         return spliced
-
-    def donors(self, held: Held) -> Counts:
-        """Every subset takes its words from the same references."""
-        return np.broadcast_to(np.arange(1, self.n + 1), (len(held), self.n))

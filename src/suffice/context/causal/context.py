@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from suffice.context.causal.model import CausalModel, Noise, read_noise
+from suffice.context.hybrids import Pooled
 from suffice.context.players import Players
 from suffice.context.table import Table
 from suffice.errors import InputError, did_you_mean
@@ -83,11 +84,9 @@ class CausalContext:
 
 
 @dataclass(frozen=True, eq=False)
-class CausalHybrids:
-    """`pool` holds the input in row 0 and the references below it."""
+class CausalHybrids(Pooled):
+    """Swapped rows in which the effects of what was intervened on follow."""
 
-    pool: Table
-    players: Players
     scm: CausalModel
     values: Mapping[str, Values]
     """Every node's column of the pool."""
@@ -97,16 +96,6 @@ class CausalHybrids:
     """Is what is held the intervention (keep), or what is not (flip)?"""
     kept: bool
     """Is the noise that of the row which is changed?"""
-
-    @property
-    def d(self) -> int:
-        """How many players there are."""
-        return len(self.players)
-
-    @property
-    def n(self) -> int:
-        """How many references there are."""
-        return len(self.pool) - 1
 
     def hybrids(self, held: Held, references: Counts) -> Table:
         """Build row i from subset held[i] and reference references[i]; effects follow."""
@@ -130,10 +119,6 @@ class CausalHybrids:
                 if after[node] is not values[node]
             }
         )
-
-    def donors(self, held: Held) -> Counts:
-        """Interventions set observed values: each reference's own."""
-        return np.broadcast_to(np.arange(1, self.n + 1), (len(held), self.n))
 
     @cached_property
     def _positions(self) -> dict[str, int]:
