@@ -6,32 +6,10 @@ An implementation of LENS, *Local Explanations via Necessity and Sufficiency* (U
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from suffice import datasets
-from suffice.basis import Basis
-from suffice.context import ConditionalContext, SwapContext, TableContext
-from suffice.errors import InputError, ModelError, NotVisitedError, SufficeError
-from suffice.explainer import Explainer
-from suffice.explanation import Explanation, SufficientFactor, View, explanation_schema
-from suffice.factors import (
-    CostOrder,
-    CustomOrder,
-    Factor,
-    SubsetOrder,
-    auxiliary,
-    between,
-    compare,
-    equals,
-    factor_from_json,
-    held,
-    isin,
-)
-from suffice.inference import clopper_pearson, wilson
-from suffice.measures import Measures
-from suffice.models import adapt, make_target
-from suffice.search import MinimalFactors, minimal_sufficient_factors
-from suffice.target import Target, at_least, at_most, satisfies, versus, within
-
 if TYPE_CHECKING:
+    from suffice import datasets
+    from suffice.basis import Basis
+    from suffice.context import ConditionalContext, SwapContext, TableContext
     from suffice.context.causal import CausalContext, CausalModel, additive, noisy
     from suffice.encodings.anchors import AnchorRules, Rule, anchor, score_rule
     from suffice.encodings.bounds import CausationBounds, causation_bounds
@@ -40,7 +18,28 @@ if TYPE_CHECKING:
     from suffice.encodings.ranking import TopK, top_k
     from suffice.encodings.recourse import Option, Recourse
     from suffice.encodings.shapley import shapley_interactions, shapley_values
+    from suffice.errors import InputError, ModelError, NotVisitedError, SufficeError
+    from suffice.explainer import Explainer
+    from suffice.explanation import Explanation, SufficientFactor, View, explanation_schema
+    from suffice.factors import (
+        CostOrder,
+        CustomOrder,
+        Factor,
+        SubsetOrder,
+        auxiliary,
+        between,
+        compare,
+        equals,
+        factor_from_json,
+        held,
+        isin,
+    )
     from suffice.image import ImageExplainer, overlay
+    from suffice.inference import clopper_pearson, wilson
+    from suffice.measures import Measures
+    from suffice.models import adapt, make_target
+    from suffice.search import MinimalFactors, minimal_sufficient_factors
+    from suffice.target import Target, at_least, at_most, satisfies, versus, within
     from suffice.text import Corpus, TextExplainer
 
 __version__ = "0.1.0"
@@ -109,6 +108,12 @@ __all__ = [
 ]
 
 _LATE = {
+    "suffice.basis": ("Basis",),
+    "suffice.context": (
+        "ConditionalContext",
+        "SwapContext",
+        "TableContext",
+    ),
     "suffice.context.causal": (
         "CausalContext",
         "CausalModel",
@@ -139,19 +144,69 @@ _LATE = {
         "shapley_interactions",
         "shapley_values",
     ),
+    "suffice.errors": (
+        "InputError",
+        "ModelError",
+        "NotVisitedError",
+        "SufficeError",
+    ),
+    "suffice.explainer": ("Explainer",),
+    "suffice.explanation": (
+        "Explanation",
+        "SufficientFactor",
+        "View",
+        "explanation_schema",
+    ),
+    "suffice.factors": (
+        "CostOrder",
+        "CustomOrder",
+        "Factor",
+        "SubsetOrder",
+        "auxiliary",
+        "between",
+        "compare",
+        "equals",
+        "factor_from_json",
+        "held",
+        "isin",
+    ),
     "suffice.image": (
         "ImageExplainer",
         "overlay",
+    ),
+    "suffice.inference": (
+        "clopper_pearson",
+        "wilson",
+    ),
+    "suffice.measures": ("Measures",),
+    "suffice.models": (
+        "adapt",
+        "make_target",
+    ),
+    "suffice.search": (
+        "MinimalFactors",
+        "minimal_sufficient_factors",
+    ),
+    "suffice.target": (
+        "Target",
+        "at_least",
+        "at_most",
+        "satisfies",
+        "versus",
+        "within",
     ),
     "suffice.text": (
         "Corpus",
         "TextExplainer",
     ),
 }
-"""Loaded when first asked for, so that the first explanation is not kept waiting."""
+"""Where each name comes from. Loaded when first asked for: a command that only prints its options,
+or a program that needs one of them, is not kept waiting for the rest."""
 
 
 def __getattr__(name: str) -> Any:
+    if name == "datasets":
+        return import_module("suffice.datasets")
     for module, names in _LATE.items():
         if name in names:
             return getattr(import_module(module), name)
