@@ -74,7 +74,8 @@ def test_each_kind_says_what_it_means():
 
 @given(factors)
 def test_repr_and_json_are_exact(factor):
-    assert eval(repr(factor), vars(suffice)) == factor
+    names = {name: getattr(suffice, name) for name in suffice.__all__}
+    assert eval(repr(factor), names) == factor
     assert factor_from_json(factor.to_json()) == factor
     assert hash(factor_from_json(factor.to_json())) == hash(factor)
     assert set(factor.columns()) <= set(CONTEXT)
