@@ -8,15 +8,14 @@ the beam search below it is called as it would be, with any beam; beam 1 is what
 import copy
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-__all__ = ["Anchors", "Found", "label_of", "seeded"]
+__all__ = ["Anchors", "Found", "label_of"]
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # its imports use names that their own packages deprecate
@@ -128,17 +127,6 @@ class Anchors:
 
     def _sampler(self, x: pd.Series) -> Any:
         return self.explainer.get_sample_fn(self.encode(x.to_frame().T)[0], self._predict)
-
-
-@contextmanager
-def seeded(*seed: int) -> Iterator[None]:
-    """anchor-exp draws from numpy's global generator: seed it, and leave it as it was."""
-    before = np.random.get_state()  # noqa: NPY002
-    np.random.seed(seed)  # noqa: NPY002
-    try:
-        yield
-    finally:
-        np.random.set_state(before)  # noqa: NPY002
 
 
 def label_of(forest: Any) -> Callable[[Any], Any]:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.anchor_exp import DEFAULTS, RELEASED_BEAM, Anchors, Found, label_of, seeded
+from experiments.anchor_exp import DEFAULTS, RELEASED_BEAM, Anchors, Found, label_of
 from experiments.lab import Lab
+from experiments.seeded import seeded
 from suffice import Explainer, Explanation, anchor, score_rule
 
 __all__ = ["ALPHA", "BEAMS", "DRAWS", "RULES", "TESTS", "Contest", "contest_all"]

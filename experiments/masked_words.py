@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from experiments.seeded import seeded
+
 __all__ = ["MASKS", "Masked", "anchors", "brittleness", "contrasting_mask"]
 
 MASKS = ("UNK", "PLATE")
@@ -91,12 +93,8 @@ def anchors(masked: Masked, seed: int) -> dict[str, Any]:
         nlp = spacy.blank("en")
         nlp.tokenizer = Tokenizer(nlp.vocab)
         explainer = AnchorText(nlp, ["negative", "positive"], True, mask_string=masked.mask)
-        before = np.random.get_state()  # noqa: NPY002 - what anchor-exp draws from
-        np.random.seed(seed)  # noqa: NPY002
-        try:
+        with seeded(seed):
             found = explainer.explain_instance(" ".join(masked.words), masked)
-        finally:
-            np.random.set_state(before)  # noqa: NPY002
     return {
         "mask": masked.mask,
         "held": sorted(int(i) for i in found.features()),
