@@ -15,9 +15,10 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import Row, at_least, seconds
-from suffice.context import SwapContext, as_table, make_players
+from suffice.context import SwapHybrids, make_players
 from suffice.evaluate.additive import AdditiveEngine, additive_engine
 from suffice.models import as_model
+from suffice.tables import as_table
 from suffice.target import Target, event_for
 
 SLICE = 1 << 16
@@ -35,9 +36,9 @@ def _logistic(d: int, n: int) -> Row:
     table = as_table(X)
     wrapped, answers = as_model(model, table)
     target = Target(wrapped, event_for(None, wrapped, answers[0]))
-    context = SwapContext(table, make_players(table))
+    context = SwapHybrids(table, make_players(table))
     held = rng.random((SLICE, d)) < 0.5
-    some = context.hybrids(held, rng.integers(n, size=len(held))).native
+    some = context.rows(held, rng.integers(n, size=len(held))).native
     ratios, times = [], []
     for _ in range(5):
         per_row = seconds(lambda: model.predict(some), 20) / len(some)

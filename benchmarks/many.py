@@ -15,11 +15,12 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.measure import Row, at_most
-from suffice.context import SwapContext, as_table, make_players
+from suffice.context import SwapHybrids, make_players
 from suffice.evaluate import BlackBox
 from suffice.inference import passing_levels
 from suffice.models import as_model
 from suffice.search.greedy import greedy_search
+from suffice.tables import as_table
 from suffice.target import Target, event_for
 
 Members = tuple[int, ...]
@@ -63,7 +64,7 @@ def measure(
     pool = as_table(np.concatenate([x, references]))
     wrapped, answers = as_model(forest, pool)
     target = Target(wrapped, event_for(None, wrapped, answers[0]))
-    context = SwapContext(pool, make_players(pool))
+    context = SwapHybrids(pool, make_players(pool))
 
     judge = BlackBox(target, context, y=True)
     true = [s for s in PLANTED if minimal(judge, d, s, tau, alpha)]

@@ -24,14 +24,16 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import Row, at_most
-from suffice import SwapContext, Target
-from suffice.context import as_table, make_players
+from suffice import Target
+from suffice.context import make_players
 from suffice.context.references import canonical_order
+from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import BlackBox
 from suffice.models import as_model
 from suffice.search import Limits, run_sweep
 from suffice.search.profile import Profile
 from suffice.search.pruned import Pruned, pruned_search
+from suffice.tables import as_table
 from suffice.target import event_for
 
 TAU = 0.9
@@ -66,9 +68,9 @@ class Question:
         others = as_table(self.X[self.y != self.y[ROW]])
         self.pool = as_table(self.X.iloc[[ROW]]).stack(others.take(canonical_order(others)))
 
-    def ask(self) -> tuple[SwapContext, BlackBox]:
+    def ask(self) -> tuple[SwapHybrids, BlackBox]:
         """A context and an evaluator that know nothing yet."""
-        context = SwapContext(self.pool, make_players(self.pool))
+        context = SwapHybrids(self.pool, make_players(self.pool))
         return context, BlackBox(self.target, context, True, distinct=True)
 
 

@@ -19,9 +19,10 @@ from experiments.lab import data_home
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.measure import Row, at_least, at_most, ratio, seconds
-from suffice.context import SwapContext, as_table, make_players
+from suffice.context import SwapHybrids, make_players
 from suffice.evaluate.trees import read_trees, tree_engine
 from suffice.models import as_model
+from suffice.tables import as_table
 from suffice.target import Target, event_for
 
 
@@ -33,7 +34,7 @@ class Case:
         table = as_table(row)
         wrapped, _ = as_model(model, as_table(references))
         self.target = Target(wrapped, event_for(None, wrapped, wrapped.predict(table)[0]))
-        self.context = SwapContext(table.stack(as_table(references)), make_players(table))
+        self.context = SwapHybrids(table.stack(as_table(references)), make_players(table))
         self.y = bool(self.target(table)[0])
         self.read = read_trees(model)
         self.sweep()
@@ -48,7 +49,7 @@ class Case:
     def hybrids(self) -> Any:
         d, n = self.context.d, self.context.n
         held = (np.arange(1 << d)[:, None] >> np.arange(d) & 1).astype(bool)
-        return self.context.hybrids(np.repeat(held, n, axis=0), np.tile(np.arange(n), 1 << d))
+        return self.context.rows(np.repeat(held, n, axis=0), np.tile(np.arange(n), 1 << d))
 
 
 def rows() -> Iterator[Row]:

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from suffice import Recourse
-from suffice.context import as_table, make_players
+from suffice.context import make_players
 from suffice.context.cost import change_costs
+from suffice.tables import as_table
 
 __all__ = [
     "Candidate",

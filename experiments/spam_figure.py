@@ -3,7 +3,7 @@
 from typing import Any
 
 from experiments.drawing import OURS, new_figure, tidy
-from suffice.context.mail import SEGMENTS
+from suffice.datasets.mail import SEGMENTS
 
 __all__ = ["draw_sets"]
 

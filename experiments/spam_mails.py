@@ -20,7 +20,7 @@ import sklearn
 from sklearn.model_selection import train_test_split
 
 from suffice import datasets
-from suffice.context.mail import clean, mean_vectors, vector_columns, vector_groups
+from suffice.datasets.mail import clean, mean_vectors, vector_columns, vector_groups
 
 __all__ = ["Mails", "fit", "load"]
 

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from experiments.spam_relabel import PAIRS, Relabeller
-from suffice.context.mail import SEGMENTS
+from suffice.datasets.mail import SEGMENTS
 
 __all__ = ["options_table", "pasted_table", "segments_table", "sets_table", "smallest"]
 

@@ -38,25 +38,26 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from suffice.context import SwapContext, as_table, make_players
-from suffice.context.distinct import distinct_rows
+from suffice.context import SwapHybrids, make_players
 from suffice.evaluate import BlackBox, LatticeEvaluator
 from suffice.evaluate.additive import AdditiveEngine, additive_engine, engine, split_pipeline
 from suffice.evaluate.additive.bits import subset_sums, transpose_bits
 from suffice.models import as_model
 from suffice.search import Limits, run_sweep
+from suffice.tables import as_table
+from suffice.tables.distinct import distinct_rows
 from suffice.target import Target, at_least, at_most, event_for, satisfies, versus, within
 
 
 def ask(
     model: Any, rows: Any, outcome: Any = None, groups: Any = None
-) -> tuple[AdditiveEngine | str, BlackBox, SwapContext]:
+) -> tuple[AdditiveEngine | str, BlackBox, SwapHybrids]:
     """Row 0 is the input, all the others are references."""
     table = as_table(rows)
     wrapped, answers = as_model(model, table)
     target = Target(wrapped, event_for(outcome, wrapped, answers[0]))
     y = bool(target(table.take(np.array([0])))[0])
-    context = SwapContext(table, make_players(table, groups))
+    context = SwapHybrids(table, make_players(table, groups))
     found = additive_engine(model, target, context, y)
     return found, BlackBox(target, context, y, distinct=False), context
 

@@ -17,7 +17,7 @@ from suffice import (
     Explainer,
     InputError,
     NotVisitedError,
-    TableContext,
+    Sample,
     at_least,
     auxiliary,
     between,
@@ -83,7 +83,7 @@ def test_observed_rules_are_those_of_algorithm_1(world, tau, alpha, bins):
         for k in range(len(a.conditions) + 1)
         for chosen in combinations(a.conditions, k)
     }
-    basis = Basis(decision.target, TableContext(decision.data), list(rules.values()))
+    basis = Basis(decision.target, Sample(decision.data), list(rules.values()))
     found = minimal_sufficient_factors(basis, decision.y, tau, alpha)
     named = {factor: name for name, factor in rules.items()}
     expected = {named[f]: ps for f, ps in zip(found.factors, found.sufficiency, strict=True)}
@@ -142,7 +142,7 @@ def test_rules_with_any_bounds_are_those_of_algorithm_1(world, tau, alpha):
     a = anchor(explainer, world.x, tau, alpha, cuts=cuts, bounds="any", context="observed")
     decision = explainer.decide(world.x)
     rules = rules_by_hand(world, CUTS)
-    basis = Basis(decision.target, TableContext(decision.data), list(rules.values()))
+    basis = Basis(decision.target, Sample(decision.data), list(rules.values()))
     found = minimal_sufficient_factors(basis, decision.y, tau, alpha)
     named = {factor: asked for asked, factor in rules.items()}
     expected = {named[f]: ps for f, ps in zip(found.factors, found.sufficiency, strict=True)}
@@ -255,10 +255,10 @@ def test_a_perturbed_row_satisfies_the_rule_and_keeps_what_it_may(world, seed, o
     for s in subsets(len(conditions)):
         held = np.zeros((context.n, context.d), bool)
         held[:, list(s)] = True
-        made = context.hybrids(held, np.arange(context.n))
+        made = context.rows(held, np.arange(context.n))
         assert conditions.holds(made)[:, list(s)].all()
-        own = rows[context.rows]
-        fails = ~conditions.holds(context.pool)[context.rows]
+        own = rows[context.chosen]
+        fails = ~conditions.holds(context.pool)[context.chosen]
         for j in range(world.d):
             asked = [i for i in s if j in conditions[i].columns]
             changed = made.column(j) != own[:, j]
@@ -275,7 +275,7 @@ def test_equal_keys_are_equal_hybrids(world, options):
     held = np.array([[j in s for j in range(context.d)] for s in subsets(context.d)])
     keys = context.keys(held).ravel()
     which = np.repeat(held, context.n, axis=0), np.tile(np.arange(context.n), len(held))
-    rows = np.array(context.hybrids(*which).native)
+    rows = np.array(context.rows(*which).native)
     for key in set(keys.tolist()):
         assert len(np.unique(rows[keys == key], axis=0)) == 1
     asked = [BlackBox(decision.target, context, decision.y, distinct=d) for d in (True, False)]
@@ -289,13 +289,13 @@ def test_keys_of_more_conditions_than_fit_one_number():
     explainer = Explainer(lambda rows: rows[:, 0], data, references="all")
     a = anchor(explainer, data[0], bins=3, max_size=1)
     context = perturb(explainer.decide(data[0]), a.conditions)
-    assert not context.keys_last
+    assert not context.stable_keys
     held = rng.random((30, context.d)) < 0.5
     keys = context.keys(held)
-    made = context.hybrids(
+    made = context.rows(
         np.repeat(held, context.n, axis=0), np.tile(np.arange(context.n), len(held))
     )
-    rows = np.concatenate([np.array(made.native), np.tile(context.rows, 30)[:, None]], axis=1)
+    rows = np.concatenate([np.array(made.native), np.tile(context.chosen, 30)[:, None]], axis=1)
     # Each row by itself: there the number of different keys is that of different hybrids.
     for r in range(context.n):
         mine = rows[r :: context.n]
@@ -311,8 +311,8 @@ def test_donors_are_drawn_uniformly_among_the_rows_that_satisfy():
         anchor(explainer, [2.0, 1.0], cuts={"x0": [10]}, columns=["x0"]).conditions,
     )
     nothing, inside = context.slots[0].inside
-    assert (nothing == context.rows).all()
-    moved = inside != context.rows
+    assert (nothing == context.chosen).all()
+    moved = inside != context.chosen
     assert moved.sum() == 800
     values = context.pool.column(0)[inside[moved]]
     _, times = np.unique(values, return_counts=True)
@@ -438,7 +438,7 @@ def test_a_group_asks_for_all_of_its_columns(loans):
         assert score_rule(explainer, loans.iloc[8], rule.factor).precision == rule.precision
     # Where the row fails any of the group's conditions, all of them come from one row.
     context = perturb(explainer.decide(loans.iloc[8]), Conditions([money]))
-    made = context.hybrids(np.ones((context.n, 1), bool), np.arange(context.n))
+    made = context.rows(np.ones((context.n, 1), bool), np.arange(context.n))
     pairs = set(map(tuple, loans[["income", "debt"]].to_numpy().tolist()))
     assert set(map(tuple, made.native[["income", "debt"]].to_numpy().tolist())) <= pairs
 

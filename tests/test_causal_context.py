@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice import InputError
-from suffice.context import SwapContext, as_table, make_players
+from suffice.context import SwapHybrids, make_players
 from suffice.context.causal import CausalContext, CausalModel, additive
 from suffice.datasets import german_credit
+from suffice.tables import as_table
 from tests.test_causal_model import fitted, people, random_models
 
 PEOPLE = people()
@@ -45,7 +46,7 @@ def test_only_what_is_moved_and_its_effects_differ_from_where_the_row_started(wo
         (keep, reference_rows, input_rows, held),
         (flip, input_rows, reference_rows, ~held),
     ):
-        out = frame(view.hybrids(held, references))
+        out = frame(view.rows(held, references))
         assert (out.dtypes == data.dtypes).all()
         for j, node in enumerate(names):
             causes = [names.index(a) for a in scm.ancestors(node)]
@@ -60,9 +61,9 @@ def test_a_row_is_the_same_in_any_batch_and_order(world, seed, noise):
     scm, data = world
     for view in bound(scm, data, noise=noise, seed=seed):
         held, references = asked(view.d, view.n, seed=seed)
-        whole = frame(view.hybrids(held, references))
+        whole = frame(view.rows(held, references))
         order = np.random.default_rng(seed).permutation(len(held))
-        parts = [frame(view.hybrids(held[i], references[i])) for i in np.array_split(order, 3)]
+        parts = [frame(view.rows(held[i], references[i])) for i in np.array_split(order, 3)]
         pd.testing.assert_frame_equal(
             pd.concat(parts, ignore_index=True),
             whole.iloc[order].reset_index(drop=True),
@@ -75,12 +76,12 @@ def test_a_row_is_the_same_in_any_batch_and_order(world, seed, noise):
 def test_without_edges_it_is_the_swap_context(noise, groups):
     scm = CausalModel({name: [] for name in PEOPLE}, PEOPLE)
     keep, flip = bound(scm, PEOPLE, groups=groups, noise=noise)
-    swap = SwapContext(keep.pool, keep.players)
+    swap = SwapHybrids(keep.pool, keep.players)
     held, references = asked(swap.d, swap.n)
-    expected = frame(swap.hybrids(held, references))
+    expected = frame(swap.rows(held, references))
     for view in (keep, flip):
         assert (view.d, view.n) == (swap.d, swap.n)
-        out = frame(view.hybrids(held, references))
+        out = frame(view.rows(held, references))
         pd.testing.assert_frame_equal(out, expected, check_exact=True)
 
 
@@ -98,11 +99,11 @@ def test_an_effect_of_the_input_follows_a_reference_and_the_other_way_round():
     held = np.tile([[True, False, False, False]], (5, 1))  # x alone
     references = np.arange(5)
     start, first = data.iloc[1:].reset_index(drop=True), data.iloc[0]
-    out = frame(keep.hybrids(held, references))
+    out = frame(keep.rows(held, references))
     assert np.allclose(out.m, start.m + 2 * (first.x - start.x))
     assert np.allclose(out.y, start.y - 2 * (first.x - start.x))
     assert (out.other == start.other).all()
-    out = frame(flip.hybrids(~held, references))
+    out = frame(flip.rows(~held, references))
     assert np.allclose(out.m, first.m + 2 * (start.x - first.x))
     assert np.allclose(out.y, first.y - 2 * (start.x - first.x))
     assert (out.other == first.other).all()
@@ -119,14 +120,14 @@ def test_sampled_noise_is_drawn_once_per_reference():
     data = scm.sample(30, random_state=2)
     keep, flip = bound(scm, data, n=20)
     held = np.array([[True, False]] * 20)
-    out = frame(keep.hybrids(held, np.arange(20)))
+    out = frame(keep.rows(held, np.arange(20)))
     noise = np.random.default_rng([0, 2])
     scm_noise = scm.draw(20, noise)["y"]
     assert np.allclose(out.y, data.x[0] + scm_noise)
-    flipped = frame(flip.hybrids(~held, np.arange(20)))
+    flipped = frame(flip.rows(~held, np.arange(20)))
     assert np.allclose(flipped.y, data.x[1:21] + scm_noise)
     other, _ = bound(scm, data, n=20, seed=1)
-    assert not np.allclose(frame(other.hybrids(held, np.arange(20))).y, out.y)
+    assert not np.allclose(frame(other.rows(held, np.arange(20))).y, out.y)
 
 
 def test_kept_noise_moves_nothing_where_nothing_changes():
@@ -135,9 +136,9 @@ def test_kept_noise_moves_nothing_where_nothing_changes():
     same = pd.concat([PEOPLE.head(1)] * 9, ignore_index=True)
     held, references = asked(5, 8)
     for view in bound(scm, same, n=8, noise="kept"):
-        out = frame(view.hybrids(held, references))
+        out = frame(view.rows(held, references))
         pd.testing.assert_frame_equal(out, pd.concat([PEOPLE.head(1)] * 80, ignore_index=True))
-    out = frame(bound(scm, same, n=8)[0].hybrids(held, references))
+    out = frame(bound(scm, same, n=8)[0].rows(held, references))
     assert out.nunique()[["age", "sex"]].tolist() == [1, 1] and out.income.nunique() > 1
 
 
@@ -146,7 +147,7 @@ def test_groups_move_together():
     keep, _ = bound(scm, PEOPLE, groups={"who": ["age", "sex"], "money": ["income", "owns"]})
     assert keep.players.names == ("who", "job", "money")
     held = np.array([[True, False, True]] * 12)
-    out = frame(keep.hybrids(held, np.arange(12)))
+    out = frame(keep.rows(held, np.arange(12)))
     assert (
         (out[["age", "sex", "income", "owns"]] == PEOPLE[["age", "sex", "income", "owns"]].iloc[0])
         .all()
@@ -160,8 +161,8 @@ def test_every_kind_of_frame(convert):
     scm = fitted(PEOPLE)
     held, references = asked(5, 12)
     for ours, theirs in zip(bound(scm, PEOPLE), bound(scm, convert(PEOPLE)), strict=True):
-        expected = pl.from_pandas(frame(ours.hybrids(held, references)))
-        assert pl.DataFrame(theirs.hybrids(held, references).native).equals(expected)
+        expected = pl.from_pandas(frame(ours.rows(held, references)))
+        assert pl.DataFrame(theirs.rows(held, references).native).equals(expected)
 
 
 def test_categories_are_compared_as_labels():
@@ -173,9 +174,9 @@ def test_categories_are_compared_as_labels():
     )
     held, references = asked(5, 12)
     for ours, theirs in zip(bound(scm, PEOPLE), bound(scm, typed), strict=True):
-        out = frame(theirs.hybrids(held, references))
+        out = frame(theirs.rows(held, references))
         assert (out.dtypes == typed.dtypes).all()
-        assert (out.astype(str) == frame(ours.hybrids(held, references)).astype(str)).all().all()
+        assert (out.astype(str) == frame(ours.rows(held, references)).astype(str)).all().all()
 
 
 def test_arrays_of_numbers():
@@ -183,7 +184,7 @@ def test_arrays_of_numbers():
     x = rng.normal(size=(50, 2)) @ [[1.0, 0.5], [0.0, 1.0]]
     scm = CausalModel([("x0", "x1")], as_table(x))
     keep, _ = bound(scm, x)
-    out = keep.hybrids(*asked(2, 12)).native
+    out = keep.rows(*asked(2, 12)).native
     assert out.dtype == x.dtype and out.shape == (80, 2)
 
 
@@ -192,7 +193,7 @@ def test_a_label_that_the_model_makes_must_fit_the_table():
     keep, _ = bound(fitted(PEOPLE), narrow)
     held, references = asked(5, 12)
     with pytest.raises(InputError, match="'farm' for column 'job'; allowed: a value that fits"):
-        keep.hybrids(held, references)
+        keep.rows(held, references)
 
 
 def test_what_a_context_cannot_be_made_of():
@@ -229,7 +230,7 @@ def test_german_credit_all_subsets_of_all_references(data_home, noise):
     held = ((np.arange(512)[:, None] >> np.arange(9)) & 1).astype(bool)
     held, references = np.repeat(held, 100, axis=0), np.tile(np.arange(100), 512)
     begin = time.perf_counter()
-    tables = [view.hybrids(held, references) for view in (keep, flip)]
+    tables = [view.rows(held, references) for view in (keep, flip)]
     print(f"{2 * len(held)} hybrids with noise {noise}: {time.perf_counter() - begin:.2f} s")
     for table in tables:
         out = frame(table)

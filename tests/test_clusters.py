@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice import InputError
-from suffice.context import as_table, make_players
+from suffice.context import make_players
 from suffice.context.clusters import association, auto_groups
+from suffice.tables import as_table
 
 
 def blocks(seed=0, n=400):

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 from suffice import ConditionalContext, Explainer, Explanation, InputError, datasets
-from suffice.context import as_table, make_players
-from suffice.context.swap import SwapContext
+from suffice.context import make_players
+from suffice.context.swap import SwapHybrids
+from suffice.tables import as_table
 
 from .worlds import VALUES, subsets, two_sided, worlds
 
@@ -62,7 +63,7 @@ def test_hybrids_come_from_the_nearest_references(world, n, seed):
         away = context._away[:, list(members)].sum(axis=1)
         chosen, others = away[donors - 1], np.delete(away, donors - 1)
         assert chosen.max() <= others.min(initial=np.inf) + 1e-9
-        rows = context.hybrids(np.repeat(held, context.n, axis=0), np.arange(context.n)).native
+        rows = context.rows(np.repeat(held, context.n, axis=0), np.arange(context.n)).native
         for row, donor in zip(rows, donors, strict=True):
             assert tuple(row) == world.hybrid(members, pool.native[donor])
 
@@ -91,12 +92,12 @@ def test_impossible_pairs_are_not_made():
 def test_the_answer_does_not_depend_on_blocks_or_workers(loans):
     model, X = loans
     explainer = Explainer(model, X, context=ConditionalContext(n=40))
-    context = explainer.decide(X.iloc[8]).contexts[0]
+    context = explainer.decide(X.iloc[8]).hybrids[0]
     rng = np.random.default_rng(0)
     held, refs = rng.random((200, 4)) < 0.5, rng.integers(40, size=200)
-    whole = context.hybrids(held, refs).native
+    whole = context.rows(held, refs).native
     shuffled = rng.permutation(200)
-    again = context.hybrids(held[shuffled], refs[shuffled]).native
+    again = context.rows(held[shuffled], refs[shuffled]).native
     assert whole.iloc[shuffled].reset_index(drop=True).equals(again)
     one, two = (explainer.explain_many(X.iloc[:3], n_jobs=jobs) for jobs in (1, 2))
     assert one == two
@@ -165,12 +166,12 @@ def test_a_sampler_sees_what_is_held_and_its_held_columns_do_not_count(loans):
         return X.sample(n, random_state=int(rng.integers(1 << 30))).assign(age=-1)
 
     explainer = Explainer(model, X, context=ConditionalContext(5, sampler))
-    context = explainer.decide(X.iloc[8]).contexts[0]
+    context = explainer.decide(X.iloc[8]).hybrids[0]
     held = np.array([[True, False, True, False]])
-    rows = context.hybrids(np.repeat(held, 5, axis=0), np.arange(5)).native
+    rows = context.rows(np.repeat(held, 5, axis=0), np.arange(5)).native
     assert calls == [(1, ("age", "debt"))]
     assert (rows["age"] == X["age"].iloc[8]).all() and (rows["debt"] == X["debt"].iloc[8]).all()
-    again = context.hybrids(held, np.array([3])).native
+    again = context.rows(held, np.array([3])).native
     assert again.iloc[0].equals(rows.iloc[3])
 
 
@@ -232,7 +233,7 @@ def test_plausibility_reads_any_kind_of_column():
 
 def test_the_swap_context_says_where_its_values_come_from():
     pool = as_table(np.arange(6).reshape(3, 2) % VALUES)
-    context = SwapContext(pool, make_players(pool))
+    context = SwapHybrids(pool, make_players(pool))
     assert context.donors(np.ones((2, 2), dtype=bool)).tolist() == [[1, 2], [1, 2]]
 
 

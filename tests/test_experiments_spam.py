@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
 from suffice import Explainer, datasets
-from suffice.context.mail import SEGMENTS, mean_vectors
+from suffice.datasets.mail import SEGMENTS, mean_vectors
 
 
 @pytest.fixture(scope="module")

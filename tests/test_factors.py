@@ -12,8 +12,8 @@ from suffice import (
     CostOrder,
     CustomOrder,
     InputError,
+    Sample,
     SubsetOrder,
-    TableContext,
     Target,
     auxiliary,
     between,
@@ -34,7 +34,7 @@ Z = pd.DataFrame(
         "do(income > 50k)": [True, True, False, True],
     }
 )
-CONTEXT = TableContext(Z, auxiliaries=["do(income > 50k)"])
+CONTEXT = Sample(Z, auxiliaries=["do(income > 50k)"])
 
 atoms = st.sampled_from(
     [
@@ -91,7 +91,7 @@ def test_the_algebra_is_boolean(a, b):
 
 
 def test_held_reads_what_was_recorded():
-    hybrids = TableContext.of_hybrids(
+    hybrids = Sample.of_hybrids(
         CONTEXT.x, {"a": np.array([1, 1, 0, 0], bool), "b": np.array([1, 0, 1, 0], bool)}
     )
     assert held("a")(hybrids).tolist() == [False, True, False, False]
@@ -113,7 +113,7 @@ def test_bad_predicates():
     with pytest.raises(InputError, match="a string, a number, a truth value or None"):
         equals("age", [1])
     with pytest.raises(InputError, match="at least one column left for the model"):
-        TableContext(Z, auxiliaries=list(Z.columns))
+        Sample(Z, auxiliaries=list(Z.columns))
 
 
 def test_subset_order_and_its_uses():

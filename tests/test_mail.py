@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 
 from suffice import Explainer, Explanation, InputError, datasets
-from suffice.context.mail import (
+from suffice.datasets.mail import (
     SEGMENTS,
     clean,
     mail_segments,
@@ -25,7 +25,7 @@ from suffice.context.mail import (
     vector_columns,
     vector_groups,
 )
-from suffice.context.mail.segments import sentences_of
+from suffice.datasets.mail.segments import sentences_of
 
 PLAIN = """From shop@example.com  Thu Aug 22 12:36:23 2002
 From: Ann Lee <ann@shop.example>

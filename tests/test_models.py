@@ -232,15 +232,16 @@ def test_explaining_many_does_not_depend_on_the_workers():
 
 
 def test_distinct_rows_are_asked_once_and_answers_stay_the_same():
-    from suffice.context import SwapContext, as_table, make_players
+    from suffice.context import SwapHybrids, make_players
     from suffice.evaluate import BlackBox
     from suffice.factors.lattice import Lattice
     from suffice.models import as_model
+    from suffice.tables import as_table
     from suffice.target import Target, event_for
 
     pool = as_table(X.iloc[:60])
     model, labels = as_model(pipeline(Y), pool)
-    context = SwapContext(pool, make_players(pool))
+    context = SwapHybrids(pool, make_players(pool))
     target = Target(model, event_for(None, model, labels[0]))
     lattice = Lattice(context.d)
     held = np.concatenate([lattice.held(k) for k in range(context.d + 1)])
@@ -259,8 +260,8 @@ def test_distinct_rows_are_asked_once_and_answers_stay_the_same():
 
     large, swap._EXACT_FLOAT = swap._EXACT_FLOAT, 500
     try:
-        chunked = SwapContext(pool, make_players(pool))
-        assert not chunked.keys_last
+        chunked = SwapHybrids(pool, make_players(pool))
+        assert not chunked.stable_keys
         narrow = BlackBox(target, chunked, True, distinct=True)
         assert (narrow.outcomes(held) == expected).all()
         assert narrow.rows_predicted == len(every)
@@ -269,5 +270,5 @@ def test_distinct_rows_are_asked_once_and_answers_stay_the_same():
 
 
 def _hybrids(context, held, reference):
-    rows = context.hybrids(held, np.full(len(held), reference)).native
+    rows = context.rows(held, np.full(len(held), reference)).native
     return rows.itertuples(index=False)

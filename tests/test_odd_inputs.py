@@ -17,7 +17,7 @@ from suffice import (
     Explanation,
     InputError,
     ModelError,
-    TableContext,
+    Sample,
     at_least,
     auxiliary,
     between,
@@ -282,7 +282,7 @@ def test_lightgbm_renames_its_columns():
 
 def test_any_model_in_a_basis():
     model = LogisticRegression(max_iter=5000).fit(X, Y)
-    context = TableContext(X.assign(tag=Y == "granted"), auxiliaries=["tag"])
+    context = Sample(X.assign(tag=Y == "granted"), auxiliaries=["tag"])
     factors = [compare("debt", ">", 25), auxiliary("tag")]
     for fitted in (model, LogisticRegression(max_iter=5000).fit(X.to_numpy(), Y), model.predict):
         target = make_target(fitted, X, "refused")

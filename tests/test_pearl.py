@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from suffice import Basis, TableContext, auxiliary, clopper_pearson, compare, equals, make_target
+from suffice import Basis, Sample, auxiliary, clopper_pearson, compare, equals, make_target
 from suffice import minimal_sufficient_factors as minimal
 from suffice.context.causal import CausalModel, additive
 from suffice.encodings.bounds import causation_bounds
@@ -149,7 +149,7 @@ def test_any_boolean_model_agrees_with_the_definition(world):
     circuit, x, y = world
     c = probabilities_of_causation(circuit.scm, x, y)
     assert c.exact
-    assert c.n is c.context is c.intervals is None
+    assert c.n is c.sample is c.intervals is None
     for ours, theirs in zip(three(c), circuit.by_definition(x, y), strict=True):
         assert near(ours, theirs)
         assert ours is None or 0 <= ours <= 1
@@ -195,7 +195,7 @@ def test_proposition_4_by_algorithm_1(world):
     circuit, x, y = world
     z, both_spaces = rows_of_d(circuit, x, y)
     assume(both_spaces)
-    context = TableContext(z, ["W"])
+    context = Sample(z, ["W"])
     c = auxiliary("W")
     assume(z[y].nunique() == 2)
     basis = Basis(make_target(effect_of(y), context.x, 1), context, [c, ~c])
@@ -243,7 +243,7 @@ def test_intervals_cover_as_they_say():
 def test_the_drawn_context_goes_through_the_ordinary_machinery():
     c = probabilities_of_causation(firing_squad(), "A", "D", n=4000)
     assert c.tag == "do(A = True)"
-    context = c.context
+    context = c.sample
     assert context.auxiliaries == ("do(A = True)",)
     tag = auxiliary(c.tag)
     w = tag(context)
@@ -274,7 +274,7 @@ def test_equal_spaces_give_the_very_same_numbers():
         c = probabilities_of_causation(scm, "x", "y", n=40, random_state=seed)
         seen = c.observational
         if seen[True, True] == seen[False, False] > 0:
-            counts = tally(c.context[c.tag], c.context["y"])
+            counts = tally(c.sample[c.tag], c.sample["y"])
             assert counts.sufficiency == c.sufficiency
             assert counts.negative_predictive_value == c.necessity
             assert np.isclose(counts.necessity, c.measures.necessity)
@@ -346,7 +346,7 @@ def test_undefined_is_none():
     assert c.measures == Measures(both=0.0, factor=0.0, outcome=0.0, total=1.0)
     assert "sufficiency  undefined: no world to condition on" in str(c)
     drawn = probabilities_of_causation(scm, "x", "y", n=10)
-    assert drawn.context is None
+    assert drawn.sample is None
     assert drawn.intervals["sufficiency"] is None
     assert drawn.necessity == 1.0
     nothing = CausalModel({"y": ["x"]}, mechanisms={"x": 0.5, "y": lambda x: x & ~x})

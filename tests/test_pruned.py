@@ -8,8 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from suffice import InputError, SwapContext, Target, datasets
-from suffice.context import as_table, make_players
+from suffice import InputError, Target, datasets
+from suffice.context import make_players
+from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import BlackBox
 from suffice.search import Limits, run_sweep
 from suffice.search import rows as rows_module
@@ -17,6 +18,7 @@ from suffice.search.curtailed import Curtailed
 from suffice.search.profile import Profile
 from suffice.search.pruned import hits_to_pass, pruned_search
 from suffice.search.tally import UNSEEN
+from suffice.tables import as_table
 from suffice.target import Event
 from tests.worlds import subsets, taus, two_sided, worlds
 
@@ -41,7 +43,7 @@ def setting(predict, x, references, **options):
     """A recording model, a context and a fresh evaluator."""
     model = Recording(predict, **options)
     pool = as_table(np.array([x, *references]))
-    context = SwapContext(pool, make_players(pool))
+    context = SwapHybrids(pool, make_players(pool))
     y = predict(np.array([x]))[0]
     target = Target(model, Event("y", "not y", lambda labels: labels == y))
     return model, context, BlackBox(target, context, True, distinct=False)
@@ -190,7 +192,7 @@ def test_varied_numbers_are_asked_once_and_found_alike():
     y = majority(data)
     x, references = data[0], data[y != y[0]]
     model, context, evaluator = setting(majority, x, references)
-    assert not context.keys_last
+    assert not context.stable_keys
     result = pruned_search(evaluator, context, 0.9)
     sweep = run_sweep(setting(majority, x, references)[2], context.d, Limits())
     keep, flip = Profile(sweep.tally), Profile(sweep.tally.other_view())

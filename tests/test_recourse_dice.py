@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from suffice import Explainer, datasets
-from suffice.context import as_table, make_players
+from suffice.context import make_players
 from suffice.context.cost import change_costs
+from suffice.tables import as_table
 
 dice_ml = pytest.importorskip("dice_ml")
 

@@ -4,11 +4,13 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from suffice import Basis, CostOrder, Explanation, SwapContext, Target, held
+from suffice import Basis, CostOrder, Explanation, Target, held
 from suffice import minimal_sufficient_factors as algorithm1
-from suffice.context import as_table, make_players
+from suffice.context import make_players
+from suffice.context.swap import SwapHybrids
 from suffice.factors.lattice import Lattice
 from suffice.search.intervals import climb_by_cost, climb_dense, climb_levels
+from suffice.tables import as_table
 from suffice.target import Event
 from tests.worlds import minimal_by_definition, subsets, taus, two_sided, worlds
 
@@ -30,7 +32,7 @@ class Labels:
 def written_out(world, flip: bool = False) -> Basis:
     """The whole of D as a table, and every "S was held" (for flips: "the rest was") a factor."""
     pool = as_table(np.array([world.x, *world.references]))
-    context = SwapContext(pool, make_players(pool)).sample()
+    context = SwapHybrids(pool, make_players(pool)).sample()
     y = int(world.f(world.x))
     event = Event("y", "not y", lambda labels: labels == y)
     everyone = set(range(world.d))
@@ -67,7 +69,7 @@ def test_flip_is_algorithm_1_under_the_reversed_order(world, tau):
 
     basis = written_out(world, flip=True)
     order = CustomOrder(lambda a, b: set(b.players) <= set(a.players))
-    basis = Basis(basis.target, basis.context, basis.factors, order)
+    basis = Basis(basis.target, basis.sample, basis.factors, order)
     found = algorithm1(basis, y=False, tau=tau)
     view = world.explainer().explain(world.x, tau=tau).flip
     everyone = set(names(range(world.d)))
@@ -129,7 +131,7 @@ def test_cost_order_agrees_with_algorithm_1(world, tau, data):
     costs = {s: float(data.draw(cost)) for s in subsets(world.d)}
     basis = written_out(world)
     order = CostOrder(lambda c: costs[tuple(int(p[1:]) for p in c.players)])
-    found = algorithm1(Basis(basis.target, basis.context, basis.factors, order), True, tau)
+    found = algorithm1(Basis(basis.target, basis.sample, basis.factors, order), True, tau)
 
     by_mask = {Lattice(world.d).mask(s): s for s in subsets(world.d)}
     share = np.array([world.keeps(by_mask[m]) for m in range(1 << world.d)]) / len(world.references)
@@ -157,7 +159,7 @@ def test_any_factors_under_any_order_follow_definition_4(k, rows, tau, data):
     """Random properties of z and a random partial order, against the definition word by word."""
     import pandas as pd
 
-    from suffice import CustomOrder, TableContext, auxiliary
+    from suffice import CustomOrder, Sample, auxiliary
 
     truth = st.lists(st.booleans(), min_size=rows, max_size=rows)
     table = pd.DataFrame({f"c{i}": data.draw(truth) for i in range(k)} | {"y": data.draw(truth)})
@@ -176,7 +178,7 @@ def test_any_factors_under_any_order_follow_definition_4(k, rows, tau, data):
         def predict(self, z):
             return np.asarray(z.native["y"])
 
-    context = TableContext(table, [f"c{i}" for i in range(k)])
+    context = Sample(table, [f"c{i}" for i in range(k)])
     order = CustomOrder(lambda a, b: below[number[a], number[b]])
     basis = Basis(Target(Outcome(), Event("y", "not y", lambda v: v)), context, factors, order)
     found = algorithm1(basis, True, tau)

@@ -30,10 +30,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
-from suffice.context import SwapContext, as_table, make_players
+from suffice.context import SwapHybrids, make_players
 from suffice.evaluate import BlackBox, LatticeEvaluator
 from suffice.evaluate.trees import Ensemble, TreeEngine, engine, read_trees, tree_engine
 from suffice.models import as_model
+from suffice.tables import as_table
 from suffice.target import Target, at_least, at_most, event_for, satisfies, versus, within
 
 KERNELS = ["numpy", "numba"]
@@ -59,7 +60,7 @@ class Question:
         wrapped, answers = as_model(model, table)
         self.model = model
         self.target = Target(wrapped, event_for(outcome, wrapped, answers[0]))
-        self.context = SwapContext(table, make_players(table, groups))
+        self.context = SwapHybrids(table, make_players(table, groups))
         self.y = bool(self.target(table.take(np.array([0])))[0])
 
     def black_box(self) -> np.ndarray:

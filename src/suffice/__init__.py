@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from suffice import datasets
     from suffice.basis import Basis
-    from suffice.context import ConditionalContext, SwapContext, TableContext
+    from suffice.context import ConditionalContext, Sample, SwapContext
     from suffice.context.causal import CausalContext, CausalModel, additive, noisy
     from suffice.encodings.anchors import AnchorRules, Rule, anchor, score_rule
     from suffice.encodings.bounds import CausationBounds, causation_bounds
@@ -67,11 +67,11 @@ __all__ = [
     "Option",
     "Recourse",
     "Rule",
+    "Sample",
     "SubsetOrder",
     "SufficeError",
     "SufficientFactor",
     "SwapContext",
-    "TableContext",
     "Target",
     "TextExplainer",
     "TopK",
@@ -112,7 +112,7 @@ _LATE = {
     "suffice.context": (
         "ConditionalContext",
         "SwapContext",
-        "TableContext",
+        "Sample",
     ),
     "suffice.context.causal": (
         "CausalContext",

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suffice.context.sample import TableContext
+from suffice.context.sample import Sample
 from suffice.errors import InputError, did_you_mean
 from suffice.factors.kinds import Auxiliary, Factor
 from suffice.factors.order import Order, Relation, SubsetOrder, check_order
@@ -23,11 +23,11 @@ class Basis:
     """A target, a sample of the context, a finite space of factors and an order on it.
 
     Its parts are checked against each other when it is made: factors must read columns that the
-    context has, and the order must be one on these factors.
+    sample has, and the order must be one on these factors.
     """
 
     target: Target
-    context: TableContext
+    sample: Sample
     factors: Sequence[Factor]
     order: Order = field(default_factory=SubsetOrder)
 
@@ -45,13 +45,13 @@ class Basis:
                 raise InputError("factors", f"{factor!r} twice", "distinct factors")
             seen.add(factor)
             for name in factor.columns():
-                if name not in self.context:
-                    hint = did_you_mean(name, self.context)
+                if name not in self.sample:
+                    hint = did_you_mean(name, self.sample)
                     raise InputError("factors", f"{factor!r}", "factors on columns of z", hint)
             for atom in factor.atoms():
-                if isinstance(atom, Auxiliary) and atom.name not in self.context.auxiliaries:
+                if isinstance(atom, Auxiliary) and atom.name not in self.sample.auxiliaries:
                     hint = f"{atom.name!r} is a column of x; use equals or compare."
-                    raise InputError("factors", f"{factor!r}", "auxiliaries of the context", hint)
+                    raise InputError("factors", f"{factor!r}", "auxiliaries of the sample", hint)
         check_order(self.relation, self.factors)
 
     @cached_property
@@ -62,9 +62,9 @@ class Basis:
     @cached_property
     def outcomes(self) -> BoolVector:
         """f(z) for every row of the sample."""
-        return self.target(self.context.x)
+        return self.target(self.sample.x)
 
     @cached_property
     def satisfied(self) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
         """(factors, rows): c(z)."""
-        return np.stack([factor(self.context) for factor in self.factors])
+        return np.stack([factor(self.sample) for factor in self.factors])

@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from suffice.context.cost import CostSpec
-from suffice.context.hybrids import Hybrids, Mixing
+from suffice.context.hybrids import Context, Hybrids
 from suffice.context.players import Players
-from suffice.context.swap import Swap
-from suffice.context.table import Table
+from suffice.context.swap import SwapContext
 from suffice.evaluate import Choice, Evaluator
 from suffice.search.limits import Limits
+from suffice.tables.table import Table
 from suffice.target import Target
 from suffice.typing import Values
 
@@ -35,7 +35,7 @@ class Decision:
     references: Table
     players: Players
     choice: Choice
-    mixing: Mixing = field(default_factory=Swap)
+    context: Context = field(default_factory=SwapContext)
     cost: CostSpec = None
     seed: int = 0
 
@@ -45,16 +45,16 @@ class Decision:
         return self.row.stack(self.references)
 
     @cached_property
-    def contexts(self) -> tuple[Hybrids, Hybrids]:
+    def hybrids(self) -> tuple[Hybrids, Hybrids]:
         """The hybrids of the keep view and of the flip view: often the same."""
-        return self.mixing.bind(self.pool, self.players, self.seed)
+        return self.context.bind(self.pool, self.players, self.seed)
 
     def evaluator(
-        self, context: Hybrids, limits: Limits | None = None, exhaustive: bool = True
+        self, hybrids: Hybrids, limits: Limits | None = None, exhaustive: bool = True
     ) -> tuple[Evaluator, str | None]:
-        """Outcomes of a context's hybrids, and a note on why no faster evaluator serves."""
+        """Outcomes of hybrids, and a note on why no faster evaluator serves."""
         budget = None if limits is None else limits.budget
-        return self.choice.evaluator(self.target, context, self.y, budget, exhaustive)
+        return self.choice.evaluator(self.target, hybrids, self.y, budget, exhaustive)
 
 
 class Decides(Protocol):

@@ -12,14 +12,13 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from pickle import PicklingError
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from suffice.context import Hybrids, Mixing, Swap, Table, as_table, choose_references, make_players
+from suffice.context import Context, Hybrids, SwapContext, choose_references, make_players
 from suffice.context.clusters import auto_groups
 from suffice.context.cost import CostSpec, change_costs
-from suffice.context.table import as_row_mapping, plain
 from suffice.decision import Decision
 from suffice.errors import InputError
 from suffice.evaluate import Choice, Evaluator
@@ -32,6 +31,8 @@ from suffice.models import as_model, fitted_columns
 from suffice.search import Limits
 from suffice.search.algorithm1 import check_alpha, check_tau
 from suffice.search.strategy import STRATEGIES, VIEW_ENDS, Answer, Question, answer
+from suffice.tables import Table, as_table
+from suffice.tables.table import as_row_mapping, plain
 from suffice.target import Target, event_for
 
 if TYPE_CHECKING:
@@ -78,8 +79,9 @@ class Explainer:
         `e.provenance.evaluator`), else by asking it. "blackbox": always by asking. Or the name of
         an engine, which then serves or says why it cannot. The answer is the same.
     context
-        How the input and a reference mix. None: their values are swapped. `ConditionalContext()`:
-        references near what is held. `CausalContext(scm)`: changes have their consequences.
+        How the input and a reference mix. None or `SwapContext()`: their values are swapped.
+        `ConditionalContext()`: references near what is held. `CausalContext(scm)`: changes have
+        their consequences.
 
     Examples
     --------
@@ -108,7 +110,7 @@ class Explainer:
         cost: CostSpec = None,
         size_weights: Sequence[float] | None = None,
         engine: str = "auto",
-        context: Mixing | None = None,
+        context: Context | None = None,
     ) -> None:
         if n_references is not None and not (
             isinstance(n_references, int | np.integer) and n_references >= 1
@@ -131,7 +133,7 @@ class Explainer:
         self._references = references
         self._n_references = n_references
         self._seed = int(random_state)
-        self._mixing = _checked_mixing(context)
+        self._context = _checked_context(context)
         self._cost = cost
         self._size_weights = _checked_weights(size_weights, len(self._players))
 
@@ -186,20 +188,20 @@ class Explainer:
         limits = limits.checked(0 if search == "greedy" else len(self._players))
 
         decision = self.decide(x)
-        contexts = decision.contexts
-        one_sweep = contexts[0] is contexts[1]
-        limits.check_budget(contexts[0].n, (2 if search == "greedy" else 1) * (2 - one_sweep))
+        hybrids = decision.hybrids
+        one_sweep = hybrids[0] is hybrids[1]
+        limits.check_budget(hybrids[0].n, (2 if search == "greedy" else 1) * (2 - one_sweep))
         question = Question(
             tau, alpha, adjustment, limits, self._size_weights, self._seed, progress, started
         )
         if one_sweep:
-            searches = [_search(decision, contexts[0], search, question)]
+            searches = [_search(decision, hybrids[0], search, question)]
         else:
             half = limits.share(0.5)
             last = replace(half, time_limit=limits.time_limit)  # both count from the same start
             searches = [
-                _search(decision, context, search, replace(question, limits=part, ends=ends))
-                for context, part, ends in zip(contexts, (half, last), VIEW_ENDS, strict=True)
+                _search(decision, of_view, search, replace(question, limits=part, ends=ends))
+                for of_view, part, ends in zip(hybrids, (half, last), VIEW_ENDS, strict=True)
             ]
         (kept, _, _), (flipped, _, _) = searches[0], searches[-1]
 
@@ -213,7 +215,7 @@ class Explainer:
             tau=tau,
         )
         costs = change_costs(decision.pool, self._data, self._players, self._cost)
-        flip = replace(flip, changes=find_changes(flip, flipped, contexts[1], costs))
+        flip = replace(flip, changes=find_changes(flip, flipped, hybrids[1], costs))
         provenance = self._provenance(decision, searches, perf_counter() - started)
         stopped = kept.stopped or flipped.stopped
         if stopped and not one_sweep:
@@ -262,8 +264,8 @@ class Explainer:
         from suffice.context.plausibility import plausibility
 
         decision = self.decide(x)
-        contexts = list(dict.fromkeys(decision.contexts))
-        return plausibility(contexts, self._data, decision.mixing.describe(), int(n), self._seed)
+        views = list(dict.fromkeys(decision.hybrids))
+        return plausibility(views, self._data, decision.context.describe(), int(n), self._seed)
 
     def recourse(
         self,
@@ -381,7 +383,7 @@ class Explainer:
             references=self._choose_references(target, row, y),
             players=self._players,
             choice=self._choice,
-            mixing=self._mixing,
+            context=self._context,
             cost=self._cost,
             seed=self._seed,
         )
@@ -449,18 +451,18 @@ class Explainer:
             seconds=seconds,
             model_seconds=sum(evaluator.model_seconds for evaluator in evaluators),
             versions=_versions(),
-            context=decision.mixing.describe(),
+            context=decision.context.describe(),
         )
 
 
 Searched = tuple[Answer, Evaluator, str | None]
 
 
-def _search(decision: Decision, context: Hybrids, how: str, question: Question) -> Searched:
-    """One search of one context: what was found, by which evaluator, and a note on its choice."""
+def _search(decision: Decision, hybrids: Hybrids, how: str, question: Question) -> Searched:
+    """One search: what was found, by which evaluator, and a note on its choice."""
     whole = question.limits.none and how == "exhaustive"
-    evaluator, note = decision.evaluator(context, question.limits, whole)
-    return answer(how, evaluator, context, question), evaluator, note
+    evaluator, note = decision.evaluator(hybrids, question.limits, whole)
+    return answer(how, evaluator, hybrids, question), evaluator, note
 
 
 def _in_all(stopped: str, limits: Limits) -> str:
@@ -472,13 +474,13 @@ def _in_all(stopped: str, limits: Limits) -> str:
     return stopped
 
 
-def _checked_mixing(context: object) -> Mixing:
+def _checked_context(context: object) -> Context:
     if context is None:
-        return Swap()
-    if not (hasattr(context, "bind") and hasattr(context, "describe")) or isinstance(context, type):
-        allowed = "None, ConditionalContext(…) or CausalContext(scm)"
+        return SwapContext()
+    if not isinstance(context, Context):
+        allowed = "None, SwapContext(), ConditionalContext(…) or CausalContext(scm)"
         raise InputError("context", context, allowed)
-    return cast(Mixing, context)
+    return context
 
 
 def _checked_weights(weights: Sequence[float] | None, d: int) -> tuple[float, ...] | None:

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from suffice.context import Swap
+from suffice.context import SwapContext
 from suffice.explanation import Explanation, Player, SufficientFactor, View
 from suffice.explanation.subject import ImageSubject, Subject, TextSubject
 from suffice.search.profile import Minimal
 from suffice.terms import Terms, terms_for
 from suffice.typing import Scalar
+from suffice.wording import count, large, percent, show
 
-__all__ = ["Bar", "FactorLine", "Summary", "ViewSummary", "percent", "show", "summarise"]
+__all__ = ["Bar", "FactorLine", "Summary", "ViewSummary", "summarise"]
 
 
 _BARS_SHOWN = 24
@@ -120,13 +121,13 @@ def summarise(explanation: Explanation) -> Summary:
     e, p, terms = explanation, explanation.provenance, terms_for(explanation)
     text = e.subject.text if isinstance(e.subject, TextSubject) else ""
     picture = e.subject if isinstance(e.subject, ImageSubject) else None
-    mixed = p.context != Swap().describe()
+    mixed = p.context != SwapContext().describe()
     size = f"{picture.width} × {picture.height} pixels, " if picture else ""
-    size += _count(len(e.keep.players), terms.feature)
+    size += count(len(e.keep.players), terms.feature)
     return Summary(
         question=f"Why “{e.keep.outcome}”?",
         subject=(
-            f"{p.model}, against {_count(p.n_references, 'reference')}"
+            f"{p.model}, against {count(p.n_references, 'reference')}"
             f"{f' ({p.references})' if picture else _REFERENCES.get(p.references, '')}"
             + (f": {p.context}" if mixed else "")
         ),
@@ -144,32 +145,6 @@ def summarise(explanation: Explanation) -> Summary:
         regions=_region_labels(e.keep.players) if picture else (),
         shown=f"The picture, {size}" if picture else "",
     )
-
-
-def percent(share: float) -> str:
-    """A share as a percentage that never rounds up to certainty.
-
-    >>> percent(0.9414), percent(0.9999), percent(1.0), percent(0.0004)
-    ('94%', '>99%', '100%', '<1%')
-    """
-    if 0 < share < 0.005:
-        return "<1%"
-    if 0.995 <= share < 1:
-        return ">99%"
-    return f"{share:.0%}"
-
-
-def show(value: Scalar) -> str:
-    """A value as text.
-
-    >>> show(0.6518151), show(45.0), show(None), show("own"), show(True)
-    ('0.6518', '45', 'missing', 'own', 'yes')
-    """
-    if value is None:
-        return "missing"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) and abs(value) < 1e4 else _plain(value)
 
 
 def _values(e: Explanation, instead: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
@@ -321,14 +296,14 @@ def _completeness(e: Explanation, terms: Terms) -> str:
     findings = e.keep.profile.findings
     if e.complete and findings is not None:
         return (
-            f"Complete{limited} at τ = {e.tau:g}: each of {_count(1 << tally.d, 'subset')} was "
+            f"Complete{limited} at τ = {e.tau:g}: each of {count(1 << tally.d, 'subset')} was "
             f"decided, so no other minimal set{terms.among} exists for these references. Another τ "
             "needs a new search."
         )
     if e.complete:
         return (
-            f"Complete{limited}: all {_count(1 << tally.d, 'subset')} of "
-            f"{_count(tally.d, feature)} were evaluated, so no other minimal set{terms.among} "
+            f"Complete{limited}: all {count(1 << tally.d, 'subset')} of "
+            f"{count(tally.d, feature)} were evaluated, so no other minimal set{terms.among} "
             "exists for these references."
         )
     sizes = min(e.keep.tally.exhaustive_size, e.flip.tally.exhaustive_size)
@@ -341,13 +316,13 @@ def _completeness(e: Explanation, terms: Terms) -> str:
         )
     if findings is not None:
         return (
-            f"Not complete: sets of up to {_count(sizes, feature)} were searched exhaustively; "
+            f"Not complete: sets of up to {count(sizes, feature)} were searched exhaustively; "
             f"larger ones from many starts, which ended because {e.stopped}. Those are verified "
             "sufficient, and minimal against the sets one smaller; others may exist."
         )
     return (
-        f"Not complete: stopped by {e.stopped}. Sets of up to {_count(sizes, feature)} were "
-        f"searched exhaustively; {_large(e.unvisited)} of {_large(1 << tally.d)} subsets were "
+        f"Not complete: stopped by {e.stopped}. Sets of up to {count(sizes, feature)} were "
+        f"searched exhaustively; {large(e.unvisited)} of {large(1 << tally.d)} subsets were "
         "never evaluated."
     )
 
@@ -375,19 +350,7 @@ def _region_labels(players: Sequence[Player]) -> tuple[str, ...]:
     return tuple("" if name.startswith("row ") else name for name in names)
 
 
-def _count(n: int, noun: str) -> str:
-    return f"{_large(n)} {noun}" + ("" if n == 1 else "s")
-
-
-def _large(n: int) -> str:
-    return f"{n:,}" if n < 10**12 else f"{float(n):.2g}"
-
-
 def _floor(share: float) -> str:
     """A threshold just reachable, with few digits: rounded down, or the share itself."""
     rounded = int(share * 100) / 100
     return f"{rounded:g}" if rounded > 0 else f"{share:.3g}"
-
-
-def _plain(value: Scalar) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from suffice.context.table import Table, plain
 from suffice.errors import InputError, did_you_mean
+from suffice.tables.table import Table, plain
 from suffice.typing import BoolVector, Values
 
 __all__ = [

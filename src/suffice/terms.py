@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from suffice.context import Swap
+from suffice.context import SwapContext
 from suffice.explanation import Explanation
 from suffice.explanation.subject import ImageSubject, TextSubject
 
@@ -62,7 +62,7 @@ def _of_text(subject: TextSubject) -> Terms:
 
 def _of_picture(context: str) -> Terms:
     """Of parts of regions, all else was held or replaced throughout, as the context says."""
-    parts = context != Swap().describe()
+    parts = context != SwapContext().describe()
     what = "part" if parts else "region"
     return Terms(
         feature=what,

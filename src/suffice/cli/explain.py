@@ -202,8 +202,8 @@ def _outcome(options: dict[str, Any], model: Any, data: Any) -> Any:
     if not isinstance(event, str):
         return event
     # A class is typed as text; the model may know it as a number or a truth value.
-    from suffice.context import as_table
     from suffice.models import as_model, fitted_columns
+    from suffice.tables import as_table
 
     classes = getattr(model, "classes_", None)
     if classes is None:

@@ -1,24 +1,20 @@
-"""Contexts (Sect. 3): the distribution D that every probability is taken over."""
+"""Contexts (Sect. 3): how input and references mix into the distribution D of every probability."""
 
 from suffice.context.conditional import ConditionalContext
-from suffice.context.frames import as_table
-from suffice.context.hybrids import Hybrids, Mixing
+from suffice.context.hybrids import Context, Hybrids
 from suffice.context.players import Players, make_players
 from suffice.context.references import choose_references
-from suffice.context.sample import TableContext
-from suffice.context.swap import Swap, SwapContext
-from suffice.context.table import Table
+from suffice.context.sample import Sample
+from suffice.context.swap import SwapContext, SwapHybrids
 
 __all__ = [
     "ConditionalContext",
+    "Context",
     "Hybrids",
-    "Mixing",
     "Players",
-    "Swap",
+    "Sample",
     "SwapContext",
-    "Table",
-    "TableContext",
-    "as_table",
+    "SwapHybrids",
     "choose_references",
     "make_players",
 ]

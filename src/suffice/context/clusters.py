@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.context.table import Table, column_codes
 from suffice.errors import InputError
+from suffice.tables.table import Table, column_codes
 from suffice.typing import BoolVector, Counts, Reals, Values
 
 __all__ = ["association", "auto_groups"]
@@ -31,7 +31,7 @@ def auto_groups(table: Table, threshold: float = 0.7) -> dict[str, list[str]]:
 
     Columns that go with no other, and constant ones, are in no group.
 
-    >>> from suffice.context.frames import as_table
+    >>> from suffice.tables.frames import as_table
     >>> rows = [[1, 10, 5], [2, 25, 1], [3, 31, 4], [4, 44, 2], [5, 49, 3]]
     >>> auto_groups(as_table(rows, names=["income", "debt", "age"]))
     {'income + debt': ['income', 'debt']}

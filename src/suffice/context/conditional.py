@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 
 from suffice.context.cost import change_costs
-from suffice.context.distinct import distinct_rows
-from suffice.context.frames import as_table
+from suffice.context.hybrids import Context
 from suffice.context.players import Players
 from suffice.context.references import with_columns_of
-from suffice.context.table import Table
 from suffice.errors import InputError
+from suffice.randomness import Stream, generator
+from suffice.tables.distinct import distinct_rows
+from suffice.tables.frames import as_table
+from suffice.tables.table import Table
 from suffice.typing import Counts, Held, Reals
 
 __all__ = ["ConditionalContext", "Sampler"]
@@ -33,7 +35,7 @@ Sampler = Callable[[Any, tuple[str, ...], int, np.random.Generator], Any]
 
 
 @dataclass(frozen=True)
-class ConditionalContext:
+class ConditionalContext(Context):
     """Draw what is not held from rows like the input on what is held.
 
     Parameters
@@ -71,7 +73,7 @@ class ConditionalContext:
             )
 
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[Any, Any]:
-        """One context for both views."""
+        """The same hybrids for both views."""
         made: NearHybrids | SampledHybrids
         if self.sampler is not None:
             made = SampledHybrids(pool, players, self.sampler, self.n, seed)
@@ -101,7 +103,7 @@ class NearHybrids:
         """How many players there are."""
         return len(self.players)
 
-    def hybrids(self, held: Held, references: Counts) -> Table:
+    def rows(self, held: Held, references: Counts) -> Table:
         """Row i: the input on held[i], and elsewhere its references[i]-th nearest reference."""
         which, first = distinct_rows(held.astype(np.int64))
         rows = self.donors(held[first])[which, references]
@@ -120,7 +122,7 @@ class NearHybrids:
 
     @cached_property
     def _shuffled(self) -> Counts:
-        return np.random.default_rng([self.seed, 3]).permutation(len(self.pool) - 1)
+        return generator(self.seed, Stream.NEAREST).permutation(len(self.pool) - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +140,7 @@ class SampledHybrids:
         """How many players there are."""
         return len(self.players)
 
-    def hybrids(self, held: Held, references: Counts) -> Table:
+    def rows(self, held: Held, references: Counts) -> Table:
         """Row i: the input on held[i], and elsewhere row references[i] of that subset's sample."""
         which, first = distinct_rows(held.astype(np.int64))
         input_row = self.pool.take(np.array([0]))
@@ -158,7 +160,7 @@ class SampledHybrids:
             names = tuple(
                 name for name, kept in zip(self.pool.names, held[of_column], strict=True) if kept
             )
-            rng = np.random.default_rng([self.seed, 3, *np.packbits(held).tolist()])
+            rng = generator(self.seed, Stream.SAMPLER, *np.packbits(held).tolist())
             try:
                 given = self.sampler(x, names, self.n, rng)
             except Exception as error:  # told in the sampler's own words

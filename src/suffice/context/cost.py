@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from suffice.context.players import Players
-from suffice.context.table import Table, plain
 from suffice.errors import InputError, did_you_mean
+from suffice.tables.table import Table, plain
 from suffice.typing import Reals, Values
 
 __all__ = ["CostSpec", "change_costs", "column_costs", "scale_of"]

@@ -1,4 +1,4 @@
-"""What everything above asks of a context of hybrids, and how a user chooses one.
+"""A context says how an input and references mix; bound to them, it is their hybrids.
 
 A hybrid is a row made of the input and one reference. How the two mix is what tells contexts apart:
 values are swapped (`SwapContext`), drawn near what is held (`ConditionalContext`), or follow from
@@ -7,16 +7,17 @@ an intervention (`CausalContext`).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from suffice.context.players import Players
-from suffice.context.table import Table
+from suffice.tables.table import Table
 from suffice.typing import Counts, Held
 
-__all__ = ["Hybrids", "KeyedHybrids", "Mixing", "Pooled"]
+__all__ = ["Context", "Hybrids", "KeyedHybrids", "PooledHybrids"]
 
 
 class Hybrids(Protocol):
@@ -42,7 +43,7 @@ class Hybrids(Protocol):
         """How many hybrids there are of each subset."""
         ...
 
-    def hybrids(self, held: Held, references: Counts) -> Table:
+    def rows(self, held: Held, references: Counts) -> Table:
         """Build row i from subset held[i] and reference references[i]."""
         ...
 
@@ -59,14 +60,14 @@ class KeyedHybrids(Hybrids, Protocol):
         ...
 
     @property
-    def keys_last(self) -> bool:
+    def stable_keys(self) -> bool:
         """Are keys comparable between calls?"""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled:
-    """What contexts share whose every subset takes its values from the same references.
+class PooledHybrids:
+    """What hybrids share whose every subset takes its values from the same references.
 
     `pool` holds the input in row 0 and the references below it.
     """
@@ -89,17 +90,22 @@ class Pooled:
         return np.broadcast_to(np.arange(1, self.n + 1), (len(held), self.n))
 
 
-class Mixing(Protocol):
-    """How input and references are to mix, said before either is known."""
+class Context(ABC):
+    """How an input and references mix, said before either is known."""
 
+    is_causal: ClassVar[bool] = False
+    """Do changes have consequences, so that what is not replaced may change too?"""
+    is_swap: ClassVar[bool] = False
+    """Are values swapped and nothing else, as where no context is given?"""
+
+    @abstractmethod
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[Hybrids, Hybrids]:
         """The hybrids of the keep view and of the flip view.
 
         They are one and the same object where replacing a set is holding its complement: then one
         sweep answers both views. Otherwise `held` still says what the flip view does *not* replace.
         """
-        ...
 
+    @abstractmethod
     def describe(self) -> str:
         """The context in a few words."""
-        ...

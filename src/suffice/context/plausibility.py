@@ -14,7 +14,8 @@ import numpy as np
 
 from suffice.context.cost import scale_of
 from suffice.context.hybrids import Hybrids
-from suffice.context.table import Table, column_codes
+from suffice.randomness import Stream, generator
+from suffice.tables.table import Table, column_codes
 from suffice.typing import Reals, Values
 
 __all__ = ["FAR", "Plausibility", "plausibility"]
@@ -47,16 +48,16 @@ class Plausibility:
 
 
 def plausibility(
-    contexts: Sequence[Hybrids], data: Table, describe: str, n: int, seed: int
+    views: Sequence[Hybrids], data: Table, describe: str, n: int, seed: int
 ) -> Plausibility:
-    """Draw n hybrids, from each view's context alike, and measure how far they are."""
+    """Draw n hybrids, from each view alike, and measure how far they are."""
     from sklearn.neighbors import NearestNeighbors
 
-    rng = np.random.default_rng([seed, 4])
+    rng = generator(seed, Stream.PLAUSIBILITY)
     drawn = []
-    for part, context in zip(np.array_split(np.arange(n), len(contexts)), contexts, strict=True):
-        held = rng.random((len(part), context.d)) < 0.5
-        drawn.append(context.hybrids(held, rng.integers(context.n, size=len(part))))
+    for part, hybrids in zip(np.array_split(np.arange(n), len(views)), views, strict=True):
+        held = rng.random((len(part), hybrids.d)) < 0.5
+        drawn.append(hybrids.rows(held, rng.integers(hybrids.n, size=len(part))))
     rows = drawn[0].stack(drawn[1]) if len(drawn) == 2 else drawn[0]
     there, here = _coordinates(data, rows)
     near = NearestNeighbors(n_neighbors=1, metric="manhattan").fit(there)

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from suffice.context.table import Table
 from suffice.errors import InputError, did_you_mean
+from suffice.tables.table import Table
 from suffice.typing import Counts
 
 __all__ = ["Players", "make_players"]
@@ -50,7 +50,7 @@ class Players:
 def make_players(table: Table, groups: Groups | None = None) -> Players:
     """One player per column, except where `groups` makes one of several.
 
-    >>> from suffice.context.frames import as_table
+    >>> from suffice.tables.frames import as_table
     >>> t = as_table([[1, 0, 0]], names=["age", "red", "blue"])
     >>> make_players(t, {"colour": ["red", "blue"]}).names
     ('age', 'colour')

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.frames import as_table
-from suffice.context.table import Table, is_frame
 from suffice.errors import InputError
+from suffice.tables.frames import as_table
+from suffice.tables.table import Table, is_frame
 from suffice.typing import BoolVector, Counts
 
 __all__ = ["canonical_order", "choose_references", "with_columns_of"]

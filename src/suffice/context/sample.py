@@ -1,26 +1,26 @@
-"""A context given as a sample: rows of z = (x, w), with f(z) := f(x) (Sect. 3, "Context")."""
+"""A sample of the distribution D: rows of z = (x, w), with f(z) := f(x) (Sect. 3, "Context")."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from suffice.context.frames import as_table
-from suffice.context.table import Table
 from suffice.errors import InputError
 from suffice.factors.kinds import HELD
+from suffice.tables.frames import as_table
+from suffice.tables.table import Table
 from suffice.typing import Values
 
-__all__ = ["TableContext"]
+__all__ = ["Sample"]
 
 
-class TableContext(Mapping[str, Values]):
+class Sample(Mapping[str, Values]):
     """Any sample of z: the columns named in `auxiliaries` are W, the rest are the model's x.
 
     >>> import pandas as pd
     >>> z = pd.DataFrame({"income": [20, 60], "do(income > 50k)": [False, True]})
-    >>> context = TableContext(z, auxiliaries=["do(income > 50k)"])
-    >>> context.x.names, context.auxiliaries
+    >>> sample = Sample(z, auxiliaries=["do(income > 50k)"])
+    >>> sample.x.names, sample.auxiliaries
     (('income',), ('do(income > 50k)',))
     """
 
@@ -37,12 +37,12 @@ class TableContext(Mapping[str, Values]):
         self.w: dict[str, Values] = {table.names[j]: table.column(j) for j in positions}
 
     @classmethod
-    def of_hybrids(cls, x: Table, held: Mapping[str, Values]) -> TableContext:
+    def of_hybrids(cls, x: Table, held: Mapping[str, Values]) -> Sample:
         """Hybrids, with a truth value per player that says whether it was held."""
-        context = cls.__new__(cls)
-        context.x = x
-        context.w = {HELD + player: values for player, values in held.items()}
-        return context
+        sample = cls.__new__(cls)
+        sample.x = x
+        sample.w = {HELD + player: values for player, values in held.items()}
+        return sample
 
     @property
     def auxiliaries(self) -> tuple[str, ...]:
@@ -68,4 +68,4 @@ class TableContext(Mapping[str, Values]):
         return len(self.x.names) + len(self.w)
 
     def __repr__(self) -> str:
-        return f"TableContext({self.n} rows of x{list(self.x.names)}, w{list(self.w)})"
+        return f"Sample({self.n} rows of x{list(self.x.names)}, w{list(self.w)})"

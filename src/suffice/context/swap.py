@@ -13,25 +13,25 @@ from functools import cached_property
 
 import numpy as np
 
-from suffice.context.distinct import distinct_rows, joint_codes
-from suffice.context.hybrids import Pooled
+from suffice.context.hybrids import Context, PooledHybrids
 from suffice.context.players import Players
-from suffice.context.sample import TableContext
-from suffice.context.table import Table
+from suffice.context.sample import Sample
 from suffice.factors.lattice import Lattice
+from suffice.tables.distinct import distinct_rows, joint_codes
+from suffice.tables.table import Table
 from suffice.typing import Counts, Held
 
-__all__ = ["Swap", "SwapContext"]
+__all__ = ["SwapContext", "SwapHybrids"]
 
 _EXACT_FLOAT = 2**53
 """Whole numbers below this are exact in float64, so keys can be made by one BLAS product."""
 
 
 @dataclass(frozen=True, eq=False)
-class SwapContext(Pooled):
+class SwapHybrids(PooledHybrids):
     """Hybrids by swapping values, with numbers that tell equal ones before they are built."""
 
-    def hybrids(self, held: Held, references: Counts) -> Table:
+    def rows(self, held: Held, references: Counts) -> Table:
         """Build row i from subset held[i] and reference references[i]."""
         if len(self.players) < len(self.pool.names):
             held = held[:, self.players.of_column]
@@ -66,7 +66,7 @@ class SwapContext(Pooled):
         return distinct_rows(np.where(held, self.codes[0], self.codes[references + 1]))
 
     @property
-    def keys_last(self) -> bool:
+    def stable_keys(self) -> bool:
         """Are keys comparable between calls? Not where they do not fit one number."""
         return len(self._chunks) == 1
 
@@ -85,10 +85,10 @@ class SwapContext(Pooled):
             room *= size
         return [(players, np.array(radix, dtype=np.int64)) for players, radix in chunks]
 
-    def sample(self) -> TableContext:
+    def sample(self) -> Sample:
         """D written out in full: every hybrid a row, with what was held in auxiliary columns.
 
-        For small contexts: it has n · 2^d rows. It is what lets Algorithm 1, which knows nothing of
+        For few players: it has n · 2^d rows. It is what lets Algorithm 1, which knows nothing of
         hybrids, check everything that is faster.
         """
         lattice = Lattice(self.d)
@@ -96,17 +96,19 @@ class SwapContext(Pooled):
         held = np.repeat(held, self.n, axis=0)
         references = np.tile(np.arange(self.n), 1 << self.d)
         columns = {name: held[:, i] for i, name in enumerate(self.players.names)}
-        return TableContext.of_hybrids(self.hybrids(held, references), columns)
+        return Sample.of_hybrids(self.rows(held, references), columns)
 
 
 @dataclass(frozen=True)
-class Swap:
+class SwapContext(Context):
     """The paper's R2I and I2R: values are swapped, and nothing else follows from it."""
 
-    def bind(self, pool: Table, players: Players, seed: int) -> tuple[SwapContext, SwapContext]:
-        """One context: replacing a set is holding its complement."""
-        context = SwapContext(pool, players)
-        return context, context
+    is_swap = True
+
+    def bind(self, pool: Table, players: Players, seed: int) -> tuple[SwapHybrids, SwapHybrids]:
+        """The same hybrids for both views: replacing a set is holding its complement."""
+        hybrids = SwapHybrids(pool, players)
+        return hybrids, hybrids
 
     def describe(self) -> str:
         """Two words for it."""

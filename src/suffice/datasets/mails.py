@@ -45,7 +45,7 @@ def spam(data_home: str | Path | None = None, *, verify: bool = True) -> tuple[A
     """
     import pandas as pd
 
-    from suffice.context.mail import SEGMENTS
+    from suffice.datasets.mail import SEGMENTS
 
     path = locate(_PREPARED, data_home, verify)
     frame = pd.read_csv(path, index_col=0, keep_default_na=False, encoding="utf-8")

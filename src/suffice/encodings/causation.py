@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from suffice.context.sample import TableContext
+from suffice.context.sample import Sample
 from suffice.encodings.causal_question import Contrast
 from suffice.factors.kinds import Factor
 from suffice.measures import Measures
@@ -33,7 +33,7 @@ class Causation:
     """How many worlds were drawn; None where all were enumerated."""
     intervals: Mapping[str, tuple[float, float] | None] | None
     """Exact 95% intervals by name; None where there is nothing to estimate."""
-    context: TableContext | None = field(compare=False, repr=False)
+    sample: Sample | None = field(compare=False, repr=False)
     """A sample of D: as many rows of R as of I, the nodes after X was set, tagged by `tag`. Only
     where worlds were drawn (enumerated ones differ in weight, which rows have not) and both
     spaces have some. The more frequent space is cut to the size of the other."""
@@ -55,7 +55,7 @@ class Causation:
 
     @property
     def tag(self) -> str:
-        """The name of the auxiliary W in `context`."""
+        """The name of the auxiliary W in `sample`."""
         return self.cause.tag
 
     def __str__(self) -> str:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.context.causal import CausalModel
-from suffice.context.sample import TableContext
+from suffice.context.sample import Sample
 from suffice.encodings.causal_question import Contrast, World, read_cause, read_effect
 from suffice.encodings.causation import Causation
 from suffice.errors import InputError
@@ -109,7 +109,7 @@ def probabilities_of_causation(
             "sufficiency": _interval(y_x, space_r),
             "pns": _interval(helped, np.ones_like(helped)),
         },
-        context=None if drawn is None else _rows(contrast, with_x, space_r, without, space_i),
+        sample=None if drawn is None else _rows(contrast, with_x, space_r, without, space_i),
     )
 
 
@@ -165,7 +165,7 @@ def _interval(part: BoolVector, of: BoolVector) -> tuple[float, float] | None:
 
 def _rows(
     cause: Contrast, with_x: World, space_r: BoolVector, without: World, space_i: BoolVector
-) -> TableContext | None:
+) -> Sample | None:
     """As many rows of either space, in the order drawn: worlds are alike, so any will do."""
     import pandas as pd
 
@@ -174,4 +174,4 @@ def _rows(
     if not size:
         return None
     z = {k: np.concatenate([with_x[k][rows_r[:size]], without[k][rows_i[:size]]]) for k in with_x}
-    return TableContext(pd.DataFrame({**z, cause.tag: np.repeat([True, False], size)}), [cause.tag])
+    return Sample(pd.DataFrame({**z, cause.tag: np.repeat([True, False], size)}), [cause.tag])

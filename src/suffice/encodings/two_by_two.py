@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from suffice.context.frames import as_table
-from suffice.context.table import is_frame
 from suffice.errors import InputError
+from suffice.tables.frames import as_table
+from suffice.tables.table import is_frame
 from suffice.typing import BoolVector
 
 __all__ = ["Arms", "Joint", "read_arms", "read_joint"]

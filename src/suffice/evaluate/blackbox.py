@@ -13,8 +13,8 @@ from typing import cast
 
 import numpy as np
 
-from suffice.context.distinct import first_seen
 from suffice.context.hybrids import Hybrids, KeyedHybrids
+from suffice.tables.distinct import first_seen
 from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Held, Outcomes
 
@@ -47,7 +47,7 @@ class BlackBox:
     def __init__(
         self,
         target: Target,
-        context: Hybrids,
+        hybrids: Hybrids,
         y: bool,
         distinct: bool | None = None,
         batch_rows: int | None = None,
@@ -55,13 +55,13 @@ class BlackBox:
         self.rows_predicted = 0
         self.model_seconds = 0.0
         self._target = target
-        self._context = context
+        self._hybrids = hybrids
         self._y = y
-        self._keyed = cast(KeyedHybrids, context) if hasattr(context, "keys") else None
+        self._keyed = cast(KeyedHybrids, hybrids) if hasattr(hybrids, "keys") else None
         self._distinct = distinct if self._keyed is not None else False
         self._known_keys = np.empty(0, dtype=np.int64)
         self._known_answers = np.empty(0, dtype=bool)
-        columns = len(context.pool.names)
+        columns = len(hybrids.pool.names)
         self._most_rows = batch_rows or max(1, _CELLS_PER_CALL // columns)
         # A model that has answered before has told how fast it is; else the first call tells.
         self.seconds_per_row: float | None = getattr(target.model, "seconds_per_row", None)
@@ -72,7 +72,7 @@ class BlackBox:
     @property
     def n(self) -> int:
         """How many references there are."""
-        return self._context.n
+        return self._hybrids.n
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""
@@ -90,7 +90,7 @@ class BlackBox:
             per_row = (self.model_seconds - before) / max(1, len(subset))
             saved = len(keys) - known - len(subset)
             self._distinct = per_row * saved > looking
-        if self._keyed.keys_last and len(first) <= _KEYS_REMEMBERED:
+        if self._keyed.stable_keys and len(first) <= _KEYS_REMEMBERED:
             self._known_keys, self._known_answers = keys[first], answers
         return answers[identity[known:]].reshape(len(held), self.n)
 
@@ -103,7 +103,7 @@ class BlackBox:
         start = 0
         while start < len(out):
             part = slice(start, start + self._rows_per_call)
-            rows = self._context.hybrids(held[part], references[part])
+            rows = self._hybrids.rows(held[part], references[part])
             started = perf_counter()
             out[part] = self._target(rows)
             self._note(len(rows), perf_counter() - started)

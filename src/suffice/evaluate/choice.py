@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from suffice.context.hybrids import Hybrids
-from suffice.context.swap import SwapContext
+from suffice.context.swap import SwapHybrids
 from suffice.errors import InputError
 from suffice.evaluate.blackbox import BlackBox
 from suffice.evaluate.protocol import Evaluator
@@ -19,7 +19,7 @@ ENGINES = ("auto", "blackbox", "additive", "trees")
 _LEAST_BUDGET = 1024
 """An engine checks itself against the model on a few rows; below this they would be the budget."""
 
-Maker = Callable[[Target, SwapContext, bool], Evaluator | str]
+Maker = Callable[[Target, SwapHybrids, bool], Evaluator | str]
 
 
 class Choice:
@@ -39,7 +39,7 @@ class Choice:
     def evaluator(
         self,
         target: Target,
-        context: Hybrids,
+        hybrids: Hybrids,
         y: bool,
         budget: int | None = None,
         exhaustive: bool = True,
@@ -48,22 +48,22 @@ class Choice:
         reasons: list[str] = []
         if self._engine == "auto" and budget is not None and budget < _LEAST_BUDGET:
             reasons.append(f"a budget below {_LEAST_BUDGET} rows is left to the black box")
-        elif self._engine != "blackbox" and not isinstance(context, SwapContext):
+        elif self._engine != "blackbox" and not isinstance(hybrids, SwapHybrids):
             reasons.append("engines know hybrids whose values are swapped, not this context's")
             self._refuse(reasons)
         elif self._engine != "blackbox":
-            assert isinstance(context, SwapContext)
+            assert isinstance(hybrids, SwapHybrids)
             for name, make in self._makers():
                 if name == "trees" and not exhaustive:
                     reasons.append("trees: they are swept as a whole, and this search is bounded")
                     continue
-                found = make(target, context, y)
+                found = make(target, hybrids, y)
                 if not isinstance(found, str):
                     return found, None
                 reasons.append(f"{name}: {found}")
             self._refuse(reasons)
         # A budget is in rows, so each is asked for once whatever finding them costs.
-        blackbox = BlackBox(target, context, y, distinct=None if budget is None else True)
+        blackbox = BlackBox(target, hybrids, y, distinct=None if budget is None else True)
         return blackbox, "; ".join(reasons) or None
 
     def _refuse(self, reasons: list[str]) -> None:
@@ -78,14 +78,14 @@ class Choice:
         makers: list[tuple[str, Maker]] = [("additive", self._additive), ("trees", self._of_trees)]
         return [(name, make) for name, make in makers if self._engine in ("auto", name)]
 
-    def _additive(self, target: Target, context: SwapContext, y: bool) -> Evaluator | str:
+    def _additive(self, target: Target, hybrids: SwapHybrids, y: bool) -> Evaluator | str:
         from suffice.evaluate.additive import additive_engine
 
-        return additive_engine(self._model, target, context, y)
+        return additive_engine(self._model, target, hybrids, y)
 
-    def _of_trees(self, target: Target, context: SwapContext, y: bool) -> Evaluator | str:
+    def _of_trees(self, target: Target, hybrids: SwapHybrids, y: bool) -> Evaluator | str:
         from suffice.evaluate.trees import read_trees, tree_engine
 
         if self._trees is None:
-            self._trees = read_trees(self._model, context.pool.names)
-        return tree_engine(self._trees, target, context, y)
+            self._trees = read_trees(self._model, hybrids.pool.names)
+        return tree_engine(self._trees, target, hybrids, y)

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.table import Table
 from suffice.evaluate.owners import owners_after, sklearn_name
 from suffice.evaluate.unreadable import Unreadable
+from suffice.tables.table import Table
 from suffice.typing import Counts, Values
 
 __all__ = ["PerColumn", "split_pipeline", "unwrap"]

@@ -12,11 +12,11 @@ from functools import cached_property
 import numpy as np
 
 from suffice.context.hybrids import Hybrids
-from suffice.context.table import plain
 from suffice.explanation.factor import Change
 from suffice.explanation.view import View
 from suffice.search.changes import cheapest_changes
 from suffice.search.strategy import Answer
+from suffice.tables.table import plain
 from suffice.typing import Reals, Scalar
 
 __all__ = ["CheapestChanges", "find_changes"]
@@ -27,11 +27,11 @@ class CheapestChanges(Mapping[int, Change]):
     """By bit mask of features: the cost, and the row of the pool whose values do it."""
 
     found: Mapping[int, tuple[float, int]]
-    context: Hybrids
+    hybrids: Hybrids
 
     def __getitem__(self, mask: int) -> Change:
         cost, row = self.found[mask]
-        players, names = self.context.players, self.context.pool.names
+        players, names = self.hybrids.players, self.hybrids.pool.names
         values = self._values_of(row)
         members = [j for j in range(len(players)) if mask >> j & 1]
         columns = [j for member in members for j in players.columns[member]]
@@ -40,7 +40,7 @@ class CheapestChanges(Mapping[int, Change]):
     def _values_of(self, row: int) -> list[Scalar]:
         """A row's values as they are shown. A few rows serve many sets, so each is read once."""
         if row not in self._read:
-            pool = self.context.pool
+            pool = self.hybrids.pool
             self._read[row] = [plain(pool.column(j)[row]) for j in range(len(pool.names))]
         return self._read[row]
 
@@ -55,29 +55,29 @@ class CheapestChanges(Mapping[int, Change]):
         return len(self.found)
 
 
-def find_changes(flip: View, answer: Answer, context: Hybrids, costs: Reals) -> CheapestChanges:
+def find_changes(flip: View, answer: Answer, hybrids: Hybrids, costs: Reals) -> CheapestChanges:
     """For each set that is minimal at some τ: the reference that flips at the least cost.
 
     Rows that a sampler made were never observed, so there is no change of theirs to report.
     """
-    if context.donors(np.ones((1, context.d), dtype=bool)) is None:
-        return CheapestChanges({}, context)
+    if hybrids.donors(np.ones((1, hybrids.d), dtype=bool)) is None:
+        return CheapestChanges({}, hybrids)
     lattice = flip.tally.lattice
     found: dict[int, tuple[float, int]] = {}
     if answer.sweep is not None:
         # Without a test all bars are there, whatever test is asked for later.
         plain = replace(flip.profile, findings=None).tested(None, "none")
         for size, ranks in plain.bars_by_size():
-            best, whose = cheapest_changes(answer.sweep, size, ranks, costs, context)
+            best, whose = cheapest_changes(answer.sweep, size, ranks, costs, hybrids)
             masks = [lattice.mask(members) for members in lattice.unrank(size, ranks).tolist()]
             pairs = zip(best.tolist(), whose.tolist(), strict=True)
             found |= dict(zip(masks, pairs, strict=True))
     for members, flips in answer.flips.items():
-        held = np.ones((1, context.d), dtype=bool)
+        held = np.ones((1, hybrids.d), dtype=bool)
         held[0, list(members)] = False
-        donors = context.donors(held)
+        donors = hybrids.donors(held)
         assert donors is not None
         prices = np.where(flips, costs[donors[0] - 1][:, list(members)].sum(axis=1), np.inf)
         found[lattice.mask(members)] = float(prices.min()), int(donors[0, prices.argmin()])
     affordable = {mask: pair for mask, pair in found.items() if pair[0] < np.inf}
-    return CheapestChanges(affordable, context)
+    return CheapestChanges(affordable, hybrids)

@@ -4,30 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NoReturn
 
+from suffice.results import Frozen
 from suffice.search.profile import Proof
 from suffice.typing import Scalar
 
 __all__ = ["Change", "Player", "SufficientFactor"]
-
-
-class Frozen(dict[str, Scalar]):
-    """Values by column that cannot be written to.
-
-    >>> Frozen({"age": 41})["age"] = 42
-    Traceback (most recent call last):
-        ...
-    TypeError: an explanation's values cannot be changed
-    """
-
-    def _refuse(self, *_: object, **__: object) -> NoReturn:
-        raise TypeError("an explanation's values cannot be changed")
-
-    __setitem__ = __delitem__ = update = pop = popitem = setdefault = clear = __ior__ = _refuse
-
-    def __reduce__(self) -> tuple[type[Frozen], tuple[dict[str, Scalar]]]:
-        return Frozen, (dict(self),)
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from suffice.context.frames import ArrayTable
-from suffice.context.hybrids import Pooled
+from suffice.context.hybrids import Context, PooledHybrids
 from suffice.context.players import Players
-from suffice.context.table import Table
 from suffice.errors import InputError
 from suffice.image.references import listed
 from suffice.image.regions import Labels
+from suffice.tables.frames import ArrayTable
+from suffice.tables.table import Table
 from suffice.typing import Counts, Held
 
 __all__ = ["Surroundings", "part_names", "split_regions"]
@@ -23,7 +23,7 @@ _HELD = "all else held"
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class Surroundings(Context):
     """How parts of some regions mix with references while all other pixels stay put.
 
     A hybrid is a row of cells for the parts and one more cell for the rest: 0 where the rest is
@@ -48,9 +48,9 @@ class Surroundings:
                 f"the view that was refined before ({context})",
             )
 
-    def bind(self, pool: Table, players: Players, seed: int) -> tuple[Parts, Parts]:
-        """One context: replacing some parts is holding the others."""
-        parts = Parts(pool, players, self.held)
+    def bind(self, pool: Table, players: Players, seed: int) -> tuple[PartHybrids, PartHybrids]:
+        """The same hybrids for both views: replacing some parts is holding the others."""
+        parts = PartHybrids(pool, players, self.held)
         return parts, parts
 
     def describe(self) -> str:
@@ -59,12 +59,12 @@ class Surroundings:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts(Pooled):
+class PartHybrids(PooledHybrids):
     """Rows of cells, the last of which is the rest of the picture."""
 
     rest_held: bool
 
-    def hybrids(self, held: Held, references: Counts) -> ArrayTable:
+    def rows(self, held: Held, references: Counts) -> ArrayTable:
         """Build row i from parts held[i] and reference references[i]."""
         cells = np.asarray(self.pool.splice(held, references + 1).native)
         rest = np.zeros_like(references) if self.rest_held else references + 1

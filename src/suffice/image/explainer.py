@@ -15,9 +15,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from suffice.context import Mixing
-from suffice.context.frames import ArrayTable
-from suffice.context.table import plain
+from suffice.context import Context
 from suffice.errors import InputError
 from suffice.explainer import Explainer
 from suffice.explanation import Explanation, Player
@@ -30,6 +28,8 @@ from suffice.image.png import read_png, write_png
 from suffice.image.references import find_references
 from suffice.image.regions import Regions, find_regions
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
+from suffice.tables.frames import ArrayTable
+from suffice.tables.table import plain
 from suffice.target import Event, Model, Outcome, event_for
 from suffice.typing import BoolVector, Values
 
@@ -193,7 +193,7 @@ class ImageExplainer:
         image = ArrayTable(np.zeros((1, d), dtype=np.int64), regions.names)
         model(image.native)  # what is wrong with the model is told of pictures, not of rows
         cells = np.repeat(np.arange(1, n + 1)[:, None], d, axis=1)
-        context: Mixing | None = surroundings and surroundings.with_rest(references.elsewhere)
+        context: Context | None = surroundings and surroundings.with_rest(references.elsewhere)
         explainer = Explainer(
             model,
             ArrayTable(cells, regions.names),

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.frames import ArrayTable, PandasTable
-from suffice.context.table import Table
 from suffice.errors import InputError
 from suffice.models.adapter import Adapter
 from suffice.models.detect import adapted
+from suffice.tables.frames import ArrayTable, PandasTable
+from suffice.tables.table import Table
 
 __all__ = ["fitted_columns"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.frames import as_table
 from suffice.errors import InputError, ModelError, shorten
 from suffice.models.adapter import Adapter, Options
 from suffice.models.outputs import as_labels, named, no_scores
 from suffice.models.rows import columns_as_numbers
+from suffice.tables.frames import as_table
 from suffice.typing import Values
 
 __all__ = ["OnnxModel"]

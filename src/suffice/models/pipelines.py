@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.frames import as_table
-from suffice.context.table import plain
 from suffice.errors import InputError, ModelError, shorten
 from suffice.models.adapter import Adapter, Options
 from suffice.models.outputs import Outputs, as_labels
+from suffice.tables.frames import as_table
+from suffice.tables.table import plain
 from suffice.typing import Values
 
 __all__ = ["PipelineModel", "best_labels", "is_labelled", "score_table"]

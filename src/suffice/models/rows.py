@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.frames import as_table
 from suffice.errors import InputError, shorten
+from suffice.tables.frames import as_table
 from suffice.typing import Values
 
 __all__ = ["as_numbers", "batches", "columns_as_numbers", "to_pandas"]

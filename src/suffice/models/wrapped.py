@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.frames import as_table
-from suffice.context.table import Table, plain
 from suffice.errors import InputError, ModelError, SufficeError, shorten
 from suffice.models.adapter import Adapter
 from suffice.models.columns import fitted_columns
 from suffice.models.detect import adapted
 from suffice.models.pipelines import best_labels, is_labelled
+from suffice.tables.frames import as_table
+from suffice.tables.table import Table, plain
 from suffice.target import Target, event_for
 from suffice.typing import Values
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import resources
-from typing import Any
 
 import numpy as np
 
 from suffice.explanation import Explanation
 from suffice.explanation.subject import ImageSubject
+from suffice.report.environment import rendered
 from suffice.report.excerpt import excerpt
-from suffice.summary import Bar, Summary, ViewSummary, percent, summarise
+from suffice.summary import Bar, Summary, ViewSummary, summarise
 
 __all__ = ["Barcode", "Curve", "Map", "barcode", "curve", "fragment", "page", "region_map"]
 
@@ -101,24 +99,13 @@ def marked(picture: ImageSubject, regions: tuple[int, ...], view: str) -> str:
 
 
 def _render(template: str, summary: Summary) -> str:
-    text: str = _environment().get_template(template).render(s=summary)
-    return text
-
-
-@lru_cache(maxsize=1)
-def _environment() -> Any:
-    from jinja2 import DictLoader, Environment, StrictUndefined
-
-    folder = resources.files("suffice.report") / "templates"
-    files = {item.name: item.read_text(encoding="utf-8") for item in folder.iterdir()}
-    environment = Environment(
-        loader=DictLoader(files),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    return rendered(
+        template,
+        s=summary,
+        barcode=barcode,
+        curve=curve,
+        excerpt=excerpt,
+        marked=marked,
+        region_map=region_map,
+        factors_shown=_FACTORS_SHOWN,
     )
-    environment.globals |= {"barcode": barcode, "curve": curve, "factors_shown": _FACTORS_SHOWN}
-    environment.globals |= {"excerpt": excerpt, "marked": marked, "region_map": region_map}
-    environment.filters["percent"] = percent
-    return environment

@@ -13,7 +13,8 @@ from rich.text import Text
 
 from suffice.explanation import Explanation
 from suffice.report.excerpt import excerpt
-from suffice.summary import FactorLine, ViewSummary, percent, summarise
+from suffice.summary import FactorLine, ViewSummary, summarise
+from suffice.wording import percent
 
 __all__ = ["render"]
 

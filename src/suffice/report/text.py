@@ -6,7 +6,8 @@ from textwrap import fill
 
 from suffice.explanation import Explanation
 from suffice.report.excerpt import bracketed, excerpt
-from suffice.summary import FactorLine, ViewSummary, percent, summarise
+from suffice.summary import FactorLine, ViewSummary, summarise
+from suffice.wording import percent
 
 __all__ = ["render"]
 

@@ -4,7 +4,7 @@ This is the oracle that everything faster is tested against, and the way to ask 
 are not sets of features. The comments give the line numbers of the paper's listing.
 
 >>> import numpy as np, pandas as pd
->>> from suffice import Basis, TableContext, Target, auxiliary, equals
+>>> from suffice import Basis, Sample, Target, auxiliary, equals
 >>> from suffice.target import Event
 >>> class Lender:
 ...     classes = ("refused", "granted")
@@ -15,7 +15,7 @@ are not sets of features. The comments give the line numbers of the paper's list
 ...                   "do(income > 50)": [False, True, True, True]})
 >>> granted = Event("granted", "refused", lambda labels: labels == "granted")
 >>> raised, female = auxiliary("do(income > 50)"), equals("gender", "f")
->>> basis = Basis(Target(Lender(), granted), TableContext(z, ["do(income > 50)"]),
+>>> basis = Basis(Target(Lender(), granted), Sample(z, ["do(income > 50)"]),
 ...               [female, raised, female & raised])
 >>> found = minimal_sufficient_factors(basis, y=True, tau=0.9)
 >>> found.factors, found.sufficiency, found.necessity

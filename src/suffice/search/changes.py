@@ -14,7 +14,7 @@ _FACTORS_AT_ONCE = 4096
 
 
 def cheapest_changes(
-    sweep: Sweep, size: int, ranks: Counts, costs: Reals, context: Hybrids
+    sweep: Sweep, size: int, ranks: Counts, costs: Reals, hybrids: Hybrids
 ) -> tuple[Reals, Counts]:
     """For some flip factors of one size: the least cost of a flip, and the pool's row that does it.
 
@@ -32,7 +32,7 @@ def cheapest_changes(
         # Replacing a set is holding its complement, which is numbered backwards.
         kept = sweep.outcomes(lattice.d - size, lattice.width(size) - 1 - ranks[part])
         price = np.where(replaced @ forbidden.T > 0, np.inf, replaced @ finite.T)
-        donors = context.donors(replaced == 0)
+        donors = hybrids.donors(replaced == 0)
         if donors is None:
             raise TypeError("rows that were made, not observed, have no cost")
         total = np.where(kept, np.inf, np.take_along_axis(price, donors - 1, axis=1))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.context.swap import SwapContext
+from suffice.context.swap import SwapHybrids
 from suffice.evaluate import Evaluator
 from suffice.search.guess import Guess
 from suffice.search.meter import Meter
@@ -41,14 +41,14 @@ class Curtailed:
     """Decides subsets of one context: which have at least `least` hits?"""
 
     def __init__(
-        self, evaluator: Evaluator, context: SwapContext, least: int, meter: Meter
+        self, evaluator: Evaluator, hybrids: SwapHybrids, least: int, meter: Meter
     ) -> None:
         self._evaluator = evaluator
-        self._d, self._n = context.d, context.n
-        self._enough = context.n - least + 1  # misses that settle a failure
+        self._d, self._n = hybrids.d, hybrids.n
+        self._enough = hybrids.n - least + 1  # misses that settle a failure
         self._meter = meter
-        self._rows = Rows(context)
-        self._guess = Guess(context)
+        self._rows = Rows(hybrids)
+        self._guess = Guess(hybrids)
         self.subsets_at_once = self._rows.subsets_at_once
         if meter.timed and self._rows.lattice is None:  # the clock is looked at between blocks
             self.subsets_at_once = max(1, self.subsets_at_once // 16)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from suffice.evaluate import Evaluator
+from suffice.randomness import Stream, generator
 from suffice.search.hitting import hitting_set
 from suffice.search.judge import Judge, LimitReached, ViewName
 from suffice.search.leads import Leads
@@ -88,7 +89,7 @@ class _Hunt:
     def __init__(self, judge: Judge, d: int, seed: int, known: set[Members]) -> None:
         self._judge = judge
         self._d = d
-        self._rng = np.random.default_rng([seed, 3])
+        self._rng = generator(seed, Stream.STARTS)
         self._known = sorted(known)
         self.found: dict[Members, BoolVector] = {}
         self.starts = 0

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.context.swap import SwapContext
+from suffice.context.swap import SwapHybrids
 from suffice.search.rows import Block
 from suffice.typing import Counts, Held
 
@@ -34,11 +34,11 @@ _NEVER = 0.02
 class Guess:
     """Learns from answers as they come; the order of the answers does not matter."""
 
-    def __init__(self, context: SwapContext) -> None:
-        codes = context.codes
+    def __init__(self, hybrids: SwapHybrids) -> None:
+        codes = hybrids.codes
         away = (codes[1:] - codes[0]) / np.maximum(1, np.ptp(codes, axis=0))
         self._moves = np.stack([away > 0, away < 0, away], axis=2).astype(np.float32)
-        size = 1 + 3 * context.d
+        size = 1 + 3 * hybrids.d
         self._gram = np.eye(size) * _RIDGE
         self._moment = np.zeros(size)
         self.fit()

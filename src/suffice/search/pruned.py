@@ -14,7 +14,7 @@ from time import perf_counter
 
 import numpy as np
 
-from suffice.context.swap import SwapContext
+from suffice.context.swap import SwapHybrids
 from suffice.errors import InputError
 from suffice.evaluate import Evaluator
 from suffice.factors.lattice import Lattice
@@ -50,7 +50,7 @@ class Pruned:
 
 def pruned_search(
     evaluator: Evaluator,
-    context: SwapContext,
+    hybrids: SwapHybrids,
     tau: float,
     alpha: float | None = None,
     adjust: Adjustment = "none",
@@ -64,12 +64,12 @@ def pruned_search(
 
     A time limit counts from `started` (as `perf_counter` tells it): by default from now.
     """
-    limits = (limits or Limits()).checked(context.d)
-    d, n = context.d, context.n
+    limits = (limits or Limits()).checked(hybrids.d)
+    d, n = hybrids.d, hybrids.n
     largest = d if limits.max_size is None else min(limits.max_size, d)
     least = hits_to_pass(d, n, tau, alpha, adjust, largest)
     meter = Meter(limits, evaluator, perf_counter() if started is None else started)
-    curtailed = Curtailed(evaluator, context, least, meter)
+    curtailed = Curtailed(evaluator, hybrids, least, meter)
 
     # The sample comes first: it is asked for anyway, and tells where to look.
     count = DRAWS if limits.budget is None else min(DRAWS, int(limits.budget) // 10)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.context.distinct import first_seen
-from suffice.context.swap import SwapContext
+from suffice.context.swap import SwapHybrids
+from suffice.tables.distinct import first_seen
 from suffice.typing import BoolVector, Counts, Held
 
 __all__ = ["Block", "Rows"]
@@ -55,26 +55,26 @@ class Block:
 class Rows:
     """Numbers hybrids and remembers answers, for one context."""
 
-    def __init__(self, context: SwapContext) -> None:
-        self._context = context
-        self._n = context.n
-        self._same = context.codes[1:] == context.codes[0]
+    def __init__(self, hybrids: SwapHybrids) -> None:
+        self._hybrids = hybrids
+        self._n = hybrids.n
+        self._same = hybrids.codes[1:] == hybrids.codes[0]
         self._keys = np.empty(0, dtype=np.int64)  # of what was asked, in order
         self._answers = np.empty(0, dtype=np.int8)
         self._fresh: list[tuple[Counts, Answers]] = []
-        self.lattice = self._whole() if context.n << context.d <= _WHOLE else None
-        self.subsets_at_once = max(1, _AT_ONCE // context.n)
+        self.lattice = self._whole() if hybrids.n << hybrids.d <= _WHOLE else None
+        self.subsets_at_once = max(1, _AT_ONCE // hybrids.n)
         if self.lattice is not None:
-            self.subsets_at_once = 2 << context.d
+            self.subsets_at_once = 2 << hybrids.d
 
     def block(self, held: Held) -> Block:
         """Number some subsets' hybrids, with the answers that are known."""
-        keys = self._context.keys(held).ravel()
+        keys = self._hybrids.keys(held).ravel()
         ids, first = first_seen(keys)
         # A reference that equals the input on e players gives the same row for 2^e subsets.
         alike = np.exp2(np.minimum(self._same.sum(axis=1), 60))
         weight = np.bincount(ids, weights=np.tile(alike, len(held)), minlength=len(first))
-        lasting = keys[first] if self._context.keys_last else self._by_reference(held, first)
+        lasting = keys[first] if self._hybrids.stable_keys else self._by_reference(held, first)
         unknown = np.zeros(len(first), dtype=np.int8)
         return Block(
             held,
@@ -114,7 +114,7 @@ class Rows:
         Where a reference equals the input, holding the player changes nothing: the hybrids of S and
         of S with all such players are one row, so only the latter are compared by key.
         """
-        d, n = self._context.d, self._n
+        d, n = self._hybrids.d, self._n
         masks = np.arange(1 << d, dtype=np.int32)
         held = (masks[:, None] >> np.arange(d) & 1).astype(bool)
         closed = masks[:, None] | (self._same @ (1 << np.arange(d))).astype(np.int32)
@@ -122,7 +122,7 @@ class Rows:
         closed += np.arange(n, dtype=np.int32)
         closed = closed.ravel()
         cells = np.flatnonzero(closed == np.arange(len(closed), dtype=np.int32))
-        keys = self._context.keys(held).ravel()[cells]
+        keys = self._hybrids.keys(held).ravel()[cells]
         numbers, first = first_seen(keys)
         ids = np.zeros(len(closed), dtype=np.int32)
         ids[cells] = numbers
@@ -140,7 +140,7 @@ class Rows:
         wherever they are not replaced, in data so varied that keys do not fit one number.
         """
         subset, reference = np.divmod(first, self._n)
-        if self._context.d + int(self._n).bit_length() > 62:
+        if self._hybrids.d + int(self._n).bit_length() > 62:
             return None  # so many players that only the subsets at hand are told apart
-        bits = np.int64(1) << np.arange(self._context.d, dtype=np.int64)
+        bits = np.int64(1) << np.arange(self._hybrids.d, dtype=np.int64)
         return np.asarray((held[subset] | self._same[reference]) @ bits * self._n + reference)

@@ -22,6 +22,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from suffice.inference import p_value
+from suffice.randomness import Stream, generator
 from suffice.typing import BoolVector, Counts, Held, Reals
 
 __all__ = [
@@ -145,7 +146,7 @@ def _with_curtailment(seen: Counts, passes: Counts) -> Boundary:
 
 
 def _order(n: int, seed: int) -> Counts:
-    return np.random.default_rng([seed, 2]).permutation(n)
+    return generator(seed, Stream.TESTS).permutation(n)
 
 
 def _by_looks(outcomes_of: OutcomesOf, held: Held, boundary: Boundary, order: Counts) -> Verdicts:

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Literal
 
 from suffice.context.hybrids import Hybrids
-from suffice.context.swap import SwapContext
+from suffice.context.swap import SwapHybrids
 from suffice.errors import InputError
 from suffice.evaluate import Evaluator
 from suffice.inference import Adjustment
@@ -65,26 +65,26 @@ class Answer:
     stopped: str | None
 
 
-def answer(strategy: str, evaluator: Evaluator, context: Hybrids, question: Question) -> Answer:
+def answer(strategy: str, evaluator: Evaluator, hybrids: Hybrids, question: Question) -> Answer:
     """Search in the way named."""
     if strategy == "pruned":
-        return _pruned(evaluator, context, question)
+        return _pruned(evaluator, hybrids, question)
     if strategy == "greedy":
-        return _greedy(evaluator, context, question)
+        return _greedy(evaluator, hybrids, question)
     q = question
-    sweep = _sweep(evaluator, context, q, q.limits)
+    sweep = _sweep(evaluator, hybrids, q, q.limits)
     return Answer(_profile(sweep, q, q.limits.max_size), None, sweep, {}, sweep.stopped)
 
 
-def _pruned(evaluator: Evaluator, context: Hybrids, q: Question) -> Answer:
-    if not isinstance(context, SwapContext):
+def _pruned(evaluator: Evaluator, hybrids: Hybrids, q: Question) -> Answer:
+    if not isinstance(hybrids, SwapHybrids):
         hint = (
             "It orders hybrids by the values they share, which are not known before they are made."
         )
         raise InputError("search", "'pruned'", "'exhaustive' or 'greedy' in this context", hint)
     found = pruned_search(
         evaluator,
-        context,
+        hybrids,
         q.tau,
         q.alpha,
         q.adjust,
@@ -108,7 +108,7 @@ def _pruned(evaluator: Evaluator, context: Hybrids, q: Question) -> Answer:
     return Answer(profile, found.flip, None, flips, found.stopped)
 
 
-def _greedy(evaluator: Evaluator, context: Hybrids, q: Question) -> Answer:
+def _greedy(evaluator: Evaluator, hybrids: Hybrids, q: Question) -> Answer:
     """Half of what is allowed goes to the sweep of small sets, a quarter to each view's larger."""
     if q.adjust != "none":
         raise InputError(
@@ -117,18 +117,18 @@ def _greedy(evaluator: Evaluator, context: Hybrids, q: Question) -> Answer:
             "'none' in a greedy search",
             "It has no fixed family of tests: choose a smaller alpha.",
         )
-    small = q.limits.max_size or (2 if context.d <= _PAIRS_UP_TO else 1)
-    sweep = _sweep(evaluator, context, q, replace(q.limits.share(0.5), max_size=small))
+    small = q.limits.max_size or (2 if hybrids.d <= _PAIRS_UP_TO else 1)
+    sweep = _sweep(evaluator, hybrids, q, replace(q.limits.share(0.5), max_size=small))
     profile = _profile(sweep, q, None)
     if sweep.tally.complete:
         return Answer(profile, None, sweep, {}, None)
     keep = flip = None
     if q.ends != "replaced":
-        keep = _larger(evaluator, context, q, "keep", profile, 0.75 if q.ends == "both" else 1.0)
+        keep = _larger(evaluator, hybrids, q, "keep", profile, 0.75 if q.ends == "both" else 1.0)
         profile = replace(profile, findings=keep.findings)
     if q.ends != "held":
         other = replace(profile, tally=sweep.tally.other_view(), findings=None)
-        flip = _larger(evaluator, context, q, "flip", other, 1.0)
+        flip = _larger(evaluator, hybrids, q, "flip", other, 1.0)
     stopped = next(search.stopped for search in (keep, flip) if search is not None)
     if flip is None:
         return Answer(profile, None, sweep, {}, stopped)
@@ -137,7 +137,7 @@ def _greedy(evaluator: Evaluator, context: Hybrids, q: Question) -> Answer:
 
 def _larger(
     evaluator: Evaluator,
-    context: Hybrids,
+    hybrids: Hybrids,
     q: Question,
     view: Literal["keep", "flip"],
     profile: Profile,
@@ -147,7 +147,7 @@ def _larger(
     limits = replace(q.limits.share(share), max_size=None)
     return greedy_search(
         evaluator,
-        context.d,
+        hybrids.d,
         view,
         q.tau,
         q.alpha,
@@ -159,9 +159,9 @@ def _larger(
     )
 
 
-def _sweep(evaluator: Evaluator, context: Hybrids, q: Question, limits: Limits) -> Sweep:
+def _sweep(evaluator: Evaluator, hybrids: Hybrids, q: Question, limits: Limits) -> Sweep:
     return run_sweep(
-        evaluator, context.d, limits, q.seed, q.progress, q.started, q.size_weights, q.ends
+        evaluator, hybrids.d, limits, q.seed, q.progress, q.started, q.size_weights, q.ends
     )
 
 

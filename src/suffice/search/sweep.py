@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from suffice.evaluate import Evaluator, LatticeEvaluator
 from suffice.factors.lattice import Lattice, masks_by_size
+from suffice.randomness import Stream, generator
 from suffice.search.limits import Limits
 from suffice.search.tally import Tally
 from suffice.typing import BoolVector, Counts, Held
@@ -259,7 +260,7 @@ def draw_hybrids(
     d: int, n: int, seed: int, count: int, weights: Sequence[float] | None
 ) -> tuple[Held, Counts]:
     """A seeded sample of D itself: S as D draws it, r uniform over the references."""
-    rng = np.random.default_rng([seed, 1])
+    rng = generator(seed, Stream.NECESSITY)
     if weights is None:
         held = rng.random((count, d)) < 0.5
     else:

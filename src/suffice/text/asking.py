@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.frames import ArrayTable
 from suffice.errors import InputError
 from suffice.models import WrappedModel, as_model
 from suffice.models.detect import adapted
+from suffice.tables.frames import ArrayTable
 from suffice.target import Event, Outcome, Target, event_for
 from suffice.text.join import Join
 from suffice.typing import BoolVector, Counts, Values

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context import Hybrids, Players, SwapContext, Table
-from suffice.context.distinct import distinct_rows
-from suffice.context.frames import ArrayTable
-from suffice.context.hybrids import Pooled
+from suffice.context import Hybrids, Players, SwapHybrids
+from suffice.context.hybrids import Context, PooledHybrids
+from suffice.tables import Table
+from suffice.tables.distinct import distinct_rows
+from suffice.tables.frames import ArrayTable
 from suffice.typing import Counts, Held, Values
 
 __all__ = ["Cells", "InText"]
@@ -67,17 +68,17 @@ class Cells(ArrayTable):
 
 
 @dataclass(frozen=True)
-class InText:
+class InText(Context):
     """Words are swapped; `says` how, and `rest` whether there are words out of sight."""
 
     says: str
     rest: bool = False
 
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[Hybrids, Hybrids]:
-        """One context where all words are in sight; else one for each view."""
+        """The same hybrids for both views where all words are in sight; else each has its own."""
         if not self.rest:
-            context = WordSwap(pool, players)
-            return context, context
+            hybrids = WordSwap(pool, players)
+            return hybrids, hybrids
         return WithRest(pool, players, False), WithRest(pool, players, True)
 
     def describe(self) -> str:
@@ -86,7 +87,7 @@ class InText:
         return self.says + rest * self.rest
 
 
-class WordSwap(SwapContext):
+class WordSwap(SwapHybrids):
     """A swap of words: where each is a player, its numbers are the column's own."""
 
     @cached_property
@@ -100,7 +101,7 @@ class WordSwap(SwapContext):
 
 
 @dataclass(frozen=True, eq=False)
-class WithRest(Pooled):
+class WithRest(PooledHybrids):
     """Hybrids of the words in sight, in a text whose other words are all replaced or all held.
 
     It gives hybrids no keys: equal words in sight do not make equal texts.
@@ -110,7 +111,7 @@ class WithRest(Pooled):
     """Cells, whose `splice` also takes what becomes of the rest."""
     rest_held: bool = False
 
-    def hybrids(self, held: Held, references: Counts) -> Table:
+    def rows(self, held: Held, references: Counts) -> Table:
         """Build row i from subset held[i] and reference references[i]."""
         spliced: Table = self.pool.splice(held, references + 1, self.rest_held)
         return spliced

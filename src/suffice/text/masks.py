@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError
+from suffice.randomness import Stream, generator
 from suffice.text.spans import words
 from suffice.typing import BoolVector, Values
 
@@ -97,7 +98,7 @@ def deal_words(corpus: Corpus, otherwise: BoolVector, width: int, n: int, seed: 
             "a corpus that holds texts of another label",
             "Give other texts, or a token as the mask.",
         )
-    rng = np.random.default_rng([seed, 5])
+    rng = generator(seed, Stream.MASKS)
     order = rng.permutation(len(bags))
     rows: dict[tuple[str, ...], None] = {}
     for turn in range(n):

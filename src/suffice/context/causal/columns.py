@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.distinct import distinct_rows
-from suffice.context.table import Table, column_codes
 from suffice.errors import InputError, did_you_mean
+from suffice.tables.distinct import distinct_rows
+from suffice.tables.table import Table, column_codes
 from suffice.typing import BoolVector, Counts, Values
 
 __all__ = [

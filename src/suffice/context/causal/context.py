@@ -3,7 +3,7 @@
 A hybrid of the input and a reference is an intervention, read in one of two ways. Keeping S: the
 reference's S is set to the input's values, and what S causes follows. Flipping T: the input's T is
 set to the reference's values, and what T causes follows. Both begin with the same swapped row; they
-differ in which part of it was intervened on, so here the two views are two contexts.
+differ in which part of it was intervened on, so here each view has hybrids of its own.
 """
 
 from __future__ import annotations
@@ -15,33 +15,37 @@ from functools import cached_property
 import numpy as np
 
 from suffice.context.causal.model import CausalModel, Noise, read_noise
-from suffice.context.hybrids import Pooled
+from suffice.context.hybrids import Context, PooledHybrids
 from suffice.context.players import Players
-from suffice.context.table import Table
 from suffice.errors import InputError, did_you_mean
+from suffice.randomness import Stream, generator
+from suffice.tables.table import Table
 from suffice.typing import Counts, Held, Values
 
 __all__ = ["CausalContext", "CausalHybrids"]
 
 
 @dataclass(frozen=True, eq=False)
-class CausalContext:
+class CausalContext(Context):
     """Interventions on a model's inputs, whose effects among the inputs follow a causal model.
 
     With noise "sampled", as in the paper's experiment, every effect of an intervention gets fresh
     noise, one draw per reference and node. With "kept", it gets the noise found from the row that
     is changed: a true counterfactual.
 
-    >>> from suffice.context import as_table, make_players
+    >>> from suffice.context import make_players
+    >>> from suffice.tables import as_table
     >>> scm = CausalModel([("a", "b")], mechanisms={"a": 0.5, "b": lambda a: 1 - 1 * a})
     >>> pool = as_table([[0, 1], [1, 0]], names=["a", "b"])  # the input, and one reference
     >>> keep, flip = CausalContext(scm).bind(pool, make_players(pool), seed=0)
     >>> hold_b, first = np.array([[False, True]]), np.array([0])
-    >>> keep.hybrids(hold_b, first).native  # the reference, with b set to the input's
+    >>> keep.rows(hold_b, first).native  # the reference, with b set to the input's
     array([[1, 1]])
-    >>> flip.hybrids(hold_b, first).native  # the input, with a set to the reference's: b follows
+    >>> flip.rows(hold_b, first).native  # the input, with a set to the reference's: b follows
     array([[1, 0]])
     """
+
+    is_causal = True
 
     scm: CausalModel
     noise: Noise = "sampled"
@@ -57,7 +61,7 @@ class CausalContext:
         return f"effects follow a causal model of {len(self.scm.nodes)} nodes, {noise}"
 
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[CausalHybrids, CausalHybrids]:
-        """The two contexts (keep, flip) of one input, row 0 of the pool, and its references."""
+        """The hybrids (keep, flip) of one input, row 0 of the pool, and its references."""
         for node in self.scm.nodes:
             if node not in pool.names:
                 raise InputError(
@@ -68,7 +72,7 @@ class CausalContext:
                 )
         values = self.scm.read(pool, "context")
         n, kept = len(pool) - 1, self.noise == "kept"
-        rng = np.random.default_rng([seed, 2])
+        rng = generator(seed, Stream.NOISE)
         if kept:
             effects = [node for node in self.scm.nodes if self.scm.parents(node)]
             references = {node: column[1:] for node, column in values.items()}
@@ -84,7 +88,7 @@ class CausalContext:
 
 
 @dataclass(frozen=True, eq=False)
-class CausalHybrids(Pooled):
+class CausalHybrids(PooledHybrids):
     """Swapped rows in which the effects of what was intervened on follow."""
 
     scm: CausalModel
@@ -97,7 +101,7 @@ class CausalHybrids(Pooled):
     kept: bool
     """Is the noise that of the row which is changed?"""
 
-    def hybrids(self, held: Held, references: Counts) -> Table:
+    def rows(self, held: Held, references: Counts) -> Table:
         """Build row i from subset held[i] and reference references[i]; effects follow."""
         by_column = held[:, self.players.of_column]
         swapped = self.pool.splice(by_column, references + 1)

@@ -13,8 +13,8 @@ from suffice.context.causal.columns import as_values, differs
 from suffice.context.causal.domains import Domain, truths_like
 from suffice.context.causal.graph import Graph
 from suffice.context.causal.mechanisms import Mechanism
-from suffice.context.table import plain
 from suffice.errors import InputError, SufficeError
+from suffice.tables.table import plain
 from suffice.typing import BoolVector, Reals, Values
 
 __all__ = ["Equations"]

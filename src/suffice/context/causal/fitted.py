@@ -19,8 +19,8 @@ import numpy as np
 from suffice.context.causal.columns import Column, Labels, per_distinct
 from suffice.context.causal.functions import Additive
 from suffice.context.causal.mechanisms import Mechanism, Parents, Recoverable
-from suffice.context.table import plain
 from suffice.errors import InputError, shorten
+from suffice.tables.table import plain
 from suffice.typing import Reals, Values
 
 __all__ = ["Categorical", "fit_classifier", "fit_regressor"]

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from suffice.context.causal.columns import as_values, distinct_values
-from suffice.context.table import column_codes
 from suffice.errors import InputError
+from suffice.tables.table import column_codes
 from suffice.typing import Reals, Values
 
 __all__ = [

@@ -13,9 +13,9 @@ from suffice.context.causal.columns import as_values, differs, read_columns
 from suffice.context.causal.domains import find_domains, truths_like
 from suffice.context.causal.equations import Equations
 from suffice.context.causal.graph import read_graph
-from suffice.context.frames import as_table
-from suffice.context.table import Table
 from suffice.errors import InputError, did_you_mean
+from suffice.tables.frames import as_table
+from suffice.tables.table import Table
 from suffice.typing import Values
 
 __all__ = ["CausalModel", "Noise", "read_noise"]

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from suffice.context.table import Table
 from suffice.errors import InputError
 from suffice.factors.kinds import Factor
 from suffice.factors.predicates import compare, equals
+from suffice.tables.table import Table
 from suffice.typing import Reals, Values
 
 __all__ = ["Cut", "as_numbers", "bounds_around", "quantile_cuts", "same_value"]

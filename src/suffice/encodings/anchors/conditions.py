@@ -18,12 +18,12 @@ from operator import and_
 import numpy as np
 
 from suffice.context.players import Players
-from suffice.context.sample import TableContext
-from suffice.context.table import Table
+from suffice.context.sample import Sample
 from suffice.decision import Decision
 from suffice.encodings.anchors.cutting import Cutting
 from suffice.errors import InputError, did_you_mean
 from suffice.factors.kinds import And, Factor
+from suffice.tables.table import Table
 from suffice.typing import BoolVector, Held
 
 __all__ = ["Condition", "Conditions", "conditions_of", "make_conditions"]
@@ -59,7 +59,7 @@ class Conditions(tuple[Condition, ...]):
 
     def holds(self, rows: Table) -> Held:
         """(rows, conditions): which row satisfies which condition."""
-        context = TableContext(rows)
+        context = Sample(rows)
         out = np.empty((len(rows), len(self)), dtype=bool)
         for i, condition in enumerate(self):
             out[:, i] = condition.factor(context)
@@ -92,7 +92,7 @@ def make_conditions(
     A condition that every row of the data satisfies is none: no rule is the stronger for it.
     """
     data, row, players = decision.data, decision.row, decision.players
-    context = TableContext(data)
+    context = Sample(data)
     found: list[Condition] = []
     for player in _chosen(players, columns):
         name, mine = players.names[player], players.columns[player]

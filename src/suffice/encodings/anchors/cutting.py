@@ -8,7 +8,6 @@ from typing import Literal, cast
 
 import numpy as np
 
-from suffice.context.table import Table
 from suffice.encodings.anchors.cells import (
     Cut,
     as_numbers,
@@ -18,6 +17,7 @@ from suffice.encodings.anchors.cells import (
 )
 from suffice.errors import InputError
 from suffice.factors.kinds import Factor
+from suffice.tables.table import Table
 
 __all__ = ["BoundsName", "Cutting", "make_cutting"]
 

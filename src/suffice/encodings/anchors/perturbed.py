@@ -18,33 +18,34 @@ from math import prod
 
 import numpy as np
 
-from suffice.context.distinct import first_seen
 from suffice.context.players import Players
 from suffice.context.references import canonical_order
-from suffice.context.table import Table
 from suffice.decision import Decision
 from suffice.encodings.anchors.conditions import Conditions
 from suffice.encodings.anchors.counts import RuleCounts
 from suffice.encodings.anchors.slots import Slot, make_slots
 from suffice.evaluate import BlackBox
 from suffice.factors.lattice import Lattice
+from suffice.randomness import Stream, generator
 from suffice.search.sweep import progress_bar
+from suffice.tables.distinct import first_seen
+from suffice.tables.table import Table
 from suffice.typing import Counts, Held
 
-__all__ = ["PerturbedContext", "count_perturbed", "perturb"]
+__all__ = ["PerturbedHybrids", "count_perturbed", "perturb"]
 
 _HYBRIDS_AT_ONCE = 1 << 20
 _LARGEST_KEY = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class PerturbedContext:
+class PerturbedHybrids:
     """`pool` holds the input in row 0 and the data below it, in an order of its own."""
 
     pool: Table
     players: Players
     """The conditions, each with the columns that it reads."""
-    rows: Counts
+    chosen: Counts
     """(n,): the rows of the pool that are perturbed."""
     slots: tuple[Slot, ...]
 
@@ -56,11 +57,11 @@ class PerturbedContext:
     @property
     def n(self) -> int:
         """How many rows are perturbed."""
-        return len(self.rows)
+        return len(self.chosen)
 
-    def hybrids(self, held: Held, references: Counts) -> Table:
+    def rows(self, held: Held, references: Counts) -> Table:
         """Row i: what becomes of row references[i] under the rule of the conditions held[i]."""
-        source = np.repeat(self.rows[references][:, None], len(self.pool.names), axis=1)
+        source = np.repeat(self.chosen[references][:, None], len(self.pool.names), axis=1)
         for slot in self.slots:
             source[:, list(slot.columns)] = slot.inside[slot.states(held), references][:, None]
         return self.pool.gather(source)
@@ -86,7 +87,7 @@ class PerturbedContext:
         return keys
 
     @property
-    def keys_last(self) -> bool:
+    def stable_keys(self) -> bool:
         """Are keys comparable between calls? Not where they do not fit one number."""
         return self.n * prod(len(slot.inside) for slot in self.slots) < _LARGEST_KEY
 
@@ -94,26 +95,26 @@ class PerturbedContext:
     def _changes(self) -> list[Counts]:
         """By slot, (states, n): the state, or 0 where the row satisfies it anyway."""
         return [
-            np.where(slot.inside == self.rows, 0, np.arange(len(slot.inside))[:, None])
+            np.where(slot.inside == self.chosen, 0, np.arange(len(slot.inside))[:, None])
             for slot in self.slots
         ]
 
 
-def perturb(decision: Decision, conditions: Conditions, n: int | None = None) -> PerturbedContext:
+def perturb(decision: Decision, conditions: Conditions, n: int | None = None) -> PerturbedHybrids:
     """Draw each row's donors; `n` rows are perturbed, a seeded sample (None: all)."""
     data, seed = decision.data, decision.seed
     pool = decision.row.stack(data.take(canonical_order(data)))
     slots = make_slots(conditions, pool, seed)
     chosen = np.arange(len(data))
     if n is not None and n < len(data):
-        chosen = np.sort(np.random.default_rng([seed, 6]).choice(len(data), size=n, replace=False))
+        chosen = np.sort(generator(seed, Stream.PERTURBED).choice(len(data), size=n, replace=False))
         slots = tuple(slot.chosen(chosen) for slot in slots)
     players = Players(tuple(c.name for c in conditions), tuple(c.columns for c in conditions))
-    return PerturbedContext(pool, players, 1 + chosen, slots)
+    return PerturbedHybrids(pool, players, 1 + chosen, slots)
 
 
 def count_perturbed(
-    decision: Decision, conditions: Conditions, context: PerturbedContext, largest: int
+    decision: Decision, conditions: Conditions, context: PerturbedHybrids, largest: int
 ) -> RuleCounts:
     """How many of the perturbed rows have the outcome, for every rule of up to `largest` features.
 

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.frames import as_table
 from suffice.context.references import with_columns_of
-from suffice.context.sample import TableContext
-from suffice.context.table import Table
+from suffice.context.sample import Sample
 from suffice.decision import Decides, Decision
 from suffice.encodings.anchors.conditions import Conditions, conditions_of
 from suffice.encodings.anchors.perturbed import perturb
@@ -24,6 +22,8 @@ from suffice.encodings.anchors.search import (
 from suffice.errors import InputError
 from suffice.factors.kinds import Factor
 from suffice.search.algorithm1 import check_tau
+from suffice.tables.frames import as_table
+from suffice.tables.table import Table
 from suffice.typing import BoolVector
 
 __all__ = ["score_rule"]
@@ -95,13 +95,13 @@ def score_rule(
 
 
 def _holds(rule: Factor | None, rows: Table) -> BoolVector:
-    return np.ones(len(rows), dtype=bool) if rule is None else rule(TableContext(rows))
+    return np.ones(len(rows), dtype=bool) if rule is None else rule(Sample(rows))
 
 
 def _perturbed(decision: Decision, conditions: Conditions) -> Table:
     context = perturb(decision, conditions)
     held = np.ones((context.n, context.d), dtype=bool)
-    return context.hybrids(held, np.arange(context.n))
+    return context.rows(held, np.arange(context.n))
 
 
 def _ask(decision: Decision, rows: Table) -> tuple[int, int]:

@@ -14,9 +14,10 @@ from zlib import crc32
 
 import numpy as np
 
-from suffice.context.table import Table
 from suffice.encodings.anchors.conditions import Condition, Conditions
 from suffice.errors import InputError
+from suffice.randomness import Stream, generator
+from suffice.tables.table import Table
 from suffice.typing import Counts, Held
 
 __all__ = ["Slot", "make_slots"]
@@ -60,7 +61,7 @@ def make_slots(conditions: Conditions, pool: Table, seed: int) -> tuple[Slot, ..
         chains = _chains(conditions, mine)
         # Seeded by the columns' names: the same draws in whatever rule or order of columns.
         names = "\0".join(sorted(pool.names[j] for j in columns))
-        luck = np.random.default_rng([seed, 5, crc32(names.encode())]).random(len(own))
+        luck = generator(seed, Stream.SLOTS, crc32(names.encode())).random(len(own))
         inside = []
         for places in product(*(range(len(chain) + 1) for chain in chains)):
             tightest = [chain[p - 1] for chain, p in zip(chains, places, strict=True) if p]

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.context.players import Players
-from suffice.context.table import Table
 from suffice.encodings.recourse.rules import Rule, within_rules
 from suffice.encodings.recourse.sums import Unions
 from suffice.factors import Factor
+from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Held, Outcomes
 
 __all__ = ["Allowed", "by_player", "satisfied"]

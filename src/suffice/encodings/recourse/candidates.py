@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.context.cost import CostSpec, column_costs
-from suffice.context.distinct import distinct_rows
 from suffice.context.players import Players
-from suffice.context.table import Table
 from suffice.encodings.recourse.allowed import by_player
 from suffice.encodings.recourse.grid import ROUNDING, Grid
 from suffice.encodings.recourse.rules import Range, Rule, Step, within_rules
 from suffice.errors import InputError
+from suffice.tables.distinct import distinct_rows
+from suffice.tables.table import Table
 from suffice.typing import Reals
 
 __all__ = ["make_grid"]

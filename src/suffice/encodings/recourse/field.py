@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.context.players import Players
-from suffice.context.swap import Swap, SwapContext
-from suffice.context.table import Table
+from suffice.context.swap import SwapContext, SwapHybrids
 from suffice.decision import Decision
 from suffice.errors import InputError
 from suffice.evaluate import Evaluator
 from suffice.evaluate.blackbox import Tick
 from suffice.search.limits import Limits
 from suffice.search.sweep import Sweep, run_sweep
+from suffice.tables.table import Table
 from suffice.typing import Counts, Held, Outcomes
 
-__all__ = ["Field", "check_mixing", "follows", "sweep_actionable"]
+__all__ = ["Field", "check_context", "is_causal", "sweep_actionable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,17 +30,17 @@ class Field:
     sweep: Sweep
 
 
-def follows(decision: Decision) -> bool:
+def is_causal(decision: Decision) -> bool:
     """Do changes have consequences (a causal context)?"""
-    return hasattr(decision.mixing, "scm")
+    return decision.context.is_causal
 
 
-def check_mixing(decision: Decision) -> None:
+def check_context(decision: Decision) -> None:
     """Raise for a context whose rows are drawn and not chosen."""
-    if not (isinstance(decision.mixing, Swap) or follows(decision)):
+    if not (isinstance(decision.context, SwapContext) or is_causal(decision)):
         raise InputError(
             "context",
-            decision.mixing.describe(),
+            decision.context.describe(),
             "values swapped, or a causal context",
             "Recourse needs changes that can be chosen and carried out; here the values come "
             "with what is held.",
@@ -58,8 +58,8 @@ def sweep_actionable(
     d = len(numbers)
     limits = Limits(max_size=None if max_size is None or max_size >= d else max_size).checked(d)
     evaluator: Evaluator
-    if follows(decision):
-        flip = decision.contexts[1]
+    if is_causal(decision):
+        flip = decision.hybrids[1]
         evaluator = _Among(decision.evaluator(flip, limits)[0], numbers, flip.d)
     else:
         context = _swap_context(decision.pool, players)
@@ -67,7 +67,7 @@ def sweep_actionable(
     return Field(numbers, players, run_sweep(evaluator, d, limits, decision.seed, progress))
 
 
-def _swap_context(pool: Table, players: Players) -> SwapContext:
+def _swap_context(pool: Table, players: Players) -> SwapHybrids:
     """Hybrids of the actionable players only, as any engine knows them.
 
     Elsewhere the references carry the input's values. So it does not matter which player those
@@ -79,7 +79,7 @@ def _swap_context(pool: Table, players: Players) -> SwapContext:
     rows = len(pool)
     like_input = pool.splice(np.broadcast_to(fixed, (rows, len(fixed))), np.arange(rows))
     first = (*players.columns[0], *np.flatnonzero(fixed).tolist())
-    return SwapContext(like_input, Players(players.names, (first, *players.columns[1:])))
+    return SwapHybrids(like_input, Players(players.names, (first, *players.columns[1:])))
 
 
 class _Among:

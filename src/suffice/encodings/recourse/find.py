@@ -11,7 +11,7 @@ import numpy as np
 from suffice.context.cost import CostSpec
 from suffice.decision import Decision
 from suffice.encodings.recourse.constraints import Constraints
-from suffice.encodings.recourse.field import check_mixing, follows
+from suffice.encodings.recourse.field import check_context, is_causal
 from suffice.encodings.recourse.grid_search import Purse
 from suffice.encodings.recourse.options import Recourse
 from suffice.encodings.recourse.reading import (
@@ -66,7 +66,7 @@ def find_recourse(decision: Decision, wish: Wish, asked_for: bool = False) -> Re
         raise InputError(
             "desired", f"{event.says}, which the input has already", "an outcome it does not have"
         )
-    check_mixing(decision)
+    check_context(decision)
     _check(wish, decision)
     constraints = _constraints(decision, wish)
     desired = event.describe(not decision.y)
@@ -94,7 +94,7 @@ def _check(wish: Wish, decision: Decision) -> None:
         check_tau(wish.tau)
     if wish.values not in VALUES:
         raise InputError("values", repr(wish.values), "one of " + ", ".join(VALUES))
-    if wish.values == "grid" and follows(decision):
+    if wish.values == "grid" and is_causal(decision):
         hint = "What follows from a value is drawn per reference."
         raise InputError("values", "'grid' in a causal context", "'observed'", hint)
     if wish.budget is not None and wish.values != "grid":

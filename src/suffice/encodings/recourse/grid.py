@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from suffice.context.players import Players
-from suffice.context.table import Table
+from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Reals
 
 __all__ = ["ROUNDING", "Grid", "Points"]

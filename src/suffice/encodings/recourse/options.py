@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import Any
 
-from suffice.explanation.factor import Frozen
+from suffice.results import Frozen
 from suffice.typing import Scalar
 
 __all__ = ["Option", "Recourse"]

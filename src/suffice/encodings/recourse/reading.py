@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from suffice.context.players import Players
-from suffice.context.table import Table, plain
 from suffice.encodings.recourse.rules import (
     Direction,
     Known,
@@ -21,6 +20,7 @@ from suffice.encodings.recourse.rules import (
 )
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.factors import Factor
+from suffice.tables.table import Table, plain
 from suffice.typing import Values
 
 __all__ = [

@@ -11,10 +11,10 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from suffice.context.distinct import distinct_rows
 from suffice.decision import Decision
 from suffice.encodings.recourse.setting import Choices, Chosen, Setting
 from suffice.encodings.recourse.survey import candidates
+from suffice.tables.distinct import distinct_rows
 from suffice.typing import Counts, Reals
 
 __all__ = ["choose_reliable"]
@@ -89,7 +89,7 @@ def _different(setting: Setting, members: tuple[int, ...], codes: Counts) -> tup
 def _reliability(decision: Decision, replaced: list[int], row: int) -> float:
     """The share of the context's draws in which the input, given this row's values, succeeds."""
     copies = decision.pool.take(np.full(len(decision.references), row, dtype=np.int64))
-    _, flip = decision.mixing.bind(decision.row.stack(copies), decision.players, decision.seed)
+    _, flip = decision.context.bind(decision.row.stack(copies), decision.players, decision.seed)
     evaluator, _ = decision.evaluator(flip)
     held = np.ones((1, flip.d), dtype=bool)
     held[0, replaced] = False

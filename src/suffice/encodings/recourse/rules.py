@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from suffice.context.table import Table, column_codes, plain
+from suffice.tables.table import Table, column_codes, plain
 from suffice.typing import BoolVector, Reals, Scalar, Values
 
 __all__ = [

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.context.table import Table
 from suffice.decision import Decision
 from suffice.encodings.recourse.allowed import Allowed
 from suffice.encodings.recourse.constraints import Constraints
 from suffice.encodings.recourse.field import Field
 from suffice.encodings.recourse.survey import Survey, take_survey
+from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Reals
 
 __all__ = ["Choices", "Chosen", "Setting", "choose_observed", "make_setting"]

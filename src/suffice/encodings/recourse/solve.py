@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.context.cost import CostSpec, change_costs
-from suffice.context.table import plain
 from suffice.decision import Decision
 from suffice.encodings.recourse.constraints import Constraints
-from suffice.encodings.recourse.field import Field, follows, sweep_actionable
+from suffice.encodings.recourse.field import Field, is_causal, sweep_actionable
 from suffice.encodings.recourse.grid_search import Purse
 from suffice.encodings.recourse.on_grid import choose_on_grid
 from suffice.encodings.recourse.options import Option
@@ -26,6 +25,7 @@ from suffice.encodings.recourse.survey import estimated_necessity
 from suffice.errors import InputError, ModelError
 from suffice.inference import clopper_pearson
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
+from suffice.tables.table import plain
 
 __all__ = ["Solution", "Solver"]
 
@@ -65,11 +65,11 @@ class Solver:
         setting = make_setting(self.decision, constraints, here, self.prices)
         if self._grid:
             choices = choose_on_grid(setting, self._cost, n, purse, self._progress)
-        elif follows(self.decision):
+        elif is_causal(self.decision):
             choices = choose_reliable(setting, n)
         else:
             choices = choose_observed(setting, n)
-        if not follows(self.decision):  # where draws differ, reliability says what this would
+        if not is_causal(self.decision):  # where draws differ, reliability says what this would
             self._verify(choices)
         members = [chosen.members for chosen in choices.chosen]
         necessity = (

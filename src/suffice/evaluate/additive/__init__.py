@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.swap import SwapContext
+from suffice.context.swap import SwapHybrids
 from suffice.evaluate.additive.engine import AdditiveEngine
 from suffice.evaluate.additive.gam import is_gam, read_gam
 from suffice.evaluate.additive.readers import read_scores
@@ -21,7 +21,7 @@ _PROBES = 64
 
 
 def additive_engine(
-    model: Any, target: Target, context: SwapContext, y: bool
+    model: Any, target: Target, hybrids: SwapHybrids, y: bool
 ) -> AdditiveEngine | str:
     """An engine for this question, or the reason why there is none.
 
@@ -34,7 +34,7 @@ def additive_engine(
         return "the target asks another model"
     try:
         with np.errstate(all="ignore"):
-            engine = _read(model, target, context, y)
+            engine = _read(model, target, hybrids, y)
     except Unreadable as reason:
         return str(reason)
     except Exception as error:  # private attributes of another version, data it cannot take, …
@@ -44,19 +44,19 @@ def additive_engine(
     return engine
 
 
-def _read(model: Any, target: Target, context: SwapContext, y: bool) -> AdditiveEngine:
-    parts = split_pipeline(model, context.pool.names)
+def _read(model: Any, target: Target, hybrids: SwapHybrids, y: bool) -> AdditiveEngine:
+    parts = split_pipeline(model, hybrids.pool.names)
     if isinstance(parts, str):
         raise Unreadable(parts)
-    player = context.players.of_column[parts.owner]
+    player = hybrids.players.of_column[parts.owner]
     if is_gam(parts.final):
-        scores = read_gam(parts.final, parts.transform(context.pool), player, context.d)
+        scores = read_gam(parts.final, parts.transform(hybrids.pool), player, hybrids.d)
     else:
-        scores = read_scores(parts.final, parts.matrix(context.pool), player, context.d)
+        scores = read_scores(parts.final, parts.matrix(hybrids.pool), player, hybrids.d)
     if target.event.kind == "versus" and getattr(parts.final, "probability", False) is True:
         raise Unreadable("the probabilities of its support vectors are a fit of their own")
     asked = next((m for m in ("predict_proba", "decision_function") if hasattr(model, m)), None)
     margins = margins_of(target.event, scores, target.model.classes or (), asked)
     if isinstance(margins, str):
         raise Unreadable(margins)
-    return AdditiveEngine(target, context, y, margins)
+    return AdditiveEngine(target, hybrids, y, margins)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.context.swap import SwapContext
+from suffice.context.swap import SwapHybrids
 from suffice.evaluate.additive.bits import WORD, Words
 from suffice.evaluate.additive.scores import Margins
 from suffice.evaluate.additive.split import split_blocks
@@ -40,18 +40,18 @@ class AdditiveEngine:
 
     name = "additive"
 
-    def __init__(self, target: Target, context: SwapContext, y: bool, margins: Margins) -> None:
+    def __init__(self, target: Target, hybrids: SwapHybrids, y: bool, margins: Margins) -> None:
         self.rows_predicted = 0
         self.model_seconds = 0.0
-        self._model = BlackBox(target, context, y, distinct=False)
-        self._context = context
+        self._model = BlackBox(target, hybrids, y, distinct=False)
+        self._hybrids = hybrids
         self._y = y
         self._margins = margins
 
     @property
     def n(self) -> int:
         """How many references there are."""
-        return self._context.n
+        return self._hybrids.n
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""
@@ -73,7 +73,7 @@ class AdditiveEngine:
     def agrees_with_model(self, probes: int) -> bool:
         """Put some hybrids to the model: does it answer as it should where there is no doubt?"""
         rng = np.random.default_rng(0)
-        held = rng.random((probes, self._context.d)) < rng.random((probes, 1))
+        held = rng.random((probes, self._hybrids.d)) < rng.random((probes, 1))
         references = rng.integers(self.n, size=probes)
         outcomes, doubt = self.decide(held, references)
         return bool((doubt | (outcomes == self._ask(held, references))).all())
@@ -90,7 +90,7 @@ class AdditiveEngine:
 
     def sweep(self) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
         """Blocks of consecutive bit masks, as `LatticeEvaluator` wants them."""
-        d = self._context.d
+        d = self._hybrids.d
         if d <= _FEW_PLAYERS:
             yield from self._sweep_directly(d)
             return
@@ -110,14 +110,14 @@ class AdditiveEngine:
 
     def _event(self, masks: Counts, references: Counts) -> BoolVector:
         """Does the event hold, says the model, for single hybrids given by their masks?"""
-        return np.equal(self._ask(_held(masks, self._context.d), references), self._y)
+        return np.equal(self._ask(_held(masks, self._hybrids.d), references), self._y)
 
     def _ask(self, held: Held, references: Counts) -> BoolVector:
         """The outcomes of single hybrids, each distinct row asked for once."""
         out = np.empty(len(references), dtype=bool)
         for start in range(0, len(out), _ASK):
             part = slice(start, start + _ASK)
-            identity, first = self._context.distinct(held[part], references[part])
+            identity, first = self._hybrids.distinct(held[part], references[part])
             answers = self._model.outcomes_of(held[part][first], references[part][first])
             out[part] = answers[identity]
         self.rows_predicted = self._model.rows_predicted

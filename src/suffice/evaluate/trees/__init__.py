@@ -1,7 +1,7 @@
 """Tree ensembles, exactly: the outcomes of all hybrids from one walk over the trees.
 
     read = read_trees(model, columns)               # once per model: an Ensemble, or why not
-    engine = tree_engine(read, target, context, y)  # once per input: an engine, or why not
+    engine = tree_engine(read, target, hybrids, y)  # once per input: an engine, or why not
 
 A model that is not known, or an event that its score does not tell, is never an error: the reason
 is for the provenance, and the black box serves.
@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.frames import as_table
-from suffice.context.swap import SwapContext
-from suffice.context.table import Table
+from suffice.context.swap import SwapHybrids
 from suffice.evaluate.columns import split_pipeline
 from suffice.evaluate.trees.engine import TreeEngine
 from suffice.evaluate.trees.ensemble import Ensemble
 from suffice.evaluate.trees.margins import read_event
 from suffice.evaluate.unreadable import Unreadable
+from suffice.tables.frames import as_table
+from suffice.tables.table import Table
 from suffice.target import Target
 from suffice.typing import Reals
 
@@ -71,21 +71,21 @@ def _read_estimator(model: Any) -> Ensemble | str:
 
 
 def tree_engine(
-    model: Any, target: Target, context: SwapContext, y: bool, kernel: str | None = None
+    model: Any, target: Target, hybrids: SwapHybrids, y: bool, kernel: str | None = None
 ) -> TreeEngine | str:
     """An engine for this question, or the reason why there is none.
 
     `model` is the user's own object, or what `read_trees` made of it; `y` the target's value at the
     input; `kernel` "numba" or "numpy" instead of the engine's own choice.
     """
-    read = model if isinstance(model, Ensemble | str) else read_trees(model, context.pool.names)
+    read = model if isinstance(model, Ensemble | str) else read_trees(model, hybrids.pool.names)
     if isinstance(read, str):
         return read
-    if context.d > _MOST_PLAYERS:
-        return f"{context.d} players"
+    if hybrids.d > _MOST_PLAYERS:
+        return f"{hybrids.d} players"
     try:
         reading = read_event(read, target.event)
-        return TreeEngine(read, reading, target, context, y, kernel)
+        return TreeEngine(read, reading, target, hybrids, y, kernel)
     except Unreadable as reason:
         return str(reason)
     except Exception as error:  # as above: turning rows into a matrix is the library's own doing

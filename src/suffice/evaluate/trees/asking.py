@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.context.swap import SwapContext
+from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import BlackBox
 from suffice.evaluate.trees.problem import Problem
 from suffice.typing import BoolVector, Counts, Words
@@ -23,9 +23,9 @@ _ROWS_AT_ONCE = 1 << 20
 class Asking:
     """Collects undecided hybrids from the kernels' threads, then settles them."""
 
-    def __init__(self, box: BlackBox, context: SwapContext, problem: Problem) -> None:
+    def __init__(self, box: BlackBox, hybrids: SwapHybrids, problem: Problem) -> None:
         self._box = box
-        self._context = context
+        self._hybrids = hybrids
         self._width = problem.width
         self._order = problem.order
         self._open: list[tuple[Counts, Counts]] = []
@@ -69,13 +69,13 @@ class Asking:
         """A few hybrids, always the same ones, that no kernel left open."""
         rng = np.random.default_rng(start)
         masks = start + rng.integers(words.shape[1], size=_CHECKED)
-        references = rng.integers(self._context.n, size=_CHECKED)
+        references = rng.integers(self._hybrids.n, size=_CHECKED)
         still_open = [np.isin(masks, m) & np.isin(references, r) for m, r in self._open]
         free = ~np.any(still_open, axis=0) if still_open else slice(None)
         return masks[free], references[free]
 
     def _ask(self, masks: Counts, places: Counts) -> BoolVector:
-        d, references = self._context.d, self._order[places]
+        d, references = self._hybrids.d, self._order[places]
         held = (masks[:, None] >> np.arange(d) & 1).astype(bool)
-        identity, first = self._context.distinct(held, references)
+        identity, first = self._hybrids.distinct(held, references)
         return self._box.outcomes_of(held[first], references[first])[identity]

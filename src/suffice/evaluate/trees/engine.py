@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.context.swap import SwapContext
+from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import BlackBox
 from suffice.evaluate.trees.asking import Asking
 from suffice.evaluate.trees.ensemble import Ensemble
@@ -72,14 +72,14 @@ class TreeEngine(BlackBox):
         ensemble: Ensemble,
         reading: Reading,
         target: Target,
-        context: SwapContext,
+        hybrids: SwapHybrids,
         y: bool,
         kernel: str | None = None,
     ) -> None:
-        super().__init__(target, context, y)
-        self._swapped = context
+        super().__init__(target, hybrids, y)
+        self._swapped = hybrids
         self.note: str | None = None
-        self._problem = make_problem(ensemble, reading, context)
+        self._problem = make_problem(ensemble, reading, hybrids)
         self._kernel = kernel
 
     def sweep(self) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:

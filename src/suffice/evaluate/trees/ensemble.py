@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.context.distinct import first_seen
-from suffice.context.table import Table
 from suffice.evaluate.unreadable import Unreadable
+from suffice.tables.distinct import first_seen
+from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Reals
 
 __all__ = ["Categories", "Ensemble", "Ints", "Tests", "Tree", "join_trees"]

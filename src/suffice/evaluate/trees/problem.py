@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suffice.context.swap import SwapContext
+from suffice.context.swap import SwapHybrids
 from suffice.evaluate.trees.ensemble import Ensemble, Ints
 from suffice.evaluate.trees.margins import Reading
 from suffice.evaluate.trees.sides import Sides
@@ -72,24 +72,24 @@ class Problem:
         )
 
 
-def make_problem(ensemble: Ensemble, reading: Reading, context: SwapContext) -> Problem:
+def make_problem(ensemble: Ensemble, reading: Reading, hybrids: SwapHybrids) -> Problem:
     """Turn an ensemble towards a context's input."""
-    rows = ensemble.matrix(context.pool)
-    tests, n = ensemble.tests, context.n
+    rows = ensemble.matrix(hybrids.pool)
+    tests, n = ensemble.tests, hybrids.n
     source = np.arange(rows.shape[1]) if ensemble.source is None else ensemble.source
-    width = 64 if context.d <= _WIDE_PLAYERS else 32
+    width = 64 if hybrids.d <= _WIDE_PLAYERS else 32
     while width > 8 and n <= width // 2:
         width //= 2
-    order = _alike_together(context) if n << context.d <= _SORTED_HYBRIDS else np.arange(n)
+    order = _alike_together(hybrids) if n << hybrids.d <= _SORTED_HYBRIDS else np.arange(n)
     sides = Sides(tests, rows[np.append(0, 1 + order)], width)
     # The leaves' number, -1, finds one answer more than there are tests.
     goes_left = np.append(sides.input_left, False)[ensemble.test]
     return Problem(
         ensemble,
         reading,
-        d=context.d,
+        d=hybrids.d,
         n=n,
-        player=context.players.of_column[source[tests.column]].astype(np.int32),
+        player=hybrids.players.of_column[source[tests.column]].astype(np.int32),
         toward=np.where(goes_left, ensemble.left, ensemble.right),
         away=np.where(goes_left, ensemble.right, ensemble.left),
         order=order,
@@ -98,7 +98,7 @@ def make_problem(ensemble: Ensemble, reading: Reading, context: SwapContext) -> 
     )
 
 
-def _alike_together(context: SwapContext) -> Counts:
-    codes = context.codes[1:]
+def _alike_together(hybrids: SwapHybrids) -> Counts:
+    codes = hybrids.codes[1:]
     finest_first = np.argsort(-codes.max(axis=0), kind="stable")
     return np.lexsort(codes[:, finest_first].T)

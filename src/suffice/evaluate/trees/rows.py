@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.table import Table
 from suffice.evaluate.unreadable import Unreadable
+from suffice.tables.table import Table
 from suffice.typing import Reals
 
 __all__ = ["numbers"]

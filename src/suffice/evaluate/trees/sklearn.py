@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.table import Table
 from suffice.evaluate.trees.ensemble import Categories, Ensemble, Tree, join_trees
 from suffice.evaluate.unreadable import Unreadable
+from suffice.tables.table import Table
 from suffice.typing import Counts, Reals
 
 __all__ = ["read"]

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.cast import cast, cast_pandas
-from suffice.context.table import Table, is_frame
 from suffice.errors import InputError
+from suffice.tables.cast import cast, cast_pandas
+from suffice.tables.table import Table, is_frame
 from suffice.typing import Counts, Held, Values
 
 __all__ = ["ArrayTable", "NarwhalsTable", "PandasTable", "as_table"]
@@ -369,7 +369,7 @@ def _fitting(
 
 def _same(kept: Any, given: Any) -> bool:
     """Did the cast keep the value? 23.5 in an integer column, or an unseen category, did not."""
-    from suffice.context.table import plain
+    from suffice.tables.table import plain
 
     half = isinstance(kept, np.float16)
     kept, given = plain(kept), plain(given)

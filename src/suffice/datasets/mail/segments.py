@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 
-from suffice.context.mail.message import body_of, header_of, read_message
+from suffice.datasets.mail.message import body_of, header_of, read_message
 
 __all__ = ["SEGMENTS", "mail_segments", "sentences_of"]
 

@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from suffice.context.mail.segments import SEGMENTS
-from suffice.context.table import is_frame
+from suffice.datasets.mail.segments import SEGMENTS
 from suffice.errors import InputError, did_you_mean
+from suffice.tables.table import is_frame
 from suffice.typing import Reals
 
 __all__ = ["mean_vectors", "vector_columns", "vector_groups"]

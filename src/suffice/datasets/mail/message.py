@@ -15,7 +15,7 @@ from email import message_from_bytes
 from email.message import Message
 from typing import Any
 
-from suffice.context.mail.html import html_text, looks_like_html
+from suffice.datasets.mail.html import html_text, looks_like_html
 from suffice.errors import InputError
 
 __all__ = ["body_of", "header_of", "read_message"]

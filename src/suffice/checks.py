@@ -1,0 +1,145 @@
+"""Readers of arguments: a plain value of the right kind, or an error that says what is allowed.
+
+One meaning everywhere: True is no number, a NumPy number is as good as Python's, and a word must be
+a word: a list or an array in its place is named, not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import isfinite
+from typing import Any, TypeVar
+
+import numpy as np
+
+from suffice.errors import InputError, did_you_mean
+
+__all__ = ["choice", "level", "names", "number", "ran", "threshold", "truth", "whole"]
+
+T = TypeVar("T", bound=str)
+
+
+def whole(argument: str, given: object, least: int = 1, most: int | None = None) -> int:
+    """A whole number from `least` to `most`.
+
+    >>> whole("n", np.int64(3))
+    3
+    >>> whole("n", True)
+    Traceback (most recent call last):
+    suffice.errors.InputError: n: got True; allowed: a whole number >= 1.
+    """
+    # Past 2^63 nothing here can count, and NumPy refuses in words of its own.
+    highest = 2**63 - 1 if most is None else most
+    number = isinstance(given, int | np.integer) and not isinstance(given, bool | np.bool_)
+    if number and least <= given <= highest:  # type: ignore[operator]
+        return int(given)  # type: ignore[call-overload, no-any-return]
+    upper = "" if most is None else f" and <= {most}"
+    raise InputError(argument, given, f"a whole number >= {least}{upper}")
+
+
+def number(
+    argument: str,
+    given: object,
+    allowed: str = "a number",
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+) -> float:
+    """A finite number; > `above`, >= `least` and <= `most` where they are given.
+
+    >>> number("max_cost", 3, least=0)
+    3.0
+    >>> number("max_cost", "3")
+    Traceback (most recent call last):
+    suffice.errors.InputError: max_cost: got '3'; allowed: a number.
+    """
+    if isinstance(given, int | float | np.number) and not isinstance(given, bool | np.bool_):
+        try:
+            value = float(given)  # a complex one raises
+        except (TypeError, OverflowError):
+            value = np.nan
+        fits = (above is None or value > above) and (least is None or value >= least)
+        if isfinite(value) and fits and (most is None or value <= most):
+            return value
+    raise InputError(argument, given if not isinstance(given, str) else repr(given), allowed)
+
+
+def threshold(given: object, argument: str = "tau") -> float:
+    """A threshold τ, in (0, 1]."""
+    return number(argument, given, "a number in (0, 1]", above=0, most=1)
+
+
+def level(given: object, argument: str = "alpha") -> float | None:
+    """A level α of a test, in (0, 1); None: no test."""
+    if given is None:
+        return None
+    value = number(argument, given, "None or a number in (0, 1)", above=0, most=1)
+    if value == 1:
+        raise InputError(argument, given, "None or a number in (0, 1)")
+    return value
+
+
+def choice(argument: str, given: object, options: Iterable[T], also: str = "") -> T:
+    """One of some words; `also` names what else would have been allowed.
+
+    >>> choice("search", "greedy", ("exhaustive", "greedy"))
+    'greedy'
+    >>> choice("search", ["greedy"], ("exhaustive", "greedy"))
+    Traceback (most recent call last):
+    suffice.errors.InputError: search: got ['greedy']; allowed: 'exhaustive' or 'greedy'.
+    """
+    known = tuple(options)
+    if isinstance(given, str):
+        for word in known:
+            if word == given:
+                return word
+    listed = [f"'{word}'" for word in known] + ([also] if also else [])
+    allowed = " or ".join(filter(None, [", ".join(listed[:-1]), listed[-1]]))
+    hint = did_you_mean(given, known) if isinstance(given, str) else ""
+    hint = hint if hint.startswith("Did") else ""
+    raise InputError(argument, repr(given) if isinstance(given, str) else given, allowed, hint)
+
+
+def truth(argument: str, given: object) -> bool:
+    """True or False; not a word or a number that would count as one of them.
+
+    >>> truth("monotone", "no")
+    Traceback (most recent call last):
+    suffice.errors.InputError: monotone: got 'no'; allowed: True or False.
+    """
+    if isinstance(given, bool | np.bool_):
+        return bool(given)
+    raise InputError(argument, repr(given) if isinstance(given, str) else given, "True or False")
+
+
+def names(argument: str, given: object, allowed: str = "a name or a list of names") -> list[str]:
+    """One name, or several; a text is one name and never its letters.
+
+    >>> names("immutable", "age"), names("immutable", ("age", "job"))
+    (['age'], ['age', 'job'])
+    """
+    if isinstance(given, str):
+        return [given]
+    if isinstance(given, Iterable) and not isinstance(given, bytes):
+        found = list(given)
+        if all(isinstance(name, str) for name in found):
+            return [str(name) for name in found]
+    raise InputError(argument, given, allowed)
+
+
+def ran(argument: str, function: Callable[..., Any], allowed: str, *given: Any) -> Any:
+    """What the user's own function returns; where it raises, that is told as its own.
+
+    >>> ran("cost", lambda x: 1 / x, "a function x -> cost", 0)
+    Traceback (most recent call last):
+    suffice.errors.InputError: cost: got a function that raised ZeroDivisionError: division by zero; allowed: a function x -> cost.
+    """  # noqa: E501 - the message as it is printed
+    try:
+        return function(*given)
+    except InputError:
+        raise
+    except Exception as error:
+        why = " ".join(str(error).split())[:200]
+        got = f"a function that raised {type(error).__name__}" + (f": {why}" if why else "")
+        raise InputError(argument, got, allowed) from error

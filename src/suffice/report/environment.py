@@ -1,0 +1,34 @@
+"""The templates that pages are made from."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from suffice.wording import percent
+
+__all__ = ["rendered"]
+
+
+def rendered(template: str, **given: Any) -> str:
+    """A template filled in; a name that it lacks is an error, and all text is escaped."""
+    text: str = _environment().get_template(template).render(**given)
+    return text
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Any:
+    from jinja2 import DictLoader, Environment, StrictUndefined
+
+    folder = resources.files("suffice.report") / "templates"
+    files = {item.name: item.read_text(encoding="utf-8") for item in folder.iterdir()}
+    environment = Environment(
+        loader=DictLoader(files),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["percent"] = percent
+    return environment

@@ -1,0 +1,226 @@
+"""One protocol for every answer: text, terminal, notebook, frame, JSON, page, and a figure.
+
+A result is frozen and holds facts. Its `sheet` puts them into words once; every screen and page is
+drawn from the sheet, so that all of them say the same. Renderers live above everything else and are
+looked up by name when asked for, so that nothing here imports them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NoReturn, Self
+
+import msgspec
+
+from suffice.checks import choice
+from suffice.errors import InputError, shorten
+from suffice.typing import Scalar
+
+__all__ = [
+    "Column",
+    "Frozen",
+    "Panel",
+    "Result",
+    "Sheet",
+    "renderer",
+    "result_schema",
+    "write_text",
+]
+
+Kind = Literal["text", "share", "number"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a panel: its heading, and how its cells are shown.
+
+    A "share" is a probability, drawn with a bar; a "number" is a cost or a count; "text" is words.
+    """
+
+    heading: str
+    kind: Kind = "text"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A table with a heading; cells are facts, shown by their column's kind. None is a dash."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Scalar, ...], ...]
+    heading: str = ""
+    more: str = ""
+    """What was left out, in words: "and 12 more: .options"; "" where nothing was."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A result in words and tables, ready to be drawn anywhere."""
+
+    title: str
+    lead: tuple[str, ...] = ()
+    """Sentences that sum the answer up."""
+    panels: tuple[Panel, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What else there is to know: how it was found, what was left out."""
+
+
+class Result(ABC):
+    """What every answer offers.
+
+    A subclass is a frozen dataclass with a `sheet` and a `to_frame`. Where its fields are not all
+    of kinds that JSON has, it also overrides `_record` and `_from_record` with a msgspec.Struct
+    named in `stored`.
+    """
+
+    version: ClassVar[int] = 1
+    """Of the stored form: raised when an old text could no longer be read."""
+    stored: ClassVar[type | None] = None
+    """The type of the stored content; None: the class itself."""
+    faces: ClassVar[str] = "suffice.report.sheet"
+    """The module whose functions text, terminal, fragment and page draw it."""
+    plots: ClassVar[tuple[str, ...]] = ()
+    """The kinds of figure there are of it, the usual one first: names in `suffice.plots`."""
+
+    @property
+    @abstractmethod
+    def sheet(self) -> Sheet:
+        """The answer in words and tables."""
+
+    @abstractmethod
+    def to_frame(self) -> Any:
+        """The answer as a pandas frame."""
+
+    def to_json(self) -> str:
+        """A versioned JSON text that holds the whole answer (see `result_schema`)."""
+        name, record = type(self).__name__, self._record()
+        envelope = {"result": name, "version": self.version, "content": record}
+        return msgspec.json.encode(envelope).decode()
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read an answer back; it is equal to the one that was stored."""
+        allowed = f"JSON written by {cls.__name__}.to_json"
+        envelope = _decoded(text, allowed)
+        if envelope.get("result") != cls.__name__:
+            raise InputError("text", f"a stored {shorten(envelope.get('result'))}", allowed)
+        if envelope.get("version") != cls.version:
+            got = f"version {shorten(envelope.get('version'))}"
+            raise InputError("text", got, f"{allowed}, version {cls.version}")
+        try:
+            record: Any = msgspec.convert(envelope.get("content"), type=cls.stored or cls)
+            return cls._from_record(record)
+        except (msgspec.ValidationError, TypeError) as error:
+            raise InputError("text", str(error), allowed) from error
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """A self-contained page; written to `path` where one is given."""
+        page: str = renderer("page", self)(self)
+        if path is not None:
+            write_text(path, page)
+        return page
+
+    def plot(self, kind: str | None = None, ax: Any = None) -> Any:
+        """Draw the answer with matplotlib into `ax`, or into a figure of its own."""
+        kinds = type(self).plots
+        if not kinds:
+            got = f"{type(self).__name__}, of which there is no figure"
+            raise InputError("plot", got, "to_html(), to_frame() or print()")
+        chosen = choice("kind", kinds[0] if kind is None else kind, kinds)
+        return getattr(import_module("suffice.plots"), chosen)(self, ax=ax)
+
+    def __str__(self) -> str:
+        return str(renderer("text", self)(self))
+
+    def __repr__(self) -> str:
+        """The class and what it is about, on one line."""
+        title = self.sheet.title
+        return f"<{type(self).__name__}: {title if len(title) <= 90 else title[:89] + '…'}>"
+
+    def __rich__(self) -> Any:
+        return renderer("terminal", self)(self)
+
+    def _repr_html_(self) -> str:
+        return str(renderer("fragment", self)(self))
+
+    def _record(self) -> Any:
+        """What is stored: by default the fields as they are."""
+        return self
+
+    @classmethod
+    def _from_record(cls, record: Any) -> Self:
+        """The result that a record was made from."""
+        found: Self = record
+        return found
+
+
+class Frozen(dict[str, Scalar]):
+    """Values by column that cannot be written to.
+
+    >>> Frozen({"age": 41})["age"] = 42
+    Traceback (most recent call last):
+        ...
+    TypeError: an explanation's values cannot be changed
+    """
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("an explanation's values cannot be changed")
+
+    __setitem__ = __delitem__ = update = pop = popitem = setdefault = clear = __ior__ = _refuse
+
+    def __reduce__(self) -> tuple[type[Frozen], tuple[dict[str, Scalar]]]:
+        return Frozen, (dict(self),)
+
+
+Face = Literal["text", "terminal", "fragment", "page"]
+
+
+def renderer(face: Face, result: Result) -> Callable[[Any], Any]:
+    """The function that draws a result: as text, on a terminal, in a notebook, as a page."""
+    found: Callable[[Any], Any] = getattr(import_module(result.faces), face)
+    return found
+
+
+def write_text(path: object, text: str) -> None:
+    """Write a file, or say why it cannot be written."""
+    allowed = "the path of a file that can be written"
+    try:
+        Path(path).write_text(text, encoding="utf-8", errors="surrogatepass")  # type: ignore[arg-type]
+    except TypeError as error:
+        raise InputError("path", path, allowed) from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InputError("path", f"{shorten(str(path))} ({why})", allowed) from error
+
+
+def _decoded(text: object, allowed: str) -> dict[str, Any]:
+    if not isinstance(text, str | bytes | bytearray | memoryview):
+        raise InputError("text", text, allowed)
+    try:
+        envelope = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise InputError("text", str(error), allowed) from error
+    if not isinstance(envelope, dict):
+        raise InputError("text", f"JSON of a {type(envelope).__name__}", allowed)
+    return envelope
+
+
+def result_schema(result: type[Result]) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of what `to_json` of a class of results writes."""
+    content = msgspec.json.schema(result.stored or result, ref_template="#/$defs/{name}")
+    definitions = content.pop("$defs", {})
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": result.__name__,
+        "type": "object",
+        "properties": {
+            "result": {"const": result.__name__},
+            "version": {"const": result.version},
+            "content": content,
+        },
+        "required": ["result", "version", "content"],
+        "$defs": definitions,
+    }
