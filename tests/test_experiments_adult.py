@@ -17,8 +17,7 @@ from experiments.candidates import (
     unaccounted,
 )
 from experiments.dice_peer import counterfactuals
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from suffice import Explainer, InputError, datasets
 

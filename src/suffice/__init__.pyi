@@ -1,63 +1,77 @@
 # The names that the package offers, each once; `as` is how a stub says "offered".
 from . import datasets as datasets
 from .basis import Basis as Basis
-from .context import ConditionalContext as ConditionalContext
-from .context import Sample as Sample
-from .context import SwapContext as SwapContext
-from .context.causal import CausalContext as CausalContext
-from .context.causal import CausalModel as CausalModel
-from .context.causal import additive as additive
-from .context.causal import noisy as noisy
-from .encodings.anchors import AnchorRules as AnchorRules
-from .encodings.anchors import Rule as Rule
-from .encodings.anchors import anchor as anchor
-from .encodings.anchors import score_rule as score_rule
-from .encodings.bounds import CausationBounds as CausationBounds
-from .encodings.bounds import causation_bounds as causation_bounds
+from .context import (
+    ConditionalContext as ConditionalContext,
+    Sample as Sample,
+    SwapContext as SwapContext,
+)
+from .context.causal import (
+    CausalContext as CausalContext,
+    CausalModel as CausalModel,
+    additive as additive,
+    noisy as noisy,
+)
+from .encodings.anchors import (
+    AnchorRules as AnchorRules,
+    Rule as Rule,
+    anchor as anchor,
+    score_rule as score_rule,
+)
+from .encodings.bounds import (
+    CausationBounds as CausationBounds,
+    causation_bounds as causation_bounds,
+)
 from .encodings.causation import Causation as Causation
 from .encodings.pearl import probabilities_of_causation as probabilities_of_causation
-from .encodings.ranking import TopK as TopK
-from .encodings.ranking import top_k as top_k
-from .encodings.recourse import Option as Option
-from .encodings.recourse import Recourse as Recourse
-from .encodings.shapley import shapley_interactions as shapley_interactions
-from .encodings.shapley import shapley_values as shapley_values
-from .errors import InputError as InputError
-from .errors import ModelError as ModelError
-from .errors import NotVisitedError as NotVisitedError
-from .errors import SufficeError as SufficeError
+from .encodings.ranking import TopK as TopK, top_k as top_k
+from .encodings.recourse import Option as Option, Recourse as Recourse
+from .encodings.shapley import (
+    shapley_interactions as shapley_interactions,
+    shapley_values as shapley_values,
+)
+from .errors import (
+    InputError as InputError,
+    ModelError as ModelError,
+    NotVisitedError as NotVisitedError,
+    SufficeError as SufficeError,
+)
 from .explainer import Explainer as Explainer
-from .explanation import Explanation as Explanation
-from .explanation import SufficientFactor as SufficientFactor
-from .explanation import View as View
-from .explanation import explanation_schema as explanation_schema
-from .factors import CostOrder as CostOrder
-from .factors import CustomOrder as CustomOrder
-from .factors import Factor as Factor
-from .factors import SubsetOrder as SubsetOrder
-from .factors import auxiliary as auxiliary
-from .factors import between as between
-from .factors import compare as compare
-from .factors import equals as equals
-from .factors import factor_from_json as factor_from_json
-from .factors import held as held
-from .factors import isin as isin
-from .image import ImageExplainer as ImageExplainer
-from .image import overlay as overlay
-from .inference import clopper_pearson as clopper_pearson
-from .inference import wilson as wilson
+from .explanation import (
+    Explanation as Explanation,
+    SufficientFactor as SufficientFactor,
+    View as View,
+    explanation_schema as explanation_schema,
+)
+from .factors import (
+    CostOrder as CostOrder,
+    CustomOrder as CustomOrder,
+    Factor as Factor,
+    SubsetOrder as SubsetOrder,
+    auxiliary as auxiliary,
+    between as between,
+    compare as compare,
+    equals as equals,
+    factor_from_json as factor_from_json,
+    held as held,
+    isin as isin,
+)
+from .image import ImageExplainer as ImageExplainer, overlay as overlay
+from .inference import clopper_pearson as clopper_pearson, wilson as wilson
 from .measures import Measures as Measures
-from .models import adapt as adapt
-from .models import make_target as make_target
-from .search import MinimalFactors as MinimalFactors
-from .search import minimal_sufficient_factors as minimal_sufficient_factors
-from .target import Target as Target
-from .target import at_least as at_least
-from .target import at_most as at_most
-from .target import satisfies as satisfies
-from .target import versus as versus
-from .target import within as within
-from .text import Corpus as Corpus
-from .text import TextExplainer as TextExplainer
+from .models import adapt as adapt, make_target as make_target
+from .search import (
+    MinimalFactors as MinimalFactors,
+    minimal_sufficient_factors as minimal_sufficient_factors,
+)
+from .target import (
+    Target as Target,
+    at_least as at_least,
+    at_most as at_most,
+    satisfies as satisfies,
+    versus as versus,
+    within as within,
+)
+from .text import Corpus as Corpus, TextExplainer as TextExplainer
 
 __version__: str
