@@ -51,8 +51,8 @@ class Decision:
 
     def evaluator(
         self, hybrids: Hybrids, limits: Limits | None = None, exhaustive: bool = True
-    ) -> tuple[Evaluator, str | None]:
-        """Outcomes of hybrids, and a note on why no faster evaluator serves."""
+    ) -> Evaluator:
+        """Outcomes of hybrids; its note says why no faster evaluator serves."""
         budget = None if limits is None else limits.budget
         return self.choice.evaluator(self.target, hybrids, self.y, budget, exhaustive)
 

@@ -35,6 +35,8 @@ class Model(Protocol):
 
     classes: tuple[Any, ...] | None
     """The labels it can give; None for a regressor or a score."""
+    seconds_per_row: float | None
+    """About what a row costs, where it was asked before."""
 
     def predict(self, rows: Table) -> Values:
         """One label or value per row."""
