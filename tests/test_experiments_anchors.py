@@ -7,13 +7,13 @@ import pytest
 pytest.importorskip("lime")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-from experiments.anchor_exp import DEFAULTS, Anchors, Found, label_of  # noqa: E402
-from experiments.anchors_claims import claims  # noqa: E402
-from experiments.anchors_contest import BEAMS, RULES, TESTS, Contest  # noqa: E402
-from experiments.german_anchors import below, by_input  # noqa: E402
-from experiments.german_causal import CATEGORICAL  # noqa: E402
-from experiments.german_credit import setting  # noqa: E402
-from experiments.seeded import seeded  # noqa: E402
+from experiments.german.anchors import below, by_input  # noqa: E402
+from experiments.german.anchors_claims import claims  # noqa: E402
+from experiments.german.anchors_contest import BEAMS, RULES, TESTS, Contest  # noqa: E402
+from experiments.german.causal import CATEGORICAL  # noqa: E402
+from experiments.german.setting import setting  # noqa: E402
+from experiments.peers.anchor_exp import DEFAULTS, Anchors, Found, label_of  # noqa: E402
+from experiments.peers.seeded import seeded  # noqa: E402
 
 TAU = 0.9
 

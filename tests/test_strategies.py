@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from suffice import Explainer, Explanation, InputError, NotVisitedError, datasets
 from tests.worlds import taus, two_sided, worlds
