@@ -215,7 +215,7 @@ class Explainer:
                 _search(decision, of_view, search, replace(question, limits=part, ends=ends))
                 for of_view, part, ends in zip(hybrids, (half, last), VIEW_ENDS, strict=True)
             ]
-        (kept, _, _), (flipped, _, _) = searches[0], searches[-1]
+        (kept, _), (flipped, _) = searches[0], searches[-1]
 
         event = decision.target.event
         keep, flip = make_views(
@@ -479,19 +479,19 @@ class Explainer:
         self, decision: Decision, searches: list[Searched], seconds: float
     ) -> Provenance:
         spec = self._references
-        evaluators = [evaluator for _, evaluator, _ in searches]
-        _, first, note = searches[0]
+        evaluators = [evaluator for _, evaluator in searches]
+        first = evaluators[0]
         return Provenance(
             model=repr(self._model),
             evaluator=first.name,
-            note=note or getattr(first, "note", None),  # an engine may give up on the way
+            note=first.note,
             references=spec if isinstance(spec, str) else type(spec).__name__,
             n_references=first.n,
             random_state=self._seed,
             # A search that decides without counting knows at least what it asked.
             hybrids=sum(
                 max(found.keep.tally.visited * evaluator.n, evaluator.rows_predicted)
-                for found, evaluator, _ in searches
+                for found, evaluator in searches
             ),
             rows_predicted=sum(evaluator.rows_predicted for evaluator in evaluators),
             seconds=seconds,
@@ -508,14 +508,14 @@ def _read_jobs(given: object) -> int:
     return int(given)
 
 
-Searched = tuple[Answer, Evaluator, str | None]
+Searched = tuple[Answer, Evaluator]
 
 
 def _search(decision: Decision, hybrids: Hybrids, how: str, question: Question) -> Searched:
-    """One search: what was found, by which evaluator, and a note on its choice."""
+    """One search: what was found, and by which evaluator."""
     whole = question.limits.none and how == "exhaustive"
-    evaluator, note = decision.evaluator(hybrids, question.limits, whole)
-    return answer(how, evaluator, hybrids, question), evaluator, note
+    evaluator = decision.evaluator(hybrids, question.limits, whole)
+    return answer(how, evaluator, hybrids, question), evaluator
 
 
 def _in_all(stopped: str, limits: Limits) -> str:
