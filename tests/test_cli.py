@@ -176,7 +176,8 @@ def test_onnx_models(numbers, table, tmp_path, capsys):
         (["--target", "decison", "--train", "logistic", "--row", "0"], "Did you mean 'decision'"),
         (["--target", "decision", "--row", "0"], "exactly one of the two"),
         (["--train", "logistic", "--row", "0"], "the label's column, with --train"),
-        (["--target", "age", "--train", "logistic", "--row", "0"], "classes of at least two rows"),
+        (["--target", "job", "--train", "logistic", "--row", "0", "--at-least", "1"], "no numbers"),
+        (["--target", "income", "--train", "logistic", "--row", "0"], "one of the two"),
         (["--target", "decision", "--train", "logistic", "--row", "999"], "0 to 149"),
         (
             ["--target", "decision", "--train", "logistic", "--row", "0", "--tau", "7"],
