@@ -13,6 +13,7 @@ from suffice.errors import InputError
 from suffice.evaluate import Evaluator
 from suffice.evaluate.blackbox import Tick
 from suffice.search.limits import Limits
+from suffice.search.question import Question
 from suffice.search.sweep import Sweep, run_sweep
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held, Outcomes
@@ -64,7 +65,8 @@ def sweep_actionable(
     else:
         context = _swap_context(decision.pool, players)
         evaluator, _ = decision.evaluator(context, limits, limits.none)
-    return Field(numbers, players, run_sweep(evaluator, d, limits, decision.seed, progress))
+    question = Question(limits=limits, seed=decision.seed, progress=progress)
+    return Field(numbers, players, run_sweep(evaluator, d, question))
 
 
 def _swap_context(pool: Table, players: Players) -> SwapHybrids:
