@@ -25,6 +25,7 @@ class Recording:
     """A truth table that remembers every row it is asked about."""
 
     classes = (0, 1)
+    seconds_per_row = None
 
     def __init__(self, predict, seconds_per_row=0.0):
         self.asked = []

@@ -26,7 +26,7 @@ from suffice.search.leads import Leads
 from suffice.search.limits import LimitKeeper, LimitReached, Stop
 from suffice.search.profile import Findings, Found
 from suffice.search.question import Question, ViewName
-from suffice.search.shrink import Asked, Search, find_one
+from suffice.search.shrink import Probe, Search, find_one
 from suffice.typing import BoolVector, Counts
 
 __all__ = ["Greedy", "greedy_search"]
@@ -164,7 +164,7 @@ def _run_in_step(
     searches: list[Search], judge: Judge, note: Callable[[Members | None], None]
 ) -> None:
     """Let searches run side by side, their questions put together; `note` each one's end."""
-    waiting: list[tuple[Search, Asked]] = []
+    waiting: list[tuple[Search, Probe]] = []
 
     def resume(search: Search, verdicts: BoolVector | None) -> None:
         try:
