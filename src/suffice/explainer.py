@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from suffice.checks import whole
 from suffice.context import Context, Hybrids, SwapContext, choose_references, make_players
 from suffice.context.clusters import auto_groups
 from suffice.context.cost import CostSpec, change_costs
@@ -253,19 +254,18 @@ class Explainer:
                 raise InputError("n_jobs", got, "1 for such a model", hint) from error
         return found
 
-    def plausibility(self, x: Any, n: int = 1000) -> Plausibility:
+    def plausibility(self, x: Any, *, n_hybrids: int = 1000) -> Plausibility:
         """How many hybrids of this input are far from the data: a warning, not an error.
 
         A hybrid is far if it is farther from its nearest row of data than 19 in 20 rows are from
-        theirs. `n` hybrids are drawn, in the explainer's own context.
+        theirs. `n_hybrids` of them are drawn, in the explainer's own context.
         """
-        if not isinstance(n, int | np.integer) or n < 2:
-            raise InputError("n", n, "a whole number >= 2")
         from suffice.context.plausibility import plausibility
 
+        drawn = whole("n_hybrids", n_hybrids, least=2)
         decision = self.decide(x)
         views = list(dict.fromkeys(decision.hybrids))
-        return plausibility(views, self._data, decision.context.describe(), int(n), self._seed)
+        return plausibility(views, self._data, decision.context.describe(), drawn, self._seed)
 
     def recourse(
         self,
