@@ -15,8 +15,8 @@ from statistics import median
 from time import perf_counter, sleep
 from typing import Any
 
-from experiments.german_credit import setting
-from experiments.lab import data_home
+from experiments.german.setting import setting
+from experiments.runner.lab import data_home
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn import discriminant_analysis, linear_model, naive_bayes, svm
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer

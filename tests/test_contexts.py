@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 from suffice import ConditionalContext, Explainer, Explanation, InputError, datasets

@@ -4,8 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from suffice import Explainer, Explanation, InputError
 from suffice.search.limits import EXHAUSTIVE_PLAYERS

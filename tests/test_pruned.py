@@ -5,15 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from suffice import InputError, Target, datasets
 from suffice.context import make_players
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import BlackBox
-from suffice.search import Limits, run_sweep
-from suffice.search import rows as rows_module
+from suffice.search import Limits, rows as rows_module, run_sweep
 from suffice.search.curtailed import Curtailed
 from suffice.search.profile import Profile
 from suffice.search.pruned import hits_to_pass, pruned_search
@@ -27,6 +25,7 @@ class Recording:
     """A truth table that remembers every row it is asked about."""
 
     classes = (0, 1)
+    seconds_per_row = None
 
     def __init__(self, predict, seconds_per_row=0.0):
         self.asked = []

@@ -19,8 +19,10 @@ __all__ = ["choice", "level", "names", "number", "ran", "threshold", "truth", "w
 T = TypeVar("T", bound=str)
 
 
-def whole(argument: str, given: object, least: int = 1, most: int | None = None) -> int:
-    """A whole number from `least` to `most`.
+def whole(
+    argument: str, given: object, least: int = 1, most: int | None = None, *, also: str = ""
+) -> int:
+    """A whole number from `least` to `most`; `also` names what else would have been allowed.
 
     >>> whole("n", np.int64(3))
     3
@@ -34,7 +36,9 @@ def whole(argument: str, given: object, least: int = 1, most: int | None = None)
     if number and least <= given <= highest:  # type: ignore[operator]
         return int(given)  # type: ignore[call-overload, no-any-return]
     upper = "" if most is None else f" and <= {most}"
-    raise InputError(argument, given, f"a whole number >= {least}{upper}")
+    allowed = f"{also} or a whole" if also else "a whole"
+    shown = repr(given) if isinstance(given, str) else given
+    raise InputError(argument, shown, f"{allowed} number >= {least}{upper}")
 
 
 def number(

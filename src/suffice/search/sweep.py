@@ -179,7 +179,7 @@ class _Clock:
         self.rows_kept_back = DRAWS
         if budget is not None:
             self.rows_kept_back = max(0, min(DRAWS, budget // 10, budget - 2 * n))
-        pace = getattr(evaluator, "seconds_per_row", None)
+        pace = evaluator.seconds_per_row
         if limits.time_limit is not None and pace:
             affordable = int(limits.time_limit / 20 / pace)
             self._block = max(1, min(self._block, affordable))
