@@ -293,19 +293,18 @@ class Explainer:
         parts += [] if self._context.is_swap else [f"context: {self._context.describe()}"]
         return f"<Explainer: {', '.join(parts)}>"
 
-    def plausibility(self, x: Any, n: int = 1000) -> Plausibility:
+    def plausibility(self, x: Any, *, n_hybrids: int = 1000) -> Plausibility:
         """How many hybrids of this input are far from the data: a warning, not an error.
 
         A hybrid is far if it is farther from its nearest row of data than 19 in 20 rows are from
-        theirs. `n` hybrids are drawn, in the explainer's own context.
+        theirs. `n_hybrids` of them are drawn, in the explainer's own context.
         """
-        if not isinstance(n, int | np.integer) or n < 2:
-            raise InputError("n", n, "a whole number >= 2")
         from suffice.context.plausibility import plausibility
 
+        drawn = whole("n_hybrids", n_hybrids, least=2)
         decision = self.decide(x)
         views = list(dict.fromkeys(decision.hybrids))
-        return plausibility(views, self._data, decision.context.describe(), int(n), self._seed)
+        return plausibility(views, self._data, decision.context.describe(), drawn, self._seed)
 
     def recourse(
         self,
