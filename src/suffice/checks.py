@@ -132,8 +132,12 @@ def names(argument: str, given: object, allowed: str = "a name or a list of name
     raise InputError(argument, given, allowed)
 
 
-def ran(argument: str, function: Callable[..., Any], allowed: str, *given: Any) -> Any:
+def ran(
+    argument: str, function: Callable[..., Any], allowed: str, *given: Any, about: str = ""
+) -> Any:
     """What the user's own function returns; where it raises, that is told as its own.
+
+    `about` says what it was called for: "for column 'age'".
 
     >>> ran("cost", lambda x: 1 / x, "a function x -> cost", 0)
     Traceback (most recent call last):
@@ -145,5 +149,6 @@ def ran(argument: str, function: Callable[..., Any], allowed: str, *given: Any) 
         raise
     except Exception as error:
         why = " ".join(str(error).split())[:200]
-        got = f"a function that raised {type(error).__name__}" + (f": {why}" if why else "")
+        got = f"a function that raised {type(error).__name__}" + f" {about}" * bool(about)
+        got += f": {why}" if why else ""
         raise InputError(argument, got, allowed) from error
