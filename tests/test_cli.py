@@ -153,7 +153,7 @@ def test_onnx_models(numbers, table, tmp_path, capsys):
     path.write_bytes(to_onnx(regressor, NUMERIC.to_numpy()[:1]).SerializeToString())
     code, _, err = run(*ask, capsys=capsys)
     assert code == 2
-    assert "at_least" in err
+    assert "--at-least" in err
     assert run(*ask, "--at-least", 15, capsys=capsys)[0] == 0
     assert run(*ask, "--at-most", 15, capsys=capsys)[0] == 0
     code, _, err = run(*ask, "--at-most", 15, "--at-least", 2, capsys=capsys)
