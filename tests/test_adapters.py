@@ -447,7 +447,7 @@ def test_onnx_with_an_input_per_column() -> None:
         Explainer(whole, rows.assign(debt=rows["debt"].replace(rows["debt"][0], 2.5)))
     with pytest.raises(InputError, match="a dict with an array for each of: home, debt"):
         adapt(mixed, preprocess=lambda some: some).predict(rows)
-    with pytest.raises(InputError, match="unknown column 'home'"):
+    with pytest.raises(InputError, match="data: got no column 'home'"):
         Explainer(mixed, rows[["debt"]])
 
 
@@ -751,7 +751,7 @@ def test_options_that_make_no_sense(options: Any, message: str) -> None:
 
 
 def test_what_is_no_model_and_rows_that_are_no_numbers() -> None:
-    with pytest.raises(InputError, match="a model with predict, or a callable"):
+    with pytest.raises(InputError, match="a fitted estimator with predict, or a callable"):
         adapt(5)
     loans, _ = datasets.loans(150)
     with pytest.raises(InputError, match=r"column 'home', which holds '.*preprocess"):

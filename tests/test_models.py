@@ -178,8 +178,13 @@ def test_callables_returning_labels_probabilities_or_scores():
     one_column = Explainer(lambda r: model.predict(r)[:, None], NUMERIC)
     for explainer in (labels, columns, share, one_column):
         assert answers(explainer.explain(row)) == expected
-    assert columns.explain(row).prediction == 1
-    assert Explainer(model.predict_proba, NUMERIC, outcome=versus(1, 0)).explain(row).complete
+    # A method's owner has the names of the classes; a function of one's own has numbers of them.
+    assert columns.explain(row).prediction == labels.explain(row).prediction == "refused"
+    two = versus("refused", "granted")
+    assert Explainer(model.predict_proba, NUMERIC, two).explain(row).complete
+    numbered = Explainer(lambda r: model.predict_proba(r), NUMERIC)
+    assert numbered.explain(row).prediction == 1
+    assert answers(numbered.explain(row)) == expected
 
 
 def test_estimators_without_classes():

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean
+from suffice.errors import InputError, did_you_mean, one_line
 
 __all__ = ["choice", "level", "names", "number", "ran", "threshold", "truth", "whole"]
 
@@ -139,7 +139,7 @@ def ran(argument: str, function: Callable[..., Any], allowed: str, *given: Any) 
         return function(*given)
     except InputError:
         raise
-    except Exception as error:
-        why = " ".join(str(error).split())[:200]
+    except (Exception, SystemExit) as error:  # nobody's function ends the program
+        why = one_line(error, 200)
         got = f"a function that raised {type(error).__name__}" + (f": {why}" if why else "")
         raise InputError(argument, got, allowed) from error

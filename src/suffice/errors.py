@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["InputError", "ModelError", "NotVisitedError", "SufficeError", "did_you_mean", "shorten"]
+__all__ = [
+    "InputError",
+    "ModelError",
+    "NotVisitedError",
+    "SufficeError",
+    "did_you_mean",
+    "one_line",
+    "shorten",
+]
 
 
 class SufficeError(Exception):
@@ -23,7 +31,12 @@ class InputError(SufficeError, ValueError):
         self.argument = argument
         self.got = got
         text = got if isinstance(got, str) else shorten(got)
+        self._parts = argument, text, allowed, hint
         super().__init__(f"{argument}: got {text}; allowed: {allowed}." + (f" {hint}" * bool(hint)))
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, ...]]:
+        # An error raised in another process must arrive here.
+        return type(self), self._parts
 
 
 class ModelError(SufficeError, RuntimeError):
@@ -50,5 +63,17 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
 
 def shorten(value: object, limit: int = 80) -> str:
     """A value's repr on one line, cut where it would drown the message."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    try:
+        return one_line(repr(value), limit)
+    except Exception:  # a repr of the user's own that raises must not hide the error
+        return f"<{type(value).__name__}>"
+
+
+def one_line(text: object, limit: int = 300) -> str:
+    r"""Another's message on one line, cut where it would drown ours.
+
+    >>> one_line("a dtype\n   of many lines", 12)
+    'a dtype of …'
+    """
+    line = " ".join(str(text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
