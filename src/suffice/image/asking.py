@@ -67,9 +67,9 @@ class PictureModel:
         try:
             out = _as_array(self._function(batch))
         except (Exception, SystemExit) as error:  # told in the words of the user's own model
-            kind = f"{batch.dtype}, shape {tuple(batch.shape)}"
+            kind, why = f"{batch.dtype}, shape {tuple(batch.shape)}", one_line(error)
             raise ModelError(
-                f"{self.__name__} raised {type(error).__name__} on {count} ({kind}): {one_line(error)}"
+                f"{self.__name__} raised {type(error).__name__} on {count} ({kind}): {why}"
                 + self._of_other_dtype(batch)
             ) from error
         if out.ndim not in (1, 2) or len(out) != len(cells):

@@ -18,6 +18,7 @@ from math import prod
 
 import numpy as np
 
+from suffice.context.hybrids import KeyedHybrids
 from suffice.context.players import Players
 from suffice.context.references import canonical_order
 from suffice.decision import Decision
@@ -39,7 +40,7 @@ _LARGEST_KEY = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class PerturbedHybrids:
+class PerturbedHybrids(KeyedHybrids):
     """`pool` holds the input in row 0 and the data below it, in an order of its own."""
 
     pool: Table
