@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pickle import PicklingError
 from time import perf_counter
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from suffice.checks import choice, whole
+from suffice.checks import choice, level, threshold, whole
 from suffice.context import Context, Hybrids, SwapContext, choose_references, make_players
 from suffice.context.clusters import auto_groups
 from suffice.context.cost import CostSpec, change_costs
@@ -30,9 +30,8 @@ from suffice.factors import Factor
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
 from suffice.progress import progress_bar
-from suffice.search import Limits
-from suffice.search.algorithm1 import check_alpha, check_tau
-from suffice.search.strategy import STRATEGIES, VIEW_ENDS, Answer, Question, answer
+from suffice.search import LimitKeeper, Limits, Question
+from suffice.search.strategy import STRATEGIES, VIEW_ENDS, Answer, answer
 from suffice.tables import Table, as_table
 from suffice.tables.table import as_row_mapping, has_several_rows, plain
 from suffice.target import Target, event_for
@@ -190,9 +189,7 @@ class Explainer:
             Show a progress bar. None: on a terminal, for work over a second.
         """
         started = perf_counter()
-        check_tau(tau)
-        check_alpha(alpha)
-        tau, alpha = float(tau), None if alpha is None else float(alpha)
+        tau, alpha = threshold(tau), level(alpha)
         adjustment = check_adjustment(adjust, alpha)
         choice("search", search, STRATEGIES)
         limits = Limits(max_size, budget, time_limit)
@@ -204,18 +201,17 @@ class Explainer:
         one_sweep = hybrids[0] is hybrids[1]
         limits.check_budget(hybrids[0].n, (2 if search == "greedy" else 1) * (2 - one_sweep))
         question = Question(
-            tau, alpha, adjustment, limits, self._size_weights, self._seed, progress, started
+            tau, alpha, adjustment, limits, self._size_weights, self._seed, progress
         )
+        keeper = LimitKeeper(limits, started=started)
         if one_sweep:
-            searches = [_search(decision, hybrids[0], search, question)]
-        else:
-            half = limits.share(0.5)
-            last = replace(half, time_limit=limits.time_limit)  # both count from the same start
+            searches = [_search(decision, hybrids[0], search, question, keeper)]
+        else:  # half of what is allowed goes to the first view, what is left to the second
             searches = [
-                _search(decision, of_view, search, replace(question, limits=part, ends=ends))
-                for of_view, part, ends in zip(hybrids, (half, last), VIEW_ENDS, strict=True)
+                _search(decision, of_view, search, replace(question, ends=ends), keeper.part(share))
+                for of_view, share, ends in zip(hybrids, (0.5, 1.0), VIEW_ENDS, strict=True)
             ]
-        (kept, _), (flipped, _) = searches[0], searches[-1]
+        kept, flipped = searches[0].answer, searches[-1].answer
 
         event = decision.target.event
         keep, flip = make_views(
@@ -230,8 +226,6 @@ class Explainer:
         flip = replace(flip, changes=find_changes(flip, flipped, hybrids[1], costs))
         provenance = self._provenance(decision, searches, perf_counter() - started)
         stopped = kept.stopped or flipped.stopped
-        if stopped and not one_sweep:
-            stopped = _in_all(stopped, limits)
         return Explanation(plain(decision.prediction), keep, flip, stopped, provenance, one_sweep)
 
     def __call__(self, x: Any, **question: Unpack[Asked]) -> Explanation | list[Explanation]:
@@ -478,7 +472,7 @@ class Explainer:
         self, decision: Decision, searches: list[Searched], seconds: float
     ) -> Provenance:
         spec = self._references
-        evaluators = [evaluator for _, evaluator in searches]
+        evaluators = [searched.evaluator for searched in searches]
         first = evaluators[0]
         return Provenance(
             model=repr(self._model),
@@ -489,8 +483,8 @@ class Explainer:
             random_state=self._seed,
             # A search that decides without counting knows at least what it asked.
             hybrids=sum(
-                max(found.keep.tally.visited * evaluator.n, evaluator.rows_predicted)
-                for found, evaluator in searches
+                max(s.answer.keep.tally.visited * s.evaluator.n, s.evaluator.rows_predicted)
+                for s in searches
             ),
             rows_predicted=sum(evaluator.rows_predicted for evaluator in evaluators),
             seconds=seconds,
@@ -507,23 +501,20 @@ def _read_jobs(given: object) -> int:
     return int(given)
 
 
-Searched = tuple[Answer, Evaluator]
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What one search found, and by which evaluator."""
+
+    answer: Answer
+    evaluator: Evaluator
 
 
-def _search(decision: Decision, hybrids: Hybrids, how: str, question: Question) -> Searched:
-    """One search: what was found, and by which evaluator."""
-    whole = question.limits.none and how == "exhaustive"
-    evaluator = decision.evaluator(hybrids, question.limits, whole)
-    return answer(how, evaluator, hybrids, question), evaluator
-
-
-def _in_all(stopped: str, limits: Limits) -> str:
-    """Why a search of one view stopped, with the bound as it was given for both."""
-    if stopped.startswith("budget="):
-        return f"budget={limits.budget} model rows, half for each view"
-    if stopped.startswith("time_limit="):
-        return f"time_limit={limits.time_limit:g} s"
-    return stopped
+def _search(
+    decision: Decision, hybrids: Hybrids, how: str, question: Question, keeper: LimitKeeper
+) -> Searched:
+    exhaustive = question.limits.none and how == "exhaustive"
+    evaluator = decision.evaluator(hybrids, question.limits, exhaustive)
+    return Searched(answer(how, evaluator, hybrids, question, keeper), evaluator)
 
 
 def _checked_context(context: object) -> Context:

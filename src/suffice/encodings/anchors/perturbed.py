@@ -27,8 +27,8 @@ from suffice.encodings.anchors.counts import RuleCounts
 from suffice.encodings.anchors.slots import Slot, make_slots
 from suffice.evaluate import BlackBox
 from suffice.factors.lattice import Lattice
+from suffice.progress import progress_bar
 from suffice.randomness import Stream, generator
-from suffice.search.sweep import progress_bar
 from suffice.tables.distinct import first_seen
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held
@@ -129,7 +129,7 @@ def count_perturbed(
     widths = [lattice.width(size) for size in sizes]
     step = max(1, _HYBRIDS_AT_ONCE // context.n)
     hits, n = [], []
-    with progress_bar(sum(widths) * context.n, None) as bar:
+    with progress_bar("hybrids", sum(widths) * context.n) as bar:
         for size, width in zip(sizes, widths, strict=True):
             hits.append(np.zeros(width, dtype=np.int64))
             n.append(np.zeros(width, dtype=np.int64))

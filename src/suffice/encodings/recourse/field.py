@@ -12,6 +12,7 @@ from suffice.decision import Decision
 from suffice.errors import InputError
 from suffice.evaluate import Evaluator, Tick
 from suffice.search.limits import Limits
+from suffice.search.question import Question
 from suffice.search.sweep import Sweep, run_sweep
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held, Outcomes
@@ -63,7 +64,8 @@ def sweep_actionable(
     else:
         context = _swap_context(decision.pool, players)
         evaluator = decision.evaluator(context, limits, limits.none)
-    return Field(numbers, players, run_sweep(evaluator, d, limits, decision.seed, progress))
+    question = Question(limits=limits, seed=decision.seed, progress=progress)
+    return Field(numbers, players, run_sweep(evaluator, d, question))
 
 
 def _swap_context(pool: Table, players: Players) -> SwapHybrids:
