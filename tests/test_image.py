@@ -599,12 +599,16 @@ def test_png_is_what_others_read_and_write(seed, channels):
     )
 
 
-def test_png_of_others_without_pillow(monkeypatch):
+def test_what_is_no_picture_or_unfolds_into_gigabytes_is_refused(monkeypatch):
     with pytest.raises(InputError, match="4 bytes that are no picture"):
         read_png(b"nono")
+    bomb = write_png(np.zeros((9000, 9000), dtype=np.uint8))
+    assert len(bomb) < 200_000
+    with pytest.raises(InputError, match="9000 × 9000 pixels; allowed: at most 80,000,000"):
+        read_png(bomb)
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(InputError, match="Run: pip install pillow"):
-        read_png(b"nono")
+    with pytest.raises(InputError, match=r"no Pillow.*pip install .suffice\[image\]"):
+        ImageExplainer(len)
 
 
 def test_overlay_saves_and_shows_itself(tmp_path):
@@ -790,10 +794,10 @@ def test_scikit_image_is_asked_for_by_name(monkeypatch):
             ImageExplainer(model_of_grey, method)(np.zeros((4, 4)))
 
 
-def test_grids_need_no_imaging_library():
+def test_grids_need_no_more_than_pillow():
     work = """
 import sys
-for name in ("skimage", "PIL", "torch"):
+for name in ("skimage", "torch"):
     sys.modules[name] = None
 import suffice
 assert "suffice.image" not in sys.modules

@@ -24,7 +24,7 @@ from suffice.image.asking import PictureModel, check_model
 from suffice.image.coarse_to_fine import Surroundings, part_names, split_regions
 from suffice.image.overlay import members_of
 from suffice.image.picture import Channels, Picture, as_picture
-from suffice.image.png import read_png, write_png
+from suffice.image.png import pillow, read_png, write_png
 from suffice.image.references import find_references
 from suffice.image.regions import Regions, find_regions
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
@@ -98,6 +98,7 @@ class ImageExplainer:
         if channels not in (None, "last", "first"):
             raise InputError("channels", repr(channels), 'None, "last" or "first"')
         check_model(model, device)
+        pillow()  # told before the work, not after it
         self._model = model
         self._regions = regions
         self._n_regions = int(n_regions)
