@@ -11,13 +11,16 @@ import pytest
 
 from suffice import Explainer, at_least, datasets, versus
 from suffice.errors import InputError
-from suffice.models import adapt
+from suffice.models import adapt, as_model
+from suffice.tables import as_table
+from suffice.target import OwnScore
 from tests.loans import (
     ROWS,
     THREE,
     TWO,
     X,
     Y,
+    answers,
     same,
     xgboost_booster,
 )
@@ -150,3 +153,31 @@ def test_catboost_models() -> None:
     assert set(adapt(wrapper, classes=("yes", "no")).predict(X)) == {"yes", "no"}
     regressor = cat.CatBoostRegressor(**common).fit(X, ROWS[:, 1])
     same(regressor, regressor.predict, X, at_least(50.0))
+
+
+def test_a_regressor_of_catboost_gives_numbers_and_no_class() -> None:
+    cat = pytest.importorskip("catboost")
+    quiet = {"iterations": 8, "depth": 3, "verbose": 0, "allow_writing_files": False}
+    model = cat.CatBoostRegressor(**quiet, thread_count=1, random_seed=0).fit(X, ROWS[:, 1])
+    wrapped, values = as_model(model, as_table(X))
+    assert wrapped.classes is None
+    assert np.array_equal(values, model.predict(X))
+    with pytest.raises(InputError, match=r"a model that returns numbers; allowed: at_least\(t\)"):
+        Explainer(model, X).explain(X.iloc[3])
+    with pytest.raises(InputError, match="versus for a model without classes"):
+        Explainer(model, X, outcome=versus(0, 1)).explain(X.iloc[3])
+    own = Explainer(model, X, outcome=at_least(50.0)).decide(X.iloc[3]).own_score
+    assert own == OwnScore(float(model.predict(X.iloc[[3]])[0]), "value")
+
+
+def test_columns_that_lightgbm_renamed_are_found_in_any_order() -> None:
+    lgb = pytest.importorskip("lightgbm")
+    model = lgb.LGBMClassifier(n_estimators=4, num_leaves=5, n_jobs=1, verbose=-1).fit(X, TWO)
+    assert "late_payments" in model.feature_name_
+    turned = X.assign(label=1)[["label", *reversed(X.columns)]]
+    for asked in (model, model.booster_):
+        e = Explainer(asked, turned).explain(X.iloc[3])
+        assert [p.name for p in e.keep.players] == list(X.columns)
+        assert answers(e)[0] == answers(Explainer(asked, X).explain(X.iloc[3]))[0]
+    with pytest.raises(InputError, match="data: got no column 'late_payments'; allowed: the col"):
+        Explainer(model, X.drop(columns="late payments").assign(more=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from tests.loans import (
     X,
     Y,
     Z,
+    answers,
     same,
 )
 
@@ -172,3 +174,41 @@ def test_a_model_that_cannot_be_sent_to_processes_is_told_in_one_sentence() -> N
     explainer = Explainer(onnxruntime.InferenceSession(file), X)
     with pytest.raises(InputError, match=r"n_jobs: got 2 processes.*cannot pickle.*Use n_jobs=1"):
         explainer.explain_many(X[:2], n_jobs=2)
+
+
+def test_columns_that_a_converter_renamed_are_found() -> None:
+    from sklearn.compose import make_column_transformer
+    from sklearn.preprocessing import OneHotEncoder
+
+    rows = datasets.loans(150)[0][["home", "debt", "late payments"]]
+    rows = rows.rename(columns={"debt": "2nd debt (k€)"})
+    columns = make_column_transformer((OneHotEncoder(), ["home"]), remainder="passthrough")
+    model = make_pipeline(columns, RandomForestClassifier(5, random_state=0)).fit(rows, Y)
+    renamed = session(model, rows[:1])
+    assert [put.name for put in renamed.get_inputs()] == ["home", "_2nd_debt__k__", "late_payments"]
+    same(renamed, model.predict, rows)
+    turned = rows[["late payments", "2nd debt (k€)", "home"]].assign(label=Y)
+    e = Explainer(renamed, turned).explain(turned.iloc[3])
+    assert answers(e)[0] == answers(Explainer(renamed, rows).explain(rows.iloc[3]))[0]
+    twins = rows.rename(columns={"home": "late-payments"})
+    with pytest.raises(InputError, match="data: got no column 'home' or 'late_payments'"):
+        Explainer(renamed, twins)
+
+
+def test_what_is_not_opened_yet_is_told_how_to_open_it() -> None:
+    skl2onnx = pytest.importorskip("skl2onnx")
+    proto = skl2onnx.to_onnx(LogisticRegression().fit(ROWS, Y), ROWS[:1].astype(np.float32))
+    opened = r"model: got {}; allowed: a fitted estimator .*Open it first: onnxruntime\."
+    for given, kind, call in (
+        (proto, "ModelProto", r"InferenceSession\(model\.SerializeToString\(\)\)"),
+        (proto.SerializeToString(), "bytes", r"InferenceSession\(model\)"),
+        ("loans.onnx", "str", r"InferenceSession\('loans\.onnx'\)"),
+        (Path("loans.onnx"), "PosixPath", r"InferenceSession\('loans\.onnx'\)"),
+    ):
+        for ask in (lambda model: Explainer(model, X), adapt):
+            with pytest.raises(InputError, match=opened.format(kind) + call):
+                ask(given)
+    with pytest.raises(InputError, match=r"Open it first: joblib\.load\('loans\.pkl'\)"):
+        Explainer("loans.pkl", X)
+    with pytest.raises(InputError, match=r"the class LogisticRegression;.*LogisticRegression\(…\)"):
+        Explainer(LogisticRegression, X)

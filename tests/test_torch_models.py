@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -10,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from suffice import Explainer, at_least, versus
+from suffice import Explainer, ImageExplainer, at_least, versus
 from suffice.errors import InputError, ModelError
 from suffice.models import adapt, as_model
 from tests.loans import (
@@ -212,3 +215,60 @@ def test_text_through_a_tokenizer_of_the_users() -> None:
     assert pair.predict(texts).tolist() == [1, 0, 0, 1]
     e = Explainer(model, texts).explain(texts[0])
     assert [f.features for f in e.keep.factors] == [("x0",)]
+
+
+def yielding(*layers: Any) -> Any:
+    """The layers, in a module that gives other threads every chance to come between."""
+    torch = pytest.importorskip("torch")
+
+    class Yielding(torch.nn.Sequential):
+        def forward(self, rows: Any) -> Any:
+            sleep(0.001)
+            return super().forward(rows)
+
+    return Yielding(*layers)
+
+
+def test_threads_get_the_answers_of_one_and_leave_the_module_as_it_was() -> None:
+    torch = pytest.importorskip("torch")
+    threads = 8
+    together = Barrier(threads)
+    module = yielding(net())
+    expected = adapt(module).predict(Z)
+    module.train()
+    state = torch.random.get_rng_state().clone()
+
+    def ask(_: int) -> list[Any]:
+        together.wait()
+        return [adapt(module).predict(Z) for _ in range(18)]
+
+    with ThreadPoolExecutor(threads) as pool:
+        found = [answer for answers in pool.map(ask, range(threads)) for answer in answers]
+    assert len(found) == 144
+    assert all(np.array_equal(answer, expected) for answer in found)
+    assert all(part.training for part in module.modules())
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_threads_that_show_pictures_leave_the_module_as_it_was() -> None:
+    torch = pytest.importorskip("torch")
+    linear = torch.nn.Linear(16, 2)
+    with torch.no_grad():
+        linear.weight.copy_(torch.tensor([[-1.0] * 16, [1.0] * 16]))
+        linear.bias.zero_()
+    module = yielding(torch.nn.Flatten(), torch.nn.Dropout(0.5), linear)
+    image = np.ones((4, 4), dtype=np.float32)
+    explainer = ImageExplainer(module, regions="grid", n_regions=4, references=-1.0)
+    expected = answers(explainer(image))
+    threads = 8
+    together = Barrier(threads)
+
+    def ask(_: int) -> list[Any]:
+        together.wait()
+        return [answers(explainer(image)) for _ in range(6)]
+
+    with ThreadPoolExecutor(threads) as pool:
+        found = [answer for several in pool.map(ask, range(threads)) for answer in several]
+    assert len(found) == 48
+    assert all(answer == expected for answer in found)
+    assert all(part.training for part in module.modules())
