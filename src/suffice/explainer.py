@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pickle import PicklingError
 from time import perf_counter
@@ -18,13 +19,13 @@ import numpy as np
 
 from suffice.context import Context, Hybrids, SwapContext, choose_references, make_players
 from suffice.context.clusters import auto_groups
-from suffice.context.cost import CostSpec, change_costs
+from suffice.context.cost import CostSpec
 from suffice.decision import Decision
 from suffice.errors import InputError
 from suffice.evaluate import Choice, Evaluator
-from suffice.explanation import Explanation, Player, Provenance
+from suffice.explanation import ContextRecord, Explanation, Player, Provenance
 from suffice.explanation.changes import find_changes
-from suffice.explanation.explanation import make_views, mirrored
+from suffice.explanation.explanation import mirrored
 from suffice.factors import Factor
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
@@ -206,21 +207,26 @@ class Explainer:
         (kept, _, _), (flipped, _, _) = searches[0], searches[-1]
 
         event = decision.target.event
-        keep, flip = make_views(
-            event.describe(decision.y),
-            event.describe(not decision.y),
-            self._describe_players(decision.row),
-            kept.keep,
-            mirrored(flipped.keep, flipped.flip_findings),
-            tau=tau,
-        )
-        costs = change_costs(decision.pool, self._data, self._players, self._cost)
-        flip = replace(flip, changes=find_changes(flip, flipped, hybrids[1], costs))
-        provenance = self._provenance(decision, searches, perf_counter() - started)
+        players = self._describe_players(decision.row)
+        flip = mirrored(flipped.keep, flipped.flip_findings)
+        changes, cheapest = find_changes(decision, flipped, flip, players)
         stopped = kept.stopped or flipped.stopped
         if stopped and not one_sweep:
             stopped = _in_all(stopped, limits)
-        return Explanation(plain(decision.prediction), keep, flip, stopped, provenance, one_sweep)
+        return Explanation(
+            prediction=plain(decision.prediction),
+            outcome=event.describe(decision.y),
+            other_outcome=event.describe(not decision.y),
+            players=players,
+            tau=tau,
+            keep_profile=kept.keep,
+            flip_profile=flip,
+            provenance=self._provenance(decision, searches, perf_counter() - started),
+            stopped=stopped,
+            changes=changes,
+            cheapest=cheapest,
+            one_sweep=one_sweep,
+        )
 
     __call__ = explain
 
@@ -448,10 +454,13 @@ class Explainer:
                 for found, evaluator, _ in searches
             ),
             rows_predicted=sum(evaluator.rows_predicted for evaluator in evaluators),
+            data=(len(self._data), len(self._data.names)),
+            cost="own" if callable(self._cost) else "weighted" if self._cost else "deviations",
+            created=datetime.now(UTC),
             seconds=seconds,
             model_seconds=sum(evaluator.model_seconds for evaluator in evaluators),
             versions=_versions(),
-            context=decision.context.describe(),
+            context=ContextRecord(decision.context.kind, decision.context.describe()),
         )
 
 
