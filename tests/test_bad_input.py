@@ -142,7 +142,7 @@ def labels(rows):
         (lambda: explain(cost={"agee": 1}), "cost: got unknown column 'agee'"),
         (
             lambda: explain(cost={"age": -1}),
-            r"cost: got -\S+ for column 'age'; allowed: numbers >= 0",
+            r"cost: got -\S+ for column 'age'; allowed: a number >= 0",
         ),
         (lambda: explain(cost=lambda c, a, b: b * np.nan), "cost: got nan for column 'age'"),
         (lambda: explain(cost=lambda c, a, b: [1]), r"cost: got shape \(1,\) for column 'age'"),

@@ -91,7 +91,7 @@ def test_one_input_is_repeatable_and_held_to_rows_not_chosen_by(german):
     assert set(lines["method"]) == {*BEAMS, *TESTS, *RULES}
     ours = lines[lines["method"].isin(TESTS)]
     assert (ours["reported"] >= TAU).all()
-    chosen, other = (e.explain(X.iloc[16], TAU) for e in contest.lens_halves)
+    chosen, other = (e.explain(X.iloc[16], tau=TAU) for e in contest.lens_halves)
     opposite = (model.predict(X) != model.predict(X.iloc[[16]])[0]).sum()
     assert chosen.keep.tally.n + other.keep.tally.n == opposite
     plain = ours[(ours["method"] == "LENS") & (ours["chosen on"] == "half")]

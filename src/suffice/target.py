@@ -6,9 +6,9 @@ y: a class, a class rather than a foil, a threshold, a band around a prediction,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -20,14 +20,26 @@ __all__ = [
     "Event",
     "Model",
     "Outcome",
+    "OwnScore",
     "Target",
     "at_least",
     "at_most",
     "event_for",
+    "needs_input",
     "satisfies",
     "versus",
     "within",
 ]
+
+
+@dataclass(frozen=True)
+class OwnScore:
+    """The number that stands beside a prediction: how sure the model is, or the value it gives."""
+
+    value: float
+    kind: Literal["probability", "score", "value"]
+    """Of the predicted class: its probability, or its score on a scale of the model's own (the
+    higher, the surer). Of a model that returns numbers: the value itself."""
 
 
 class Model(Protocol):
@@ -35,6 +47,8 @@ class Model(Protocol):
 
     classes: tuple[Any, ...] | None
     """The labels it can give; None for a regressor or a score."""
+    seconds_per_row: float | None
+    """About what a row costs, where it was asked before."""
 
     def predict(self, rows: Table) -> Values:
         """One label or value per row."""
@@ -42,6 +56,10 @@ class Model(Protocol):
 
     def scores(self, rows: Table) -> Values:
         """One score per row and class."""
+        ...
+
+    def own_scores(self, rows: Table, predictions: Sequence[Any]) -> list[OwnScore | None]:
+        """What stands beside each row's prediction; None where the model offers nothing."""
         ...
 
 
@@ -70,6 +88,8 @@ class Outcome:
 
     kind: str
     bind: Callable[[Model, Any], Event]
+    depends_on_input: bool = False
+    """Does it mean another event for another input, as a band around the prediction does?"""
 
     def __repr__(self) -> str:
         return self.kind
@@ -127,7 +147,7 @@ def within(delta: float) -> Outcome:
             parameters=(at, float(delta)),
         )
 
-    return Outcome(f"within({delta!r})", bind)
+    return Outcome(f"within({delta!r})", bind, depends_on_input=True)
 
 
 def versus(label: object, foil: object) -> Outcome:
@@ -202,6 +222,15 @@ def event_for(outcome: object, model: Model, prediction: Any, argument: str = "o
         kind="class",
         parameters=(label,),
     )
+
+
+def needs_input(outcome: object) -> bool:
+    """Does the outcome mean nothing without an input: the class predicted for it, a band around it?
+
+    >>> needs_input(None), needs_input(within(3)), needs_input(at_least(3)), needs_input("granted")
+    (True, True, False, False)
+    """
+    return outcome is None or (isinstance(outcome, Outcome) and outcome.depends_on_input)
 
 
 def _threshold(kind: str, sign: str, other: str, threshold: float) -> Outcome:

@@ -17,6 +17,7 @@ from suffice.explanation.subject import Subject
 from suffice.explanation.view import View, factor_frame
 from suffice.inference import check_adjustment
 from suffice.results import Result, Sheet, renderer
+from suffice.search.limits import Stop
 from suffice.search.profile import Findings, Profile
 from suffice.search.sweep import Draws
 from suffice.typing import Scalar
@@ -47,8 +48,8 @@ class Explanation(Result):
     flip_profile: Profile
     """What they say of every set that is replaced."""
     provenance: Provenance
-    stopped: str | None = None
-    """Why the sweep ended early; None where every subset was visited."""
+    stopped: Stop | None = None
+    """What ended the search early; None where every subset was visited."""
     changes: Mapping[int, Change] = field(default_factory=dict)
     """By bit mask of replaced features: the cheapest change of that very set that flips."""
     cheapest: Change | None = None

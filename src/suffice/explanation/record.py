@@ -14,6 +14,7 @@ import msgspec
 from suffice.context.hybrids import ContextKind
 from suffice.explanation.subject import Subject
 from suffice.inference import Adjustment
+from suffice.search.limits import Stop
 from suffice.search.profile import Proof
 from suffice.typing import Scalar
 
@@ -66,7 +67,7 @@ class FindingsRecord(msgspec.Struct, frozen=True):
     tau: float
     factors: list[FoundRecord]
     decided: bool
-    alone: bool
+    only_at_tau: bool
 
 
 class ContextRecord(msgspec.Struct, frozen=True):
@@ -130,7 +131,7 @@ class ExplanationRecord(msgspec.Struct, frozen=True):
     cheapest: ChangeRecord | None
     """The cheapest change of any set that was evaluated."""
     draws: DrawsRecord | None
-    stopped: str | None
+    stopped: Stop | None
     provenance: Provenance
     flip_hits: list[list[int]] | None = None
     """The same counts of the hybrids that the flip view reads, where it reads others: still

@@ -75,7 +75,7 @@ def _check_provenance(p: Provenance) -> None:
     n = p.n_references
     _require(1 <= n < _COUNTABLE, f"{n} references")
     counts = (p.hybrids, p.rows_predicted, p.random_state, *(p.data or ()))
-    _require(all(0 <= count for count in counts), "a count below 0 in provenance")
+    _require(all(count >= 0 for count in counts), "a count below 0 in provenance")
     times = (p.seconds, p.model_seconds)
     _require(all(isfinite(t) and t >= 0 for t in times), "a time below 0 in provenance")
 
@@ -94,7 +94,7 @@ def _check_hits(hits: list[list[int]], d: int, n: int) -> None:
     for size, counts in enumerate(hits):
         if not counts:
             continue
-        _require(UNSEEN <= min(counts) and max(counts) <= n, f"hits beyond 0 to {n}")
+        _require(min(counts) >= UNSEEN and max(counts) <= n, f"hits beyond 0 to {n}")
         width = lattice.width(size)
         _require(len(counts) <= width, f"hits for {len(counts)} sets of {size} of {d} features")
         padded += width if len(counts) < width else 0
@@ -109,7 +109,7 @@ def _check_draws(draws: DrawsRecord, d: int) -> None:
 
 def _check_findings(findings: FindingsRecord, d: int, n: int, tau: float) -> None:
     threshold(findings.tau)
-    _require(not findings.alone or findings.tau == tau, "findings at another threshold")
+    _require(not findings.only_at_tau or findings.tau == tau, "findings at another threshold")
     sets = [tuple(found.features) for found in findings.factors]
     _require(len(set(sets)) == len(sets), "one finding twice")
     for found in findings.factors:

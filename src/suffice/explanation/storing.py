@@ -122,11 +122,11 @@ def _findings_record(findings: Findings | None) -> FindingsRecord | None:
     if findings is None:
         return None
     found = [FoundRecord(list(f.members), f.hits, f.proof) for f in findings.factors]
-    return FindingsRecord(findings.tau, found, findings.decided, findings.alone)
+    return FindingsRecord(findings.tau, found, findings.decided, findings.only_at_tau)
 
 
 def _findings(record: FindingsRecord | None) -> Findings | None:
     if record is None:
         return None
     found = tuple(Found(tuple(f.features), f.hits, f.proof) for f in record.factors)
-    return Findings(record.tau, found, record.decided, record.alone)
+    return Findings(record.tau, found, record.decided, record.only_at_tau)

@@ -197,7 +197,7 @@ class ImageExplainer:
         explainer = Explainer(
             model,
             ArrayTable(cells, regions.names),
-            Outcome("outcome", _open_ended(self._outcome, model)),
+            outcome=Outcome("outcome", _open_ended(self._outcome, model)),
             references="all",
             random_state=self._seed,
             engine="blackbox",

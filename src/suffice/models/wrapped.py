@@ -5,7 +5,7 @@ Nothing is planted on the model and nothing is assumed of it beyond `predict` or
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -19,7 +19,7 @@ from suffice.models.detect import adapted
 from suffice.models.pipelines import best_labels, is_labelled
 from suffice.tables.frames import as_table
 from suffice.tables.table import Table, plain
-from suffice.target import Target, event_for
+from suffice.target import OwnScore, Target, event_for
 from suffice.typing import Values
 
 __all__ = ["WrappedModel", "as_model", "make_target"]
@@ -68,6 +68,27 @@ class WrappedModel:
             )
         return out
 
+    def own_scores(self, rows: Table, predictions: Sequence[Any]) -> list[OwnScore | None]:
+        """What stands beside each prediction: `model.own_scores(row, [prediction])[0]` for one row.
+
+        Of a number the value itself, without a call. Of a class its probability or its score, by
+        one call for all the rows; None where the model has none for it.
+        """
+        if self.classes is None:
+            return [OwnScore(float(value), "value") for value in predictions]
+        try:
+            scores = self.scores(rows.take(np.arange(len(rows))))  # a copy to write into
+        except SufficeError:  # the prediction stands without it
+            return [None] * len(rows)
+        return [self._own_score(row, label) for row, label in zip(scores, predictions, strict=True)]
+
+    def _own_score(self, scores: Values, label: Any) -> OwnScore | None:
+        if self.classes is None or plain(label) not in self.classes:
+            return None
+        share = np.all((scores >= 0) & (scores <= 1)) and abs(scores.sum() - 1) < 1e-3
+        own = float(scores[self.classes.index(plain(label))])
+        return OwnScore(own, "probability" if share else "score") if np.isfinite(own) else None
+
     def __repr__(self) -> str:
         return self.name
 
@@ -94,6 +115,8 @@ def as_model(model: Any, data: Table) -> tuple[WrappedModel, Values]:
     answers = _ask(name, predict or asked, data.take(np.arange(len(data))))
     wrapped.seconds_per_row = (perf_counter() - started) / len(data)
     labels = _labels(answers, wrapped)
+    if predict is None and answers.ndim == 1:
+        wrapped._scores = None  # labels or values are all that it gives
     # Only now, since an adapter may learn from the first answer how many classes there are.
     known = getattr(asked, "classes_", None)
     if known is None:

@@ -87,11 +87,13 @@ def _keep_clause(view: View, terms: Terms) -> str:
     if best.size == len(view.players) > 1 and terms.all_held:
         every = f"all {count(best.size, terms.feature)} together"
         return f"{outcome} hangs on {every}: no smaller set keeps it{_often(view)}"
-    text = isinstance(view.explanation.subject, TextSubject)
-    names = [f"“{condition(name)}”" if text else condition(name) for name in best.features]
-    held = names if text else list(map(str, best.players))
     such = f" (one of {len(view.factors):,} such sets)" if len(view.factors) > 1 else ""
-    return f"{outcome} because of {_few(names)}: {terms.holding} {_few(held)} keeps it{share}{such}"
+    if isinstance(view.explanation.subject, TextSubject):
+        names = _few([f"“{condition(name)}”" for name in best.features])
+        does = "kept alone, it keeps" if best.size == 1 else "kept alone, they keep"
+        return f"{outcome} because of {names}: {does} it{share}{such}"
+    names, held = _few([*map(condition, best.features)]), _few([*map(str, best.players)])
+    return f"{outcome} because of {names}: {terms.holding} {held} keeps it{share}{such}"
 
 
 def _flip_clause(view: View, terms: Terms) -> str:

@@ -139,7 +139,7 @@ def _completeness(e: Explanation, terms: Terms) -> tuple[str, str]:
     sizes = min(tally.exhaustive_size, e.flip_profile.tally.exhaustive_size)
     if e.keep_profile.max_size is not None:
         sizes = min(sizes, e.keep_profile.max_size)
-    if findings is not None and findings.alone:
+    if findings is not None and findings.only_at_tau:
         return "Not complete", (
             f"stopped by {e.stopped}. The sets shown are sufficient and minimal at τ = {e.tau:g}; "
             "larger ones were not all decided."

@@ -80,7 +80,6 @@ def _of_text(subject: TextSubject) -> Terms:
         feature=what,
         keep=f"Keep these {what}s, replace all others",
         flip=f"Replace these {what}s, keep all others",
-        holding="keeping",
         advice="choose another mask",
         among=f" of these {what}s" if beyond else "",
         beyond=" ".join(beyond),

@@ -18,6 +18,7 @@ from math import prod
 
 import numpy as np
 
+from suffice.context.hybrids import KeyedHybrids
 from suffice.context.players import Players
 from suffice.context.references import canonical_order
 from suffice.decision import Decision
@@ -26,8 +27,8 @@ from suffice.encodings.anchors.counts import RuleCounts
 from suffice.encodings.anchors.slots import Slot, make_slots
 from suffice.evaluate import BlackBox
 from suffice.factors.lattice import Lattice
+from suffice.progress import progress_bar
 from suffice.randomness import Stream, generator
-from suffice.search.sweep import progress_bar
 from suffice.tables.distinct import first_seen
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held
@@ -39,7 +40,7 @@ _LARGEST_KEY = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class PerturbedHybrids:
+class PerturbedHybrids(KeyedHybrids):
     """`pool` holds the input in row 0 and the data below it, in an order of its own."""
 
     pool: Table
@@ -128,7 +129,7 @@ def count_perturbed(
     widths = [lattice.width(size) for size in sizes]
     step = max(1, _HYBRIDS_AT_ONCE // context.n)
     hits, n = [], []
-    with progress_bar(sum(widths) * context.n, None) as bar:
+    with progress_bar("hybrids", sum(widths) * context.n) as bar:
         for size, width in zip(sizes, widths, strict=True):
             hits.append(np.zeros(width, dtype=np.int64))
             n.append(np.zeros(width, dtype=np.int64))

@@ -65,7 +65,7 @@ def score_rule(
     >>> X, y = datasets.loans()
     >>> model = RandomForestClassifier(random_state=0).fit(X[["income", "debt"]], y)
     >>> rule = compare("income", ">", 60) & compare("debt", "<=", 10)
-    >>> scored = score_rule(Explainer(model, X, "granted"), None, rule, context="observed")
+    >>> scored = score_rule(Explainer(model, X, outcome="granted"), None, rule, context="observed")
     >>> str(scored), round(scored.precision, 3), scored.n
     ('income > 60 and debt ≤ 10', 0.952, 63)
     """
