@@ -30,7 +30,9 @@ def screen(explanation, width=100):
 
 def test_text_says_it_all_to_a_newcomer():
     text = str(E)
-    assert text.startswith(f"Why “{E.prediction}”?\n  “{E.prediction}” because of ")
+    share = MODEL.predict_proba(NUMERIC.iloc[[8]]).max()
+    asked = f"Why “{E.prediction}”? Predicted with a probability of {share:.0%}."
+    assert text.startswith(f"{asked}\n  “{E.prediction}” because of ")
     assert "\n  RandomForestClassifier, against " in text
     assert f"Keeps “{E.keep.outcome}”" in text
     assert f"Flips to “{E.flip.outcome}”" in text

@@ -20,6 +20,7 @@ from suffice.results import Result, Sheet, renderer
 from suffice.search.limits import Stop
 from suffice.search.profile import Findings, Profile
 from suffice.search.sweep import Draws
+from suffice.target import OwnScore
 from suffice.typing import Scalar
 from suffice.wording import count, named
 
@@ -48,6 +49,8 @@ class Explanation(Result):
     flip_profile: Profile
     """What they say of every set that is replaced."""
     provenance: Provenance
+    score: OwnScore | None = None
+    """How sure the model is of its prediction, or the value that it gives; None if it says not."""
     stopped: Stop | None = None
     """What ended the search early; None where every subset was visited."""
     changes: Mapping[int, Change] = field(default_factory=dict)

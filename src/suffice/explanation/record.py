@@ -16,6 +16,7 @@ from suffice.explanation.subject import Subject
 from suffice.inference import Adjustment
 from suffice.search.limits import Stop
 from suffice.search.profile import Proof
+from suffice.target import OwnScore
 from suffice.typing import Scalar
 
 __all__ = [
@@ -111,6 +112,8 @@ class ExplanationRecord(msgspec.Struct, frozen=True):
     """Everything that an explanation is made of."""
 
     prediction: Scalar
+    score: OwnScore | None
+    """How sure the model is of its prediction, or the value that it gives."""
     outcome: str
     """The outcome that the input has, in words."""
     other_outcome: str

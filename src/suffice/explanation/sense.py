@@ -41,6 +41,10 @@ def check_sense(record: ExplanationRecord) -> None:
     check_adjustment(record.adjust, level(record.alpha))
     _check_provenance(record.provenance)
     _check_players(record)
+    score = record.score
+    if score is not None:
+        share = 0 <= score.value <= 1 or score.kind != "probability"
+        _require(isfinite(score.value) and share, f"a {score.kind} of {score.value}")
     d, n = len(record.players), record.provenance.n_references
     _require(record.max_size is None or record.max_size >= 1, f"max_size {record.max_size}")
     weights = record.size_weights

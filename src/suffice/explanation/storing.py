@@ -38,6 +38,7 @@ def record_of(e: Explanation) -> ExplanationRecord:
 
     return ExplanationRecord(
         prediction=e.prediction,
+        score=e.score,
         outcome=e.outcome,
         other_outcome=e.other_outcome,
         tau=e.tau,
@@ -83,6 +84,7 @@ def read_record(record: ExplanationRecord) -> dict[str, Any]:
 
     return {
         "prediction": record.prediction,
+        "score": record.score,
         "outcome": record.outcome,
         "other_outcome": record.other_outcome,
         "players": players,

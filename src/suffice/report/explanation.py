@@ -44,7 +44,7 @@ def sheet(result: Explanation | View) -> Sheet:
     s = summarise(result)
     return Sheet(
         title=s.question,
-        lead=(s.answer, s.subject),
+        lead=tuple(filter(None, (s.answer, s.predicted, s.subject))),
         panels=tuple(map(_panel, s.views)),
         notes=(f"{s.status}: {s.completeness}", s.provenance, *s.notes),
     )

@@ -33,7 +33,7 @@ def render(s: Summary) -> Group:
         values = Text(harmless(excerpt([(s.text, False)], TEXT_SHOWN)[0][0]))
     mark = ("✓ ", "bold green") if s.complete else ("! ", "bold yellow")
     return Group(
-        Text(s.question, style="bold"),
+        Text.assemble((s.question, "bold"), f" {s.predicted}".rstrip()),
         Text(s.answer),
         Text(""),
         Text(s.subject, style="dim"),

@@ -24,7 +24,7 @@ def render(s: Summary) -> str:
         values = harmless(bracketed(excerpt([(s.text, False)], TEXT_SHOWN)))
     return "\n".join(
         [
-            s.question,
+            f"{s.question} {s.predicted}".rstrip(),
             _wrap(s.answer, "  "),
             "",
             _wrap(s.subject, "  "),

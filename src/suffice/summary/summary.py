@@ -8,7 +8,7 @@ from suffice.explanation import Explanation, Player, View
 from suffice.explanation.subject import ImageSubject, TextSubject
 from suffice.summary.of_view import ViewSummary, summarise_view
 from suffice.summary.terms import Terms, terms_for
-from suffice.wording import columns, count, harmless, large, named, show
+from suffice.wording import columns, count, harmless, large, named, percent, show
 
 __all__ = ["Summary", "summarise"]
 
@@ -20,6 +20,8 @@ class Summary:
     """An explanation, or one view of it, ready to be shown."""
 
     question: str
+    predicted: str
+    """The prediction's own score, to stand beside the question; "" where there is none."""
     answer: str
     """The whole answer in one sentence."""
     subject: str
@@ -62,6 +64,7 @@ def summarise(result: Explanation | View) -> Summary:
     status, why = _completeness(e, terms)
     return Summary(
         question=_question(result),
+        predicted=_predicted(e),
         answer="; ".join(view.answer for view in views) + ".",
         subject=_subject(e),
         values=_values(e, (("picture", size),) if picture else ()),
@@ -82,6 +85,18 @@ def _question(result: Explanation | View) -> str:
     if isinstance(result, Explanation):
         return f"Why “{outcome}”?"
     return f"What keeps “{outcome}”?" if result.name == "keep" else f"What flips it to “{outcome}”?"
+
+
+def _predicted(e: Explanation) -> str:
+    if e.score is None:
+        return ""
+    if e.score.kind == "value":
+        return f"Predicted: {show(e.score.value)}."
+    label = show(e.prediction)
+    what = "Predicted" if label == named(e.outcome) else f"Predicted “{label}”"
+    if e.score.kind == "probability":
+        return f"{what} with a probability of {percent(e.score.value)}."
+    return f"{what} with a score of {show(e.score.value)}."
 
 
 def _subject(e: Explanation) -> str:
