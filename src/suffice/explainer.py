@@ -360,6 +360,16 @@ class Explainer:
         )
         return find_recourse(self.decide(x, desired), wish, desired is not None)
 
+    @property
+    def data(self) -> Table:
+        """Where references come from."""
+        return self._data
+
+    @property
+    def outcome(self) -> Any:
+        """What counts as the outcome, as it was given; None: the input's own."""
+        return self._outcome
+
     def decide(self, x: Any, outcome: Any = None) -> Decision:
         """The model's decision for one input, ready to be asked about.
 

@@ -70,6 +70,8 @@ class Outcome:
 
     kind: str
     bind: Callable[[Model, Any], Event]
+    depends_on_input: bool = False
+    """Is it about the model's answer at the input, so that it means nothing without one?"""
 
     def __repr__(self) -> str:
         return self.kind
@@ -127,7 +129,7 @@ def within(delta: float) -> Outcome:
             parameters=(at, float(delta)),
         )
 
-    return Outcome(f"within({delta!r})", bind)
+    return Outcome(f"within({delta!r})", bind, depends_on_input=True)
 
 
 def versus(label: object, foil: object) -> Outcome:
