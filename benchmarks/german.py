@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import numpy as np
-from experiments.german_credit import setting
-from experiments.lab import data_home
+from experiments.german.setting import setting
+from experiments.runner.lab import data_home
 
 from benchmarks.measure import Row, at_most, ratio
 from suffice import Explainer

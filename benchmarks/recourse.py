@@ -6,8 +6,8 @@ forbidden. Values are a reference's own, or any combination of observed ones (a 
 
 from collections.abc import Iterator
 
-from experiments.german_credit import setting
-from experiments.lab import data_home
+from experiments.german.setting import setting
+from experiments.runner.lab import data_home
 
 from benchmarks.measure import Row, at_most, seconds
 from suffice import Explainer, compare, equals

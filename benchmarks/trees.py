@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from experiments.german_credit import setting
-from experiments.lab import data_home
+from experiments.german.setting import setting
+from experiments.runner.lab import data_home
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.measure import Row, at_least, at_most, ratio, seconds

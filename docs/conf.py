@@ -29,7 +29,7 @@ def setup(app):
 
         draw(measure(), timings)
     if not dag.exists():
-        from experiments.german_causal import draw as draw_dag
+        from experiments.german.causal import draw as draw_dag
 
         draw_dag(dag)
     if not digits.exists():

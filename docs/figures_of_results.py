@@ -27,8 +27,8 @@ def collect(into: Path) -> None:
 
 
 def _figure(name: str, stem: str) -> Path:
-    from experiments.lab import data_home
-    from experiments.reproduce import run
+    from experiments.runner.lab import data_home
+    from experiments.runner.reproduce import run
 
     made = ROOT / "results" / name / f"{stem}.svg"
     if made.exists():

@@ -5,9 +5,9 @@ from math import isclose
 import numpy as np
 import pandas as pd
 
-from experiments.drawing import OURS, THEIRS, new_figure, tidy
-from experiments.lab import Lab
-from experiments.result import Claim, Result
+from experiments.runner.drawing import OURS, THEIRS, new_figure, tidy
+from experiments.runner.lab import Lab
+from experiments.runner.result import Claim, Result
 from suffice import CausalModel, probabilities_of_causation
 
 P, Q = 0.7, 0.2

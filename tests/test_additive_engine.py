@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn import discriminant_analysis, linear_model, naive_bayes, svm
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
@@ -43,7 +42,7 @@ from suffice.evaluate import BlackBox, LatticeEvaluator
 from suffice.evaluate.additive import AdditiveEngine, additive_engine, engine, split_pipeline
 from suffice.evaluate.additive.bits import subset_sums, transpose_bits
 from suffice.models import as_model
-from suffice.search import Limits, run_sweep
+from suffice.search import Limits, Question, run_sweep
 from suffice.tables import as_table
 from suffice.tables.distinct import distinct_rows
 from suffice.target import Target, at_least, at_most, event_for, satisfies, versus, within
@@ -501,7 +500,7 @@ def test_the_search_takes_it() -> None:
     found, blackbox, context = ask(model, X)
     assert isinstance(found, AdditiveEngine)
     for limits in (Limits(), Limits(max_size=2)):
-        fast, slow = (run_sweep(e, context.d, limits, progress=False) for e in (found, blackbox))
+        fast, slow = (run_sweep(e, context.d, Question(limits=limits)) for e in (found, blackbox))
         for a, b in zip(fast.tally.levels, slow.tally.levels, strict=True):
             np.testing.assert_array_equal(a, b)
         for a, b in zip(fast.bits, slow.bits, strict=True):

@@ -137,7 +137,7 @@ def test_a_rule_that_cannot_be_used_is_named(loans):
         score_rule(explainer, None, equals("home", "owns"))
     numbers = loans[["age", "debt"]]
     for outcome, fine in ((within(3), False), (at_least(30), True)):
-        valued = Explainer(lambda f: f["age"] + f["debt"] * 1.0, numbers, outcome)
+        valued = Explainer(lambda f: f["age"] + f["debt"] * 1.0, numbers, outcome=outcome)
         if fine:
             assert score_rule(valued, None, compare("age", ">", 40)).precision == 1.0
         else:

@@ -58,7 +58,7 @@ def test_long_lists_are_cut_short_and_say_so(wide):
 
 
 def test_the_words_of_one_rule(loans):
-    explainer, rule = Explainer(lender, loans, "granted"), compare("income", ">", 60)
+    explainer, rule = Explainer(lender, loans, outcome="granted"), compare("income", ">", 60)
     perturbed = str(score_rule(explainer, None, rule))
     assert perturbed.splitlines()[0] == "If income > 60, then “granted”"
     assert "of 300 rows of data changed to meet the rule" in perturbed

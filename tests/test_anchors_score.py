@@ -39,7 +39,7 @@ def test_scoring_a_rule_again_gives_its_numbers(world, tau, distribution, option
 
 def test_a_rule_that_is_no_conjunction_moves_whole(loans):
     rule = (compare("income", ">", 60) | compare("debt", "<=", 5)) & equals("home", "owns")
-    explainer = Explainer(lender, loans, "granted")
+    explainer = Explainer(lender, loans, outcome="granted")
     scored = score_rule(explainer, None, rule)
     assert scored.words == "(income > 60 or debt ≤ 5) and home = owns"
     assert scored.n == len(loans) and scored.columns == ("income", "debt", "home")
@@ -53,7 +53,7 @@ def test_a_rule_that_is_no_conjunction_moves_whole(loans):
 
 def test_a_sample_of_another_tool(loans):
     rule = compare("income", ">", 60)
-    explainer = Explainer(lender, loans, "granted")
+    explainer = Explainer(lender, loans, outcome="granted")
     sample = loans.sample(100, random_state=1)
     scored = score_rule(explainer, None, rule, sample=sample)
     fits = sample[sample["income"] > 60]
@@ -70,7 +70,7 @@ def test_an_outcome_by_scores():
         return np.column_stack([rows[:, 0], rows[:, 1], 0.5 + 0 * rows[:, 0]])
 
     data = np.random.default_rng(0).random((80, 2))
-    explainer = Explainer(scores, data, versus(0, 1))
+    explainer = Explainer(scores, data, outcome=versus(0, 1))
     scored = score_rule(explainer, None, compare("x0", ">", 0.5), distribution="observed")
     above = data[data[:, 0] > 0.5]
     assert scored.precision == (above[:, 0] > above[:, 1]).mean()

@@ -3,11 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from experiments.adult_dice import EXAMPLE
-from experiments.adult_dice_claims import claims, summaries
-from experiments.adult_model import setting
-from experiments.adult_table_5 import TABLE_5
-from experiments.candidates import (
+from experiments.adult.candidates import (
     at_least_as_good,
     costs,
     from_recourse,
@@ -16,9 +12,12 @@ from experiments.candidates import (
     preferable,
     unaccounted,
 )
-from experiments.dice_peer import counterfactuals
-from hypothesis import given
-from hypothesis import strategies as st
+from experiments.adult.claims import claims, summaries
+from experiments.adult.dice import EXAMPLE
+from experiments.adult.model import setting
+from experiments.adult.table_5 import TABLE_5
+from experiments.peers.dice import counterfactuals
+from hypothesis import given, strategies as st
 
 from suffice import Explainer, InputError, datasets
 

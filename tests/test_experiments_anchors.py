@@ -7,13 +7,13 @@ import pytest
 pytest.importorskip("lime")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-from experiments.anchor_exp import DEFAULTS, Anchors, Found, label_of  # noqa: E402
-from experiments.anchors_claims import claims  # noqa: E402
-from experiments.anchors_contest import BEAMS, RULES, TESTS, Contest  # noqa: E402
-from experiments.german_anchors import below, by_input  # noqa: E402
-from experiments.german_causal import CATEGORICAL  # noqa: E402
-from experiments.german_credit import setting  # noqa: E402
-from experiments.seeded import seeded  # noqa: E402
+from experiments.german.anchors import below, by_input  # noqa: E402
+from experiments.german.anchors_claims import claims  # noqa: E402
+from experiments.german.anchors_contest import BEAMS, RULES, TESTS, Contest  # noqa: E402
+from experiments.german.causal import CATEGORICAL  # noqa: E402
+from experiments.german.setting import setting  # noqa: E402
+from experiments.peers.anchor_exp import DEFAULTS, Anchors, Found, label_of  # noqa: E402
+from experiments.peers.seeded import seeded  # noqa: E402
 
 TAU = 0.9
 
@@ -91,7 +91,7 @@ def test_one_input_is_repeatable_and_held_to_rows_not_chosen_by(german):
     assert set(lines["method"]) == {*BEAMS, *TESTS, *RULES}
     ours = lines[lines["method"].isin(TESTS)]
     assert (ours["reported"] >= TAU).all()
-    chosen, other = (e.explain(X.iloc[16], TAU) for e in contest.lens_halves)
+    chosen, other = (e.explain(X.iloc[16], tau=TAU) for e in contest.lens_halves)
     opposite = (model.predict(X) != model.predict(X.iloc[[16]])[0]).sum()
     assert chosen.keep.tally.n + other.keep.tally.n == opposite
     plain = ours[(ours["method"] == "LENS") & (ours["chosen on"] == "half")]

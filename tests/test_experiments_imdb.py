@@ -9,9 +9,9 @@ from suffice import InputError, TextExplainer, datasets
 
 pytest.importorskip("torch")
 
-from experiments.imdb_lstm import Recipe, SentimentLSTM, load_or_train, prepare
-from experiments.imdb_sentences import find, masks_of, measure, short_sentences
-from experiments.masked_words import Masked, anchors, brittleness, contrasting_mask
+from experiments.imdb.lstm import Recipe, SentimentLSTM, load_or_train, prepare
+from experiments.imdb.masked_words import Masked, anchors, brittleness, contrasting_mask
+from experiments.imdb.sentences import find, masks_of, measure, short_sentences
 
 SMALL = Recipe(reviews=2_400, vocabulary=3_000, length=30, batch=32, epochs=3)
 PAPER = ["read book forget movie", "you better choose paul verhoeven even watched"]

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from experiments import reproduce
-from experiments.spam_adversarial import HARMLESS, SPAM, _find
-from experiments.spam_claims import claims
-from experiments.spam_mails import fit, load
-from experiments.spam_relabel import ANY, PAIRS, SURELY, Relabeller
-from experiments.spam_tables import options_table, pasted_table, segments_table, smallest
+from experiments.runner import reproduce
+from experiments.spam.adversarial import HARMLESS, SPAM, _find
+from experiments.spam.claims import claims
+from experiments.spam.mails import fit, load
+from experiments.spam.relabel import ANY, PAIRS, SURELY, Relabeller
+from experiments.spam.tables import options_table, pasted_table, segments_table, smallest
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier

@@ -8,8 +8,7 @@ from io import BytesIO
 import jsonschema
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from suffice import Explanation, InputError, ModelError, at_least, explanation_schema, versus
 from suffice.explanation.subject import ImageSubject

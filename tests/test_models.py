@@ -13,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
 from suffice import Explainer, at_least, at_most, datasets, satisfies, versus, within
+from suffice.target import OwnScore, needs_input
 
 X, Y = datasets.loans(200)
 NUMERIC = X.select_dtypes("number")
@@ -177,8 +178,13 @@ def test_callables_returning_labels_probabilities_or_scores():
     one_column = Explainer(lambda r: model.predict(r)[:, None], NUMERIC)
     for explainer in (labels, columns, share, one_column):
         assert answers(explainer.explain(row)) == expected
-    assert columns.explain(row).prediction == 1
-    assert Explainer(model.predict_proba, NUMERIC, outcome=versus(1, 0)).explain(row).complete
+    # A method's owner has the names of the classes; a function of one's own has numbers of them.
+    assert columns.explain(row).prediction == labels.explain(row).prediction == "refused"
+    two = versus("refused", "granted")
+    assert Explainer(model.predict_proba, NUMERIC, outcome=two).explain(row).complete
+    numbered = Explainer(lambda r: model.predict_proba(r), NUMERIC)
+    assert numbered.explain(row).prediction == 1
+    assert answers(numbered.explain(row)) == expected
 
 
 def test_estimators_without_classes():
@@ -272,3 +278,40 @@ def test_distinct_rows_are_asked_once_and_answers_stay_the_same():
 def _hybrids(context, held, reference):
     rows = context.rows(held, np.full(len(held), reference)).native
     return rows.itertuples(index=False)
+
+
+def test_the_predictions_own_score_is_its_probability_score_or_value():
+    model = LogisticRegression(max_iter=5000).fit(NUMERIC, Y)
+    row = NUMERIC.iloc[0]
+    shares = model.predict_proba(NUMERIC.iloc[[0]])[0]
+
+    def own(asked, outcome=None, data=NUMERIC, x=row):
+        return Explainer(asked, data, outcome=outcome).decide(x).own_score
+
+    assert own(model) == OwnScore(shares.max(), "probability")
+    assert own(model, versus("granted", "refused")) == own(model, "granted") == own(model)
+    assert own(model.predict_proba) == own(model)
+    svm = LinearSVC().fit(NUMERIC, Y)
+    margin = abs(svm.decision_function(NUMERIC.iloc[[0]])[0])
+    assert own(svm) == OwnScore(margin, "score")
+    value = RandomForestRegressor(5, random_state=0).fit(NUMERIC, NUMERIC["debt"] * 2.5)
+    assert own(value, at_least(10)) == OwnScore(value.predict(NUMERIC.iloc[[0]])[0], "value")
+    assert own(IsolationForest(random_state=0).fit(NUMERIC)).kind == "score"
+    asked = []
+
+    def labels(rows):
+        asked.append(len(rows))
+        return model.predict(rows)
+
+    assert own(labels) is None
+    assert asked == [len(NUMERIC), 1], "a model of labels alone is not asked for scores"
+
+
+def test_an_outcome_says_whether_it_depends_on_the_input():
+    assert within(3).depends_on_input
+    for settled in (at_least(3), at_most(3), versus("a", "b"), satisfies(np.isfinite)):
+        assert not settled.depends_on_input
+        assert not needs_input(settled)
+    assert needs_input(None)
+    assert needs_input(within(3))
+    assert not needs_input("granted")

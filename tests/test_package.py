@@ -5,6 +5,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import suffice
 
 ROOT = Path(__file__).parents[1]
@@ -39,3 +41,24 @@ def test_architecture_names_files_that_exist():
     assert len(named) > 20
     for path in named:
         assert (ROOT / path).exists(), path
+
+
+def test_doors_show_what_they_hold_and_take_several_rows():
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = suffice.datasets.loans()
+    X = X[["age", "income", "debt"]]
+    explainer = suffice.Explainer(DecisionTreeClassifier(random_state=0).fit(X, y), X)
+    assert repr(explainer) == (
+        f"<Explainer: DecisionTreeClassifier, {len(X)} rows of data, 3 features, "
+        "references='opposite'>"
+    )
+    many = explainer(X.iloc[:3], tau=0.8)
+    assert many == explainer.explain_many(X.iloc[:3].to_dict("records"), tau=0.8)
+    assert many == explainer(X.iloc[:3].to_numpy().tolist(), tau=0.8)
+    assert explainer(X.iloc[:1]) == explainer(X.iloc[0]) == explainer.explain(dict(X.iloc[0]))
+    for jobs in ("two", 0, True, 1.5):
+        with pytest.raises(suffice.InputError, match=r"n_jobs: got .*; allowed: a number of proc"):
+            explainer.explain_many(X.iloc[:2], n_jobs=jobs)
+    with pytest.raises(TypeError):
+        explainer.explain(X.iloc[0], 0.9)  # what an argument means is said by its name

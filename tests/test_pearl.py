@@ -5,11 +5,18 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
-from suffice import Basis, Sample, auxiliary, clopper_pearson, compare, equals, make_target
-from suffice import minimal_sufficient_factors as minimal
+from suffice import (
+    Basis,
+    Sample,
+    auxiliary,
+    clopper_pearson,
+    compare,
+    equals,
+    make_target,
+    minimal_sufficient_factors as minimal,
+)
 from suffice.context.causal import CausalModel, additive
 from suffice.encodings.bounds import causation_bounds
 from suffice.encodings.pearl import Causation, probabilities_of_causation

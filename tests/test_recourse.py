@@ -7,8 +7,7 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from suffice import (
     ConditionalContext,

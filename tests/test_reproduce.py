@@ -76,7 +76,7 @@ def test_a_second_run_gives_the_same_bytes_but_for_the_time(name, data_home, tmp
 
 
 def test_work_that_was_finished_is_not_done_again(tmp_path):
-    from experiments.lab import Lab
+    from experiments.runner.lab import Lab
 
     done = []
 

@@ -10,8 +10,7 @@ import jsonschema
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from rich.console import Console
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression

@@ -1,11 +1,16 @@
 """Theorem 1, soundness and completeness: three ways to the τ-minimal factors agree."""
 
 import numpy as np
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
-from suffice import Basis, CostOrder, Explanation, Target, held
-from suffice import minimal_sufficient_factors as algorithm1
+from suffice import (
+    Basis,
+    CostOrder,
+    Explanation,
+    Target,
+    held,
+    minimal_sufficient_factors as algorithm1,
+)
 from suffice.context import make_players
 from suffice.context.swap import SwapHybrids
 from suffice.factors.lattice import Lattice

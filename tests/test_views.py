@@ -4,8 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from suffice import Explanation, InputError, NotVisitedError
 from tests.worlds import World, subsets, taus, two_sided, worlds

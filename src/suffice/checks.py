@@ -12,15 +12,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean
+from suffice.errors import InputError, did_you_mean, one_line
 
 __all__ = ["choice", "level", "names", "number", "ran", "threshold", "truth", "whole"]
 
 T = TypeVar("T", bound=str)
 
 
-def whole(argument: str, given: object, least: int = 1, most: int | None = None) -> int:
-    """A whole number from `least` to `most`.
+def whole(
+    argument: str, given: object, least: int = 1, most: int | None = None, *, also: str = ""
+) -> int:
+    """A whole number from `least` to `most`; `also` names what else would have been allowed.
 
     >>> whole("n", np.int64(3))
     3
@@ -34,7 +36,9 @@ def whole(argument: str, given: object, least: int = 1, most: int | None = None)
     if number and least <= given <= highest:  # type: ignore[operator]
         return int(given)  # type: ignore[call-overload, no-any-return]
     upper = "" if most is None else f" and <= {most}"
-    raise InputError(argument, given, f"a whole number >= {least}{upper}")
+    allowed = f"{also} or a whole" if also else "a whole"
+    shown = repr(given) if isinstance(given, str) else given
+    raise InputError(argument, shown, f"{allowed} number >= {least}{upper}")
 
 
 def number(
@@ -128,8 +132,12 @@ def names(argument: str, given: object, allowed: str = "a name or a list of name
     raise InputError(argument, given, allowed)
 
 
-def ran(argument: str, function: Callable[..., Any], allowed: str, *given: Any) -> Any:
+def ran(
+    argument: str, function: Callable[..., Any], allowed: str, *given: Any, about: str = ""
+) -> Any:
     """What the user's own function returns; where it raises, that is told as its own.
+
+    `about` says what it was called for: "for column 'age'".
 
     >>> ran("cost", lambda x: 1 / x, "a function x -> cost", 0)
     Traceback (most recent call last):
@@ -139,7 +147,8 @@ def ran(argument: str, function: Callable[..., Any], allowed: str, *given: Any) 
         return function(*given)
     except InputError:
         raise
-    except Exception as error:
-        why = " ".join(str(error).split())[:200]
-        got = f"a function that raised {type(error).__name__}" + (f": {why}" if why else "")
+    except (Exception, SystemExit) as error:  # nobody's function ends the program
+        why = one_line(error, 200)
+        got = f"a function that raised {type(error).__name__}" + f" {about}" * bool(about)
+        got += f": {why}" if why else ""
         raise InputError(argument, got, allowed) from error

@@ -13,7 +13,7 @@ from suffice.context.swap import SwapContext
 from suffice.evaluate import Choice, Evaluator
 from suffice.search.limits import Limits
 from suffice.tables.table import Table
-from suffice.target import Target
+from suffice.target import OwnScore, Target
 from suffice.typing import Values
 
 __all__ = ["Decides", "Decision"]
@@ -49,10 +49,15 @@ class Decision:
         """The hybrids of the keep view and of the flip view: often the same."""
         return self.context.bind(self.pool, self.players, self.seed)
 
+    @cached_property
+    def own_score(self) -> OwnScore | None:
+        """What stands beside the prediction: probability, score or value. Asked when first read."""
+        return self.target.model.own_scores(self.row, [self.prediction])[0]
+
     def evaluator(
         self, hybrids: Hybrids, limits: Limits | None = None, exhaustive: bool = True
-    ) -> tuple[Evaluator, str | None]:
-        """Outcomes of hybrids, and a note on why no faster evaluator serves."""
+    ) -> Evaluator:
+        """Outcomes of hybrids; its note says why no faster evaluator serves."""
         budget = None if limits is None else limits.budget
         return self.choice.evaluator(self.target, hybrids, self.y, budget, exhaustive)
 

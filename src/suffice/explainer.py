@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pickle import PicklingError
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
+from suffice.checks import choice, level, threshold, whole
 from suffice.context import Context, Hybrids, SwapContext, choose_references, make_players
 from suffice.context.clusters import auto_groups
 from suffice.context.cost import CostSpec, change_costs
 from suffice.decision import Decision
-from suffice.errors import InputError
+from suffice.errors import InputError, shorten
 from suffice.evaluate import Choice, Evaluator
 from suffice.explanation import Explanation, Player, Provenance
 from suffice.explanation.changes import find_changes
@@ -28,18 +29,33 @@ from suffice.explanation.explanation import make_views, mirrored
 from suffice.factors import Factor
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
-from suffice.search import Limits
-from suffice.search.algorithm1 import check_alpha, check_tau
-from suffice.search.strategy import STRATEGIES, VIEW_ENDS, Answer, Question, answer
+from suffice.progress import progress_bar
+from suffice.search import LimitKeeper, Limits, Question
+from suffice.search.strategy import STRATEGIES, VIEW_ENDS, Answer, answer
 from suffice.tables import Table, as_table
-from suffice.tables.table import as_row_mapping, plain
+from suffice.tables.table import as_row_mapping, has_several_rows, plain
 from suffice.target import Target, event_for
+from suffice.wording import count
 
 if TYPE_CHECKING:
     from suffice.context.plausibility import Plausibility
+    from suffice.encodings.anchors import AnchorRules, Rule
     from suffice.encodings.recourse import Recourse
 
-__all__ = ["Explainer"]
+__all__ = ["Asked", "Explainer"]
+
+
+class Asked(TypedDict, total=False):
+    """What can be asked of one input, or of many alike: see `Explainer.explain`."""
+
+    tau: float
+    alpha: float | None
+    max_size: int | None
+    budget: int | None
+    time_limit: float | None
+    search: str
+    adjust: str
+    progress: bool | None
 
 
 class Explainer:
@@ -101,25 +117,23 @@ class Explainer:
         self,
         model: Any,
         data: Any,
+        *,
         outcome: Any = None,
         references: Any = "opposite",
         n_references: int | None = None,
         groups: Mapping[str, Sequence[str]] | Literal["auto"] | None = None,
         random_state: int = 0,
-        *,
         cost: CostSpec = None,
         size_weights: Sequence[float] | None = None,
         engine: str = "auto",
         context: Context | None = None,
     ) -> None:
-        if n_references is not None and not (
-            isinstance(n_references, int | np.integer) and n_references >= 1
-        ):
-            raise InputError("n_references", n_references, "None or a whole number >= 1")
-        if not isinstance(random_state, int | np.integer) or random_state < 0:
-            raise InputError("random_state", random_state, "a whole number >= 0")
-        if isinstance(groups, str) and groups != "auto":
-            raise InputError("groups", repr(groups), '{"name": [columns]}, "auto" or None')
+        self._n_references = (
+            None if n_references is None else whole("n_references", n_references, also="None")
+        )
+        self._seed = whole("random_state", random_state, least=0)
+        if isinstance(groups, str):
+            choice("groups", groups, ["auto"], also='{"name": [columns]} or None')
         given = as_table(data)
         self._known_columns = frozenset(given.names)
         self._like_data = partial(fitted_columns, model, argument="references")
@@ -131,8 +145,6 @@ class Explainer:
         self._choice = Choice(engine, model)
         self._outcome = outcome
         self._references = references
-        self._n_references = n_references
-        self._seed = int(random_state)
         self._context = _checked_context(context)
         self._cost = cost
         self._size_weights = _checked_weights(size_weights, len(self._players))
@@ -140,12 +152,12 @@ class Explainer:
     def explain(
         self,
         x: Any,
+        *,
         tau: float = 0.9,
         alpha: float | None = None,
         max_size: int | None = None,
         budget: int | None = None,
         time_limit: float | None = None,
-        *,
         search: str = "exhaustive",
         adjust: str = "none",
         progress: bool | None = None,
@@ -177,12 +189,9 @@ class Explainer:
             Show a progress bar. None: on a terminal, for work over a second.
         """
         started = perf_counter()
-        check_tau(tau)
-        check_alpha(alpha)
-        tau, alpha = float(tau), None if alpha is None else float(alpha)
+        tau, alpha = threshold(tau), level(alpha)
         adjustment = check_adjustment(adjust, alpha)
-        if search not in STRATEGIES:
-            raise InputError("search", repr(search), "one of " + ", ".join(STRATEGIES))
+        choice("search", search, STRATEGIES)
         limits = Limits(max_size, budget, time_limit)
         # A greedy search always ends, so it needs no bound however many features there are.
         limits = limits.checked(0 if search == "greedy" else len(self._players))
@@ -192,18 +201,17 @@ class Explainer:
         one_sweep = hybrids[0] is hybrids[1]
         limits.check_budget(hybrids[0].n, (2 if search == "greedy" else 1) * (2 - one_sweep))
         question = Question(
-            tau, alpha, adjustment, limits, self._size_weights, self._seed, progress, started
+            tau, alpha, adjustment, limits, self._size_weights, self._seed, progress
         )
+        keeper = LimitKeeper(limits, started=started)
         if one_sweep:
-            searches = [_search(decision, hybrids[0], search, question)]
-        else:
-            half = limits.share(0.5)
-            last = replace(half, time_limit=limits.time_limit)  # both count from the same start
+            searches = [_search(decision, hybrids[0], search, question, keeper)]
+        else:  # half of what is allowed goes to the first view, what is left to the second
             searches = [
-                _search(decision, of_view, search, replace(question, limits=part, ends=ends))
-                for of_view, part, ends in zip(hybrids, (half, last), VIEW_ENDS, strict=True)
+                _search(decision, of_view, search, replace(question, ends=ends), keeper.part(share))
+                for of_view, share, ends in zip(hybrids, (0.5, 1.0), VIEW_ENDS, strict=True)
             ]
-        (kept, _, _), (flipped, _, _) = searches[0], searches[-1]
+        kept, flipped = searches[0].answer, searches[-1].answer
 
         event = decision.target.event
         keep, flip = make_views(
@@ -218,54 +226,85 @@ class Explainer:
         flip = replace(flip, changes=find_changes(flip, flipped, hybrids[1], costs))
         provenance = self._provenance(decision, searches, perf_counter() - started)
         stopped = kept.stopped or flipped.stopped
-        if stopped and not one_sweep:
-            stopped = _in_all(stopped, limits)
         return Explanation(plain(decision.prediction), keep, flip, stopped, provenance, one_sweep)
 
-    __call__ = explain
+    def __call__(self, x: Any, **question: Unpack[Asked]) -> Explanation | list[Explanation]:
+        """`explain` of one row; of several rows `explain_many`."""
+        if has_several_rows(x):
+            return self.explain_many(x, **question)
+        return self.explain(x, **question)
 
     def explain_many(
-        self, X: Any, n_jobs: int = 1, progress: bool | None = None, **question: Any
+        self, X: Any, *, n_jobs: int = 1, **question: Unpack[Asked]
     ) -> list[Explanation]:
         """Explain several inputs: a frame, an array, or a list of rows; the rest as in `explain`.
 
         `n_jobs` processes share the work (-1: all cores); the answers do not depend on it.
+
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from suffice import Explainer, datasets
+        >>> X, y = datasets.loans()
+        >>> X = X[["age", "income", "debt", "late payments"]]
+        >>> explainer = Explainer(DecisionTreeClassifier(random_state=0).fit(X, y), X)
+        >>> [e.prediction for e in explainer.explain_many(X.iloc[:3], tau=0.8)]
+        ['refused', 'refused', 'granted']
         """
         from joblib import Parallel, delayed
-        from tqdm.auto import tqdm
 
+        jobs = _read_jobs(n_jobs)
         rows = self._read_many(X)
-        if n_jobs == 0:
-            raise InputError("n_jobs", 0, "a number of processes, or -1 for all cores")
-        disable = None if progress is None else not progress
-        bar = tqdm(total=len(rows), desc="explanations", delay=1, disable=disable)
+        shown = question.pop("progress", None)
         work = (delayed(self.explain)(row, progress=False, **question) for row in rows)
         found = []
-        with bar:
+        with progress_bar("explanations", len(rows), shown) as bar:
             try:
-                for explanation in Parallel(n_jobs=n_jobs, return_as="generator")(work):
+                for explanation in Parallel(n_jobs=jobs, return_as="generator")(work):
                     found.append(explanation)
                     bar.update()
             except PicklingError as error:
                 hint = "Use n_jobs=1, or wrap the model in an object that can be sent."
                 why = str(error.__cause__ or error).strip().strip('"').strip().splitlines()[-1]
-                got = f"{n_jobs} processes, to which this model cannot be sent ({why})"
+                got = f"{jobs} processes, to which this model cannot be sent ({why})"
                 raise InputError("n_jobs", got, "1 for such a model", hint) from error
         return found
 
-    def plausibility(self, x: Any, n: int = 1000) -> Plausibility:
+    def anchor(self, x: Any, **options: Any) -> AnchorRules:
+        """Every minimal rule for `x` (Prop. 2): see `suffice.anchor`."""
+        from suffice.encodings.anchors import anchor
+
+        return anchor(self, x, **options)
+
+    def score_rule(self, x: Any, rule: Factor | None, **options: Any) -> Rule:
+        """Precision and coverage of a rule, another tool's for instance: `suffice.score_rule`."""
+        from suffice.encodings.anchors import score_rule
+
+        return score_rule(self, x, rule, **options)
+
+    def __repr__(self) -> str:
+        rows, players = len(self._data), len(self._players)
+        spec = self._references
+        parts = [
+            repr(self._model),
+            f"{count(rows, 'row')} of data",
+            count(players, "feature"),
+            f"references={spec!r}" if isinstance(spec, str) else f"references={shorten(spec, 40)}",
+        ]
+        parts += [] if self._outcome is None else [f"outcome={shorten(self._outcome, 40)}"]
+        parts += [] if self._context.is_swap else [f"context: {self._context.describe()}"]
+        return f"<Explainer: {', '.join(parts)}>"
+
+    def plausibility(self, x: Any, *, n_hybrids: int = 1000) -> Plausibility:
         """How many hybrids of this input are far from the data: a warning, not an error.
 
         A hybrid is far if it is farther from its nearest row of data than 19 in 20 rows are from
-        theirs. `n` hybrids are drawn, in the explainer's own context.
+        theirs. `n_hybrids` of them are drawn, in the explainer's own context.
         """
-        if not isinstance(n, int | np.integer) or n < 2:
-            raise InputError("n", n, "a whole number >= 2")
         from suffice.context.plausibility import plausibility
 
+        drawn = whole("n_hybrids", n_hybrids, least=2)
         decision = self.decide(x)
         views = list(dict.fromkeys(decision.hybrids))
-        return plausibility(views, self._data, decision.context.describe(), int(n), self._seed)
+        return plausibility(views, self._data, decision.context.describe(), drawn, self._seed)
 
     def recourse(
         self,
@@ -443,19 +482,19 @@ class Explainer:
         self, decision: Decision, searches: list[Searched], seconds: float
     ) -> Provenance:
         spec = self._references
-        evaluators = [evaluator for _, evaluator, _ in searches]
-        _, first, note = searches[0]
+        evaluators = [searched.evaluator for searched in searches]
+        first = evaluators[0]
         return Provenance(
             model=repr(self._model),
             evaluator=first.name,
-            note=note or getattr(first, "note", None),  # an engine may give up on the way
+            note=first.note,
             references=spec if isinstance(spec, str) else type(spec).__name__,
             n_references=first.n,
             random_state=self._seed,
             # A search that decides without counting knows at least what it asked.
             hybrids=sum(
-                max(found.keep.tally.visited * evaluator.n, evaluator.rows_predicted)
-                for found, evaluator, _ in searches
+                max(s.answer.keep.tally.visited * s.evaluator.n, s.evaluator.rows_predicted)
+                for s in searches
             ),
             rows_predicted=sum(evaluator.rows_predicted for evaluator in evaluators),
             seconds=seconds,
@@ -465,23 +504,27 @@ class Explainer:
         )
 
 
-Searched = tuple[Answer, Evaluator, str | None]
+def _read_jobs(given: object) -> int:
+    allowed = "a number of processes, or -1 for all cores"
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given == 0:
+        raise InputError("n_jobs", repr(given) if isinstance(given, str) else given, allowed)
+    return int(given)
 
 
-def _search(decision: Decision, hybrids: Hybrids, how: str, question: Question) -> Searched:
-    """One search: what was found, by which evaluator, and a note on its choice."""
-    whole = question.limits.none and how == "exhaustive"
-    evaluator, note = decision.evaluator(hybrids, question.limits, whole)
-    return answer(how, evaluator, hybrids, question), evaluator, note
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What one search found, and by which evaluator."""
+
+    answer: Answer
+    evaluator: Evaluator
 
 
-def _in_all(stopped: str, limits: Limits) -> str:
-    """Why a search of one view stopped, with the bound as it was given for both."""
-    if stopped.startswith("budget="):
-        return f"budget={limits.budget} model rows, half for each view"
-    if stopped.startswith("time_limit="):
-        return f"time_limit={limits.time_limit:g} s"
-    return stopped
+def _search(
+    decision: Decision, hybrids: Hybrids, how: str, question: Question, keeper: LimitKeeper
+) -> Searched:
+    exhaustive = question.limits.none and how == "exhaustive"
+    evaluator = decision.evaluator(hybrids, question.limits, exhaustive)
+    return Searched(answer(how, evaluator, hybrids, question, keeper), evaluator)
 
 
 def _checked_context(context: object) -> Context:

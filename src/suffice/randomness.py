@@ -32,6 +32,8 @@ class Stream(IntEnum):
     """Words that replace words."""
     SAMPLER = 10
     """The seed given to a user's own sampler."""
+    CHECKS = 11
+    """Hybrids that an engine puts to the model to check itself."""
 
 
 def generator(seed: int, stream: Stream, *more: int) -> np.random.Generator:

@@ -309,7 +309,7 @@ def _completeness(e: Explanation, terms: Terms) -> str:
     sizes = min(e.keep.tally.exhaustive_size, e.flip.tally.exhaustive_size)
     if e.keep.profile.max_size is not None:
         sizes = min(sizes, e.keep.profile.max_size)
-    if findings is not None and findings.alone:
+    if findings is not None and findings.only_at_tau:
         return (
             f"Not complete: stopped by {e.stopped}. The sets shown are sufficient and minimal at "
             f"τ = {e.tau:g}; larger ones were not all decided."

@@ -11,7 +11,20 @@ import click
 __all__ = ["reproduce"]
 
 
-@click.command()
+class _Listing(click.Command):
+    """A command whose help lists the experiments, which are known only where they are."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Names"):
+            try:
+                known = _experiments().EXPERIMENTS
+            except click.ClickException as error:
+                formatter.write_text(error.message)
+            else:
+                formatter.write_dl([(name, found.shows) for name, found in known.items()])
+
+
+@click.command(cls=_Listing)
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
 @click.option("--quick", is_flag=True, help="A small true slice: seconds, not minutes.")
 @click.option(
@@ -57,7 +70,7 @@ def reproduce(
         record = lab.run(name, home, out, quick)
         screen.print(f"\n{record['title']}", style="bold")
         for claim in record["claims"]:
-            mark = {True: "holds", False: "does not hold", None: "no verdict"}[claim["holds"]]
+            mark = _verdict(claim["holds"], quick)
             screen.print(f"  {claim['says']} ({claim['setting']})")
             screen.print(f"    paper {claim['paper']}; here {claim['ours']}: {mark}")
         screen.print(f"  {record['timings']['seconds']:.1f} s; {out / name}", style="dim")
@@ -66,9 +79,16 @@ def reproduce(
         screen.print(f"\n{results}")
 
 
+def _verdict(holds: bool | None, quick: bool) -> str:
+    """A small slice may miss what the whole shows: its no is not the last word."""
+    if quick and holds is False:
+        return "does not hold on this quick slice (run it without --quick for the verdict)"
+    return {True: "holds", False: "does not hold", None: "no verdict"}[holds]
+
+
 def import_home() -> Path:
     """Where the data sets are, unless it is said."""
-    from experiments.lab import data_home
+    from experiments.runner.lab import data_home
 
     return data_home()
 
@@ -76,12 +96,12 @@ def import_home() -> Path:
 def _experiments() -> Any:
     """The experiments live in the repository, beside the package, not in it."""
     root = Path(__file__).parents[3]
-    if (root / "experiments" / "reproduce.py").exists() and str(root) not in sys.path:
+    if (root / "experiments" / "runner" / "reproduce.py").exists() and str(root) not in sys.path:
         sys.path.insert(0, str(root))
     try:
-        import experiments.reproduce as lab
+        import experiments.runner.reproduce as lab
     except ModuleNotFoundError as error:
-        if error.name not in ("experiments", "experiments.reproduce"):
+        if error.name not in ("experiments", "experiments.runner.reproduce"):
             needs = f'pip install "suffice[experiments]" ({error})'
             raise click.ClickException(f"The experiments need: {needs}") from error
         raise click.ClickException(

@@ -52,17 +52,17 @@ class Hybrids(Protocol):
         ...
 
 
-class KeyedHybrids(Hybrids, Protocol):
-    """Hybrids that can be told apart by a number each, without being built."""
+class KeyedHybrids(ABC):
+    """Inherited by hybrids that can be told apart by a number each, without being built."""
 
+    @abstractmethod
     def keys(self, held: Held) -> Counts:
         """(subsets, n): equal numbers only where two hybrids are the same row."""
-        ...
 
     @property
+    @abstractmethod
     def stable_keys(self) -> bool:
         """Are keys comparable between calls?"""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

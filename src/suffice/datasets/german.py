@@ -7,7 +7,7 @@ from typing import Any
 
 from suffice.datasets.files import DataFile, locate
 
-__all__ = ["german_credit"]
+__all__ = ["CATEGORIES", "german_credit"]
 
 _FILE = DataFile(
     "german/german_credit_data.csv",
@@ -28,9 +28,6 @@ def german_credit(data_home: str | Path | None = None, *, verify: bool = True) -
 
     path = locate(_FILE, data_home, verify)
     frame = pd.read_csv(path, index_col=0, keep_default_na=False, na_values=["NA"])
-    for column, categories in _GERMAN.items():
-        numbers = frame[column].map({name: i for i, name in enumerate(categories)})
-        frame[column] = numbers.fillna(numbers.mean())
     frame = frame.rename(
         columns={
             "Saving accounts": "Savings",
@@ -38,15 +35,21 @@ def german_credit(data_home: str | Path | None = None, *, verify: bool = True) -
             "Credit amount": "Credit",
         }
     )
+    for column, categories in (CATEGORIES | {"Risk": ("bad", "good")}).items():
+        if column == "Job":  # numbers in the file already
+            continue
+        numbers = frame[column].map({name: i for i, name in enumerate(categories)})
+        frame[column] = numbers.fillna(numbers.mean())
     return frame.drop(columns="Risk"), frame["Risk"].to_numpy()
 
 
-_GERMAN = {
-    "Sex": ["male", "female"],
-    "Housing": ["own", "free", "rent"],
-    "Saving accounts": ["little", "moderate", "quite rich", "rich"],
-    "Checking account": ["little", "moderate", "rich"],
-    "Purpose": [
+CATEGORIES = {
+    "Sex": ("male", "female"),
+    "Job": ("unskilled, not resident", "unskilled", "skilled", "highly skilled"),
+    "Housing": ("own", "free", "rent"),
+    "Savings": ("little", "moderate", "quite rich", "rich"),
+    "Checking": ("little", "moderate", "rich"),
+    "Purpose": (
         "radio/TV",
         "education",
         "furniture/equipment",
@@ -55,6 +58,6 @@ _GERMAN = {
         "domestic appliances",
         "repairs",
         "vacation/others",
-    ],
-    "Risk": ["bad", "good"],
+    ),
 }
+"""What the numbers of each column of categories stand for: its first is 0."""

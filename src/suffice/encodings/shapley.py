@@ -22,7 +22,7 @@ from suffice.encodings.attribution import Index, ShapleyInteractions, ShapleyVal
 from suffice.errors import InputError, NotVisitedError
 from suffice.explanation.explanation import Explanation
 from suffice.explanation.view import View
-from suffice.search.sweep import progress_bar
+from suffice.progress import progress_bar
 from suffice.typing import Reals
 from suffice.wording import large
 
@@ -144,7 +144,7 @@ def _weighed(
         weights = [order * factorial(s) * factorial(d - 1 - s) for s in range(rest + 1)]
         common = factorial(d)
     sizes = np.bitwise_count(np.arange(1 << rest)).astype(np.intp)
-    with progress_bar(comb(d, order), progress) as bar:
+    with progress_bar("sets", comb(d, order), progress) as bar:
         for gains in _differences(hits, order):
             by_size = np.bincount(sizes, weights=gains).tolist()
             total = sum(w * int(gain) for w, gain in zip(weights, by_size, strict=True))

@@ -7,21 +7,17 @@ as logistic regression it costs more, so the first block of work is timed and de
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import perf_counter
-from typing import cast
 
 import numpy as np
 
 from suffice.context.hybrids import Hybrids, KeyedHybrids
+from suffice.evaluate.protocol import Tick
 from suffice.tables.distinct import first_seen
 from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Held, Outcomes
 
-__all__ = ["BlackBox", "Tick"]
-
-Tick = Callable[[float], object]
-"""Told the share of a piece of work that was just done."""
+__all__ = ["BlackBox"]
 
 _CELLS_PER_CALL = 1 << 22
 """Few large calls, but never so large that rows × columns of them trouble the memory."""
@@ -39,7 +35,7 @@ class BlackBox:
 
     `distinct` says whether to look for hybrids that are the same row: True, False, or None to let
     the first block decide. The outcomes are the same either way. Only a context that has a key for
-    each hybrid can tell without building them.
+    each hybrid can tell without building them. `note` says why no faster evaluator serves.
     """
 
     name = "blackbox"
@@ -51,20 +47,22 @@ class BlackBox:
         y: bool,
         distinct: bool | None = None,
         batch_rows: int | None = None,
+        note: str | None = None,
     ) -> None:
+        self.note = note
         self.rows_predicted = 0
         self.model_seconds = 0.0
         self._target = target
         self._hybrids = hybrids
         self._y = y
-        self._keyed = cast(KeyedHybrids, hybrids) if hasattr(hybrids, "keys") else None
+        self._keyed = hybrids if isinstance(hybrids, KeyedHybrids) else None
         self._distinct = distinct if self._keyed is not None else False
         self._known_keys = np.empty(0, dtype=np.int64)
         self._known_answers = np.empty(0, dtype=bool)
         columns = len(hybrids.pool.names)
         self._most_rows = batch_rows or max(1, _CELLS_PER_CALL // columns)
         # A model that has answered before has told how fast it is; else the first call tells.
-        self.seconds_per_row: float | None = getattr(target.model, "seconds_per_row", None)
+        self.seconds_per_row: float | None = target.model.seconds_per_row
         pace = self.seconds_per_row
         first = _SECONDS_PER_CALL / pace if pace else _FIRST_CALL
         self._rows_per_call = max(1, min(self._most_rows, int(first)))

@@ -43,8 +43,8 @@ class Choice:
         y: bool,
         budget: int | None = None,
         exhaustive: bool = True,
-    ) -> tuple[Evaluator, str | None]:
-        """An evaluator, and a note on why no faster one serves (None where one does)."""
+    ) -> Evaluator:
+        """The fastest evaluator that serves; its note says why no faster one does."""
         reasons: list[str] = []
         if self._engine == "auto" and budget is not None and budget < _LEAST_BUDGET:
             reasons.append(f"a budget below {_LEAST_BUDGET} rows is left to the black box")
@@ -59,12 +59,12 @@ class Choice:
                     continue
                 found = make(target, hybrids, y)
                 if not isinstance(found, str):
-                    return found, None
+                    return found
                 reasons.append(f"{name}: {found}")
             self._refuse(reasons)
         # A budget is in rows, so each is asked for once whatever finding them costs.
-        blackbox = BlackBox(target, hybrids, y, distinct=None if budget is None else True)
-        return blackbox, "; ".join(reasons) or None
+        distinct = None if budget is None else True
+        return BlackBox(target, hybrids, y, distinct, note="; ".join(reasons) or None)
 
     def _refuse(self, reasons: list[str]) -> None:
         """An engine that was asked for by name serves, or says why it cannot."""

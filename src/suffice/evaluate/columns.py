@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from suffice.evaluate.owners import owners_after, sklearn_name
-from suffice.evaluate.unreadable import Unreadable
+from suffice.evaluate.protocol import Unreadable
 from suffice.tables.table import Table
 from suffice.typing import Counts, Values
 

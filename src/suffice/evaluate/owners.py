@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.evaluate.unreadable import Unreadable
+from suffice.evaluate.protocol import Unreadable
 from suffice.typing import Counts
 
 __all__ = ["owners_after", "sklearn_name"]

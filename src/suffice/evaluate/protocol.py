@@ -1,31 +1,56 @@
-"""What the search asks of an evaluator."""
+"""What the search asks of an evaluator, and how an engine says that it does not serve."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.evaluate.blackbox import Tick
-from suffice.typing import Counts, Held, Outcomes
+from suffice.typing import BoolVector, Counts, Held, Outcomes
 
-__all__ = ["Evaluator", "LatticeEvaluator"]
+__all__ = ["Evaluator", "LatticeEvaluator", "Swept", "Tick", "Unreadable"]
+
+Tick = Callable[[float], object]
+"""Told the share of a piece of work that was just done."""
+
+Swept = tuple[int, Counts, NDArray[np.uint8]]
+"""A block of consecutive bit masks (player j is bit j): the first of them, the hits of each, and
+the outcomes of each as `numpy.packbits` packs them along the references."""
 
 
 class Evaluator(Protocol):
     """Outcomes of hybrids, and what it took to get them."""
 
-    name: str
-    rows_predicted: int
-    """Rows that the model was really asked about."""
-    model_seconds: float
-    """Time spent inside the model."""
+    @property
+    def name(self) -> str:
+        """What it is called in `engine=` and in the provenance."""
+        ...
+
+    @property
+    def note(self) -> str | None:
+        """Why no faster evaluator serves, or why this one had to ask; None: nothing to say."""
+        ...
 
     @property
     def n(self) -> int:
         """How many references there are."""
+        ...
+
+    @property
+    def rows_predicted(self) -> int:
+        """Rows that the model was really asked about."""
+        ...
+
+    @property
+    def model_seconds(self) -> float:
+        """Time spent inside the model."""
+        ...
+
+    @property
+    def seconds_per_row(self) -> float | None:
+        """About what a hybrid costs, known before the first is asked for; None: not known."""
         ...
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
@@ -35,7 +60,7 @@ class Evaluator(Protocol):
         """
         ...
 
-    def outcomes_of(self, held: Held, references: Counts) -> Outcomes:
+    def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
         """(rows,): the same for single hybrids, subset held[i] with reference references[i]."""
         ...
 
@@ -44,10 +69,13 @@ class Evaluator(Protocol):
 class LatticeEvaluator(Evaluator, Protocol):
     """An evaluator that can also work out all 2^d subsets together, faster than one by one."""
 
-    def sweep(self) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
-        """Blocks of consecutive bit masks (player j is bit j), from 0 to 2^d - 1.
-
-        Each block is (first mask, hits per mask, outcomes per mask as `numpy.packbits` packs them
-        along the references).
-        """
+    def sweep(self) -> Iterator[Swept]:
+        """Every bit mask from 0 to 2^d - 1, in blocks."""
         ...
+
+
+class Unreadable(Exception):  # noqa: N818 - no error: a reason, caught where an engine is chosen
+    """Why an engine does not serve, in words about the model and the data.
+
+    Its text goes into the provenance, after the engine's name.
+    """

@@ -27,6 +27,7 @@ from suffice.explanation.record import (
 from suffice.explanation.renderers import renderer
 from suffice.explanation.subject import Subject
 from suffice.explanation.view import View
+from suffice.search.limits import Stop
 from suffice.search.profile import Findings, Found, Profile
 from suffice.search.sweep import Draws
 from suffice.search.tally import Tally
@@ -42,8 +43,8 @@ class Explanation:
     prediction: Scalar
     keep: View
     flip: View
-    stopped: str | None
-    """Why the sweep ended early; None where every subset was visited."""
+    stopped: Stop | None
+    """What ended the search early; None where every subset was visited."""
     provenance: Provenance
     one_sweep: bool = True
     """Do both views read the same hybrids? Not where interventions have consequences."""
@@ -260,14 +261,14 @@ def _findings_record(findings: Findings | None) -> FindingsRecord | None:
     if findings is None:
         return None
     found = [FoundRecord(list(f.members), f.hits, f.proof) for f in findings.factors]
-    return FindingsRecord(findings.tau, found, findings.decided, findings.alone)
+    return FindingsRecord(findings.tau, found, findings.decided, findings.only_at_tau)
 
 
 def _findings(record: FindingsRecord | None) -> Findings | None:
     if record is None:
         return None
     found = tuple(Found(tuple(f.features), f.hits, f.proof) for f in record.factors)
-    return Findings(record.tau, found, record.decided, record.alone)
+    return Findings(record.tau, found, record.decided, record.only_at_tau)
 
 
 def _members(mask: int) -> list[int]:

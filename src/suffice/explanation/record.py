@@ -13,6 +13,7 @@ import msgspec
 from suffice.errors import InputError
 from suffice.explanation.subject import Subject
 from suffice.inference import Adjustment
+from suffice.search.limits import Stop
 from suffice.search.profile import Proof
 from suffice.typing import Scalar
 
@@ -55,7 +56,7 @@ class FindingsRecord(msgspec.Struct, frozen=True):
     tau: float
     factors: list[FoundRecord]
     decided: bool
-    alone: bool
+    only_at_tau: bool
 
 
 class Provenance(msgspec.Struct, frozen=True):
@@ -102,7 +103,7 @@ class ExplanationRecord(msgspec.Struct, frozen=True, tag_field="format", tag="su
     flip_findings: FindingsRecord | None
     changes: list[ChangeRecord]
     draws: DrawsRecord | None
-    stopped: str | None
+    stopped: Stop | None
     provenance: Provenance
     flip_hits: list[list[int]] | None = None
     """The same counts of the hybrids that the flip view reads, where it reads others: still

@@ -95,7 +95,7 @@ class View:
     @cached_property
     def curve(self) -> tuple[tuple[float, float], ...]:
         """Steps (τ, cumulative PN): each PN holds for thresholds up to and including its τ."""
-        if self.profile.findings is not None and self.profile.findings.alone:
+        if self.profile.findings is not None and self.profile.findings.only_at_tau:
             raise NotVisitedError(
                 f"this search decided every set at τ = {self.profile.findings.tau:g} only: search "
                 "exhaustively to have necessity at every τ"

@@ -16,7 +16,7 @@ import numpy as np
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.typing import Counts, Held, Scalar, Values
 
-__all__ = ["Table", "as_row_mapping", "column_codes", "is_frame", "plain"]
+__all__ = ["Table", "as_row_mapping", "column_codes", "has_several_rows", "is_frame", "plain"]
 
 
 class Table(ABC):
@@ -202,6 +202,20 @@ def _argsort(distinct: Values) -> Counts:
     except TypeError:  # values of several types, or missing ones among strings
         keys = [(type(v).__name__, str(v)) for v in distinct]
         return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+
+
+def has_several_rows(x: Any) -> bool:
+    """Is this a table of more than one row, or a list of rows, rather than one row?
+
+    >>> has_several_rows([1, "own"]), has_several_rows([[1, "own"], [2, "rents"]])
+    (False, True)
+    """
+    if is_frame(x):
+        return len(x.shape) == 2 and x.shape[0] > 1
+    if isinstance(x, np.ndarray):
+        return x.ndim == 2 and len(x) > 1
+    rows = isinstance(x, list | tuple) and len(x) > 1
+    return rows and all(isinstance(row, Mapping | list | tuple | np.ndarray) for row in x)
 
 
 def _require_one_row(n: int, argument: str) -> None:

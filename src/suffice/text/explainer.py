@@ -164,7 +164,7 @@ class TextExplainer:
             context=InText(contrast.says, hidden > 0),
         )
         cells = as_cells([[parts.text[a:b] for a, b in parts.atoms]])
-        e = explainer.explain(Cells(cells, names, parts.seen), tau, **question)
+        e = explainer.explain(Cells(cells, names, parts.seen), tau=tau, **question)
         seconds = perf_counter() - started
         return replace(
             e,

@@ -20,9 +20,9 @@ import numpy as np
 from suffice.encodings.anchors.conditions import Conditions
 from suffice.factors.lattice import Lattice, masks_by_size
 from suffice.inference import lower_bound
+from suffice.progress import progress_bar
 from suffice.search.intervals import Ladder, climb
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
-from suffice.search.sweep import progress_bar
 from suffice.tables.distinct import distinct_rows
 from suffice.typing import BoolVector, Counts, Held, Reals
 
@@ -159,7 +159,7 @@ def count_one_by_one(observed: Observed, sizes: range, progress: bool | None = N
     widths = [lattice.width(size) for size in sizes]
     hits = [np.empty(width, dtype=np.int64) for width in widths]
     n = [np.empty(width, dtype=np.int64) for width in widths]
-    with progress_bar(sum(widths), progress) as bar:
+    with progress_bar("rules", sum(widths), progress) as bar:
         for size, width in zip(sizes, widths, strict=True):
             for start in range(0, width, step):
                 part = slice(start, min(start + step, width))

@@ -20,6 +20,7 @@ from zlib import crc32
 
 import numpy as np
 
+from suffice.context.hybrids import KeyedHybrids
 from suffice.context.players import Players
 from suffice.context.references import canonical_order
 from suffice.decision import Decision
@@ -28,8 +29,8 @@ from suffice.encodings.anchors.counts import RuleCounts
 from suffice.errors import InputError
 from suffice.evaluate import BlackBox
 from suffice.factors.lattice import Lattice
+from suffice.progress import progress_bar
 from suffice.randomness import Stream, generator
-from suffice.search.sweep import progress_bar
 from suffice.tables.distinct import first_seen
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held
@@ -72,7 +73,7 @@ class Slot:
 
 
 @dataclass(frozen=True, eq=False)
-class PerturbedHybrids:
+class PerturbedHybrids(KeyedHybrids):
     """`pool` holds the input in row 0 and the data below it, in an order of its own."""
 
     pool: Table
@@ -170,7 +171,7 @@ def count_perturbed(
     step = max(1, _HYBRIDS_AT_ONCE // hybrids.n)
     hits = [np.zeros(width, dtype=np.int64) for width in widths]
     n = [np.zeros(width, dtype=np.int64) for width in widths]
-    with progress_bar(sum(widths) * hybrids.n, progress) as bar:
+    with progress_bar("hybrids", sum(widths) * hybrids.n, progress) as bar:
         for size, width in zip(sizes, widths, strict=True):
             for start in range(0, width, step):
                 held = lattice.held(size, start, min(start + step, width))

@@ -59,7 +59,8 @@ def score_rule(
     >>> X, y = datasets.loans()
     >>> model = RandomForestClassifier(random_state=0).fit(X[["income", "debt"]], y)
     >>> rule = compare("income", ">", 60) & compare("debt", "<=", 10)
-    >>> scored = score_rule(Explainer(model, X, "granted"), None, rule, distribution="observed")
+    >>> explainer = Explainer(model, X, outcome="granted")
+    >>> scored = score_rule(explainer, None, rule, distribution="observed")
     >>> scored.words, round(scored.precision, 3), scored.n
     ('income > 60 and debt ≤ 10', 0.952, 63)
     """

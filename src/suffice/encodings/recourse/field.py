@@ -10,9 +10,9 @@ from suffice.context.players import Players
 from suffice.context.swap import SwapContext, SwapHybrids
 from suffice.decision import Decision
 from suffice.errors import InputError
-from suffice.evaluate import Evaluator
-from suffice.evaluate.blackbox import Tick
+from suffice.evaluate import Evaluator, Tick
 from suffice.search.limits import Limits
+from suffice.search.question import Question
 from suffice.search.sweep import Sweep, run_sweep
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held, Outcomes
@@ -60,11 +60,12 @@ def sweep_actionable(
     evaluator: Evaluator
     if is_causal(decision):
         flip = decision.hybrids[1]
-        evaluator = _Among(decision.evaluator(flip, limits)[0], numbers, flip.d)
+        evaluator = _Among(decision.evaluator(flip, limits), numbers, flip.d)
     else:
         context = _swap_context(decision.pool, players)
-        evaluator, _ = decision.evaluator(context, limits, limits.none)
-    return Field(numbers, players, run_sweep(evaluator, d, limits, decision.seed, progress))
+        evaluator = decision.evaluator(context, limits, limits.none)
+    question = Question(limits=limits, seed=decision.seed, progress=progress)
+    return Field(numbers, players, run_sweep(evaluator, d, question))
 
 
 def _swap_context(pool: Table, players: Players) -> SwapHybrids:
@@ -86,7 +87,8 @@ class _Among:
     """An evaluator of all players, asked about sets of some of them: the rest are held."""
 
     def __init__(self, evaluator: Evaluator, numbers: tuple[int, ...], d: int) -> None:
-        self.name = evaluator.name
+        self.name, self.note = evaluator.name, evaluator.note
+        self.seconds_per_row = evaluator.seconds_per_row
         self.rows_predicted = 0
         self.model_seconds = 0.0
         self._evaluator = evaluator

@@ -19,7 +19,7 @@ from suffice.encodings.recourse.allowed import satisfied
 from suffice.encodings.recourse.grid import ROUNDING, Grid, Points
 from suffice.encodings.recourse.sums import total
 from suffice.factors import Factor
-from suffice.search.sweep import progress_bar
+from suffice.progress import progress_bar
 from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Reals
 
@@ -81,7 +81,7 @@ class GridSearch:
         known = float(self.reach[self.wanted].min(initial=np.inf))
         width = max(self.grid.first_step, known / 4 if known < np.inf else 0.0)
         top = float(np.nextafter(min(max_cost, self.grid.dearest * (1 + ROUNDING)), np.inf))
-        with progress_bar(0, progress) as bar:
+        with progress_bar("rows", None, progress) as bar:
             while low < top and not enough(found, low) and (self.reach > low).any():
                 high = min(low + width, top)
                 before = purse.spent

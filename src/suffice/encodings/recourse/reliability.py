@@ -90,7 +90,7 @@ def _reliability(decision: Decision, replaced: list[int], row: int) -> float:
     """The share of the context's draws in which the input, given this row's values, succeeds."""
     copies = decision.pool.take(np.full(len(decision.references), row, dtype=np.int64))
     _, flip = decision.context.bind(decision.row.stack(copies), decision.players, decision.seed)
-    evaluator, _ = decision.evaluator(flip)
+    evaluator = decision.evaluator(flip)
     held = np.ones((1, flip.d), dtype=bool)
     held[0, replaced] = False
     return 1.0 - float(evaluator.outcomes(held).mean())

@@ -12,7 +12,7 @@ from suffice.evaluate.additive.gam import is_gam, read_gam
 from suffice.evaluate.additive.readers import read_scores
 from suffice.evaluate.additive.scores import margins_of
 from suffice.evaluate.columns import PerColumn, split_pipeline
-from suffice.evaluate.unreadable import Unreadable
+from suffice.evaluate.protocol import Unreadable
 from suffice.target import Target
 
 __all__ = ["AdditiveEngine", "PerColumn", "additive_engine", "split_pipeline"]

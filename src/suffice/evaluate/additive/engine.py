@@ -19,7 +19,9 @@ from suffice.context.swap import SwapHybrids
 from suffice.evaluate.additive.bits import WORD, Words
 from suffice.evaluate.additive.scores import Margins
 from suffice.evaluate.additive.split import split_blocks
-from suffice.evaluate.blackbox import BlackBox, Tick
+from suffice.evaluate.blackbox import BlackBox
+from suffice.evaluate.protocol import Tick
+from suffice.randomness import Stream, generator
 from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Held, Outcomes
 
@@ -39,10 +41,10 @@ class AdditiveEngine:
     """A lattice evaluator for targets whose event is a conjunction of additive margins."""
 
     name = "additive"
+    note = None
+    seconds_per_row = None  # next to nothing: the model is asked about few hybrids
 
     def __init__(self, target: Target, hybrids: SwapHybrids, y: bool, margins: Margins) -> None:
-        self.rows_predicted = 0
-        self.model_seconds = 0.0
         self._model = BlackBox(target, hybrids, y, distinct=False)
         self._hybrids = hybrids
         self._y = y
@@ -52,6 +54,16 @@ class AdditiveEngine:
     def n(self) -> int:
         """How many references there are."""
         return self._hybrids.n
+
+    @property
+    def rows_predicted(self) -> int:
+        """Rows that the model was really asked about."""
+        return self._model.rows_predicted
+
+    @property
+    def model_seconds(self) -> float:
+        """Time spent inside the model."""
+        return self._model.model_seconds
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""
@@ -72,7 +84,7 @@ class AdditiveEngine:
 
     def agrees_with_model(self, probes: int) -> bool:
         """Put some hybrids to the model: does it answer as it should where there is no doubt?"""
-        rng = np.random.default_rng(0)
+        rng = generator(0, Stream.CHECKS)
         held = rng.random((probes, self._hybrids.d)) < rng.random((probes, 1))
         references = rng.integers(self.n, size=probes)
         outcomes, doubt = self.decide(held, references)
@@ -120,8 +132,6 @@ class AdditiveEngine:
             identity, first = self._hybrids.distinct(held[part], references[part])
             answers = self._model.outcomes_of(held[part][first], references[part][first])
             out[part] = answers[identity]
-        self.rows_predicted = self._model.rows_predicted
-        self.model_seconds = self._model.model_seconds
         return out
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from suffice.evaluate.additive.scores import AdditiveScores, Decision
-from suffice.evaluate.unreadable import Unreadable
+from suffice.evaluate.protocol import Unreadable
 from suffice.typing import Counts
 
 __all__ = ["is_gam", "read_gam"]

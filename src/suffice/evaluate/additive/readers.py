@@ -13,7 +13,7 @@ import numpy as np
 
 from suffice.evaluate.additive.scores import AdditiveScores, Decision
 from suffice.evaluate.owners import sklearn_name
-from suffice.evaluate.unreadable import Unreadable
+from suffice.evaluate.protocol import Unreadable
 from suffice.typing import Counts, Reals, Values
 
 __all__ = ["read_scores"]

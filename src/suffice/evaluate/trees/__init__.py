@@ -17,10 +17,10 @@ import numpy as np
 
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.columns import split_pipeline
+from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees.engine import TreeEngine
 from suffice.evaluate.trees.ensemble import Ensemble
 from suffice.evaluate.trees.margins import read_event
-from suffice.evaluate.unreadable import Unreadable
 from suffice.tables.frames import as_table
 from suffice.tables.table import Table
 from suffice.target import Target

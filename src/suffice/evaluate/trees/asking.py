@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import BlackBox
 from suffice.evaluate.trees.problem import Problem
+from suffice.randomness import Stream, generator
 from suffice.typing import BoolVector, Counts, Words
 
 __all__ = ["Asking"]
@@ -67,7 +68,7 @@ class Asking:
 
     def _checks(self, words: NDArray[Any], start: int) -> tuple[Counts, Counts]:
         """A few hybrids, always the same ones, that no kernel left open."""
-        rng = np.random.default_rng(start)
+        rng = generator(0, Stream.CHECKS, start)
         masks = start + rng.integers(words.shape[1], size=_CHECKED)
         references = rng.integers(self._hybrids.n, size=_CHECKED)
         still_open = [np.isin(masks, m) & np.isin(references, r) for m, r in self._open]

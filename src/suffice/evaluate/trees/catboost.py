@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees.ensemble import Ensemble, Tree, join_trees
 from suffice.evaluate.trees.rows import numbers
-from suffice.evaluate.unreadable import Unreadable
 
 __all__ = ["read"]
 

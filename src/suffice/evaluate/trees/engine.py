@@ -78,7 +78,7 @@ class TreeEngine(BlackBox):
     ) -> None:
         super().__init__(target, hybrids, y)
         self._swapped = hybrids
-        self.note: str | None = None
+
         self._problem = make_problem(ensemble, reading, hybrids)
         self._kernel = kernel
 

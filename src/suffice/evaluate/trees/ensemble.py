@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.evaluate.unreadable import Unreadable
+from suffice.evaluate.protocol import Unreadable
 from suffice.tables.distinct import first_seen
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Reals

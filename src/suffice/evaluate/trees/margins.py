@@ -29,8 +29,8 @@ from math import ceil, floor, fsum, inf
 
 import numpy as np
 
+from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees.ensemble import Ensemble, Ints
-from suffice.evaluate.unreadable import Unreadable
 from suffice.target import Event
 from suffice.typing import BoolVector, Reals
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.evaluate.unreadable import Unreadable
+from suffice.evaluate.protocol import Unreadable
 from suffice.tables.table import Table
 from suffice.typing import Reals
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees.ensemble import Categories, Ensemble, Tree, join_trees
-from suffice.evaluate.unreadable import Unreadable
 from suffice.tables.table import Table
 from suffice.typing import Counts, Reals
 

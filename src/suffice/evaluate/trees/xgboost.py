@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees.ensemble import Categories, Ensemble, Tree, join_trees
 from suffice.evaluate.trees.rows import numbers
-from suffice.evaluate.unreadable import Unreadable
 from suffice.typing import Reals
 
 __all__ = ["read"]

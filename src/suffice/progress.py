@@ -1,0 +1,41 @@
+"""The one progress bar: for work over a second, and on a terminal unless it is asked for."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+import numpy as np
+
+from suffice.errors import InputError
+
+__all__ = ["Bar", "progress_bar"]
+
+
+class Bar(Protocol):
+    """What is told how far the work has come."""
+
+    def update(self, n: float = 1) -> object:
+        """So much more is done."""
+        ...
+
+
+def progress_bar(
+    what: str, total: float | None = None, progress: bool | None = None
+) -> AbstractContextManager[Bar]:
+    """A bar that counts `what` up to `total` (None: no end is known).
+
+    `progress` None shows it on a terminal only, True anywhere, False nowhere.
+
+    >>> with progress_bar("rows", 10, progress=False) as bar:
+    ...     _ = bar.update(10)
+    """
+    if progress is not None and not isinstance(progress, bool | np.bool_):
+        raise InputError("progress", repr(progress), "None, True or False")
+    from tqdm.auto import tqdm  # slow to import, so not at start-up
+
+    disable = None if progress is None else not progress
+    bar: AbstractContextManager[Bar] = tqdm(
+        total=total, desc=what, unit="", unit_scale=True, delay=1, disable=disable
+    )
+    return bar
