@@ -137,7 +137,7 @@ def test_a_method_of_a_model_has_the_classes_and_columns_of_its_owner():
         assert [p.name for p in e.keep.players] == ["age", "income", "debt"]
         if outcome is None:
             assert e.prediction == model.predict(X.iloc[[0]])[0]
-    with pytest.raises(InputError, match="unknown class 1; allowed: .*'granted', 'refused'"):
+    with pytest.raises(InputError, match=r"unknown class 1; allowed: .*'granted', 'refused'"):
         Explainer(model.predict_proba, X, outcome=1).explain(ROW)
     value = LinearRegression().fit(X, X["debt"])
     with pytest.raises(InputError, match="a model that returns numbers"):
@@ -232,7 +232,7 @@ def test_a_models_long_message_is_told_on_one_line():
     encoder = make_column_transformer((OneHotEncoder(), ["kind"]), remainder="passthrough")
     model = make_pipeline(encoder, LogisticRegression(max_iter=9000)).fit(many, Y)
     with pytest.raises(
-        ModelError, match="raised ValueError on 1 row.*unknown categories"
+        ModelError, match=r"raised ValueError on 1 row.*unknown categories"
     ) as caught:
         Explainer(model, many).explain(many.iloc[0].to_dict() | {"kind": "unseen"})
     assert "\n" not in str(caught.value)
@@ -241,7 +241,7 @@ def test_a_models_long_message_is_told_on_one_line():
         raise TypeError("a dtype\n" + "that is printed\n" * 99)
 
     with pytest.raises(
-        ModelError, match="wordy raised TypeError on 80 row.*a dtype that"
+        ModelError, match=r"wordy raised TypeError on 80 row.*a dtype that"
     ) as caught:
         Explainer(wordy, X)
     assert "\n" not in str(caught.value)
