@@ -15,6 +15,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
+from suffice.checks import choice, whole
 from suffice.context import Context
 from suffice.errors import InputError
 from suffice.explainer import Explainer
@@ -81,6 +82,7 @@ class ImageExplainer:
     def __init__(
         self,
         model: Any,
+        *,
         regions: Any = "slic",
         n_regions: int = 12,
         references: Any = "blur",
@@ -89,24 +91,20 @@ class ImageExplainer:
         channels: Channels | None = None,
         random_state: int = 0,
         names: Sequence[str] | None = None,
-        *,
         device: Any = None,
     ) -> None:
-        for argument, value in (("n_regions", n_regions), ("batch_size", batch_size)):
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise InputError(argument, value, "a whole number >= 1")
-        if channels not in (None, "last", "first"):
-            raise InputError("channels", repr(channels), 'None, "last" or "first"')
+        if channels is not None:
+            choice("channels", channels, ("last", "first"), also="None")
         check_model(model, device)
         pillow()  # told before the work, not after it
         self._model = model
         self._regions = regions
-        self._n_regions = int(n_regions)
+        self._n_regions = whole("n_regions", n_regions)
         self._references = references
         self._outcome = outcome
-        self._batch_size = int(batch_size)
+        self._batch_size = whole("batch_size", batch_size)
         self._channels = channels
-        self._seed = random_state
+        self._seed = whole("random_state", random_state, least=0)
         self._names = names
         self._device = device
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from suffice.checks import choice, ran
 from suffice.context import Players
-from suffice.errors import InputError, did_you_mean
+from suffice.errors import InputError
 from suffice.explanation import Explanation, View
 from suffice.explanation.subject import TextSubject, Unit as Noun
 from suffice.text.passages import passages, words_within
@@ -58,17 +59,15 @@ class Parts:
 
 def check_unit(unit: Unit) -> Unit:
     """A known unit, or a function."""
-    if not callable(unit) and unit not in UNITS:
-        allowed = "'auto', 'word', 'sentence' or a callable text -> spans"
-        raise InputError("unit", repr(unit), allowed, did_you_mean(unit, UNITS))
-    return unit
+    return unit if callable(unit) else choice("unit", unit, UNITS, also="a callable text -> spans")
 
 
 def cut(text: str, unit: Unit, spans: Iterable[Sequence[int]] | None) -> Parts:
     """The features that the unit, or a user's own spans, make of a text."""
+    if spans is None and callable(unit):
+        spans = ran("unit", unit, "a function from a text to [(start, stop), …]", text)
     if spans is not None or callable(unit):
-        given = unit(text) if spans is None and callable(unit) else spans
-        own = check_spans(given, text)
+        own = check_spans(spans, text)
         return Parts(text, own, own, "span", range(len(own)))
     atoms = words(text)
     seen = range(len(atoms))
@@ -95,7 +94,7 @@ def look_into(explanation: Explanation, named: Sequence[str] | None) -> Parts:
     if len(within) <= len(numbers):
         got = ", ".join(players.names[n] for n in numbers) or "nothing"
         hint = "There is nothing smaller to look at."
-        raise InputError("passages", got, "passages of more than one word", hint)
+        raise InputError("features", got, "passages of more than one word", hint)
     return Parts(subject.text, within, atoms, "word", [atoms.index(atom) for atom in within])
 
 
