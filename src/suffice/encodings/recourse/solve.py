@@ -131,8 +131,10 @@ class Solver:
         key = numbers, None if max_size is None or max_size >= len(numbers) else max_size
         if key not in self._sweeps:
             last = self._request.values == "observed" and not self.decision.context.is_causal
-            part = keeper.part(_BEFORE_OPTIONS if last else _BEFORE_SEARCH)
-            self._sweeps[key] = sweep_actionable(self.decision, *key, part, self._request.progress)
+            share = _BEFORE_OPTIONS if last else _BEFORE_SEARCH
+            self._sweeps[key] = sweep_actionable(
+                self.decision, *key, keeper, share, self._request.progress
+            )
         return self._sweeps[key]
 
     def _verified(
