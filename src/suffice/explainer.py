@@ -143,7 +143,7 @@ class Explainer:
             self._data, auto_groups(self._data) if isinstance(groups, str) else groups
         )
         self._model, self._answers = as_model(model, self._data)
-        self._choice = Choice(engine, model)
+        self._choice = Choice(engine, model, self._data.names)
         self._outcome = outcome
         self._references = references
         self._context = _checked_context(context)
