@@ -69,7 +69,8 @@ class TreeEngine(Engine):
     ) -> None:
         if hybrids.d > _MOST_PLAYERS:
             raise Unreadable(
-                f"{hybrids.d} features have more sets than can be swept: at most {_MOST_PLAYERS} do"
+                f"{hybrids.d} features are too many for a sweep of all their sets: "
+                f"{_MOST_PLAYERS} are the most"
             )
         super().__init__(target, hybrids, y)
         self._problem = make_problem(ensemble, read_event(ensemble, target.event), hybrids)
