@@ -19,6 +19,7 @@ from suffice.context import SwapHybrids, make_players
 from suffice.evaluate import BlackBox
 from suffice.inference import passing_levels
 from suffice.models import as_model
+from suffice.search import Question
 from suffice.search.greedy import greedy_search
 from suffice.tables import as_table
 from suffice.target import Target, event_for
@@ -73,7 +74,7 @@ def measure(
     started = perf_counter()
     found: dict[str, set[Members]] = {}
     for view in ("keep", "flip"):
-        greedy = greedy_search(evaluator, d, view, tau, alpha, seed=seed)
+        greedy = greedy_search(evaluator, d, view, Question(tau, alpha, seed=seed))
         found[view] = set(greedy.outcomes)
     seconds = perf_counter() - started
     missed = [s for s in true if s not in found["keep"]]

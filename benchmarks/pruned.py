@@ -30,7 +30,7 @@ from suffice.context.references import canonical_order
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import BlackBox
 from suffice.models import as_model
-from suffice.search import Limits, run_sweep
+from suffice.search import Question as Asked, run_sweep
 from suffice.search.profile import Profile
 from suffice.search.pruned import Pruned, pruned_search
 from suffice.tables import as_table
@@ -77,7 +77,7 @@ class Question:
 def same_factors(pruned: Pruned, question: Question) -> tuple[bool, int]:
     """Do both views have the factors and hits of the full sweep? And how many rows has that?"""
     context, evaluator = question.ask()
-    tally = run_sweep(evaluator, context.d, Limits()).tally
+    tally = run_sweep(evaluator, context.d).tally
     same = True
     for findings, counts in ((pruned.keep, tally), (pruned.flip, tally.other_view())):
         true = {m.members: m.hits for m in Profile(counts).minimal_at(TAU)}
@@ -108,7 +108,7 @@ def _measured(name: str, question: Question, timed: bool = True, runs: int = 5) 
     for _ in range(runs):
         started = perf_counter()
         context, evaluator = question.ask()
-        pruned = pruned_search(evaluator, context, TAU)
+        pruned = pruned_search(evaluator, context, Asked(TAU))
         took = perf_counter() - started
         ratios.append(took / evaluator.model_seconds)
         overheads.append(took - evaluator.model_seconds)

@@ -15,23 +15,23 @@ from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler
 from suffice.evaluate import blackbox
 from suffice.evaluate.additive import engine, split
 from suffice.evaluate.additive.split import subset_sums, transpose_bits
-from suffice.search import Limits, run_sweep
+from suffice.search import Limits, Question, run_sweep
 from suffice.tables.distinct import distinct_rows
 from suffice.target import at_least, at_most, versus, within
-from tests.questions import Question, check_additive, numbers, refusal, swept
+from tests.engine_cases import Case, check_additive, numbers, refusal, swept
 
 
-def check_fickle(question: Question) -> None:
+def check_fickle(case: Case) -> None:
     """As `check_additive`, for a model that may answer otherwise about the same row in another
     batch: about no other row may the two differ.
     """
-    found, truth = question.additive(), question.truth()
-    for got in (found.outcomes(question.held), swept(found)):
+    found, truth = case.additive(), case.truth()
+    for got in (found.outcomes(case.held), swept(found)):
         for subset, reference in zip(*(truth != got).nonzero(), strict=True):
             answers = set()
             for copies in (1, 2, 3, 5, 8, 64, 67):
-                many = np.repeat(question.held[[subset]], copies, axis=0)
-                box = question.box()
+                many = np.repeat(case.held[[subset]], copies, axis=0)
+                box = case.box()
                 answers |= set(box.outcomes_of(many, np.full(copies, reference)).tolist())
             assert answers | {bool(truth[subset, reference])} == {True, False}
 
@@ -104,10 +104,10 @@ def test_regressors_have_the_black_boxs_outcomes(model: Any, outcome: Any, way: 
 def test_linear_kernels_of_two_classes_are_additive(kind: Any) -> None:
     X, y = numbers()
     check_additive(kind(kernel="linear").fit(X, y), X)
-    curved = Question(kind(kernel="rbf").fit(X, y), X)
+    curved = Case(kind(kernel="rbf").fit(X, y), X)
     assert refusal(curved, "additive") == f"{kind.__name__} with kernel='rbf' is not additive"
     X, y = numbers(classes=3)
-    voting = Question(kind(kernel="linear").fit(X, y), X)
+    voting = Case(kind(kernel="linear").fit(X, y), X)
     assert refusal(voting, "additive") == f"{kind.__name__} lets pairs of its classes vote"
 
 
@@ -140,7 +140,7 @@ def test_ties_ask_the_model_about_each_row_once() -> None:
     model = whole(np.ones(10), 2)
     X = np.ones((9, 10))
     X[1:] = -1.0  # every hybrid with five players of each is a tie, for each of the same references
-    found = Question(model, X).additive()
+    found = Case(model, X).additive()
     before = found.rows_predicted
     list(found.sweep())
     assert found.rows_predicted - before == 252
@@ -161,7 +161,7 @@ def test_near_ties_of_any_size_are_the_models_own(seed: int, scale: float, dtype
     model.coef_ = model.coef_.astype(dtype)
     model.intercept_ = model.intercept_.astype(dtype)
     X = (rng.integers(-3, 4, size=(9, 10)) / 10 * scale).astype(dtype)
-    check_fickle(Question(model, X))
+    check_fickle(Case(model, X))
 
 
 @pytest.mark.parametrize("threshold", [0.0, 2.0, -1.0])
@@ -179,7 +179,7 @@ def test_versus_is_read_where_scores_are_not_rounded(model: Any) -> None:
     X, y = numbers()
     check_additive(model.fit(X, y), X, versus(1, 0))
     X, y = numbers(classes=3)
-    rounded = Question(model.fit(X, y), X, versus(1, 0))
+    rounded = Case(model.fit(X, y), X, versus(1, 0))
     assert refusal(rounded, "additive") == (
         "versus compares predict_proba, which rounds what scores tell apart"
     )
@@ -195,7 +195,7 @@ def test_versus_by_probabilities_that_are_fitted_apart_is_not_read() -> None:
     X, y = numbers()
     model = svm.SVC(kernel="linear", probability=True).fit(X, y)
     check_additive(model, X)
-    assert refusal(Question(model, X, versus(1, 0)), "additive") == (
+    assert refusal(Case(model, X, versus(1, 0)), "additive") == (
         "the probabilities of SVC are a fit of their own"
     )
 
@@ -223,10 +223,10 @@ def make_gam(link: str = "logit", interactions: bool = False) -> Any:
 def test_explainable_boosting_machines_without_interactions_are_additive() -> None:
     X, _ = numbers(d=3)
     check_additive(make_gam(), X)
-    assert refusal(Question(make_gam(interactions=True), X), "additive") == (
+    assert refusal(Case(make_gam(interactions=True), X), "additive") == (
         "ExplainableBoostingClassifier has interactions: fit it with interactions=0"
     )
-    assert refusal(Question(make_gam("probit"), X), "additive") == (
+    assert refusal(Case(make_gam("probit"), X), "additive") == (
         "ExplainableBoostingClassifier has the link 'probit', which is not read"
     )
 
@@ -234,10 +234,11 @@ def test_explainable_boosting_machines_without_interactions_are_additive() -> No
 def test_a_sweep_counts_the_same_with_and_without_it() -> None:
     X, y = numbers(d=11, n=40)
     model = LogisticRegression().fit(X, y)
-    question = Question(model, X)
-    found, box, d = question.additive(), question.box(), question.hybrids.d
+    case = Case(model, X)
+    found, box, d = case.additive(), case.box(), case.hybrids.d
     for limits in (Limits(), Limits(max_size=2)):
-        fast, slow = (run_sweep(e, d, limits, progress=False) for e in (found, box))
+        asked = Question(limits=limits, progress=False)
+        fast, slow = (run_sweep(e, d, asked) for e in (found, box))
         for a, b in zip(fast.tally.levels, slow.tally.levels, strict=True):
             np.testing.assert_array_equal(a, b)
         for a, b in zip(fast.bits, slow.bits, strict=True):

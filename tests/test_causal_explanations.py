@@ -161,7 +161,7 @@ def test_limits_and_searches_hold_in_both_sweeps(chain):
     assert Explanation.from_json(small.to_json()) == small
     n = full.provenance.n_references
     bounded = explainer.explain(X_INPUT, budget=12 * n)
-    assert bounded.provenance.rows_predicted <= 12 * n and "budget" in bounded.stopped
+    assert bounded.provenance.rows_predicted <= 12 * n and bounded.stopped.kind == "budget"
     assert Explanation.from_json(bounded.to_json()) == bounded
     greedy = explainer.explain(X_INPUT, search="greedy")
     assert {f.features for f in greedy.flip.factors} == {f.features for f in full.flip.factors}
@@ -199,9 +199,9 @@ def test_a_bound_is_told_as_it_was_given_for_both_views():
     scm = CausalModel([("a", "b")], X := _chain())
     explainer = Explainer(lambda rows: rows["c"] > 0, X, context=CausalContext(scm))
     e = explainer.explain(X.iloc[0], budget=4 * len(X))
-    assert e.stopped == f"budget={4 * len(X)} model rows, half for each view"
+    assert str(e.stopped) == f"budget={4 * len(X)} model rows"
     e = explainer.explain(X.iloc[0], time_limit=1e-9)
-    assert e.stopped == "time_limit=1e-09 s"
+    assert str(e.stopped) == "time_limit=1e-09 s"
 
 
 def _chain():

@@ -31,7 +31,7 @@ from sklearn.preprocessing import (
 from suffice.evaluate.columns import split_pipeline
 from suffice.evaluate.protocol import Unreadable
 from suffice.tables import as_table
-from tests.questions import Question, check_additive, check_trees, numbers
+from tests.engine_cases import Case, check_additive, check_trees, numbers
 
 
 def table(n: int = 60) -> tuple[pd.DataFrame, Any]:
@@ -164,10 +164,10 @@ def test_frames_between_steps_keep_their_names_and_categories() -> None:
     """Trees at the end get the frame that they were fitted on, without a warning about names."""
     frame, y = table()
     forest = make_pipeline(prepared(one_hot=OrdinalEncoder()), RandomForestClassifier(3))
-    check_trees(Question(forest.set_output(transform="pandas").fit(frame, y), frame))
+    check_trees(Case(forest.set_output(transform="pandas").fit(frame, y), frame))
     kept = ColumnTransformer(
         [("fill", SimpleImputer(), ["debt"])], remainder="passthrough"
     ).set_output(transform="pandas")
     boosted = HistGradientBoostingClassifier(max_iter=4, categorical_features="from_dtype")
     rows = frame.drop(columns="city")
-    check_trees(Question(make_pipeline(kept, boosted).fit(rows, y), rows))
+    check_trees(Case(make_pipeline(kept, boosted).fit(rows, y), rows))

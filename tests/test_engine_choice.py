@@ -36,7 +36,7 @@ from suffice.evaluate.additive import read_additive
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees import read_trees
 from suffice.target import at_least, satisfies, versus, within
-from tests.questions import Question, numbers, refusal, tree_data
+from tests.engine_cases import Case, numbers, refusal, tree_data
 
 X, Y = numbers()
 FOREST = RandomForestClassifier(5, random_state=0).fit(X, Y)
@@ -88,7 +88,7 @@ class Mine(RandomForestClassifier):
 def test_models_that_are_not_known_to_be_additive(model: Any, reason: str) -> None:
     model.fit(X, Y)
     outcome = None if hasattr(model, "classes_") else at_least(0.5)
-    assert refusal(Question(model, X, outcome), "additive") == reason
+    assert refusal(Case(model, X, outcome), "additive") == reason
 
 
 def test_callables_and_odd_outcomes_are_not_read_from_sums() -> None:
@@ -97,10 +97,10 @@ def test_callables_and_odd_outcomes_are_not_read_from_sums() -> None:
 
     unknown = {OnlyPredicts(): "OnlyPredicts", first: "a function"}
     for model, name in unknown.items():
-        why = refusal(Question(model, X), "additive")
+        why = refusal(Case(model, X), "additive")
         assert why == f"{name} is not known to be additive"
     for outcome, says in ((satisfies(lambda a: a == 1, "one"), "one"), (at_least(0.5), "≥ 0.5")):
-        why = refusal(Question(LINEAR, X, outcome), "additive")
+        why = refusal(Case(LINEAR, X, outcome), "additive")
         assert re.fullmatch(f"the outcome '.*{says}' cannot be read from the model's scores", why)
 
 
@@ -108,23 +108,23 @@ def test_models_that_do_not_do_as_their_parameters_say(monkeypatch: pytest.Monke
     planted = LogisticRegression().fit(X, Y)
     planted.predict = lambda rows: np.zeros(len(rows), dtype=int)  # type: ignore[method-assign]
     why = "LogisticRegression is not known to be additive"
-    assert refusal(Question(planted, X, 0), "additive") == why
+    assert refusal(Case(planted, X, 0), "additive") == why
     infinite = LogisticRegression().fit(X, Y)
     infinite.coef_ = np.full((1, 5), 1e308)
     with np.errstate(over="ignore", invalid="ignore"):  # the model's own sum
-        question = Question(infinite, X * 10)
-    assert refusal(question, "additive") == (
+        case = Case(infinite, X * 10)
+    assert refusal(case, "additive") == (
         "the terms of LogisticRegression are not all finite on these rows"
     )
     broken = naive_bayes.GaussianNB().fit(X, Y)
-    question = Question(broken, X)
+    case = Case(broken, X)
     del broken.theta_
-    assert refusal(question, "additive") == (
+    assert refusal(case, "additive") == (
         "GaussianNB keeps its parameters in a form that suffice does not know"
     )
     predict = LogisticRegression.predict
     monkeypatch.setattr(LogisticRegression, "predict", lambda self, rows: 1 - predict(self, rows))
-    assert refusal(Question(LINEAR, X, 1), "additive") == (
+    assert refusal(Case(LINEAR, X, 1), "additive") == (
         "LogisticRegression does not predict as its parameters say"
     )
 
@@ -164,13 +164,13 @@ def test_outcomes_that_trees_do_not_tell() -> None:
     rows, _, three, _ = tree_data()
     forest = RandomForestClassifier(3, random_state=0).fit(rows, three)
     softmax = GradientBoostingClassifier(n_estimators=3, random_state=0).fit(rows, three)
-    joined = refusal(Question(forest, rows, within(5)), "trees")
+    joined = refusal(Case(forest, rows, within(5)), "trees")
     assert re.fullmatch(r"the outcome '.*' joins several classes of the model", joined)
-    custom = Question(forest, rows, satisfies(lambda labels: labels == 1))
+    custom = Case(forest, rows, satisfies(lambda labels: labels == 1))
     assert refusal(custom, "trees") == (
         "an outcome given as a function can only be asked of the model"
     )
-    assert refusal(Question(softmax, rows, versus(0, 2)), "trees") == (
+    assert refusal(Case(softmax, rows, versus(0, 2)), "trees") == (
         "versus compares probabilities, which softmax may round to equal ones"
     )
 
@@ -179,7 +179,7 @@ def test_too_many_features_for_a_sweep_are_a_reason() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(40, 31))
     model = RandomForestClassifier(2, random_state=0).fit(rows, rows[:, 0] > 0)
-    assert refusal(Question(model, rows), "trees") == (
+    assert refusal(Case(model, rows), "trees") == (
         "31 features are too many for a sweep of all their sets: 30 are the most"
     )
 

@@ -13,6 +13,7 @@ from suffice.search.greedy import greedy_search
 from suffice.search.hitting import hitting_set
 from suffice.search.limits import Limits
 from suffice.search.profile import Profile
+from suffice.search.question import Question
 from suffice.search.sequential import (
     curtailed_verdicts,
     sequential_boundary,
@@ -63,6 +64,11 @@ def passing(world, view, tau, alpha):
     return {s for s, k in hits.items() if p_value(k, n, tau) <= alpha}
 
 
+def search(evaluator, d, view, tau, starts=32, known=(), **question):
+    asked = Question(tau, **question)
+    return greedy_search(evaluator, d, view, asked, starts=starts, known=known)
+
+
 views = st.sampled_from(["keep", "flip"])
 alphas = st.sampled_from([None, 0.05, 0.5])
 
@@ -72,7 +78,7 @@ def test_greedy_results_are_verified(world, view, tau, alpha, seed, data):
     passed = passing(world, view, tau, alpha)
     minimal = minimal_by_definition({s: float(s in passed) for s in subsets(world.d)}, 1.0)
     known = data.draw(st.sets(st.sampled_from(sorted(minimal)))) if minimal else set()
-    greedy = greedy_search(of_world(world), world.d, view, tau, alpha, seed=seed, known=known)
+    greedy = search(of_world(world), world.d, view, tau, alpha=alpha, seed=seed, known=known)
     assert greedy.findings.tau == tau
     assert not greedy.findings.decided
     for found in greedy.findings.factors:
@@ -92,7 +98,7 @@ def test_greedy_results_are_verified(world, view, tau, alpha, seed, data):
 
 @given(worlds(), views, taus, st.integers(0, 5))
 def test_the_same_seed_finds_the_same(world, view, tau, seed):
-    once, again = (greedy_search(of_world(world), world.d, view, tau, seed=seed) for _ in range(2))
+    once, again = (search(of_world(world), world.d, view, tau, seed=seed) for _ in range(2))
     assert once.findings == again.findings
     assert (once.starts, once.stopped) == (again.starts, again.stopped)
 
@@ -102,7 +108,7 @@ def test_all_is_found_where_sufficiency_is_monotone(world, view, tau):
     passed = passing(world, view, tau, None)
     up = all(tuple(sorted({*s, j})) in passed for s in passed for j in range(world.d))
     assume(up)
-    greedy = greedy_search(of_world(world), world.d, view, tau, starts=64)
+    greedy = search(of_world(world), world.d, view, tau, starts=64)
     minimal = minimal_by_definition({s: float(s in passed) for s in subsets(world.d)}, 1.0)
     assert {f.members for f in greedy.findings.factors} == minimal
 
@@ -110,7 +116,7 @@ def test_all_is_found_where_sufficiency_is_monotone(world, view, tau):
 @given(worlds(), views, taus, st.integers(1, 80))
 def test_a_budget_is_obeyed_and_what_was_found_is_returned(world, view, tau, budget):
     evaluator = of_world(world)
-    greedy = greedy_search(evaluator, world.d, view, tau, limits=Limits(budget=budget))
+    greedy = search(evaluator, world.d, view, tau, limits=Limits(budget=budget))
     assert evaluator.rows_predicted <= budget
     passed = passing(world, view, tau, None)
     assert {f.members for f in greedy.findings.factors} <= passed
@@ -137,10 +143,10 @@ def many(n=100, d=60, seed=0):
 @pytest.mark.parametrize("alpha", [None, 0.05])
 def test_planted_sets_are_found(alpha):
     x, references = many()
-    keep = greedy_search(Plain(planted, x, references), 60, "keep", 0.9, alpha)
+    keep = search(Plain(planted, x, references), 60, "keep", 0.9, alpha=alpha)
     assert [f.members for f in keep.findings.factors] == sorted(PLANTED, key=lambda m: (len(m), m))
-    assert keep.stopped == "32 starts in a row brought nothing new"
-    flip = greedy_search(Plain(planted, x, references), 60, "flip", 0.9, alpha)
+    assert str(keep.stopped) == "32 starts in a row brought nothing new"
+    flip = search(Plain(planted, x, references), 60, "flip", 0.9, alpha=alpha)
     for found in flip.findings.factors:  # to flip, each planted set has to be broken
         assert all(set(found.members) & set(s) for s in PLANTED)
     assert flip.findings.factors
@@ -149,18 +155,18 @@ def test_planted_sets_are_found(alpha):
 def test_known_factors_are_not_found_again_nor_what_contains_them():
     x, references = many()
     evaluator = Plain(planted, x, references)
-    greedy = greedy_search(evaluator, 60, "keep", 0.9, known=PLANTED[:2])
+    greedy = search(evaluator, 60, "keep", 0.9, known=PLANTED[:2])
     assert {f.members for f in greedy.findings.factors} == set(PLANTED[2:])
 
 
 def test_greedy_findings_stand_beside_the_counts_of_an_exhaustive_search():
     x, references = many()
     evaluator = Plain(planted, x, references)
-    sweep = run_sweep(evaluator, 60, Limits(max_size=2))
+    sweep = run_sweep(evaluator, 60, Question(limits=Limits(max_size=2)))
     profile = Profile(sweep.tally, draws=sweep.draws)
     known = [minimal.members for minimal in profile.minimal_at(0.9)]
     assert known == [(9,), (3, 17)]
-    greedy = greedy_search(evaluator, 60, "keep", 0.9, known=known)
+    greedy = search(evaluator, 60, "keep", 0.9, known=known)
     both = replace(profile, findings=greedy.findings)
     assert {m.members: m.proof for m in both.minimal_at(0.9)} == {
         (9,): "exhaustive",
@@ -174,7 +180,7 @@ def test_greedy_findings_stand_beside_the_counts_of_an_exhaustive_search():
 def test_sizes_past_max_size_are_not_returned():
     x, references = many()
     evaluator = Plain(planted, x, references)
-    greedy = greedy_search(evaluator, 60, "keep", 0.9, limits=Limits(max_size=3))
+    greedy = search(evaluator, 60, "keep", 0.9, limits=Limits(max_size=3))
     assert {f.members for f in greedy.findings.factors} == set(PLANTED[:3])
 
 
@@ -183,7 +189,7 @@ def test_sequential_steps_ask_fewer_rows():
     rows = []
     for alpha in (None, 0.05):
         evaluator = Plain(planted, x, references)
-        greedy = greedy_search(evaluator, 60, "keep", 0.8, alpha)
+        greedy = search(evaluator, 60, "keep", 0.8, alpha=alpha)
         assert set(PLANTED[:3]) <= set(greedy.outcomes)
         rows.append(evaluator.rows_predicted)
     assert rows[1] < 0.8 * rows[0]
@@ -202,35 +208,35 @@ def test_limits_stop_a_search_that_would_go_on():
 
     started = time.perf_counter()
     evaluator = Plain(slow, x, references)
-    greedy = greedy_search(evaluator, 41, "keep", 0.9, limits=Limits(time_limit=1.0))
+    greedy = search(evaluator, 41, "keep", 0.9, limits=Limits(time_limit=1.0))
     assert time.perf_counter() - started < 1.5
-    assert greedy.stopped == "time_limit=1 s"
+    assert str(greedy.stopped) == "time_limit=1 s"
     assert greedy.findings.factors  # what was found until then
 
     evaluator = Plain(majority, x, references)
-    greedy = greedy_search(evaluator, 41, "keep", 0.9, limits=Limits(budget=30_000))
-    assert greedy.stopped == "budget=30000 model rows"
+    greedy = search(evaluator, 41, "keep", 0.9, limits=Limits(budget=30_000))
+    assert str(greedy.stopped) == "budget=30000 model rows"
     assert 15_000 < evaluator.rows_predicted <= 30_000
     assert greedy.findings.factors
 
-    greedy = greedy_search(Plain(majority, x, references), 41, "keep", 0.9, starts=1)
-    assert greedy.stopped == "16 starts"
+    greedy = search(Plain(majority, x, references), 41, "keep", 0.9, starts=1)
+    assert str(greedy.stopped) == "16 starts"
 
 
 def test_where_nothing_is_needed_and_where_nothing_can_pass():
     x, references = many()
     same = Plain(lambda rows: np.ones(len(rows)), x, references)
-    greedy = greedy_search(same, 60, "keep", 0.9)
+    greedy = search(same, 60, "keep", 0.9)
     assert [f.members for f in greedy.findings.factors] == [()]
-    assert greedy.stopped.startswith("nothing is needed")
+    assert greedy.stopped.kind == "nothing"
     asked = same.rows_predicted
-    assert greedy_search(same, 60, "keep", 0.9, known=[()]).findings.factors == ()
+    assert search(same, 60, "keep", 0.9, known=[()]).findings.factors == ()
     assert same.rows_predicted == asked
-    assert greedy_search(same, 60, "flip", 0.9).findings.factors == ()
+    assert search(same, 60, "flip", 0.9).findings.factors == ()
     few = Plain(planted, x, references[:5])
-    greedy = greedy_search(few, 60, "keep", 0.9, alpha=0.01)
+    greedy = search(few, 60, "keep", 0.9, alpha=0.01)
     assert greedy.findings.factors == ()
-    assert greedy.stopped == "no set can pass the test with 5 references"
+    assert str(greedy.stopped) == "no set can pass the test with 5 references"
     assert few.rows_predicted == 0
 
 
@@ -241,7 +247,7 @@ def test_growing_finds_what_is_sufficient_only_in_part():
         return (np.asarray(rows) > 0.5).sum(axis=1) % 2
 
     evaluator = Plain(odd, np.ones(8), np.zeros((10, 8)))
-    greedy = greedy_search(evaluator, 8, "flip", 0.9)
+    greedy = search(evaluator, 8, "flip", 0.9)
     assert {f.members for f in greedy.findings.factors} == {(j,) for j in range(8)}
 
 

@@ -11,7 +11,7 @@ from suffice import InputError, Target, datasets
 from suffice.context import make_players
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import BlackBox
-from suffice.search import Limits, rows as rows_module, run_sweep
+from suffice.search import LimitKeeper, Limits, Question, Stop, rows as rows_module, run_sweep
 from suffice.search.curtailed import Curtailed
 from suffice.search.profile import Profile
 from suffice.search.pruned import hits_to_pass, pruned_search
@@ -50,12 +50,12 @@ def setting(predict, x, references, **options):
 
 def pruned(world, tau, **question):
     model, context, evaluator = setting(world.model, world.x, world.references)
-    return pruned_search(evaluator, context, tau, **question), model
+    return pruned_search(evaluator, context, Question(tau, **question)), model
 
 
 def full(world, alpha=None, adjust="none", max_size=None):
     _, context, evaluator = setting(world.model, world.x, world.references)
-    sweep = run_sweep(evaluator, context.d, Limits())
+    sweep = run_sweep(evaluator, context.d)
     profile = Profile(sweep.tally, alpha, adjust, max_size)
     return profile, replace(profile, tally=sweep.tally.other_view())
 
@@ -103,11 +103,9 @@ def test_counts_and_outcomes_are_those_of_the_hybrids(world, tau):
     result, _ = pruned(world, tau)
     y = world.f(world.x)
     everyone = set(range(world.d))
-    pairs = list(zip(result.keep.factors, result.keep_outcomes, strict=True))
-    for factor, outcomes in pairs:
-        hybrids = [world.hybrid(factor.members, r) for r in world.references]
-        assert outcomes.tolist() == [world.f(h) == y for h in hybrids]
-        assert result.tally.hits(factor.members) == factor.hits == outcomes.sum()
+    for factor in result.keep.factors:
+        kept = [world.f(world.hybrid(factor.members, r)) == y for r in world.references]
+        assert result.tally.hits(factor.members) == factor.hits == sum(kept)
     for factor, outcomes in zip(result.flip.factors, result.flip_outcomes, strict=True):
         rest = everyone - set(factor.members)
         hybrids = [world.hybrid(rest, r) for r in world.references]
@@ -129,7 +127,7 @@ def test_a_budget_is_never_exceeded_and_never_misleads(world, tau, budget):
         assert findings.decided == (result.stopped is None)
         if findings.decided:
             assert found(findings) == minimal(profile, tau)
-    assert result.stopped in (None, f"budget={budget} model rows")
+    assert result.stopped in (None, Stop("budget", budget))
 
 
 @each_numbering
@@ -142,7 +140,7 @@ def test_a_bounded_search_is_right_about_what_it_searched(world, tau, max_size, 
     for findings, profile in zip((result.keep, result.flip), profiles, strict=True):
         assert found(findings) == minimal(profile, tau)
         assert findings.decided == (max_size >= world.d)
-    assert result.stopped == (None if max_size >= world.d else f"max_size={max_size}")
+    assert result.stopped == (None if max_size >= world.d else Stop("max_size", max_size))
 
 
 @each_numbering
@@ -192,8 +190,8 @@ def test_varied_numbers_are_asked_once_and_found_alike():
     x, references = data[0], data[y != y[0]]
     model, context, evaluator = setting(majority, x, references)
     assert not context.stable_keys
-    result = pruned_search(evaluator, context, 0.9)
-    sweep = run_sweep(setting(majority, x, references)[2], context.d, Limits())
+    result = pruned_search(evaluator, context, Question())
+    sweep = run_sweep(setting(majority, x, references)[2], context.d)
     keep, flip = Profile(sweep.tally), Profile(sweep.tally.other_view())
     assert found(result.keep) == minimal(keep, 0.9)
     assert found(result.flip) == minimal(flip, 0.9)
@@ -210,11 +208,11 @@ def test_many_players_need_a_bound_and_work_with_one():
 
     def search(limits):
         _, context, evaluator = setting(third, data[0], data[1::2])
-        return pruned_search(evaluator, context, 0.9, limits=limits)
+        return pruned_search(evaluator, context, Question(limits=limits))
 
     with pytest.raises(InputError, match=r"80 features, so 2\^80 subsets.*max_size"):
         search(Limits())
-    for limits in (Limits(max_size=2), Limits(budget=4000), Limits(time_limit=1.0)):
+    for limits in (Limits(max_size=2), Limits(budget=4000)):
         result = search(limits)
         assert [f.members for f in result.keep.factors] == [(3,)]
         assert [f.members for f in result.flip.factors] == [(3,)]
@@ -227,13 +225,13 @@ def test_a_time_limit_is_obeyed_and_said():
     y = majority(data)
     _, context, evaluator = setting(majority, data[0], data[y != y[0]], seconds_per_row=100e-6)
     started = time.perf_counter()
-    result = pruned_search(evaluator, context, 0.9, limits=Limits(time_limit=0.5))
+    result = pruned_search(evaluator, context, Question(limits=Limits(time_limit=0.5)))
     assert time.perf_counter() - started < 1.0
-    assert result.stopped == "time_limit=0.5 s"
+    assert str(result.stopped) == "time_limit=0.5 s"
     assert not result.keep.decided
-    late = pruned_search(
-        evaluator, context, 0.9, limits=Limits(time_limit=0.5), started=started - 9
-    )
+    limits = Limits(time_limit=0.5)
+    keeper = LimitKeeper(limits, started=started - 9)
+    late = pruned_search(evaluator, context, Question(limits=limits), keeper)
     assert len(late.draws.outcomes) == 0
     assert late.keep.factors == ()
 
@@ -268,10 +266,10 @@ def test_many_references_and_rounds(seed, monkeypatch):
     monkeypatch.setattr(Curtailed, "decide", spy)
     for tau in (0.7, 0.9, 1.0):
         model, context, evaluator = setting(predict, x, references)
-        sweep = run_sweep(setting(predict, x, references)[2], context.d, Limits())
+        sweep = run_sweep(setting(predict, x, references)[2], context.d)
         for sets in given_sets:
             sets.clear()
-        result = pruned_search(evaluator, context, tau)
+        result = pruned_search(evaluator, context, Question(tau))
         profiles = Profile(sweep.tally), Profile(sweep.tally.other_view())
         for sets, findings, profile in zip(
             given_sets, (result.keep, result.flip), profiles, strict=True
@@ -300,9 +298,9 @@ def test_german_credit_needs_few_rows(data_home):
         return (score > x @ weights - 1).astype(int)
 
     model, context, evaluator = setting(predict, x, references)
-    result = pruned_search(evaluator, context, 0.9)
+    result = pruned_search(evaluator, context, Question())
     full_model, _, exhaustive = setting(predict, x, references)
-    sweep = run_sweep(exhaustive, context.d, Limits())
+    sweep = run_sweep(exhaustive, context.d)
     assert found(result.keep) == minimal(Profile(sweep.tally), 0.9)
     assert found(result.flip) == minimal(Profile(sweep.tally.other_view()), 0.9)
     assert len(model.asked) < 0.25 * len(set(full_model.asked))
@@ -313,7 +311,7 @@ def test_adjustments_that_need_all_counts_are_refused(adjust):
     data = numbers(3, 10)
     _, context, evaluator = setting(majority, data[0], data[1:])
     with pytest.raises(InputError, match=r"pruned search.*search exhaustively"):
-        pruned_search(evaluator, context, 0.9, alpha=0.05, adjust=adjust)
+        pruned_search(evaluator, context, Question(alpha=0.05, adjust=adjust))
 
 
 def test_hits_to_pass_is_the_smallest_count_that_passes():

@@ -126,5 +126,5 @@ def test_correlated_columns_can_be_grouped():
     names = [p.name for p in e.keep.players]
     assert any("income" in n and "+" in n for n in names)
     assert len(names) < twice.shape[1]
-    with pytest.raises(InputError, match="groups: got 'best'; allowed: 'auto' or .*None"):
+    with pytest.raises(InputError, match=r"groups: got 'best'; allowed: 'auto' or .*None"):
         Explainer(model, twice, groups="best")

@@ -32,7 +32,7 @@ from suffice.evaluate.trees.blocks import SkiRental, choose_kernel
 from suffice.evaluate.trees.margins import read_event
 from suffice.evaluate.trees.problem import Problem, make_problem
 from suffice.target import at_least, at_most, versus, within
-from tests.questions import KERNELS, Question, check_trees, swept, tree_data
+from tests.engine_cases import KERNELS, Case, check_trees, swept, tree_data
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -63,9 +63,9 @@ REGRESSORS = {
 def test_two_classes_have_the_black_boxs_outcomes(name: str, kernel: str) -> None:
     X, y, _, _ = tree_data()
     model = CLASSIFIERS[name].fit(X, y)
-    check_trees(Question(model, X), kernel)
-    check_trees(Question(model, X, versus(0, 1)), kernel)
-    check_trees(Question(model, X, at_least(1)), kernel)
+    check_trees(Case(model, X), kernel)
+    check_trees(Case(model, X, versus(0, 1)), kernel)
+    check_trees(Case(model, X, at_least(1)), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -75,7 +75,7 @@ def test_three_named_classes_have_the_black_boxs_outcomes(name: str, kernel: str
     labels = np.array(["low", "middle", "high"])[y]
     model = CLASSIFIERS[name].fit(X, labels)
     for outcome in (None, "high", "middle", "low"):
-        check_trees(Question(model, X, outcome), kernel)
+        check_trees(Case(model, X, outcome), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -85,7 +85,7 @@ def test_numbers_have_the_black_boxs_outcomes(name: str, kernel: str) -> None:
     model = REGRESSORS[name].fit(X, y)
     at_a_row = float(model.predict(X)[7])
     for outcome in (at_least(1.0), at_most(-2.0), within(4.0), at_least(at_a_row)):
-        check_trees(Question(model, X, outcome), kernel)
+        check_trees(Case(model, X, outcome), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -93,16 +93,16 @@ def test_numbers_have_the_black_boxs_outcomes(name: str, kernel: str) -> None:
 def test_missing_values_go_where_the_library_sends_them(name: str, kernel: str) -> None:
     X, two, three, number = tree_data(missing=True)
     assert np.isnan(X[0]).any() or np.isnan(X[1]).any()
-    check_trees(Question(CLASSIFIERS[name].fit(X, two), X), kernel)
-    check_trees(Question(CLASSIFIERS[name].fit(X, three), X), kernel)
-    check_trees(Question(REGRESSORS[name].fit(X, number), X, at_least(0.0)), kernel)
+    check_trees(Case(CLASSIFIERS[name].fit(X, two), X), kernel)
+    check_trees(Case(CLASSIFIERS[name].fit(X, three), X), kernel)
+    check_trees(Case(REGRESSORS[name].fit(X, number), X, at_least(0.0)), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_missing_values_go_right_where_training_saw_none(kernel: str) -> None:
     X, y, _, _ = tree_data()
     model = CLASSIFIERS["histogram"].fit(X, y)
-    check_trees(Question(model, tree_data(missing=True)[0]), kernel)
+    check_trees(Case(model, tree_data(missing=True)[0]), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -126,7 +126,7 @@ def test_categorical_splits_of_histogram_boosting_are_read(as_frame: bool, kerne
         )
     model.fit(rows[20:], y[20:])
     assert read_trees(model).tests.categories
-    check_trees(Question(model, rows), kernel)
+    check_trees(Case(model, rows), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -139,7 +139,7 @@ def test_unknown_categories_go_with_the_missing(kernel: str) -> None:
     rows = X[:80].copy()
     rows[::3, 1] = 9.0
     rows[1::7, 1] = -0.5
-    check_trees(Question(model, rows), kernel)
+    check_trees(Case(model, rows), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -148,9 +148,9 @@ def test_ties_of_pure_trees_need_no_asking(kernel: str) -> None:
         pytest.importorskip("numba")
     X, y, _, _ = tree_data(seed=3)
     model = RandomForestClassifier(4, random_state=0).fit(X, y)
-    question = Question(model, X)
-    found = question.trees(kernel)
-    assert (swept(found) == question.truth()).all()
+    case = Case(model, X)
+    found = case.trees(kernel)
+    assert (swept(found) == case.truth()).all()
     assert (model.predict_proba(X) == 0.5).any()  # the case at hand
     assert found.rows_predicted <= 32
 
@@ -163,9 +163,9 @@ def test_ties_of_mixed_leaves_are_asked_once_each(kernel: str) -> None:
     X = np.sign(X)
     model = ExtraTreesClassifier(6, max_depth=2, random_state=0).fit(X, y)
     rows = np.concatenate([X, X])  # every hybrid at least twice
-    question = Question(model, rows)
-    found = question.trees(kernel)
-    assert (swept(found) == question.truth()).all()
+    case = Case(model, rows)
+    found = case.trees(kernel)
+    assert (swept(found) == case.truth()).all()
     assert found.rows_predicted <= 32 + 3**5
 
 
@@ -184,7 +184,7 @@ def test_values_that_round_onto_a_threshold_fall_on_the_librarys_side(
             near = np.resize(limits, len(rows))
             steps = np.resize([0.0, 1e-9, -1e-9, 1e-16], len(rows))
             rows[:, column] = near * (1 + steps)
-    check_trees(Question(model, rows), kernel)
+    check_trees(Case(model, rows), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -192,11 +192,11 @@ def test_trees_that_never_split_are_read(kernel: str) -> None:
     X, _, _, number = tree_data()
     flat = DecisionTreeRegressor().fit(X, np.ones(len(X)))
     assert flat.tree_.node_count == 1
-    check_trees(Question(flat, X, at_least(0.5)), kernel)
+    check_trees(Case(flat, X, at_least(0.5)), kernel)
     forest = RandomForestRegressor(3, random_state=0).fit(X, np.ones(len(X)))
-    check_trees(Question(forest, X, at_least(1.0)), kernel)
+    check_trees(Case(forest, X, at_least(1.0)), kernel)
     stump = DecisionTreeRegressor(max_depth=1).fit(X, number)
-    check_trees(Question(stump, X, within(1.0)), kernel)
+    check_trees(Case(stump, X, within(1.0)), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -205,16 +205,16 @@ def test_constant_features_and_few_references_make_no_difference(kernel: str) ->
     X[:, 2] = 7.0
     model = CLASSIFIERS["forest"].fit(X, y)
     for n in (1, 7, 8, 9, 33):
-        check_trees(Question(model, X[: n + 1]), kernel)
+        check_trees(Case(model, X[: n + 1]), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_groups_of_columns_are_players(kernel: str) -> None:
     X, y, _, _ = tree_data(d=7)
     model = CLASSIFIERS["extra"].fit(X, y)
-    question = Question(model, X, groups={"both": ["x1", "x4"], "rest": ["x2", "x5", "x6"]})
-    assert question.hybrids.d == 4
-    check_trees(question, kernel)
+    case = Case(model, X, groups={"both": ["x1", "x4"], "rest": ["x2", "x5", "x6"]})
+    assert case.hybrids.d == 4
+    check_trees(case, kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -222,7 +222,7 @@ def test_frames_of_several_dtypes_are_read(kernel: str) -> None:
     X, y, _, _ = tree_data()
     frame = pd.DataFrame(X, columns=list("abcde")).astype({"b": "int8", "c": "float32"})
     model = CLASSIFIERS["forest"].fit(frame, y)
-    check_trees(Question(model, frame), kernel)
+    check_trees(Case(model, frame), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -232,14 +232,14 @@ def test_slabs_blocks_and_order_make_no_difference(
     from suffice.evaluate.trees import problem
 
     X, y, _, _ = tree_data(d=7, n=100)
-    question = Question(CLASSIFIERS["extra"].fit(X, y), X)
-    whole = swept(question.trees(kernel))
+    case = Case(CLASSIFIERS["extra"].fit(X, y), X)
+    whole = swept(case.trees(kernel))
     monkeypatch.setattr(engine, "_SLAB_CELLS", 256)
     monkeypatch.setattr(engine, "_BLOCK_BYTES", 200)
     monkeypatch.setattr(problem, "_WIDE_PLAYERS", 3)
     monkeypatch.setattr(problem, "_SORTED_HYBRIDS", 0)
-    assert len(list(question.trees(kernel).sweep())) > 1
-    assert (swept(question.trees(kernel)) == whole).all()
+    assert len(list(case.trees(kernel).sweep())) > 1
+    assert (swept(case.trees(kernel)) == whole).all()
 
 
 def test_one_way_accumulation_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,10 +247,10 @@ def test_one_way_accumulation_is_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     from suffice.evaluate.trees import compiled
 
     X, _, y, _ = tree_data()
-    question = Question(CLASSIFIERS["extra"].fit(X, y), X)
-    both = swept(question.trees("numba"))
+    case = Case(CLASSIFIERS["extra"].fit(X, y), X)
+    both = swept(case.trees("numba"))
     monkeypatch.setattr(compiled, "_TWO_WAY_PLAYERS", 0)
-    assert (swept(question.trees("numba")) == both).all()
+    assert (swept(case.trees("numba")) == both).all()
 
 
 @settings(max_examples=25, deadline=None)
@@ -268,20 +268,20 @@ def test_any_forest_has_the_black_boxs_outcomes(
     X = rng.integers(levels, size=(40, d)).astype(float)
     y = rng.integers(3, size=40)
     model = ExtraTreesClassifier(trees, max_depth=depth, random_state=seed).fit(X, y)
-    question = Question(model, X, int(y[0]))
-    want = question.truth()
-    assert (swept(question.trees("numpy")) == want).all()
+    case = Case(model, X, int(y[0]))
+    want = case.truth()
+    assert (swept(case.trees("numpy")) == want).all()
     if blocks.find_numba():
-        assert (swept(question.trees("numba")) == want).all()
+        assert (swept(case.trees("numba")) == want).all()
 
 
 def test_a_reading_that_proves_wrong_is_given_up() -> None:
     X, y, _, _ = tree_data()
-    question = Question(CLASSIFIERS["forest"].fit(X, y), X)
-    read = read_trees(question.model)
+    case = Case(CLASSIFIERS["forest"].fit(X, y), X)
+    read = read_trees(case.model)
     wrong = replace(read, values=read.values[:, ::-1], readings={})
-    found = question.trees("numpy", wrong)
-    assert (swept(found) == question.truth()).all()
+    found = case.trees("numpy", wrong)
+    assert (swept(found) == case.truth()).all()
     assert found.name == "trees"  # it is what it is, and says what it had to do
     assert found.note == (
         "the trees, as they were read, disagree with the model's predictions, so that it was asked "
@@ -292,11 +292,11 @@ def test_a_reading_that_proves_wrong_is_given_up() -> None:
 
 def test_single_hybrids_are_asked() -> None:
     X, y, _, _ = tree_data()
-    question = Question(CLASSIFIERS["forest"].fit(X, y), X)
-    found = question.trees()
+    case = Case(CLASSIFIERS["forest"].fit(X, y), X)
+    found = case.trees()
     held = np.array([[True, False, True, False, False]])
-    assert (found.outcomes(held) == question.truth()[5]).all()
-    assert found.outcomes_of(held, np.array([3]))[0] == question.truth()[5, 3]
+    assert (found.outcomes(held) == case.truth()[5]).all()
+    assert found.outcomes_of(held, np.array([3]))[0] == case.truth()[5, 3]
     assert found.rows_predicted
 
 
@@ -314,13 +314,13 @@ def test_pipelines_that_keep_columns_apart_are_read(final: Any, kernel: str) -> 
         remainder="passthrough",
     )
     model = make_pipeline(columns, final.set_params(random_state=0)).fit(rows, y)
-    check_trees(Question(model, rows), kernel)
-    check_trees(Question(model, rows, groups={"two": ["a", "kind"]}), kernel)
+    check_trees(Case(model, rows), kernel)
+    check_trees(Case(model, rows, groups={"two": ["a", "kind"]}), kernel)
 
 
-def problem_of(question: Question) -> Problem:
-    read = read_trees(question.model)
-    return make_problem(read, read_event(read, question.target.event), question.hybrids)
+def problem_of(case: Case) -> Problem:
+    read = read_trees(case.model)
+    return make_problem(read, read_event(read, case.target.event), case.hybrids)
 
 
 def test_skis_are_bought_once_the_rents_would_exceed_their_price() -> None:
@@ -335,7 +335,7 @@ def test_skis_are_bought_once_the_rents_would_exceed_their_price() -> None:
 def test_numba_is_started_only_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     X, y, _, _ = tree_data()
-    problem = problem_of(Question(CLASSIFIERS["tree"].fit(X, y), X))
+    problem = problem_of(Case(CLASSIFIERS["tree"].fit(X, y), X))
     monkeypatch.setattr(blocks, "numba_is_loaded", lambda: False)
     dear, paid_up = SkiRental(price=1e9), SkiRental(price=1e9)
     assert choose_kernel(problem, dear) == "numpy"
@@ -367,9 +367,9 @@ def test_leaves_too_many_to_keep_are_found_again(monkeypatch: pytest.MonkeyPatch
     from suffice.evaluate.trees import compiled
 
     X, _, y, _ = tree_data()
-    question = Question(CLASSIFIERS["extra"].fit(X, y), X)
-    kept = swept(question.trees("numba"))
+    case = Case(CLASSIFIERS["extra"].fit(X, y), X)
+    kept = swept(case.trees("numba"))
     monkeypatch.setattr(compiled, "_LEAVES_KEPT", 50)
     monkeypatch.setattr(compiled, "_FIRST_ROOM", 16)
     monkeypatch.setattr(engine, "_SLAB_CELLS", 512)
-    assert (swept(question.trees("numba")) == kept).all()
+    assert (swept(case.trees("numba")) == kept).all()

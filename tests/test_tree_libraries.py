@@ -16,7 +16,7 @@ from suffice.evaluate.trees.blocks import find_numba
 from suffice.models import as_model
 from suffice.tables import as_table
 from suffice.target import at_least, at_most, versus, within
-from tests.questions import Question, check_trees, tree_data
+from tests.engine_cases import Case, check_trees, tree_data
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -55,15 +55,15 @@ def test_every_librarys_outcomes_are_its_own(library: str, missing: bool) -> Non
     classifier, regressor = boosters(library)
     X, two, three, number = tree_data(missing=missing)
     kernel = "numba" if find_numba() else "numpy"
-    check_trees(Question(classifier.fit(X, two), X), kernel)
-    check_trees(Question(classifier, X, versus(0, 1)), kernel)
+    check_trees(Case(classifier.fit(X, two), X), kernel)
+    check_trees(Case(classifier, X, versus(0, 1)), kernel)
     classifier = boosters(library)[0].fit(X, three)
     for outcome in (0, 1, 2):
-        check_trees(Question(classifier, X, outcome), kernel)
+        check_trees(Case(classifier, X, outcome), kernel)
     regressor.fit(X, number)
     at_a_row = float(regressor.predict(X)[3])
     for outcome in (at_least(at_a_row), at_most(0.0), within(3.0)):
-        check_trees(Question(regressor, X, outcome), kernel)
+        check_trees(Case(regressor, X, outcome), kernel)
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -88,15 +88,15 @@ def test_boosters_without_their_wrappers_are_read(library: str, missing: bool) -
     for_two, for_three, for_number = names[library]
     booster = train(two, for_two)
     for outcome in (0, versus(0, 1), at_least(1)):
-        check_trees(Question(booster, X, outcome), "numpy")
-    check_trees(Question(train(two, for_two, frame), frame), "numpy")
+        check_trees(Case(booster, X, outcome), "numpy")
+    check_trees(Case(train(two, for_two, frame), frame), "numpy")
     booster = train(three, for_three, num_class=3)
     for outcome in (0, 1, 2):
-        check_trees(Question(booster, X, outcome), "numpy")
+        check_trees(Case(booster, X, outcome), "numpy")
     booster = train(number, for_number, frame)
     at_a_row = float(as_model(booster, as_table(frame))[1][3])
     for outcome in (at_least(at_a_row), within(3.0)):
-        check_trees(Question(booster, frame, outcome), "numpy")
+        check_trees(Case(booster, frame, outcome), "numpy")
 
 
 def test_boosters_that_stopped_early_use_the_trees_they_use_themselves() -> None:
@@ -108,7 +108,7 @@ def test_boosters_that_stopped_early_use_the_trees_they_use_themselves() -> None
         params, train, 60, evals=[(test, "e")], early_stopping_rounds=4, verbose_eval=False
     )
     assert booster.best_iteration + 1 < booster.num_boosted_rounds()
-    check_trees(Question(booster, X[:90]), "numpy")  # asked by itself it uses all rounds
+    check_trees(Case(booster, X[:90]), "numpy")  # asked by itself it uses all rounds
     lightgbm = pytest.importorskip("lightgbm")
     params = {"objective": "binary", "num_leaves": 7, "verbose": -1, "num_threads": 1}
     stopped = lightgbm.train(
@@ -119,7 +119,7 @@ def test_boosters_that_stopped_early_use_the_trees_they_use_themselves() -> None
         callbacks=[lightgbm.early_stopping(4, verbose=False)],
     )
     assert 0 < stopped.best_iteration < 60
-    check_trees(Question(stopped, X[:90]), "numpy")
+    check_trees(Case(stopped, X[:90]), "numpy")
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -135,7 +135,7 @@ def test_values_at_a_threshold_fall_on_the_librarys_side(library: str) -> None:
             near = np.resize(limits, len(rows)).astype(np.float32)
             above = np.nextafter(near, np.float32(np.inf))
             rows[:, column] = np.where(np.arange(len(rows)) % 2, near, above)
-    check_trees(Question(model, rows), "numpy")
+    check_trees(Case(model, rows), "numpy")
 
 
 def test_lightgbm_reads_categories_and_zeros_as_it_was_told() -> None:
@@ -149,14 +149,14 @@ def test_lightgbm_reads_categories_and_zeros_as_it_was_told() -> None:
     common = {"n_estimators": 8, "verbose": -1, "n_jobs": 1, "min_child_samples": 5}
     model = lightgbm.LGBMClassifier(**common, min_data_per_group=5, cat_smooth=1).fit(rows, y)
     assert read_trees(model).tests.categories
-    check_trees(Question(model, rows[:90]), "numpy")
+    check_trees(Case(model, rows[:90]), "numpy")
     X[np.random.default_rng(3).random(X.shape) < 0.3] = 0.0
     model = lightgbm.LGBMClassifier(**common, zero_as_missing=True).fit(X, y)
-    check_trees(Question(model, X[:90]), "numpy")
+    check_trees(Case(model, X[:90]), "numpy")
     forest = lightgbm.LGBMRegressor(
         **common, boosting_type="rf", subsample=0.7, subsample_freq=1
     ).fit(X, X[:, 0])
-    check_trees(Question(forest, X[:90], at_least(0.1)), "numpy")
+    check_trees(Case(forest, X[:90], at_least(0.1)), "numpy")
     linear = lightgbm.LGBMRegressor(**common, linear_tree=True).fit(X, X[:, 0])
     assert reason(linear) == "the leaves of the model hold linear models (linear_tree)"
     poisson = lightgbm.LGBMRegressor(**common, objective="poisson").fit(X, np.abs(X[:, 0]))
@@ -177,16 +177,16 @@ def test_xgboost_reads_categories_early_stopping_and_missing_marks() -> None:
         **common, feature_types=["q", "q", "q", "c", "q"], enable_categorical=True
     ).fit(X, y)
     assert read_trees(model).tests.categories
-    check_trees(Question(model, X[:90]), "numpy")
+    check_trees(Case(model, X[:90]), "numpy")
     stopped = xgboost.XGBClassifier(
         n_estimators=60, early_stopping_rounds=2, max_depth=3, n_jobs=1
     ).fit(X[:200], y[:200], eval_set=[(X[200:], y[200:])], verbose=False)
     assert stopped.best_iteration + 1 < 60
-    check_trees(Question(stopped, X[:90]), "numpy")
+    check_trees(Case(stopped, X[:90]), "numpy")
     marked = X.copy()
     marked[::4, 0] = -999.0
     model = xgboost.XGBClassifier(**common, missing=-999.0).fit(marked, y)
-    check_trees(Question(model, marked[:90]), "numpy")
+    check_trees(Case(model, marked[:90]), "numpy")
     dart = xgboost.XGBClassifier(**common, booster="dart").fit(X, y)
     assert reason(dart) == (
         "XGBClassifier with booster='dart' does not predict the sum of its leaves"
@@ -224,7 +224,7 @@ def test_xgboost_categories_of_a_frame_are_a_reason() -> None:
     rows["kind"] = pd.Categorical(np.where(y, "u", "v"))
     model = xgboost.XGBClassifier(n_estimators=3, n_jobs=1, enable_categorical=True).fit(rows, y)
     with pytest.raises(Unreadable) as refused:
-        Question(model, rows).trees()
+        Case(model, rows).trees()
     assert str(refused.value) == (
         "column 'kind' holds categories, and how the model numbers them is not read"
     )

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean
+from suffice.errors import InputError, did_you_mean, one_line
 
 __all__ = ["choice", "level", "names", "number", "ran", "threshold", "truth", "whole"]
 
@@ -132,8 +132,12 @@ def names(argument: str, given: object, allowed: str = "a name or a list of name
     raise InputError(argument, given, allowed)
 
 
-def ran(argument: str, function: Callable[..., Any], allowed: str, *given: Any) -> Any:
+def ran(
+    argument: str, function: Callable[..., Any], allowed: str, *given: Any, about: str = ""
+) -> Any:
     """What the user's own function returns; where it raises, that is told as its own.
+
+    `about` says what it was called for: "for column 'age'".
 
     >>> ran("cost", lambda x: 1 / x, "a function x -> cost", 0)
     Traceback (most recent call last):
@@ -143,7 +147,8 @@ def ran(argument: str, function: Callable[..., Any], allowed: str, *given: Any) 
         return function(*given)
     except InputError:
         raise
-    except Exception as error:
-        why = " ".join(str(error).split())[:200]
-        got = f"a function that raised {type(error).__name__}" + (f": {why}" if why else "")
+    except (Exception, SystemExit) as error:  # nobody's function ends the program
+        why = one_line(error, 200)
+        got = f"a function that raised {type(error).__name__}" + f" {about}" * bool(about)
+        got += f": {why}" if why else ""
         raise InputError(argument, got, allowed) from error

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pickle import PicklingError
 from time import perf_counter
@@ -16,23 +17,22 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from suffice.checks import choice, whole
+from suffice.checks import choice, level, threshold, whole
 from suffice.context import Context, Hybrids, SwapContext, choose_references, make_players
 from suffice.context.clusters import auto_groups
-from suffice.context.cost import CostSpec, change_costs
+from suffice.context.cost import CostSpec
 from suffice.decision import Decision
 from suffice.errors import InputError, shorten
 from suffice.evaluate import Choice, Evaluator
-from suffice.explanation import Explanation, Player, Provenance
+from suffice.explanation import ContextRecord, Explanation, Player, Provenance
 from suffice.explanation.changes import find_changes
-from suffice.explanation.explanation import make_views, mirrored
+from suffice.explanation.explanation import mirrored
 from suffice.factors import Factor
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
 from suffice.progress import progress_bar
-from suffice.search import Limits
-from suffice.search.algorithm1 import check_alpha, check_tau
-from suffice.search.strategy import STRATEGIES, VIEW_ENDS, Answer, Question, answer
+from suffice.search import LimitKeeper, Limits, Question
+from suffice.search.strategy import STRATEGIES, VIEW_ENDS, Answer, answer
 from suffice.tables import Table, as_table
 from suffice.tables.table import as_row_mapping, has_several_rows, plain
 from suffice.target import Target, event_for
@@ -190,9 +190,7 @@ class Explainer:
             Show a progress bar. None: on a terminal, for work over a second.
         """
         started = perf_counter()
-        check_tau(tau)
-        check_alpha(alpha)
-        tau, alpha = float(tau), None if alpha is None else float(alpha)
+        tau, alpha = threshold(tau), level(alpha)
         adjustment = check_adjustment(adjust, alpha)
         choice("search", search, STRATEGIES)
         limits = Limits(max_size, budget, time_limit)
@@ -204,35 +202,38 @@ class Explainer:
         one_sweep = hybrids[0] is hybrids[1]
         limits.check_budget(hybrids[0].n, (2 if search == "greedy" else 1) * (2 - one_sweep))
         question = Question(
-            tau, alpha, adjustment, limits, self._size_weights, self._seed, progress, started
+            tau, alpha, adjustment, limits, self._size_weights, self._seed, progress
         )
+        keeper = LimitKeeper(limits, started=started)
         if one_sweep:
-            searches = [_search(decision, hybrids[0], search, question)]
-        else:
-            half = limits.share(0.5)
-            last = replace(half, time_limit=limits.time_limit)  # both count from the same start
+            searches = [_search(decision, hybrids[0], search, question, keeper)]
+        else:  # half of what is allowed goes to the first view, what is left to the second
             searches = [
-                _search(decision, of_view, search, replace(question, limits=part, ends=ends))
-                for of_view, part, ends in zip(hybrids, (half, last), VIEW_ENDS, strict=True)
+                _search(decision, of_view, search, replace(question, ends=ends), keeper.part(share))
+                for of_view, share, ends in zip(hybrids, (0.5, 1.0), VIEW_ENDS, strict=True)
             ]
-        (kept, _), (flipped, _) = searches[0], searches[-1]
+        kept, flipped = searches[0].answer, searches[-1].answer
 
         event = decision.target.event
-        keep, flip = make_views(
-            event.describe(decision.y),
-            event.describe(not decision.y),
-            self._describe_players(decision.row),
-            kept.keep,
-            mirrored(flipped.keep, flipped.flip_findings),
-            tau=tau,
-        )
-        costs = change_costs(decision.pool, self._data, self._players, self._cost)
-        flip = replace(flip, changes=find_changes(flip, flipped, hybrids[1], costs))
-        provenance = self._provenance(decision, searches, perf_counter() - started)
+        players = self._describe_players(decision.row)
+        flip = mirrored(flipped.keep, flipped.flip_findings)
+        changes, cheapest = find_changes(decision, flipped, flip, players)
         stopped = kept.stopped or flipped.stopped
-        if stopped and not one_sweep:
-            stopped = _in_all(stopped, limits)
-        return Explanation(plain(decision.prediction), keep, flip, stopped, provenance, one_sweep)
+        return Explanation(
+            prediction=plain(decision.prediction),
+            score=self._model.own_scores(decision.row, [decision.prediction])[0],
+            outcome=event.describe(decision.y),
+            other_outcome=event.describe(not decision.y),
+            players=players,
+            tau=tau,
+            keep_profile=kept.keep,
+            flip_profile=flip,
+            provenance=self._provenance(decision, searches, perf_counter() - started),
+            stopped=stopped,
+            changes=changes,
+            cheapest=cheapest,
+            one_sweep=one_sweep,
+        )
 
     def __call__(self, x: Any, **question: Unpack[Asked]) -> Explanation | list[Explanation]:
         """`explain` of one row; of several rows `explain_many`."""
@@ -299,24 +300,25 @@ class Explainer:
         parts += [] if self._context.is_swap else [f"context: {self._context.describe()}"]
         return f"<Explainer: {', '.join(parts)}>"
 
-    def plausibility(self, x: Any, n: int = 1000) -> Plausibility:
+    def plausibility(self, x: Any, *, n_hybrids: int = 1000) -> Plausibility:
         """How many hybrids of this input are far from the data: a warning, not an error.
 
         A hybrid is far if it is farther from its nearest row of data than 19 in 20 rows are from
-        theirs. `n` hybrids are drawn, in the explainer's own context.
+        theirs. `n_hybrids` of them are drawn, in the explainer's own context.
         """
-        if not isinstance(n, int | np.integer) or n < 2:
-            raise InputError("n", n, "a whole number >= 2")
         from suffice.context.plausibility import plausibility
 
+        drawn = whole("n_hybrids", n_hybrids, least=2)
         decision = self.decide(x)
         views = list(dict.fromkeys(decision.hybrids))
-        return plausibility(views, self._data, decision.context.describe(), int(n), self._seed)
+        return plausibility(views, self._data, decision.context.describe(), drawn, self._seed)
 
     def recourse(
         self,
         x: Any,
+        *,
         tau: float | None = None,
+        desired: Any = None,
         immutable: str | Iterable[str] = (),
         actionable: str | Iterable[str] | None = None,
         ranges: Mapping[str, Any] | None = None,
@@ -327,10 +329,10 @@ class Explainer:
         cost: CostSpec = None,
         max_cost: float | None = None,
         max_size: int | None = None,
-        n: int | None = None,
-        desired: Any = None,
-        values: str = "observed",
+        max_options: int | None = None,
+        values: Literal["observed", "grid"] = "observed",
         budget: int | None = None,
+        time_limit: float | None = None,
         progress: bool | None = None,
     ) -> Recourse:
         """Find the cheapest changes of `x` that give another outcome, under constraints (Prop. 3).
@@ -339,15 +341,19 @@ class Explainer:
         confirms. Among the references *allowed* on T (their values on T keep to the constraints)
         PS(T) is the share that give the desired outcome. T is an option if it has such a change, if
         PS(T) >= tau where tau is given, and if no subset of T that has both costs as little: a
-        larger set that is strictly cheaper is an option, too. None of this is an error: where
-        there is no option, `reason` says which constraints are in the way.
+        larger set that is strictly cheaper is an option, too. Costs that differ by less than a
+        billionth of themselves count as equal. None of this is an error: where there is no option,
+        `reason` says which constraints are in the way.
 
         Parameters
         ----------
         x
             The input: a mapping, a series, a one-row frame, or a list of values.
         tau
-            The sufficiency that a set must have, in (0, 1]. None: one verified change is enough.
+            The sufficiency that a set must have, in (0, 1]. None: one verified change is enough,
+            since a person takes one way and not the average one.
+        desired
+            The outcome wanted: a class, `at_least(t)`, `versus(...)`, … None: any but the present.
         immutable
             Features or columns that cannot change. A group with such a column cannot change.
         actionable
@@ -367,44 +373,72 @@ class Explainer:
             What a change costs, as in `Explainer`; None: the explainer's own.
         max_cost, max_size
             The dearest option, and the largest set of features.
-        n
+        max_options
             Give only so many options, the cheapest. None: all.
-        desired
-            The outcome wanted: a class, `at_least(t)`, `versus(...)`, … None: any but the present.
         values
             "observed": a set takes a reference's values together. "grid": any combination of values
             that the columns have in the data (with `steps`: of the input's own plus or minus whole
             steps, within the range given or else observed). Features of a group stay together.
         budget
-            The most rows to ask the model in the search of a grid. None: any number, which for
-            many features of many values can take very long.
+            Ask the model about at most this many rows, besides `x` itself. None: any number, which
+            for a grid of many features with many values can take very long.
+        time_limit
+            Stop after about this many seconds. Where a limit ends the search, `complete` is False
+            and `reason` says what was left out.
         progress
             Show a progress bar. None: on a terminal, for work over a second.
 
         In a causal context a set's features are set to new values and their consequences follow:
         constraints and costs concern the features set, not what follows. Where that is random, an
         option's own values must work in a share `tau` of the draws (without it: in half).
-        """
-        from suffice.encodings.recourse import Wish, find_recourse
 
-        wish = Wish(
-            tau,
-            immutable,
-            actionable,
-            ranges,
-            increasing,
-            decreasing,
-            steps,
-            forbidden,
-            cost,
-            max_cost,
-            max_size,
-            n,
-            values,
-            budget,
-            progress,
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from suffice import Explainer
+        >>> people = pd.DataFrame({"income": [30, 60, 45, 60], "debt": [20, 20, 0, 40]})
+        >>> def decide(rows):
+        ...     return (rows["income"] - rows["debt"] >= 40).map({True: "yes", False: "no"})
+        >>> r = Explainer(decide, people).recourse({"income": 30, "debt": 20}, immutable="debt")
+        >>> print(r)
+        From no to yes: 1 way
+          cost  suff.  nec.  change
+             4    50%  100%  income 30 → 60
+        >>> r.best.changes
+        {'income': (30, 60)}
+        """
+        from suffice.encodings.recourse import RecourseRequest, find_recourse
+
+        request = RecourseRequest(
+            tau=tau,
+            desired=desired,
+            immutable=immutable,
+            actionable=actionable,
+            ranges=ranges,
+            increasing=increasing,
+            decreasing=decreasing,
+            steps=steps,
+            forbidden=forbidden,
+            cost=cost,
+            max_cost=max_cost,
+            max_size=max_size,
+            max_options=max_options,
+            values=values,
+            budget=budget,
+            time_limit=time_limit,
+            progress=progress,
         )
-        return find_recourse(self.decide(x, desired), wish, desired is not None)
+        return find_recourse(self.decide(x, desired), request)
+
+    @property
+    def data(self) -> Table:
+        """Where references come from."""
+        return self._data
+
+    @property
+    def outcome(self) -> Any:
+        """What counts as the outcome, as it was given; None: the input's own."""
+        return self._outcome
 
     def decide(self, x: Any, outcome: Any = None) -> Decision:
         """The model's decision for one input, ready to be asked about.
@@ -479,7 +513,7 @@ class Explainer:
         self, decision: Decision, searches: list[Searched], seconds: float
     ) -> Provenance:
         spec = self._references
-        evaluators = [evaluator for _, evaluator in searches]
+        evaluators = [searched.evaluator for searched in searches]
         first = evaluators[0]
         return Provenance(
             model=repr(self._model),
@@ -490,14 +524,17 @@ class Explainer:
             random_state=self._seed,
             # A search that decides without counting knows at least what it asked.
             hybrids=sum(
-                max(found.keep.tally.visited * evaluator.n, evaluator.rows_predicted)
-                for found, evaluator in searches
+                max(s.answer.keep.tally.visited * s.evaluator.n, s.evaluator.rows_predicted)
+                for s in searches
             ),
             rows_predicted=sum(evaluator.rows_predicted for evaluator in evaluators),
+            data=(len(self._data), len(self._data.names)),
+            cost="own" if callable(self._cost) else "weighted" if self._cost else "deviations",
+            created=datetime.now(UTC),
             seconds=seconds,
             model_seconds=sum(evaluator.model_seconds for evaluator in evaluators),
             versions=_versions(),
-            context=decision.context.describe(),
+            context=ContextRecord(decision.context.kind, decision.context.describe()),
         )
 
 
@@ -508,23 +545,20 @@ def _read_jobs(given: object) -> int:
     return int(given)
 
 
-Searched = tuple[Answer, Evaluator]
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What one search found, and by which evaluator."""
+
+    answer: Answer
+    evaluator: Evaluator
 
 
-def _search(decision: Decision, hybrids: Hybrids, how: str, question: Question) -> Searched:
-    """One search: what was found, and by which evaluator."""
-    whole = question.limits.none and how == "exhaustive"
-    evaluator = decision.evaluator(hybrids, question.limits, whole)
-    return answer(how, evaluator, hybrids, question), evaluator
-
-
-def _in_all(stopped: str, limits: Limits) -> str:
-    """Why a search of one view stopped, with the bound as it was given for both."""
-    if stopped.startswith("budget="):
-        return f"budget={limits.budget} model rows, half for each view"
-    if stopped.startswith("time_limit="):
-        return f"time_limit={limits.time_limit:g} s"
-    return stopped
+def _search(
+    decision: Decision, hybrids: Hybrids, how: str, question: Question, keeper: LimitKeeper
+) -> Searched:
+    exhaustive = question.limits.none and how == "exhaustive"
+    evaluator = decision.evaluator(hybrids, question.limits, exhaustive)
+    return Searched(answer(how, evaluator, hybrids, question, keeper), evaluator)
 
 
 def _checked_context(context: object) -> Context:

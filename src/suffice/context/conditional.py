@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.cost import change_costs
+from suffice.checks import ran, whole
+from suffice.context.cost import LARGEST, change_costs
 from suffice.context.hybrids import Context
 from suffice.context.players import Players
 from suffice.context.references import with_columns_of
@@ -33,14 +34,16 @@ __all__ = ["ConditionalContext", "Sampler"]
 Sampler = Callable[[Any, tuple[str, ...], int, np.random.Generator], Any]
 """(the input as a one-row table, the names of the held columns, n, rng) -> n rows like the data."""
 
+_SAMPLER = "a function (x, held, n, rng) -> n rows"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class ConditionalContext(Context):
     """Draw what is not held from rows like the input on what is held.
 
     Parameters
     ----------
-    n
+    n_drawn
         How many rows are drawn for each set of features: the nearest references, by the distance
         that also measures cost (deviations for numbers, 0 or 1 for the rest), ties by chance.
         As many as there are references makes it the marginal context again.
@@ -55,38 +58,36 @@ class ConditionalContext(Context):
     >>> X, y = datasets.loans()
     >>> X = X[["age", "income", "debt", "late payments"]]
     >>> model = RandomForestClassifier(random_state=0).fit(X, y)
-    >>> near = Explainer(model, X, references="all", context=ConditionalContext(n=60))
-    >>> near.explain(X.iloc[8]).provenance.context
+    >>> near = Explainer(model, X, references="all", context=ConditionalContext(n_drawn=60))
+    >>> near.explain(X.iloc[8]).provenance.context.words
     'the references nearest to what is held, at most 60'
     """
 
-    n: int = 100
+    kind = "conditional"
+
+    n_drawn: int = 100
     sampler: Sampler | None = None
 
     def __post_init__(self) -> None:
-        given: object = self.n
-        if not (isinstance(given, int | np.integer) and given >= 1):
-            raise InputError("n", given, "a whole number >= 1")
+        object.__setattr__(self, "n_drawn", whole("n_drawn", self.n_drawn))
         if not (self.sampler is None or callable(self.sampler)):
-            raise InputError(
-                "sampler", self.sampler, "None or a callable (x, held, n, rng) -> rows"
-            )
+            raise InputError("sampler", self.sampler, f"None or {_SAMPLER}")
 
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[Any, Any]:
         """The same hybrids for both views."""
         made: NearHybrids | SampledHybrids
         if self.sampler is not None:
-            made = SampledHybrids(pool, players, self.sampler, self.n, seed)
+            made = SampledHybrids(pool, players, self.sampler, self.n_drawn, seed)
         else:
-            made = NearHybrids(pool, players, min(self.n, len(pool) - 1), seed)
+            made = NearHybrids(pool, players, min(self.n_drawn, len(pool) - 1), seed)
         return made, made
 
     def describe(self) -> str:
         """How the rest is drawn."""
         if self.sampler is not None:
             name = getattr(self.sampler, "__name__", type(self.sampler).__name__)
-            return f"{self.n} rows drawn by {name} given what is held"
-        return f"the references nearest to what is held, at most {self.n}"
+            return f"{self.n_drawn} rows drawn by {name} given what is held"
+        return f"the references nearest to what is held, at most {self.n_drawn}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,21 +105,25 @@ class NearHybrids:
         return len(self.players)
 
     def rows(self, held: Held, references: Counts) -> Table:
-        """Row i: the input on held[i], and elsewhere its references[i]-th nearest reference."""
+        """Row i: the input on held[i], and elsewhere its near reference number references[i]."""
         which, first = distinct_rows(held.astype(np.int64))
         rows = self.donors(held[first])[which, references]
         return self.pool.splice(held[:, self.players.of_column], rows)
 
     def donors(self, held: Held) -> Counts:
-        """The nearest references, the nearest first; equally near ones in one shuffled order."""
+        """The nearest references, which of equally near ones is left to chance; in pool order.
+
+        That order, so that of equally cheap changes the same one is reported as by a swap.
+        """
         away = held.astype(float) @ self._away[self._shuffled].T
         nearest = np.argsort(away, axis=1, kind="stable")[:, : self.n]
-        return np.asarray(1 + self._shuffled[nearest])
+        return np.sort(1 + self._shuffled[nearest], axis=1)
 
     @cached_property
     def _away(self) -> Reals:
         """(references, d): how far each is from the input on each player."""
-        return change_costs(self.pool, self.pool, self.players)
+        # Infinitely far is far: what is not held counts 0 times that, which must not be NaN.
+        return np.minimum(change_costs(self.pool, self.pool, self.players), LARGEST)
 
     @cached_property
     def _shuffled(self) -> Counts:
@@ -161,13 +166,7 @@ class SampledHybrids:
                 name for name, kept in zip(self.pool.names, held[of_column], strict=True) if kept
             )
             rng = generator(self.seed, Stream.SAMPLER, *np.packbits(held).tolist())
-            try:
-                given = self.sampler(x, names, self.n, rng)
-            except Exception as error:  # told in the sampler's own words
-                got = f"a function that raised {type(error).__name__}: {error}"
-                raise InputError(
-                    "sampler", got, "a function (x, held, n, rng) -> n rows"
-                ) from error
+            given = ran("sampler", self.sampler, _SAMPLER, x, names, self.n, rng)
             rows = as_table(given, names=self.pool.names, argument="sampler")
             if len(rows) != self.n:
                 raise InputError("sampler", f"{len(rows)} rows", f"{self.n} rows, as asked for")

@@ -9,81 +9,155 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.context.cost import scale_of
+from suffice.context.cost import scaled
 from suffice.context.hybrids import Hybrids
+from suffice.context.references import canonical_order
 from suffice.randomness import Stream, generator
+from suffice.results import Column, Panel, Result, Sheet
 from suffice.tables.table import Table, column_codes
 from suffice.typing import Reals, Values
+from suffice.wording import count, percent
 
 __all__ = ["FAR", "Plausibility", "plausibility"]
 
 FAR = 0.05
 """The share of the data's own rows that would be called far."""
 
-_ROWS_COMPARED = 2000
-"""The data's own distances are learned from so many of its rows."""
+_OWN_ROWS = 1000
+"""The data's own distances are learned from so many of its rows: a share of 5% ± 1.4%."""
+_COMPARISONS = 2 * 10**9
+"""About so many pairs of cells are compared, a few seconds; of larger data a sample is drawn."""
+_FEWEST_ROWS = 500
+_PAIRS_AT_ONCE = 1 << 20
 
 
-@dataclass(frozen=True)
-class Plausibility:
-    """The share of hybrids that are farther from the data than 95% of its own rows are."""
+@dataclass(frozen=True, repr=False)
+class Plausibility(Result):
+    """The share of hybrids that are farther from the data than 95% of its own rows are.
+
+    >>> print(Plausibility(far=0.35, n_hybrids=1000, context="values swapped"))
+    35% of 1,000 hybrids (values swapped) are far from the data
+      Of the data's own rows 5% are: the model is asked about combinations that hardly occur.
+      ConditionalContext draws values that go together; groups keep columns together that belong
+      together.
+                         far from the data
+      hybrids                          35%
+      rows of the data                  5%
+    """
 
     far: float
-    n: int
+    n_hybrids: int
     """How many hybrids were drawn."""
     context: str
+    """How they are made of the input and the references."""
 
-    def __str__(self) -> str:
-        lead = f"{self.far:.0%} of {self.n:,} hybrids ({self.context}) are far from the data"
+    @property
+    def sheet(self) -> Sheet:
+        """The share, what it is to be compared with, and what to do about it."""
+        drawn = f"{count(self.n_hybrids, 'hybrid')} ({self.context})"
+        lead = f"Of the data's own rows {percent(FAR)} are"
         if self.far <= 2 * FAR:
-            return f"{lead}; of its own rows {FAR:.0%} are."
-        return (
-            f"{lead}, against {FAR:.0%} of its own rows: the model is asked about combinations "
-            "that hardly occur. ConditionalContext draws values that go together; groups keep "
-            "columns together that belong together."
+            lead += "."
+        else:
+            lead += (
+                ": the model is asked about combinations that hardly occur. ConditionalContext "
+                "draws values that go together; groups keep columns together that belong together."
+            )
+        return Sheet(
+            title=f"{percent(self.far)} of {drawn} are far from the data",
+            lead=(lead,),
+            panels=(
+                Panel(
+                    (Column(""), Column("far from the data", "share")),
+                    (("hybrids", self.far), ("rows of the data", FAR)),
+                ),
+            ),
         )
+
+    def to_frame(self) -> Any:
+        """One row."""
+        import pandas as pd
+
+        row = {"far": self.far, "n_hybrids": self.n_hybrids, "context": self.context}
+        return pd.DataFrame([row])
 
 
 def plausibility(
-    views: Sequence[Hybrids], data: Table, describe: str, n: int, seed: int
+    views: Sequence[Hybrids], data: Table, describe: str, n_hybrids: int, seed: int
 ) -> Plausibility:
-    """Draw n hybrids, from each view alike, and measure how far they are."""
-    from sklearn.neighbors import NearestNeighbors
-
+    """Draw hybrids, from each view alike, and measure how far they are."""
     rng = generator(seed, Stream.PLAUSIBILITY)
     drawn = []
-    for part, hybrids in zip(np.array_split(np.arange(n), len(views)), views, strict=True):
+    for part, hybrids in zip(np.array_split(np.arange(n_hybrids), len(views)), views, strict=True):
         held = rng.random((len(part), hybrids.d)) < 0.5
         drawn.append(hybrids.rows(held, rng.integers(hybrids.n, size=len(part))))
     rows = drawn[0].stack(drawn[1]) if len(drawn) == 2 else drawn[0]
+    most = max(_FEWEST_ROWS, _COMPARISONS // (len(data.names) * (n_hybrids + _OWN_ROWS)))
+    if len(data) > most:
+        # From the canonical order: the same rows however the data was sorted.
+        data = data.take(canonical_order(data)[np.sort(rng.permutation(len(data))[:most])])
     there, here = _coordinates(data, rows)
-    near = NearestNeighbors(n_neighbors=1, metric="manhattan").fit(there)
-    own = rng.permutation(len(there))[:_ROWS_COMPARED]
-    apart = near.kneighbors(there[own], n_neighbors=min(2, len(there)))[0][:, -1]
+    own = rng.permutation(len(data))[:_OWN_ROWS]
+    # A row is nearest to itself: the next one counts.
+    apart = _nearest(there.take(own), there, min(1, len(data) - 1))
     usual = np.quantile(apart, 1 - FAR, method="higher")
     # A hair of slack: equal distances must not differ by how they were added up.
-    far = near.kneighbors(here)[0][:, 0] > usual * (1 + 1e-9) + 1e-12
-    return Plausibility(float(far.mean()), n, describe)
+    far = _nearest(here, there, 0) > usual * (1 + 1e-9) + 1e-12
+    return Plausibility(float(far.mean()), n_hybrids, describe)
 
 
-def _coordinates(data: Table, rows: Table) -> tuple[Reals, Reals]:
-    """Both tables in coordinates whose Manhattan distance is the measure of cost."""
+class _Points(NamedTuple):
+    """Rows as numbers, whose differences count, and as codes, which differ or do not."""
+
+    numbers: Reals
+    codes: Reals
+
+    def take(self, rows: Values | slice) -> _Points:
+        return _Points(self.numbers[rows], self.codes[rows])
+
+
+def _nearest(points: _Points, others: _Points, rank: int) -> Reals:
+    """How far each point is from the nearest of the others, or from the next after that."""
+    from scipy.spatial.distance import cdist
+
+    found = []
+    step = max(1, _PAIRS_AT_ONCE // len(others.numbers))
+    for start in range(0, len(points.numbers), step):
+        part = points.take(slice(start, start + step))
+        away = np.zeros((len(part.numbers), len(others.numbers)))
+        if part.numbers.shape[1]:
+            away += cdist(part.numbers, others.numbers, "cityblock")
+        if part.codes.shape[1]:
+            away += cdist(part.codes, others.codes, "hamming") * part.codes.shape[1]
+        found.append(np.partition(away, rank, axis=1)[:, rank])
+    return np.concatenate(found)
+
+
+def _coordinates(data: Table, rows: Table) -> tuple[_Points, _Points]:
+    """Both tables as points whose distance is the measure of cost."""
     both = data.stack(rows)
-    columns = [_column(both.column(j), data.column(j)) for j in range(len(data.names))]
-    everything = np.concatenate(columns, axis=1)
-    return everything[: len(data)], everything[len(data) :]
+    numbers: list[Reals] = []
+    codes: list[Values] = []
+    for j in range(len(data.names)):
+        values = both.column(j)
+        if values.dtype.kind not in "iuf":
+            codes.append(column_codes(values))
+            continue
+        values = values.astype(float)
+        finite = np.isfinite(values)
+        if not finite.all():  # nothing is a distance from a missing or an infinite number
+            codes.append(column_codes(np.where(finite, 0.0, values)))
+            centre = np.median(values[finite]) if finite.any() else 0.0
+            values = np.where(finite, values, centre)
+        numbers.append(scaled(values, data.column(j)))
+    points = _Points(_columns(numbers, len(both)), _columns(codes, len(both)))
+    n = len(data)
+    return points.take(slice(n)), points.take(slice(n, None))
 
 
-def _column(values: Values, observed: Values) -> Reals:
-    if observed.dtype.kind not in "iuf":
-        # Two rows of another category differ in two places by a half: 1 in all.
-        return np.eye(int((codes := column_codes(values)).max()) + 1)[codes] / 2
-    numbers = values.astype(float)
-    missing = np.isnan(numbers)
-    if not missing.any():  # one coordinate is enough, and half the work for the neighbours
-        return (numbers / scale_of(observed))[:, None]
-    centre = np.nanmedian(numbers) if not missing.all() else 0.0
-    return np.stack([np.where(missing, centre, numbers) / scale_of(observed), missing], axis=1)
+def _columns(columns: Sequence[Values], rows: int) -> Reals:
+    return np.stack(columns, axis=1).astype(float) if columns else np.empty((rows, 0))

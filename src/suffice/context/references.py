@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.errors import InputError
 from suffice.tables.frames import as_table
-from suffice.tables.table import Table, is_frame
+from suffice.tables.table import Table, column_codes, is_frame
 from suffice.typing import BoolVector, Counts
 
 __all__ = ["canonical_order", "choose_references", "with_columns_of"]
@@ -44,9 +44,22 @@ def choose_references(
 
 
 def canonical_order(table: Table) -> Counts:
-    """Positions that sort the rows by their values, whatever the order of rows and columns."""
-    by_name = np.argsort(np.array(table.names))
-    return np.lexsort(table.codes()[:, by_name].T[::-1])
+    """Positions that sort the rows by their values, whatever the order of rows and columns.
+
+    As many columns as fit are one number, made small again as in `joint_codes`. Of hundreds of
+    columns a few tell all rows apart, and the others need not be looked at.
+    """
+    key, room = np.zeros(len(table), dtype=np.int64), 1
+    for j in np.argsort(np.array(table.names)).tolist():
+        codes = column_codes(table.column(j))
+        size = int(codes.max()) + 1
+        if room * size >= 2**62:
+            key = column_codes(key)
+            room = int(key.max()) + 1
+            if room == len(table):
+                break
+        key, room = key * size + codes, room * size
+    return np.argsort(key, kind="stable")
 
 
 def _chosen(

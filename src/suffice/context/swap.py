@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suffice.context.hybrids import Context, PooledHybrids
+from suffice.context.hybrids import Context, KeyedHybrids, PooledHybrids
 from suffice.context.players import Players
 from suffice.context.sample import Sample
 from suffice.factors.lattice import Lattice
@@ -28,7 +28,7 @@ _EXACT_FLOAT = 2**53
 
 
 @dataclass(frozen=True, eq=False)
-class SwapHybrids(PooledHybrids):
+class SwapHybrids(PooledHybrids, KeyedHybrids):
     """Hybrids by swapping values, with numbers that tell equal ones before they are built."""
 
     def rows(self, held: Held, references: Counts) -> Table:
@@ -103,6 +103,7 @@ class SwapHybrids(PooledHybrids):
 class SwapContext(Context):
     """The paper's R2I and I2R: values are swapped, and nothing else follows from it."""
 
+    kind = "swap"
     is_swap = True
 
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[SwapHybrids, SwapHybrids]:

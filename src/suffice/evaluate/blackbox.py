@@ -8,7 +8,6 @@ as logistic regression it costs more, so the first block of work is timed and de
 from __future__ import annotations
 
 from time import perf_counter
-from typing import cast
 
 import numpy as np
 
@@ -60,7 +59,7 @@ class BlackBox:
         self._target = target
         self._hybrids = hybrids
         self._y = y
-        self._keyed = cast(KeyedHybrids, hybrids) if hasattr(hybrids, "keys") else None
+        self._keyed = hybrids if isinstance(hybrids, KeyedHybrids) else None
         self._distinct = distinct if self._keyed is not None else False
         self._known_keys = np.empty(0, dtype=np.int64)
         self._known_answers = np.empty(0, dtype=bool)

@@ -2,16 +2,20 @@
 
 from suffice.search.algorithm1 import MinimalFactors, minimal_sufficient_factors
 from suffice.search.intervals import Ladder, climb
-from suffice.search.limits import Limits
+from suffice.search.limits import LimitKeeper, Limits, Stop
 from suffice.search.pruned import Pruned, pruned_search
+from suffice.search.question import Question
 from suffice.search.sweep import Sweep, run_sweep
 from suffice.search.tally import Tally
 
 __all__ = [
     "Ladder",
+    "LimitKeeper",
     "Limits",
     "MinimalFactors",
     "Pruned",
+    "Question",
+    "Stop",
     "Sweep",
     "Tally",
     "climb",

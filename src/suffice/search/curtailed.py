@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate import Evaluator
 from suffice.search.guess import Guess
-from suffice.search.meter import Meter
+from suffice.search.limits import LimitKeeper, Stop
 from suffice.search.rows import Block, Rows
 from suffice.typing import BoolVector, Counts, Held, Reals
 
@@ -41,16 +41,18 @@ class Curtailed:
     """Decides subsets of one context: which have at least `least` hits?"""
 
     def __init__(
-        self, evaluator: Evaluator, hybrids: SwapHybrids, least: int, meter: Meter
+        self, evaluator: Evaluator, hybrids: SwapHybrids, least: int, keeper: LimitKeeper
     ) -> None:
         self._evaluator = evaluator
         self._d, self._n = hybrids.d, hybrids.n
         self._enough = hybrids.n - least + 1  # misses that settle a failure
-        self._meter = meter
+        self._keeper = keeper
+        self.stopped: Stop | None = None
+        """The limit that forbade to ask about a row that had to be asked about."""
         self._rows = Rows(hybrids)
         self._guess = Guess(hybrids)
         self.subsets_at_once = self._rows.subsets_at_once
-        if meter.timed and self._rows.lattice is None:  # the clock is looked at between blocks
+        if keeper.timed and self._rows.lattice is None:  # the clock is looked at between blocks
             self.subsets_at_once = max(1, self.subsets_at_once // 16)
 
     def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
@@ -109,7 +111,7 @@ class Curtailed:
             passed.append(cases[known & ~failed])
             going = ~known & ~failed
             cases = cases[going]
-            if not len(cases) or self._meter.stopped:
+            if not len(cases) or self.stopped is not None:
                 return np.sort(np.concatenate(passed))
             lack = np.maximum(self._enough - misses[going], least)
             likely = self._likely_misses(block, at[cases], wanted[cases])
@@ -125,14 +127,14 @@ class Curtailed:
 
     def _ask(self, block: Block, rows: Counts) -> None:
         """Ask the model about rows that are not known, as far as the limits allow."""
-        while len(rows):
-            room = self._meter.room()
-            if room == 0:
-                return
-            part, rows = rows[:room], rows[len(rows) if room is None else room :]
-            self._rows.ask(block, part, self._evaluator.outcomes_of)
-            subset, reference = np.divmod(block.first[part], self._n)
-            self._guess.learn(block.held[subset], reference, block.answers[part])
+        subset, reference = np.divmod(block.first[rows], self._n)
+        held = block.held[subset]
+        outcomes = self._keeper.ask(self._evaluator, held, reference)
+        done = len(outcomes)
+        self._rows.note(block, rows[:done], outcomes)
+        self._guess.learn(held[:done], reference[:done], block.answers[rows[:done]])
+        if done < len(rows):
+            self.stopped = self._keeper.forbids()
 
 
 def _choose(ids: NDArray[np.int32], likely: Weights, lack: Reals, weight: Weights) -> Counts:

@@ -14,18 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from suffice.evaluate import Evaluator
+from suffice.progress import Bar, progress_bar
 from suffice.randomness import Stream, generator
 from suffice.search.hitting import hitting_set
-from suffice.search.judge import Judge, LimitReached, ViewName
+from suffice.search.judge import Judge
 from suffice.search.leads import Leads
-from suffice.search.limits import Limits
+from suffice.search.limits import LimitKeeper, LimitReached, Stop
 from suffice.search.profile import Findings, Found
-from suffice.search.shrink import Question, Search, find_one
+from suffice.search.question import Question, ViewName
+from suffice.search.shrink import Probe, Search, find_one
 from suffice.typing import BoolVector, Counts
 
 __all__ = ["Greedy", "greedy_search"]
@@ -49,7 +50,7 @@ class Greedy:
     findings: Findings
     outcomes: dict[Members, BoolVector]
     """By factor: which references hit (keep: have the input's outcome; flip: do not)."""
-    stopped: str
+    stopped: Stop
     starts: int
     """How many starts were made."""
 
@@ -58,32 +59,31 @@ def greedy_search(
     evaluator: Evaluator,
     d: int,
     view: ViewName,
-    tau: float,
-    alpha: float | None = None,
-    limits: Limits = Limits(),  # noqa: B008 - frozen
-    seed: int = 0,
+    question: Question,
+    keeper: LimitKeeper | None = None,
+    *,
     starts: int = 32,
     known: Iterable[Sequence[int]] = (),
-    progress: bool | None = None,
-    started: float | None = None,
 ) -> Greedy:
     """Find sufficient sets of any size that no player can be dropped from.
 
     With `alpha` the steps use sequential tests, and the verification the full one. Factors in
     `known` are not returned again, nor anything that contains one of them. Of the limits,
-    `max_size` bounds what is returned; `budget` counts all rows that the evaluator was ever asked;
-    the time counts from `started` (as `perf_counter` tells it): by default from now.
+    `max_size` bounds what is returned. A time limit counts from now, unless a `keeper` is given
+    that has counted before.
     """
-    judge = Judge(evaluator, view, tau, alpha, limits, seed, started)
-    hunt = _Hunt(judge, d, seed, {tuple(sorted(map(int, members))) for members in known})
-    stopped = hunt.run(starts, progress)
+    limits = question.limits
+    judge = Judge(evaluator, view, question, keeper or LimitKeeper(limits))
+    search = _Search(judge, d, question.seed, {tuple(sorted(map(int, m))) for m in known})
+    stopped = search.run(starts, question.progress)
     largest = d if limits.max_size is None else limits.max_size
-    outcomes = {m: hunt.found[m] for m in hunt.minimal() if len(m) <= largest}
+    outcomes = {m: search.found[m] for m in search.minimal() if len(m) <= largest}
     factors = tuple(Found(m, int(hits.sum()), "one smaller") for m, hits in outcomes.items())
-    return Greedy(Findings(tau, factors, decided=False), outcomes, stopped, hunt.starts)
+    findings = Findings(question.tau, factors, decided=False)
+    return Greedy(findings, outcomes, stopped, search.starts)
 
 
-class _Hunt:
+class _Search:
     """The state of a search: what is known, what was found."""
 
     def __init__(self, judge: Judge, d: int, seed: int, known: set[Members]) -> None:
@@ -96,18 +96,15 @@ class _Hunt:
         self._tried: set[bytes] = set()
         self._fruitless = 0
 
-    def run(self, patience: int, progress: bool | None) -> str:
-        """Start again and again, and say why no more."""
-        from tqdm.auto import tqdm
-
-        disable = None if progress is None else not progress
-        with tqdm(desc="greedy starts", unit="", delay=1, disable=disable) as bar:
+    def run(self, patience: int, progress: bool | None) -> Stop:
+        """Start again and again, until a limit or the want of finds ends it."""
+        with progress_bar("greedy starts", None, progress) as bar:
             try:
                 return self._run(patience, bar)
             except LimitReached as limit:
-                return str(limit)
+                return limit.stop
 
-    def _run(self, patience: int, bar: Any) -> str:
+    def _run(self, patience: int, bar: Bar) -> Stop:
         over = self._over(patience)
         if over is not None:
             return over
@@ -123,15 +120,15 @@ class _Hunt:
             over = self._over(patience)
         return over
 
-    def _over(self, patience: int) -> str | None:
-        """Why another start would be pointless."""
+    def _over(self, patience: int) -> Stop | None:
+        """Why would another start be pointless?"""
         if self._judge.need > self._judge.n:
-            return f"no set can pass the test with {self._judge.n} references"
+            return Stop("untestable", self._judge.n)
         if () in self._known or () in self.found:
-            return "nothing is needed, so there is nothing smaller to find"
+            return Stop("nothing", 0)
         if self._fruitless >= patience:
-            return f"{patience} starts in a row brought nothing new"
-        return f"{self.starts} starts" if self.starts >= _STARTS_IN_ALL * patience else None
+            return Stop("fruitless", patience)
+        return Stop("starts", self.starts) if self.starts >= _STARTS_IN_ALL * patience else None
 
     def _universe(self, blocked: list[Members], leads: Leads) -> Counts:
         """The players left by a random minimal hitting set of the known factors, in some order."""
@@ -167,7 +164,7 @@ def _run_in_step(
     searches: list[Search], judge: Judge, note: Callable[[Members | None], None]
 ) -> None:
     """Let searches run side by side, their questions put together; `note` each one's end."""
-    waiting: list[tuple[Search, Question]] = []
+    waiting: list[tuple[Search, Probe]] = []
 
     def resume(search: Search, verdicts: BoolVector | None) -> None:
         try:

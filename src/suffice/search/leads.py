@@ -25,10 +25,7 @@ class Leads:
     def __init__(self, judge: Judge, d: int, rng: np.random.Generator) -> None:
         self._rng = rng
         self._drawn = 0
-        rows = int(min(_ROWS, judge.subsets_left * judge.n // 10))
-        self._effect, self._error = np.zeros(d), np.ones(d)
-        if rows > d:
-            self._effect, self._error = _effects(judge, d, rows, rng)
+        self._effect, self._error = _effects(judge, d, rng)
 
     def order(self, players: Counts) -> Counts:
         """These players, the promising first; or, every second time, in any order."""
@@ -40,11 +37,15 @@ class Leads:
         return players[np.argsort(-drawn, kind="stable")]
 
 
-def _effects(judge: Judge, d: int, rows: int, rng: np.random.Generator) -> tuple[Reals, Reals]:
+def _effects(judge: Judge, d: int, rng: np.random.Generator) -> tuple[Reals, Reals]:
     """How much more often a hit comes with each player than without it, and the standard error."""
+    rows = int(min(_ROWS, judge.subsets_left * judge.n // 10))
     density = rng.random((rows, 1))
     sets = rng.random((rows, d)) < density
-    hits = judge.hits_of(sets, rng.integers(judge.n, size=rows))
+    hits = judge.some_hits_of(sets, rng.integers(judge.n, size=rows), share=0.1)
+    if len(hits) <= d:  # too few to tell players apart
+        return np.zeros(d), np.ones(d)
+    sets, density = sets[: len(hits)], density[: len(hits)]
     # Less the density: or else a player would be credited with those that came along.
     gains = (sets - density) * (hits - hits.mean())[:, None]
-    return gains.mean(axis=0), gains.std(axis=0) / np.sqrt(rows)
+    return gains.mean(axis=0), gains.std(axis=0) / np.sqrt(len(hits))

@@ -1,17 +1,88 @@
-"""How far a search may go: what a user may bound, and when a bound is needed."""
+"""How far a search may go: what a user may bound, what was used of it, and what ended a search.
+
+`Limits` are what the user gave, `LimitKeeper` keeps one search within them, and `Stop` says which
+of them ended it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Literal
 
+import msgspec
 import numpy as np
 
+from suffice.checks import number, whole
 from suffice.errors import InputError
+from suffice.evaluate import Evaluator
+from suffice.typing import BoolVector, Counts, Held
 
-__all__ = ["EXHAUSTIVE_PLAYERS", "Limits"]
+__all__ = [
+    "EXHAUSTIVE_PLAYERS",
+    "HYBRIDS_PER_ROW",
+    "LimitKeeper",
+    "LimitReached",
+    "Limits",
+    "Stop",
+    "StopKind",
+]
 
 EXHAUSTIVE_PLAYERS = 24
 """2^24 subsets still fit in memory; past that a bound has to be given."""
+
+HYBRIDS_PER_ROW = 1000
+"""Hybrids that may be covered for each row of a budget. A row that is known already, or that an
+engine works out from the model's own shape, costs no row: without this a budget would bound what
+the model is asked and not the search."""
+
+_FIRST_BATCH = 16
+"""Hybrids worked out together under a time limit before it is known how long one takes."""
+_BATCHES = 20
+"""A batch takes about this part of the time limit: no limit is passed by more than one batch."""
+_GROWTH = 4
+_ROWS_AT_ONCE = 1 << 17
+
+StopKind = Literal[
+    "max_size", "budget", "hybrids", "time_limit", "fruitless", "starts", "untestable", "nothing"
+]
+
+
+class Stop(msgspec.Struct, frozen=True):
+    """What ended a search: the kind of bound, and the bound as it was given.
+
+    >>> str(Stop("budget", 2000)), str(Stop("time_limit", 0.5)), str(Stop("max_size", 3))
+    ('budget=2000 model rows', 'time_limit=0.5 s', 'max_size=3')
+    """
+
+    kind: StopKind
+    limit: int | float
+
+    def __str__(self) -> str:
+        return _SENTENCES[self.kind].format(self.limit, HYBRIDS_PER_ROW)
+
+
+_SENTENCES: dict[StopKind, str] = {
+    "max_size": "max_size={0}",
+    "budget": "budget={0} model rows",
+    "hybrids": "budget={0} model rows, at most {1:,} hybrids for each",
+    "time_limit": "time_limit={0:g} s",
+    "fruitless": "{0} starts in a row brought nothing new",
+    "starts": "{0} starts",
+    "untestable": "no set can pass the test with {0} references",
+    "nothing": "nothing is needed, so there is nothing smaller to find",
+}
+
+
+class LimitReached(Exception):  # noqa: N818 - it is how a search ends, not an error
+    """A limit forbids what would have to be done next."""
+
+    def __init__(self, stop: Stop) -> None:
+        super().__init__(str(stop))
+        self.stop = stop
 
 
 @dataclass(frozen=True)
@@ -32,16 +103,16 @@ class Limits:
 
         Also where none is given and one is needed.
         """
-        for name in ("max_size", "budget"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | np.integer) and value >= 1):
-                raise InputError(name, value, "None or a whole number >= 1")
-        limit = self.time_limit
-        if limit is not None and not (
-            isinstance(limit, int | float | np.number) and 0 < limit < np.inf
-        ):
-            raise InputError("time_limit", limit, "None or a positive number of seconds")
-        if d > EXHAUSTIVE_PLAYERS and self.none:
+        limits = Limits(
+            None if self.max_size is None else whole("max_size", self.max_size, also="None"),
+            None if self.budget is None else whole("budget", self.budget, also="None"),
+            None
+            if self.time_limit is None
+            else number(
+                "time_limit", self.time_limit, "None or a positive number of seconds", above=0
+            ),
+        )
+        if d > EXHAUSTIVE_PLAYERS and limits.none:
             raise InputError(
                 "data",
                 f"{d} features, so 2^{d} subsets",
@@ -49,11 +120,7 @@ class Limits:
                 "Pass max_size (e.g. 3) to search small sets exhaustively, groups to join columns "
                 "into fewer players, or budget or time_limit to stop early.",
             )
-        return Limits(
-            None if self.max_size is None else int(self.max_size),
-            None if self.budget is None else int(self.budget),
-            None if limit is None else float(limit),
-        )
+        return limits
 
     def check_budget(self, n: int, sets: int = 1) -> None:
         """Raise for a budget too small for so many sets per view on each of n references."""
@@ -65,10 +132,162 @@ class Limits:
                 "Use fewer references with n_references.",
             )
 
-    def share(self, share: float) -> Limits:
-        """Part of the rows and of the seconds that are allowed in all."""
-        return replace(
-            self,
-            budget=None if self.budget is None else int(self.budget * share),
-            time_limit=None if self.time_limit is None else self.time_limit * share,
-        )
+
+@dataclass
+class _Used:
+    """What a search has used so far."""
+
+    rows: int = 0
+    hybrids: int = 0
+
+
+class LimitKeeper:
+    """Keeps a search within its limits: notes what was used, says how much may be done next.
+
+    Asking it changes nothing; only `counting`, `note` and `cover` write. Only a time limit looks at
+    the clock: with a budget the same rows are asked on any machine. The time counts from `started`,
+    as `clock` tells it: by default from now.
+    """
+
+    def __init__(
+        self,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+        *,
+        clock: Callable[[], float] = perf_counter,
+        started: float | None = None,
+    ) -> None:
+        self.limits = limits
+        self._clock = clock
+        self._started = clock() if started is None else started
+        self._used = _Used()
+        # How far each may go here; never looked at where the user gave no such limit.
+        self._rows = limits.budget or 0
+        self._hybrids = HYBRIDS_PER_ROW * self._rows
+        self._seconds = limits.time_limit or 0.0
+        self._batch = float(_FIRST_BATCH)
+        self._last_batch = 0.0
+
+    # -- what was used ------------------------------------------------------------------
+
+    @property
+    def timed(self) -> bool:
+        """Is there a time limit?"""
+        return self.limits.time_limit is not None
+
+    @property
+    def rows(self) -> int:
+        """Rows that the model was asked about so far."""
+        return self._used.rows
+
+    @property
+    def rows_left(self) -> int | None:
+        """Rows that the model may still be asked about; None: any number."""
+        return None if self.limits.budget is None else max(0, self._rows - self._used.rows)
+
+    # -- what may be done next ----------------------------------------------------------
+
+    def forbids(self, rows: int = 1) -> Stop | None:
+        """Which limit forbids to ask about so many rows more? None: they may be asked.
+
+        With rows=0: which limit forbids to go on even where nothing has to be asked?
+        """
+        used, given = self._used, self.limits
+        # The next batch takes as long as the last, or so.
+        if given.time_limit is not None and self._elapsed + self._last_batch >= self._seconds:
+            return Stop("time_limit", given.time_limit)
+        if given.budget is not None and used.rows + rows > self._rows:
+            return Stop("budget", given.budget)
+        if given.budget is not None and used.hybrids + rows > self._hybrids:
+            return Stop("hybrids", given.budget)
+        return None
+
+    def batch(self, most: int, unit: int = 1) -> int:
+        """How many units, of so many hybrids each, may be worked out together; 0: none.
+
+        At most `most` hybrids, or as many as a small part of the time limit allows; but one unit,
+        unless a limit forbids it. Each hybrid may be a row to ask.
+        """
+        if self.forbids(unit) is not None:
+            return 0
+        units = max(1, int(min(most, self._batch) if self.timed else most) // unit)
+        left = self.rows_left
+        return units if left is None else min(units, left // unit)
+
+    def check(self, rows: int = 1) -> None:
+        """Raise LimitReached where a limit forbids to ask about so many rows more."""
+        stop = self.forbids(rows)
+        if stop is not None:
+            raise LimitReached(stop)
+
+    # -- parts of it --------------------------------------------------------------------
+
+    def part(self, share: float) -> LimitKeeper:
+        """A keeper of a share of what is left now; it writes in the same books.
+
+        What it says of a limit is still said of the limit as the user gave it.
+        """
+        used, other = self._used, self._fresh(share)
+        other._rows = used.rows + int((self._rows - used.rows) * share)
+        other._hybrids = used.hybrids + int((self._hybrids - used.hybrids) * share)
+        return other
+
+    def keeping_back(self, rows: int) -> LimitKeeper:
+        """A keeper of all but so many rows, and a tenth of the time, for what comes after."""
+        other = self._fresh(0.9)
+        other._rows, other._hybrids = self._rows - rows, self._hybrids - rows
+        return other
+
+    def _fresh(self, share: float) -> LimitKeeper:
+        other = copy(self)
+        other._batch, other._last_batch = float(_FIRST_BATCH), 0.0
+        other._seconds = self._elapsed + (self._seconds - self._elapsed) * share
+        return other
+
+    # -- asking within the limits -------------------------------------------------------
+
+    def ask(self, evaluator: Evaluator, held: Held, references: Counts) -> BoolVector:
+        """Outcomes of single hybrids in their order, up to the first that a limit forbids."""
+        parts = [np.empty(0, dtype=bool)]
+        start = 0
+        while start < len(held):
+            part = slice(start, start + self.batch(_ROWS_AT_ONCE))
+            if part.start == part.stop:
+                break
+            with self.counting(evaluator, len(held[part])):
+                parts.append(evaluator.outcomes_of(held[part], references[part]))
+            start = part.stop
+        return np.concatenate(parts)
+
+    # -- what is written down -----------------------------------------------------------
+
+    @contextmanager
+    def counting(self, evaluator: Evaluator, hybrids: int) -> Iterator[None]:
+        """Note what the evaluator asks of the model, and how long it takes, in this block."""
+        before, started = evaluator.rows_predicted, self._now
+        try:
+            yield
+        finally:
+            self.note(evaluator.rows_predicted - before, hybrids, self._now - started)
+
+    def note(self, rows: int, hybrids: int = 0, seconds: float = 0.0) -> None:
+        """So many rows were asked, for so many hybrids, in one batch that took so long."""
+        self._used.rows += rows
+        self._used.hybrids += hybrids
+        if self.limits.time_limit is not None and hybrids:
+            self._last_batch = seconds
+            affordable = self.limits.time_limit / _BATCHES / max(seconds, 1e-9) * hybrids
+            self._batch = max(1.0, min(affordable, _GROWTH * max(self._batch, float(hybrids))))
+
+    def cover(self, hybrids: int) -> None:
+        """So many hybrids were dealt with, whether or not the model was asked."""
+        self._used.hybrids += hybrids
+
+    # -- the clock ----------------------------------------------------------------------
+
+    @property
+    def _now(self) -> float:
+        return self._clock() if self.timed else 0.0
+
+    @property
+    def _elapsed(self) -> float:
+        return self._now - self._started if self.timed else 0.0

@@ -24,6 +24,7 @@ from suffice.inference import (
     passing_levels,
 )
 from suffice.search.intervals import Ladder, climb
+from suffice.search.question import Question
 from suffice.search.sweep import Draws
 from suffice.search.tally import UNSEEN, Tally
 from suffice.typing import BoolVector, Counts, Held, Reals
@@ -51,8 +52,8 @@ class Findings:
     factors: tuple[Found, ...]
     decided: bool
     """Was every subset decided at τ, or left out because a factor inside it was found?"""
-    alone: bool = False
-    """Do they stand alone, because the search counted too little to tell anything else?"""
+    only_at_tau: bool = False
+    """Is nothing known at another τ, because the search counted too little?"""
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,18 @@ class Profile:
     """A sample of D, read in this view's terms, where the sweep was bounded."""
     findings: Findings | None = None
 
+    @classmethod
+    def of(
+        cls,
+        tally: Tally,
+        question: Question,
+        draws: Draws | None = None,
+        findings: Findings | None = None,
+    ) -> Profile:
+        """What counts say, under the test and within the sizes that were asked about."""
+        q = question
+        return cls(tally, q.alpha, q.adjust, q.limits.max_size, q.size_weights, draws, findings)
+
     def tested(self, alpha: float | None, adjust: Adjustment) -> Profile:
         """The same counts under another test."""
         if (alpha, adjust) == (self.alpha, self.adjust):
@@ -97,7 +110,7 @@ class Profile:
         chosen = np.flatnonzero((low < tau) & (tau <= high))
         out = [self._at(int(sizes[i]), int(ranks[i])) for i in chosen]
         if self.findings is not None:
-            if tau != self.findings.tau and self.findings.alone:
+            if tau != self.findings.tau and self.findings.only_at_tau:
                 raise NotVisitedError(
                     f"this search decided sets at τ = {self.findings.tau:g} and counted few: ask "
                     "again at another τ, or search exhaustively to have all of them at once."
@@ -242,7 +255,7 @@ class Profile:
         """Sizes, numbers and intervals (low, high] of the subsets that are minimal at some τ."""
         none = np.empty(0, dtype=np.int64)
         parts = [(none, none, np.empty(0), np.empty(0))]
-        if self.findings is not None and self.findings.alone:
+        if self.findings is not None and self.findings.only_at_tau:
             return parts[0]
         pairs = zip(self.ladder.passes, self.ladder.below, strict=True)
         for size, (passes, below) in enumerate(pairs):

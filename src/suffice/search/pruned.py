@@ -8,9 +8,8 @@ those of an exhaustive search; necessity, which counts all hybrids, is estimated
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from time import perf_counter
 
 import numpy as np
 
@@ -19,11 +18,12 @@ from suffice.errors import InputError
 from suffice.evaluate import Evaluator
 from suffice.factors.lattice import Lattice
 from suffice.inference import Adjustment, passing_levels
+from suffice.progress import progress_bar
 from suffice.search.curtailed import Curtailed
-from suffice.search.limits import Limits
-from suffice.search.meter import Meter
+from suffice.search.limits import LimitKeeper, Stop
 from suffice.search.profile import Findings, Found
-from suffice.search.sweep import DRAWS, Draws, draw_hybrids, progress_bar
+from suffice.search.question import Question
+from suffice.search.sweep import DRAWS, Draws, draw_hybrids
 from suffice.search.tally import UNSEEN, Tally
 from suffice.typing import BoolVector, Counts, Held
 
@@ -38,50 +38,45 @@ class Pruned:
     """Hits of the sets found, and of the empty and the full set where they are known."""
     keep: Findings
     flip: Findings
-    keep_outcomes: tuple[BoolVector, ...]
-    """By keep factor: which references' hybrids have the input's outcome when it is held."""
     flip_outcomes: tuple[BoolVector, ...]
     """By flip factor: which still have it when the factor is replaced; the others flip."""
     draws: Draws | None
     """A sample of D, for necessity; None where the budget is too small for one."""
-    stopped: str | None
+    stopped: Stop | None
     """The limit that ended the search; None if every set is decided."""
 
 
 def pruned_search(
     evaluator: Evaluator,
     hybrids: SwapHybrids,
-    tau: float,
-    alpha: float | None = None,
-    adjust: Adjustment = "none",
-    limits: Limits | None = None,
-    seed: int = 0,
-    progress: bool | None = None,
-    started: float | None = None,
-    size_weights: Sequence[float] | None = None,
+    question: Question,
+    keeper: LimitKeeper | None = None,
 ) -> Pruned:
     """Find the τ-minimal factors of both views, with exact hits, within the limits.
 
-    A time limit counts from `started` (as `perf_counter` tells it): by default from now.
+    A time limit counts from now, unless a `keeper` is given that has counted before.
     """
-    limits = (limits or Limits()).checked(hybrids.d)
-    d, n = hybrids.d, hybrids.n
+    d, n, tau = hybrids.d, hybrids.n, question.tau
+    limits = question.limits.checked(d)
+    keeper = LimitKeeper(limits) if keeper is None else keeper
     largest = d if limits.max_size is None else min(limits.max_size, d)
-    least = hits_to_pass(d, n, tau, alpha, adjust, largest)
-    meter = Meter(limits, evaluator, perf_counter() if started is None else started)
-    curtailed = Curtailed(evaluator, hybrids, least, meter)
+    least = hits_to_pass(d, n, tau, question.alpha, question.adjust, largest)
+    curtailed = Curtailed(evaluator, hybrids, least, keeper)
 
     # The sample comes first: it is asked for anyway, and tells where to look.
-    count = DRAWS if limits.budget is None else min(DRAWS, int(limits.budget) // 10)
+    left = keeper.rows_left
+    count = DRAWS if left is None else min(DRAWS, left // 10)
     draws = None
     if count:
-        held, references = draw_hybrids(d, n, seed, count, size_weights)
+        held, references = draw_hybrids(d, n, question.seed, count, question.size_weights)
         outcomes = curtailed.outcomes_of(held, references)
         draws = Draws(held[: len(outcomes)], outcomes)
 
     keep, flip = _Side(d), _Side(d)
     lattice = Lattice(d)
-    with progress_bar(sum(lattice.width(k) for k in range(largest + 1)), progress) as bar:
+    stopped = None if largest == d else Stop("max_size", largest)
+    total = sum(lattice.width(k) for k in range(largest + 1))
+    with progress_bar("sets", total if total < 1 << 53 else None, question.progress) as bar:
         for size in range(largest + 1):
             left = 0
             step = max(1, curtailed.subsets_at_once // 2)
@@ -94,18 +89,17 @@ def pruned_search(
                 keep.add(open_keep, passing[0])
                 flip.add(open_flip, passing[1])
                 bar.update(stop - start)
-                if meter.late():
+                keeper.cover((stop - start) * n)
+                ended = curtailed.stopped or keeper.forbids(0)
+                if ended:
                     break
-            if meter.stopped or not left:  # with nothing left here, all larger sets are dominated
+            if ended or not left:  # with nothing left here, all larger sets are dominated
                 break
-    stopped = meter.stopped
-    if stopped is None and largest < d:
-        stopped = f"max_size={limits.max_size}"
+    stopped = ended or stopped
     return Pruned(
         _tally(d, n, keep, flip, curtailed.ends()),
         keep.findings(tau, True, stopped is None),
         flip.findings(tau, False, stopped is None),
-        tuple(keep.outcomes),
         tuple(flip.outcomes),
         draws,
         stopped,
@@ -157,7 +151,7 @@ class _Side:
             Found(tuple(np.flatnonzero(members).tolist()), int((outcomes == outcome).sum()))
             for members, outcomes in zip(self.sets, self.outcomes, strict=True)
         )
-        return Findings(tau, tuple(factors), decided, alone=True)
+        return Findings(tau, tuple(factors), decided, only_at_tau=True)
 
 
 def _tally(d: int, n: int, keep: _Side, flip: _Side, ends: dict[int, int]) -> Tally:

@@ -9,7 +9,6 @@ makes it worth asking about.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +19,6 @@ from suffice.tables.distinct import first_seen
 from suffice.typing import BoolVector, Counts, Held
 
 __all__ = ["Block", "Rows"]
-
-Ask = Callable[[Held, Counts], BoolVector]
-"""From what is held and which reference, row by row, to whether the outcome is the input's."""
 
 _WHOLE = 1 << 22
 """Up to so many hybrids are all numbered in advance: some hundred megabytes."""
@@ -86,10 +82,9 @@ class Rows:
             whole=False,
         )
 
-    def ask(self, block: Block, rows: Counts, ask: Ask) -> None:
-        """Put the model's answers about some rows, none asked about before, into the block."""
-        subset, reference = np.divmod(block.first[rows], self._n)
-        answers = np.where(ask(block.held[subset], reference), 1, -1).astype(np.int8)
+    def note(self, block: Block, rows: Counts, outcomes: BoolVector) -> None:
+        """Put the model's answers about some rows, none known before, into the block."""
+        answers = np.where(outcomes, 1, -1).astype(np.int8)
         block.answers[rows] = answers
         if block.keys is not None:
             self._fresh.append((block.keys[rows], answers))

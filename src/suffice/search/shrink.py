@@ -1,6 +1,6 @@
 """One greedy search: from a universe of players down to a set that cannot be made smaller.
 
-Written as a generator that asks (`Question`) and is told the verdicts, so that many searches run
+Written as a generator that asks (`Probe`) and is told the verdicts, so that many searches run
 in step and their questions go to the model together.
 
 Shrinking takes the players in a random order and halves: the shortest sufficient prefix ends in a
@@ -21,21 +21,21 @@ import numpy as np
 from suffice.factors.lattice import Lattice
 from suffice.typing import BoolVector, Counts, Held
 
-__all__ = ["Question", "Search", "find_one"]
+__all__ = ["Probe", "Search", "find_one"]
 
 _ALL_INSIDE = 5
 """Sets of up to this size are compared with all that is inside: at most 31 subsets."""
 _CHAIN = 12
 
 
-class Question(NamedTuple):
+class Probe(NamedTuple):
     """Are these sets sufficient? `quick`: a sequential test will do, for now."""
 
     sets: Held
     quick: bool
 
 
-Search: TypeAlias = Generator[Question, BoolVector, tuple[int, ...] | None]
+Search: TypeAlias = Generator[Probe, BoolVector, tuple[int, ...] | None]
 
 
 def find_one(order: Counts, d: int) -> Search:
@@ -62,20 +62,20 @@ def find_one(order: Counts, d: int) -> Search:
     return None
 
 
-def _grow(order: Counts, d: int, quick: bool) -> Generator[Question, BoolVector, Counts | None]:
+def _grow(order: Counts, d: int, quick: bool) -> Generator[Probe, BoolVector, Counts | None]:
     """All of `order` if it is sufficient, else the first of its prefixes that is.
 
     More can be less: where the whole is not sufficient, a part of it may be.
     """
-    if (yield Question(_sets([order], d), quick))[0]:
+    if (yield Probe(_sets([order], d), quick))[0]:
         return order
     lengths = np.unique(np.geomspace(1, max(1, len(order)), _CHAIN).round().astype(int))
     chain = [order[:length] for length in (0, *lengths[lengths < len(order)].tolist())]
-    passed = yield Question(_sets(chain, d), quick)
+    passed = yield Probe(_sets(chain, d), quick)
     return chain[int(np.argmax(passed))] if passed.any() else None
 
 
-def _shrink(order: Counts, d: int, quick: bool) -> Generator[Question, BoolVector, Counts]:
+def _shrink(order: Counts, d: int, quick: bool) -> Generator[Probe, BoolVector, Counts]:
     """Drop what can be dropped. `order` is sufficient, and so is what is returned."""
     needed, gap = 0, (len(order) + 1) // 2
     while needed < len(order):
@@ -84,7 +84,7 @@ def _shrink(order: Counts, d: int, quick: bool) -> Generator[Question, BoolVecto
         step = gap
         while high > needed:
             shorter = max(needed, high - step)
-            if not (yield Question(_sets([order[:shorter]], d), quick))[0]:
+            if not (yield Probe(_sets([order[:shorter]], d), quick))[0]:
                 low = shorter
                 break
             high, step = shorter, 2 * step
@@ -92,7 +92,7 @@ def _shrink(order: Counts, d: int, quick: bool) -> Generator[Question, BoolVecto
             return order[:needed]
         while high - low > 1:
             middle = (low + high) // 2
-            if (yield Question(_sets([order[:middle]], d), quick))[0]:
+            if (yield Probe(_sets([order[:middle]], d), quick))[0]:
                 high = middle
             else:
                 low = middle
@@ -102,13 +102,13 @@ def _shrink(order: Counts, d: int, quick: bool) -> Generator[Question, BoolVecto
     return order
 
 
-def _settle(order: Counts, d: int) -> Generator[Question, BoolVector, tuple[int, ...] | None]:
+def _settle(order: Counts, d: int) -> Generator[Probe, BoolVector, tuple[int, ...] | None]:
     """Descend until nothing inside passes the full test; None if the set itself does not."""
-    if not (yield Question(_sets([order], d), False))[0]:
+    if not (yield Probe(_sets([order], d), False))[0]:
         return None
     while len(order):
         inside = _inside(order)
-        passed = yield Question(_sets(inside, d), False)
+        passed = yield Probe(_sets(inside, d), False)
         if not passed.any():
             break
         if len(order) <= _ALL_INSIDE:
@@ -117,7 +117,7 @@ def _settle(order: Counts, d: int) -> Generator[Question, BoolVector, tuple[int,
         # What can be dropped alone can often be dropped together: 1, 2, 4, … of them.
         spare = np.flatnonzero(passed)[::-1]  # the last in the order first
         together = [np.delete(order, spare[: 1 << k]) for k in range(len(spare).bit_length() + 1)]
-        passed = yield Question(_sets(together, d), False)
+        passed = yield Probe(_sets(together, d), False)
         order = together[int(np.flatnonzero(passed)[-1])]
     return tuple(sorted(order.tolist()))
 

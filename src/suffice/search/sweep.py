@@ -8,36 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from time import perf_counter
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.evaluate import Evaluator, LatticeEvaluator
 from suffice.factors.lattice import Lattice, masks_by_size
+from suffice.progress import Bar, progress_bar
 from suffice.randomness import Stream, generator
-from suffice.search.limits import Limits
+from suffice.search.limits import LimitKeeper, LimitReached, Stop
+from suffice.search.question import Ends, Question
 from suffice.search.tally import Tally
 from suffice.typing import BoolVector, Counts, Held
 
 __all__ = [
     "DRAWS",
     "Draws",
-    "Ends",
     "Sweep",
     "draw_hybrids",
-    "progress_bar",
     "run_sweep",
 ]
 
 _BLOCK = 1 << 20
 """Hybrids evaluated together: enough to find most that are the same row."""
 _BUDGETED_BLOCK = 1 << 16
-_FIRST_TIMED_BLOCK = 1 << 14
-Ends = Literal["both", "held", "replaced"]
-"""Whose small sets are visited first: one view's, or both in turn."""
+"""Under a budget fewer: how many of them had to be asked is known only afterwards."""
+_MOST_COUNTED = 1 << 53
+"""A progress bar with a larger total would never move."""
 
 DRAWS = 1024
 """Hybrids drawn to estimate necessity: an interval of about ±0.03."""
@@ -49,6 +46,8 @@ class Draws:
 
     held: Held
     outcomes: BoolVector
+    references: Counts | None = None
+    """Which reference each was drawn with; None where it was not kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +59,8 @@ class Sweep:
     """By level and subset: the outcomes of its hybrids, one bit per reference."""
     draws: Draws | None
     """None where the sweep is complete."""
-    stopped: str | None
-    """Why the sweep ended before every subset was visited; None if it did not."""
+    stopped: Stop | None
+    """What ended the sweep before every subset was visited; None if nothing did."""
 
     def outcomes(self, size: int, ranks: Counts) -> NDArray[np.bool_]:
         """(subsets, references): the outcomes of some subsets of one size, once more."""
@@ -72,48 +71,47 @@ class Sweep:
 def run_sweep(
     evaluator: Evaluator,
     d: int,
-    limits: Limits,
-    seed: int = 0,
-    progress: bool | None = None,
-    started: float | None = None,
-    size_weights: Sequence[float] | None = None,
-    ends: Ends = "both",
+    question: Question = Question(),  # noqa: B008 - frozen
+    keeper: LimitKeeper | None = None,
 ) -> Sweep:
     """Evaluate the lattice's subsets on every reference, as far as the limits allow.
 
-    `size_weights` says how likely each size of the held set is in D (None: all sets alike). A time
-    limit counts from `started` (as `perf_counter` tells it): by default from now. `ends` says whose
-    small sets count: those held, those replaced, or both alike.
+    A time limit counts from now, unless a `keeper` is given that has counted before.
     """
-    limits = limits.checked(d)
+    limits = question.limits.checked(d)
     if limits.none and isinstance(evaluator, LatticeEvaluator):
-        return _sweep_by_mask(evaluator, d, progress)
-    lattice = Lattice(d)
-    clock = _Clock(limits, evaluator, perf_counter() if started is None else started)
-    store = _Store(lattice, evaluator.n)
+        return _sweep_by_mask(evaluator, d, question.progress)
+    keeper = LimitKeeper(limits) if keeper is None else keeper
+    lattice, n, ends = Lattice(d), evaluator.n, question.ends
+    left = keeper.rows_left
+    kept_back = DRAWS if left is None else max(0, min(DRAWS, left // 10, left - 2 * n))
+    sweeping = keeper.keeping_back(kept_back)
+    store = _Store(lattice, n)
     largest = d if limits.max_size is None else min(limits.max_size, d)
     small, large = ends != "replaced", ends != "held"
     wanted = [k for k in range(d + 1) if (small and k <= largest) or (large and k >= d - largest)]
     todo = _Queue(lattice, wanted, ends)
-    total = todo.left * evaluator.n
-    with progress_bar(total, progress) as bar:
+    total = todo.left * n
+    stopped = None if largest == d else Stop("max_size", largest)
+    with progress_bar(
+        "hybrids", total if total < _MOST_COUNTED else None, question.progress
+    ) as bar:
         while todo.left:
-            block = min(todo.left, clock.subsets_per_block())
-            if block == 0 or (clock.expired and store.visited):
+            sets = sweeping.batch(_BLOCK if left is None else _BUDGETED_BLOCK, n)
+            if not sets:
+                stopped = sweeping.forbids(n)
                 break
-            segments = list(todo.take(block))
+            segments = list(todo.take(min(todo.left, sets)))
             held = np.concatenate([lattice.held(*segment) for segment in segments])
-            started = perf_counter()
-            outcomes = evaluator.outcomes(held, partial(_advance, bar, len(held) * evaluator.n))
-            clock.note(len(held), perf_counter() - started)
+            try:
+                with sweeping.counting(evaluator, len(held) * n):
+                    outcomes = evaluator.outcomes(held, _Tick(bar, len(held) * n, keeper))
+            except LimitReached as limit:  # in the middle of a batch, which is then given up
+                stopped = limit.stop
+                break
             store.put(segments, outcomes)
     tally = store.tally()
-    stopped = clock.reason if todo.left else None
-    if stopped is None and largest < d:
-        stopped = f"max_size={limits.max_size}"
-    draws = (
-        None if tally.complete else _draw(evaluator, d, seed, clock.rows_kept_back, size_weights)
-    )
+    draws = None if tally.complete else _draw(evaluator, d, question, kept_back, keeper)
     return Sweep(tally, store.packed(), draws, stopped)
 
 
@@ -126,7 +124,7 @@ def _sweep_by_mask(evaluator: LatticeEvaluator, d: int, progress: bool | None) -
     n = evaluator.n
     hits = np.empty(1 << d, dtype=np.int64)
     bits = np.empty((1 << d, (n + 7) // 8), dtype=np.uint8)
-    with progress_bar(len(hits) * n, progress) as bar:
+    with progress_bar("hybrids", len(hits) * n, progress) as bar:
         for start, block_hits, block_bits in evaluator.sweep():
             block = slice(start, start + len(block_hits))
             hits[block], bits[block] = block_hits, block_bits
@@ -161,61 +159,6 @@ class _Queue:
             yield size, start, cut
 
 
-class _Clock:
-    """Sizes each block of work: large ones are efficient, but limits want small ones.
-
-    Only a time limit looks at the clock: with a budget, the same rows are asked for on any machine.
-    """
-
-    def __init__(self, limits: Limits, evaluator: Evaluator, started: float) -> None:
-        self._limits = limits
-        self._evaluator = evaluator
-        self._started = started
-        self._last_block = 0.0
-        budget, n = limits.budget, evaluator.n
-        self._block = _BLOCK if budget is None else _BUDGETED_BLOCK
-        if limits.time_limit is not None:
-            self._block = _FIRST_TIMED_BLOCK
-        self.rows_kept_back = DRAWS
-        if budget is not None:
-            self.rows_kept_back = max(0, min(DRAWS, budget // 10, budget - 2 * n))
-        pace = evaluator.seconds_per_row
-        if limits.time_limit is not None and pace:
-            affordable = int(limits.time_limit / 20 / pace)
-            self._block = max(1, min(self._block, affordable))
-            self.rows_kept_back = max(16, min(self.rows_kept_back, affordable))
-        self.reason: str | None = None
-
-    @property
-    def expired(self) -> bool:
-        limit = self._limits.time_limit
-        spent = perf_counter() - self._started
-        over = limit is not None and spent + self._last_block >= limit
-        if over:
-            self.reason = f"time_limit={limit:g} s"
-        return over
-
-    def subsets_per_block(self) -> int:
-        """How many subsets may be evaluated next; 0 when the budget is used up."""
-        n = self._evaluator.n
-        subsets = max(1, self._block // n)
-        if self._limits.budget is None:
-            return subsets
-        used = self._evaluator.rows_predicted
-        room = int(self._limits.budget) - self.rows_kept_back - used
-        if room < n:
-            self.reason = f"budget={int(self._limits.budget)} model rows"
-        return min(subsets, room // n)
-
-    def note(self, subsets: int, seconds: float) -> None:
-        """Learn from a block's time how large the next may be: a twentieth of what is allowed."""
-        if self._limits.time_limit is not None:
-            self._last_block = seconds
-            per_hybrid = max(seconds, 1e-9) / (subsets * self._evaluator.n)
-            allowed = self._limits.time_limit / 20 / per_hybrid
-            self._block = int(min(allowed, 4 * self._block, _BLOCK))
-
-
 class _Store:
     """Collects blocks in the order of visiting, which within a level is the lattice's own."""
 
@@ -248,12 +191,12 @@ class _Store:
 
 
 def _draw(
-    evaluator: Evaluator, d: int, seed: int, count: int, weights: Sequence[float] | None
+    evaluator: Evaluator, d: int, question: Question, count: int, keeper: LimitKeeper
 ) -> Draws | None:
-    if count == 0:
-        return None
-    held, references = draw_hybrids(d, evaluator.n, seed, count, weights)
-    return Draws(held, evaluator.outcomes_of(held, references))
+    held, references = draw_hybrids(d, evaluator.n, question.seed, count, question.size_weights)
+    outcomes = keeper.ask(evaluator, held, references)
+    n = len(outcomes)
+    return Draws(held[:n], outcomes, references[:n]) if n else None
 
 
 def draw_hybrids(
@@ -269,13 +212,14 @@ def draw_hybrids(
     return held, rng.integers(n, size=count)
 
 
-def _advance(bar: Any, hybrids: int, share: float) -> None:
-    bar.update(share * hybrids)
+@dataclass(frozen=True)
+class _Tick:
+    """Moves the bar as a batch is worked out, and ends the batch when the time is over."""
 
+    bar: Bar
+    hybrids: int
+    keeper: LimitKeeper
 
-def progress_bar(total: int, progress: bool | None) -> Any:
-    """Shown only for work over a second, and on a terminal unless asked for outright."""
-    from tqdm.auto import tqdm
-
-    disable = None if progress is None else not progress
-    return tqdm(total=total, desc="hybrids", unit="", unit_scale=True, delay=1, disable=disable)
+    def __call__(self, share: float) -> None:
+        self.bar.update(share * self.hybrids)
+        self.keeper.check(0)
