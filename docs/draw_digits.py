@@ -32,7 +32,7 @@ def draw(path: Path) -> None:
     for against, e in found.items():
         for view, does in (("keep", "keeps"), ("flip", "flips")):
             share = percent(getattr(e, view).factors[0].sufficiency)
-            panels.append((f"{does} “2” {share}\n{against}", overlay(e, view)))
+            panels.append((f"{does} “2” {share}\n{against}", overlay(e, view=view)))
     figure = Figure(figsize=(8.4, 2.2), layout="constrained")
     for axes, (title, drawn) in zip(figure.subplots(1, len(panels)), panels, strict=True):
         axes.imshow(drawn.pixels)

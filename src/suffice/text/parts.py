@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from suffice.checks import choice, ran
-from suffice.context import Players
 from suffice.errors import InputError
-from suffice.explanation import Explanation, View
+from suffice.explanation import Explanation
+from suffice.explanation.closer import features_to_refine
 from suffice.explanation.subject import TextSubject, Unit as Noun
 from suffice.text.passages import passages, words_within
 from suffice.text.spans import Span, Unit, check_spans, sentences, span_names, words
@@ -82,35 +82,16 @@ def cut(text: str, unit: Unit, spans: Iterable[Sequence[int]] | None) -> Parts:
     return Parts(text, passages(text, atoms), atoms, "passage", seen)
 
 
-def look_into(explanation: Explanation, named: Sequence[str] | None) -> Parts:
+def look_into(explanation: Explanation, named: Sequence[str] | str | None) -> Parts:
     """The single words of some features of an explanation; None: of each view's best factor."""
     subject = getattr(explanation, "subject", None)
     if not isinstance(subject, TextSubject):
         raise InputError("explanation", "one that is not of a text", "one of a text")
-    players = Players(tuple(player.name for player in explanation.keep.players), ())
-    numbers = players.numbers(_best(explanation) if named is None else named)
+    numbers = features_to_refine(explanation, named)
     atoms = words(subject.text)
     within = words_within(atoms, [subject.spans[n] for n in numbers])
     if len(within) <= len(numbers):
-        got = ", ".join(players.names[n] for n in numbers) or "nothing"
+        got = ", ".join(explanation.keep.players[n].name for n in numbers) or "nothing"
         hint = "There is nothing smaller to look at."
         raise InputError("features", got, "passages of more than one word", hint)
     return Parts(subject.text, within, atoms, "word", [atoms.index(atom) for atom in within])
-
-
-def _best(explanation: Explanation) -> list[str]:
-    """The features of the best factor of each view: the fewest, and the surest of these."""
-
-    def best(view: View) -> tuple[str, ...]:
-        factors = sorted(view.factors, key=lambda f: (f.size, -f.sufficiency))
-        return factors[0].features if factors else ()
-
-    found = [*best(explanation.keep), *best(explanation.flip)]
-    if not found:
-        raise InputError(
-            "explanation",
-            f"one without a factor to look into at τ = {explanation.tau:g}",
-            "one that has factors, or names of passages",
-            "Lower its threshold with .at(tau), or name passages.",
-        )
-    return found
