@@ -13,7 +13,7 @@ from suffice.context.players import Players
 from suffice.errors import InputError
 from suffice.image.references import listed
 from suffice.image.regions import Labels
-from suffice.tables.frames import ArrayTable
+from suffice.tables.arrays import ArrayTable
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held
 
