@@ -1,6 +1,5 @@
 """Proposition 2 against anchor-exp: the precision that it reports is PS(c_A, y) on its own draws."""
 
-import warnings
 from functools import reduce
 from itertools import combinations
 from operator import and_
@@ -12,13 +11,10 @@ from sklearn.ensemble import RandomForestClassifier
 from suffice import Explainer, compare, datasets, equals
 from suffice.encodings.anchors import anchor, score_rule
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    tabular = pytest.importorskip("anchor.anchor_tabular")
+tabular = pytest.importorskip("anchor.anchor_tabular")
 
 TAU = 0.95
 CATEGORICAL = ("home", "job", "guarantor")
-pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 class Setting:
@@ -120,11 +116,11 @@ def test_no_rule_of_the_same_conditions_covers_more(setting, beam, row):
         "cuts": {f"x{f}": c for f, c in setting.cuts.items()},
         "categorical": [f"x{setting.names.index(name)}" for name in CATEGORICAL],
     }
-    widest = anchor(explainer, x, TAU, bounds="any", **options)
+    widest = anchor(explainer, x, tau=TAU, bounds="any", **options)
     assert widest.complete
     assert theirs.precision < TAU or widest.best.coverage >= theirs.coverage
 
-    cells = anchor(explainer, x, TAU, **options)
+    cells = anchor(explainer, x, tau=TAU, **options)
     names = cells.conditions.features
     everything = [cells.rule(*s) for k in range(8) for s in combinations(names, k)]
     assert len(everything) == 2**7

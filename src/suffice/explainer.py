@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pickle import PicklingError
 from time import perf_counter
@@ -19,13 +20,13 @@ import numpy as np
 from suffice.checks import choice, level, threshold, whole
 from suffice.context import Context, Hybrids, SwapContext, choose_references, make_players
 from suffice.context.clusters import auto_groups
-from suffice.context.cost import CostSpec, change_costs
+from suffice.context.cost import CostSpec
 from suffice.decision import Decision
 from suffice.errors import InputError, SufficeError, shorten
 from suffice.evaluate import Choice, Evaluator
-from suffice.explanation import Explanation, Player, Provenance
+from suffice.explanation import ContextRecord, Explanation, Player, Provenance
 from suffice.explanation.changes import find_changes
-from suffice.explanation.explanation import make_views, mirrored
+from suffice.explanation.explanation import mirrored
 from suffice.factors import Factor
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
@@ -38,7 +39,8 @@ from suffice.wording import count
 
 if TYPE_CHECKING:
     from suffice.context.plausibility import Plausibility
-    from suffice.encodings.anchors import AnchorRules, Rule
+    from suffice.encodings.anchors import AnchorOptions, AnchorRules, Rule, ScoreOptions
+    from suffice.encodings.attribution import ShapleyValues
     from suffice.encodings.recourse import Recourse
 
 __all__ = ["Asked", "Explainer"]
@@ -141,7 +143,7 @@ class Explainer:
             self._data, auto_groups(self._data) if isinstance(groups, str) else groups
         )
         self._model, self._answers = as_model(model, self._data)
-        self._choice = Choice(engine, model)
+        self._choice = Choice(engine, model, self._data.names)
         self._outcome = outcome
         self._references = references
         self._context = _checked_context(context)
@@ -213,19 +215,25 @@ class Explainer:
         kept, flipped = searches[0].answer, searches[-1].answer
 
         event = decision.target.event
-        keep, flip = make_views(
-            event.describe(decision.y),
-            event.describe(not decision.y),
-            self._describe_players(decision.row),
-            kept.keep,
-            mirrored(flipped.keep, flipped.flip_findings),
-            tau=tau,
-        )
-        costs = change_costs(decision.pool, self._data, self._players, self._cost)
-        flip = replace(flip, changes=find_changes(flip, flipped, hybrids[1], costs))
-        provenance = self._provenance(decision, searches, perf_counter() - started)
+        players = self._describe_players(decision.row)
+        flip = mirrored(flipped.keep, flipped.flip_findings)
+        changes, cheapest = find_changes(decision, flipped, flip, players)
         stopped = kept.stopped or flipped.stopped
-        return Explanation(plain(decision.prediction), keep, flip, stopped, provenance, one_sweep)
+        return Explanation(
+            prediction=plain(decision.prediction),
+            score=self._model.own_scores(decision.row, [decision.prediction])[0],
+            outcome=event.describe(decision.y),
+            other_outcome=event.describe(not decision.y),
+            players=players,
+            tau=tau,
+            keep_profile=kept.keep,
+            flip_profile=flip,
+            provenance=self._provenance(decision, searches, perf_counter() - started),
+            stopped=stopped,
+            changes=changes,
+            cheapest=cheapest,
+            one_sweep=one_sweep,
+        )
 
     def __call__(self, x: Any, **question: Unpack[Asked]) -> Explanation | list[Explanation]:
         """`explain` of one row; of several rows `explain_many`."""
@@ -275,17 +283,25 @@ class Explainer:
         except SufficeError as error:
             raise error.at(f"row {number}") from error
 
-    def anchor(self, x: Any, **options: Any) -> AnchorRules:
+    def anchor(self, x: Any, **options: Unpack[AnchorOptions]) -> AnchorRules:
         """Every minimal rule for `x` (Prop. 2): see `suffice.anchor`."""
         from suffice.encodings.anchors import anchor
 
         return anchor(self, x, **options)
 
-    def score_rule(self, x: Any, rule: Factor | None, **options: Any) -> Rule:
+    def score_rule(self, x: Any, rule: Factor | None, **options: Unpack[ScoreOptions]) -> Rule:
         """Precision and coverage of a rule, another tool's for instance: `suffice.score_rule`."""
         from suffice.encodings.anchors import score_rule
 
         return score_rule(self, x, rule, **options)
+
+    def shapley(
+        self, x: Any, *, view: Literal["keep", "flip"] = "keep", progress: bool | None = None
+    ) -> ShapleyValues:
+        """What each feature adds to sufficiency (Prop. 1), from all sets: see `suffice.shapley`."""
+        from suffice.encodings.shapley import shapley
+
+        return shapley(self, x, view=view, progress=progress)
 
     def __repr__(self) -> str:
         rows, players = len(self._data), len(self._players)
@@ -316,7 +332,9 @@ class Explainer:
     def recourse(
         self,
         x: Any,
+        *,
         tau: float | None = None,
+        desired: Any = None,
         immutable: str | Iterable[str] = (),
         actionable: str | Iterable[str] | None = None,
         ranges: Mapping[str, Any] | None = None,
@@ -327,10 +345,10 @@ class Explainer:
         cost: CostSpec = None,
         max_cost: float | None = None,
         max_size: int | None = None,
-        n: int | None = None,
-        desired: Any = None,
-        values: str = "observed",
+        max_options: int | None = None,
+        values: Literal["observed", "grid"] = "observed",
         budget: int | None = None,
+        time_limit: float | None = None,
         progress: bool | None = None,
     ) -> Recourse:
         """Find the cheapest changes of `x` that give another outcome, under constraints (Prop. 3).
@@ -339,15 +357,19 @@ class Explainer:
         confirms. Among the references *allowed* on T (their values on T keep to the constraints)
         PS(T) is the share that give the desired outcome. T is an option if it has such a change, if
         PS(T) >= tau where tau is given, and if no subset of T that has both costs as little: a
-        larger set that is strictly cheaper is an option, too. None of this is an error: where
-        there is no option, `reason` says which constraints are in the way.
+        larger set that is strictly cheaper is an option, too. Costs that differ by less than a
+        billionth of themselves count as equal. None of this is an error: where there is no option,
+        `reason` says which constraints are in the way.
 
         Parameters
         ----------
         x
             The input: a mapping, a series, a one-row frame, or a list of values.
         tau
-            The sufficiency that a set must have, in (0, 1]. None: one verified change is enough.
+            The sufficiency that a set must have, in (0, 1]. None: one verified change is enough,
+            since a person takes one way and not the average one.
+        desired
+            The outcome wanted: a class, `at_least(t)`, `versus(...)`, … None: any but the present.
         immutable
             Features or columns that cannot change. A group with such a column cannot change.
         actionable
@@ -367,44 +389,72 @@ class Explainer:
             What a change costs, as in `Explainer`; None: the explainer's own.
         max_cost, max_size
             The dearest option, and the largest set of features.
-        n
+        max_options
             Give only so many options, the cheapest. None: all.
-        desired
-            The outcome wanted: a class, `at_least(t)`, `versus(...)`, … None: any but the present.
         values
             "observed": a set takes a reference's values together. "grid": any combination of values
             that the columns have in the data (with `steps`: of the input's own plus or minus whole
             steps, within the range given or else observed). Features of a group stay together.
         budget
-            The most rows to ask the model in the search of a grid. None: any number, which for
-            many features of many values can take very long.
+            Ask the model about at most this many rows, besides `x` itself. None: any number, which
+            for a grid of many features with many values can take very long.
+        time_limit
+            Stop after about this many seconds. Where a limit ends the search, `complete` is False
+            and `reason` says what was left out.
         progress
             Show a progress bar. None: on a terminal, for work over a second.
 
         In a causal context a set's features are set to new values and their consequences follow:
         constraints and costs concern the features set, not what follows. Where that is random, an
         option's own values must work in a share `tau` of the draws (without it: in half).
-        """
-        from suffice.encodings.recourse import Wish, find_recourse
 
-        wish = Wish(
-            tau,
-            immutable,
-            actionable,
-            ranges,
-            increasing,
-            decreasing,
-            steps,
-            forbidden,
-            cost,
-            max_cost,
-            max_size,
-            n,
-            values,
-            budget,
-            progress,
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from suffice import Explainer
+        >>> people = pd.DataFrame({"income": [30, 60, 45, 60], "debt": [20, 20, 0, 40]})
+        >>> def decide(rows):
+        ...     return (rows["income"] - rows["debt"] >= 40).map({True: "yes", False: "no"})
+        >>> r = Explainer(decide, people).recourse({"income": 30, "debt": 20}, immutable="debt")
+        >>> print(r)
+        From no to yes: 1 way
+          cost  suff.  nec.  change
+             4    50%  100%  income 30 → 60
+        >>> r.best.changes
+        {'income': (30, 60)}
+        """
+        from suffice.encodings.recourse import RecourseRequest, find_recourse
+
+        request = RecourseRequest(
+            tau=tau,
+            desired=desired,
+            immutable=immutable,
+            actionable=actionable,
+            ranges=ranges,
+            increasing=increasing,
+            decreasing=decreasing,
+            steps=steps,
+            forbidden=forbidden,
+            cost=cost,
+            max_cost=max_cost,
+            max_size=max_size,
+            max_options=max_options,
+            values=values,
+            budget=budget,
+            time_limit=time_limit,
+            progress=progress,
         )
-        return find_recourse(self.decide(x, desired), wish, desired is not None)
+        return find_recourse(self.decide(x, desired), request)
+
+    @property
+    def data(self) -> Table:
+        """Where references come from."""
+        return self._data
+
+    @property
+    def outcome(self) -> Any:
+        """What counts as the outcome, as it was given; None: the input's own."""
+        return self._outcome
 
     def decide(self, x: Any, outcome: Any = None) -> Decision:
         """The model's decision for one input, ready to be asked about.
@@ -500,10 +550,13 @@ class Explainer:
                 for s in searches
             ),
             rows_predicted=sum(evaluator.rows_predicted for evaluator in evaluators),
+            data=(len(self._data), len(self._data.names)),
+            cost="own" if callable(self._cost) else "weighted" if self._cost else "deviations",
+            created=datetime.now(UTC),
             seconds=seconds,
             model_seconds=sum(evaluator.model_seconds for evaluator in evaluators),
             versions=_versions(),
-            context=decision.context.describe(),
+            context=ContextRecord(decision.context.kind, decision.context.describe()),
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean, shorten
+from suffice.errors import InputError, did_you_mean, one_line, shorten
 from suffice.tables.cells import as_moment, is_missing, plain, same
 from suffice.tables.codes import column_codes
 from suffice.typing import Counts, Held, Values
@@ -141,10 +141,9 @@ class Table(ABC):
             allowed = f"one of its categories: {and_more(map(repr, known))}"
             hint = did_you_mean(value, known)
             return InputError(argument, got, allowed, hint if hint.startswith("Did") else "")
-        if self.holds_moments(position):
-            allowed = f"a date, such as '2020-01-31', that fits its dtype, {self.dtype(position)}"
-            return InputError(argument, got, allowed)
-        return InputError(argument, got, f"a value that fits its dtype, {self.dtype(position)}")
+        what = "a date, such as '2020-01-31'," if self.holds_moments(position) else "a value"
+        dtype = one_line(self.dtype(position), 120)
+        return InputError(argument, got, f"{what} that fits its dtype, {dtype}")
 
 
 def is_frame(data: object) -> bool:

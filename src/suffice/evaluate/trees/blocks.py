@@ -1,0 +1,215 @@
+"""The walk over the trees, block by block: numpy's own here, numba's where its start has paid.
+
+Numpy's kernel walks all trees and references of a block together, level by level. The frontier is a
+set of arrays (node, lane, players held, players freed), one entry per path that is still alive; a
+step moves every entry one split down and doubles those that part. Leaves become signed terms
+exactly as in the compiled kernel (`kernel` says why), grouped by how many there are per leaf, and
+numpy does the subset sums along axes of length two.
+
+The compiled kernel is much faster, once numba is loaded; that takes most of a second. Whether it
+will pay is not known in advance, since more questions may come, so it is treated like skis.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.evaluate.trees.ensemble import Ints
+from suffice.evaluate.trees.margins import Margin
+from suffice.evaluate.trees.problem import Problem
+from suffice.typing import BoolVector, Counts, Words
+
+__all__ = [
+    "NUMBA_START",
+    "Kernel",
+    "NumpyBlock",
+    "ReferenceBlock",
+    "SkiRental",
+    "choose_kernel",
+    "make_block",
+]
+
+Kernel = Literal["numba", "numpy"]
+
+
+class ReferenceBlock(Protocol):
+    """A kernel at work on one block of references."""
+
+    def slab(self, number: int) -> tuple[Words, Words]:
+        """By mask: the lanes that surely have the event, and those that surely do not."""
+        ...
+
+
+class SkiRental:
+    """When to buy: once the rents would come to more than the price.
+
+    Not knowing how often one will ski, that never costs more than twice the best choice.
+    """
+
+    def __init__(self, price: float) -> None:
+        self.price = price
+        self.paid = 0.0
+
+    def should_buy(self, rent: float) -> bool:
+        """Would this rent bring the rents paid above the price?"""
+        return self.paid + rent > self.price
+
+    def pay(self, rent: float) -> None:
+        """Rent once more."""
+        self.paid += rent
+
+
+NUMBA_START = SkiRental(price=0.8)
+"""The rent is numpy's work in this process, in seconds; the price what loading numba takes."""
+
+
+def choose_kernel(problem: Problem, start: SkiRental = NUMBA_START) -> Kernel:
+    """Numba where it is loaded already, or where its start is earned back by now.
+
+    The work ahead is guessed from a part of it: one slab of the first block.
+    """
+    if not find_numba():
+        return "numpy"
+    if numba_is_loaded():
+        return "numba"
+    players = min(problem.d, 9)
+    started = perf_counter()
+    make_block("numpy", problem, 0, players, {}).slab(0)
+    ahead = (perf_counter() - started) * problem.blocks * 2.0 ** (problem.d - players)
+    if start.should_buy(ahead) and load_numba():
+        return "numba"
+    start.pay(ahead)
+    return "numpy"
+
+
+def find_numba() -> bool:
+    """Is numba installed?"""
+    return find_spec("numba") is not None
+
+
+def load_numba() -> bool:
+    """Load the kernels; numba refuses a numpy that is newer than it knows."""
+    try:
+        import_module("suffice.evaluate.trees.compiled")
+    except ImportError:
+        return False
+    return True
+
+
+def numba_is_loaded() -> bool:
+    """Are the kernels ready, so that they cost nothing more?"""
+    return "suffice.evaluate.trees.kernel" in sys.modules
+
+
+def make_block(
+    kernel: Kernel, problem: Problem, block: int, players: int, scratch: dict[Any, NDArray[Any]]
+) -> ReferenceBlock:
+    """A kernel made ready for one block of references."""
+    if kernel == "numpy":
+        return NumpyBlock(problem, block, players)
+    from suffice.evaluate.trees.compiled import CompiledBlock
+
+    return CompiledBlock(problem, block, players, scratch)
+
+
+class NumpyBlock:
+    """One block of references; gives what the compiled kernel gives, slower."""
+
+    def __init__(self, problem: Problem, block: int, players: int) -> None:
+        self._problem = problem
+        self._players = players
+        word = problem.everyone(block)
+        self._lanes = np.array([i for i in range(problem.width) if word >> i & 1], dtype=np.int64)
+        words = problem.sides.words(block).astype("<u8").view(np.uint8).reshape(-1, 8)
+        self._differs = np.unpackbits(words, axis=1, bitorder="little").astype(bool)
+
+    def slab(self, number: int) -> tuple[Words, Words]:
+        """By mask: the lanes for which the event surely holds, and those for which it fails."""
+        problem, players = self._problem, self._players
+        held = number << players
+        freed = ((1 << problem.d) - (1 << players)) ^ held
+        present = np.zeros(problem.width, dtype=bool)
+        present[self._lanes] = True
+        yes = np.broadcast_to(present, (1 << players, problem.width))
+        no = np.zeros_like(yes)
+        for margin, nodes in zip(problem.reading.margins, problem.nodes, strict=True):
+            score = self._scores(margin, nodes, held, freed)
+            yes = yes & (score >= margin.yes_from) & (score <= margin.yes_to)
+            no |= present & ((score < margin.no_below) | (score > margin.no_above))
+        if problem.reading.reverse:
+            yes, no = no, yes
+        return _as_words(yes), _as_words(no)
+
+    def _scores(self, margin: Margin, nodes: Ints, held_first: int, freed_first: int) -> Ints:
+        """(masks, lanes) int32; sums wrap around on the way and are right in the end."""
+        width, size = self._problem.width, 1 << self._players
+        above = np.zeros(size * width, dtype=np.int32)
+        below = np.zeros(size * width, dtype=np.int32)
+        node = np.repeat(margin.roots.astype(np.int64), len(self._lanes))
+        lane = np.tile(self._lanes, len(margin.roots))
+        held = np.full(len(node), held_first)
+        freed = np.full(len(node), freed_first)
+        while len(node):
+            test = nodes[node, 0].astype(np.int64)
+            leaf = test < 0
+            if leaf.any():
+                at = (nodes[node[leaf], 1], lane[leaf], held[leaf], freed[leaf])
+                self._add(above, below, *at)
+            inner = ~leaf
+            test, node, lane = test[inner], node[inner], lane[inner]
+            held, freed = held[inner], freed[inner]
+            bit = nodes[node, 3].astype(np.int64)
+            parts = self._differs[test, lane] & (held & bit == 0)
+            both = parts & (freed & bit == 0)
+            child = np.where(parts, nodes[node, 2], nodes[node, 1]).astype(np.int64)
+            node = np.concatenate([child, nodes[node[both], 1]])
+            held = np.concatenate([held, (held | bit)[both]])
+            freed = np.concatenate([np.where(both, freed | bit, freed), freed[both]])
+            lane = np.concatenate([lane, lane[both]])
+        shape = (size, width)
+        upper = _subset_sums(above.reshape(shape), self._players)
+        return np.asarray(upper + _subset_sums(below.reshape(shape), self._players)[::-1])
+
+    def _add(
+        self, above: Ints, below: Ints, value: Ints, lane: Counts, held: Counts, freed: Counts
+    ) -> None:
+        low = (1 << self._players) - 1
+        held, freed = held & low, freed & low
+        upward = np.bitwise_count(freed) <= np.bitwise_count(held)
+        for flat, chosen in ((above, upward), (below, ~upward)):
+            spread = np.where(upward, freed, held)[chosen]
+            row = np.where(upward, held, freed)[chosen]
+            self._add_terms(flat, value[chosen], lane[chosen], row, spread)
+
+    def _add_terms(
+        self, flat: Ints, value: Ints, lane: Counts, row: Counts, spread: Counts
+    ) -> None:
+        """Add ±value at row | T for every part T of `spread`, all leaves one bit at a time."""
+        for player in range(self._players):
+            has: BoolVector = (spread >> player & 1).astype(bool)
+            row = np.concatenate([row, row[has] | 1 << player])
+            spread = np.concatenate([spread, spread[has]])
+            lane = np.concatenate([lane, lane[has]])
+            value = np.concatenate([value, -value[has]])
+        np.add.at(flat, row * self._problem.width + lane, value)
+
+
+def _subset_sums(table: Ints, players: int) -> Ints:
+    for player in range(players):
+        halves = table.reshape(-1, 2, 1 << player, table.shape[1])
+        halves[:, 1] += halves[:, 0]
+    return table
+
+
+def _as_words(lanes: BoolVector) -> Words:
+    out = np.zeros((len(lanes), 8), dtype=np.uint8)
+    packed = np.packbits(lanes, axis=1, bitorder="little")
+    out[:, : packed.shape[1]] = packed
+    return out.view("<u8").ravel().astype(np.uint64)
