@@ -418,8 +418,9 @@ class Explainer:
         >>> r = Explainer(decide, people).recourse({"income": 30, "debt": 20}, immutable="debt")
         >>> print(r)
         From no to yes: 1 way
-          cost  suff.  nec.  change
-             4    50%  100%  income 30 → 60
+          cost  sufficiency  necessity  change
+             4          50%       100%  income 30 → 60
+        ...
         >>> r.best.changes
         {'income': (30, 60)}
         """
