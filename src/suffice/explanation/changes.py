@@ -14,6 +14,7 @@ import numpy as np
 from suffice.context.hybrids import Hybrids
 from suffice.explanation.factor import Change
 from suffice.explanation.view import View
+from suffice.factors.lattice import members_of
 from suffice.search.changes import cheapest_changes
 from suffice.search.strategy import Answer
 from suffice.tables.table import plain
@@ -33,8 +34,7 @@ class CheapestChanges(Mapping[int, Change]):
         cost, row = self.found[mask]
         players, names = self.hybrids.players, self.hybrids.pool.names
         values = self._values_of(row)
-        members = [j for j in range(len(players)) if mask >> j & 1]
-        columns = [j for member in members for j in players.columns[member]]
+        columns = [j for member in members_of(mask) for j in players.columns[member]]
         return Change(cost, {names[j]: values[j] for j in columns})
 
     def _values_of(self, row: int) -> list[Scalar]:

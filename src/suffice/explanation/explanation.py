@@ -27,6 +27,7 @@ from suffice.explanation.record import (
 from suffice.explanation.renderers import renderer
 from suffice.explanation.subject import Subject
 from suffice.explanation.view import View
+from suffice.factors.lattice import members_of
 from suffice.search.limits import Stop
 from suffice.search.profile import Findings, Found, Profile
 from suffice.search.sweep import Draws
@@ -155,7 +156,7 @@ class Explanation:
             keep_findings=_findings_record(profile.findings),
             flip_findings=_findings_record(self.flip.profile.findings),
             changes=[
-                ChangeRecord(_members(mask), change.cost, dict(change.values))
+                ChangeRecord(list(members_of(mask)), change.cost, dict(change.values))
                 for mask, change in self.flip.changes.items()
             ],
             draws=_draws_record(profile.draws),
@@ -261,15 +262,13 @@ def _findings_record(findings: Findings | None) -> FindingsRecord | None:
     if findings is None:
         return None
     found = [FoundRecord(list(f.members), f.hits, f.proof) for f in findings.factors]
-    return FindingsRecord(findings.tau, found, findings.decided, findings.only_at_tau)
+    f = findings
+    return FindingsRecord(f.tau, found, f.decided, f.decided_size, f.only_at_tau)
 
 
 def _findings(record: FindingsRecord | None) -> Findings | None:
     if record is None:
         return None
     found = tuple(Found(tuple(f.features), f.hits, f.proof) for f in record.factors)
-    return Findings(record.tau, found, record.decided, record.only_at_tau)
-
-
-def _members(mask: int) -> list[int]:
-    return [j for j in range(mask.bit_length()) if mask >> j & 1]
+    r = record
+    return Findings(r.tau, found, r.decided, r.decided_size, r.only_at_tau)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import BlackBox
 from suffice.evaluate.trees.problem import Problem
+from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
 from suffice.typing import BoolVector, Counts, Words
 
@@ -77,6 +78,6 @@ class Asking:
 
     def _ask(self, masks: Counts, places: Counts) -> BoolVector:
         d, references = self._hybrids.d, self._order[places]
-        held = (masks[:, None] >> np.arange(d) & 1).astype(bool)
+        held = held_of_masks(masks, d)
         identity, first = self._hybrids.distinct(held, references)
         return self._box.outcomes_of(held[first], references[first])[identity]

@@ -29,6 +29,7 @@ from suffice.evaluate.trees.ensemble import Ensemble
 from suffice.evaluate.trees.fallback import NumpyBlock
 from suffice.evaluate.trees.margins import Reading
 from suffice.evaluate.trees.problem import Problem, make_problem
+from suffice.factors.lattice import held_of_masks
 from suffice.target import Target
 from suffice.typing import Counts, Words
 
@@ -154,7 +155,7 @@ class TreeEngine(BlackBox):
         step = max(1, min(rows, (1 << 20) // self.n))
         for start in range(0, 1 << d, step):
             masks = np.arange(start, min(start + step, 1 << d))
-            outcomes = self.outcomes((masks[:, None] >> np.arange(d) & 1).astype(bool))
+            outcomes = self.outcomes(held_of_masks(masks, d))
             yield start, outcomes.sum(axis=1, dtype=np.int64), np.packbits(outcomes, axis=1)
 
 
