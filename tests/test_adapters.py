@@ -42,8 +42,8 @@ def answers(explanation: Any) -> Any:
 
 def same(model: Any, plain: Any, data: Any = Z, outcome: Any = None) -> Any:
     """Explain with the model itself and with a callable; the answers must be equal."""
-    found = Explainer(model, data, outcome).explain(data.iloc[3], tau=0.7)
-    wanted = Explainer(plain, data, outcome).explain(data.iloc[3], tau=0.7)
+    found = Explainer(model, data, outcome=outcome).explain(data.iloc[3], tau=0.7)
+    wanted = Explainer(plain, data, outcome=outcome).explain(data.iloc[3], tau=0.7)
     assert answers(found) == answers(wanted)
     assert found.keep.factors
     return found
@@ -221,7 +221,7 @@ def test_one_output_and_two_classes() -> None:
     e = same(named, lambda rows: np.where(plain(rows)[:, 0] > 0, "yes", "no"))
     assert e.prediction in ("no", "yes")
     for outcome in (versus("yes", "no"), versus("no", "yes")):
-        Explainer(named, Z, outcome).explain(Z.iloc[3])
+        Explainer(named, Z, outcome=outcome).explain(Z.iloc[3])
     assert list(named.classes_) == ["no", "yes"]
     assert np.array_equal(named.predict_proba(Z).argmax(1) == 1, named.predict(Z) == "yes")
     with pytest.raises(InputError, match="two classes"):
@@ -360,7 +360,7 @@ def test_onnx_labels_and_scores() -> None:
     e = same(by_label, plain, X)
     assert e.provenance.model == "ONNX model"
     assert e.prediction in ("granted", "refused")
-    Explainer(by_label, X, versus("granted", "refused")).explain(X.iloc[3])
+    Explainer(by_label, X, outcome=versus("granted", "refused")).explain(X.iloc[3])
     found = adapt(by_label)
     assert np.allclose(found.predict_proba(X), forest.predict_proba(ROWS), atol=1e-6)
     assert list(found.classes_) == ["granted", "refused"]
@@ -370,7 +370,7 @@ def test_onnx_labels_and_scores() -> None:
     in_columns = session(forest, options={id(forest): {"zipmap": False}})
     same(in_columns, plain, X)
     with pytest.raises(InputError, match="the ONNX file does not tell"):
-        Explainer(in_columns, X, versus("granted", "refused")).explain(X.iloc[3])
+        Explainer(in_columns, X, outcome=versus("granted", "refused")).explain(X.iloc[3])
     told = adapt(in_columns, classes=("granted", "refused"), batch_size=40)
     assert np.array_equal(told.predict(X), found.predict(X))
     assert np.allclose(told.predict_proba(X), found.predict_proba(X))
@@ -447,7 +447,7 @@ def test_onnx_with_an_input_per_column() -> None:
         Explainer(whole, rows.assign(debt=rows["debt"].replace(rows["debt"][0], 2.5)))
     with pytest.raises(InputError, match="a dict with an array for each of: home, debt"):
         adapt(mixed, preprocess=lambda some: some).predict(rows)
-    with pytest.raises(InputError, match="unknown column 'home'"):
+    with pytest.raises(InputError, match="data: got no column 'home'"):
         Explainer(mixed, rows[["debt"]])
 
 
@@ -485,7 +485,7 @@ def test_xgboost_boosters() -> None:
     same(winner, lambda rows: raw(winner)(rows).astype(int), X)
     assert np.array_equal(adapt(winner).predict_proba(X).argmax(1), adapt(winner).predict(X))
     assert set(adapt(winner, classes=list("abc")).predict(X)) <= set("abc")
-    Explainer(winner, X, versus(0, 2)).explain(X.iloc[3])
+    Explainer(winner, X, outcome=versus(0, 2)).explain(X.iloc[3])
 
     value = xgboost_booster(ROWS[:, 1], objective="reg:squarederror")
     same(value, raw(value), X, at_least(50.0))
@@ -574,7 +574,7 @@ def test_catboost_models() -> None:
     wrapper = cat.CatBoostClassifier(**common).fit(X, Y)
     assert np.array_equal(adapt(two).predict(X), wrapper.predict(X))
     assert np.array_equal(adapt(two).predict_proba(X), wrapper.predict_proba(X))
-    Explainer(two, X, versus("granted", "refused")).explain(X.iloc[3])
+    Explainer(two, X, outcome=versus("granted", "refused")).explain(X.iloc[3])
     moved = adapt(two, classes=("yes", "no"), threshold=0.3)
     assert np.array_equal(moved.predict(X) == "no", wrapper.predict_proba(X)[:, 1] > 0.3)
     renamed = adapt(two, classes=("yes", "no"))
@@ -751,7 +751,7 @@ def test_options_that_make_no_sense(options: Any, message: str) -> None:
 
 
 def test_what_is_no_model_and_rows_that_are_no_numbers() -> None:
-    with pytest.raises(InputError, match="a model with predict, or a callable"):
+    with pytest.raises(InputError, match="a fitted estimator with predict, or a callable"):
         adapt(5)
     loans, _ = datasets.loans(150)
     with pytest.raises(InputError, match=r"column 'home', which holds '.*preprocess"):

@@ -79,7 +79,10 @@ def labels(rows):
         (lambda: explain(question={"alpha": 1}), r"alpha: got 1; allowed: None \(no test\)"),
         (lambda: explain(question={"alpha": 0.05, "adjust": "x"}), "adjust: got 'x'"),
         # the data
-        (lambda: explain(data=X.drop(columns="age")), "data: got unknown column 'age'"),
+        (
+            lambda: explain(data=X.drop(columns="age")),
+            "data: got no column 'age'; allowed: the columns that the model was fitted on: age, inc",
+        ),
         (
             lambda: explain(labels, data=X.set_axis(["a", "b", "a"], axis=1)),
             "data: got duplicate column name 'a'; allowed: distinct names",
@@ -113,7 +116,7 @@ def labels(rows):
             lambda: explain(data=X[MODEL.predict(X) == MODEL.predict(X.iloc[[0]])[0]]),
             "references: got none: no row of data is predicted otherwise than the input.*outcome",
         ),
-        (lambda: explain(references=X[["age"]]), "references: got unknown column 'income'"),
+        (lambda: explain(references=X[["age"]]), "references: got no column 'income' or 'debt'"),
         (
             lambda: explain(references=X.astype(float)),
             "column 'age' of dtype float64; allowed: the dtype it has in data, int64",

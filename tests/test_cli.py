@@ -153,7 +153,7 @@ def test_onnx_models(numbers, table, tmp_path, capsys):
     path.write_bytes(to_onnx(regressor, NUMERIC.to_numpy()[:1]).SerializeToString())
     code, _, err = run(*ask, capsys=capsys)
     assert code == 2
-    assert "at_least" in err
+    assert "--at-least" in err
     assert run(*ask, "--at-least", 15, capsys=capsys)[0] == 0
     assert run(*ask, "--at-most", 15, capsys=capsys)[0] == 0
     code, _, err = run(*ask, "--at-most", 15, "--at-least", 2, capsys=capsys)
@@ -176,7 +176,8 @@ def test_onnx_models(numbers, table, tmp_path, capsys):
         (["--target", "decison", "--train", "logistic", "--row", "0"], "Did you mean 'decision'"),
         (["--target", "decision", "--row", "0"], "exactly one of the two"),
         (["--train", "logistic", "--row", "0"], "the label's column, with --train"),
-        (["--target", "age", "--train", "logistic", "--row", "0"], "classes of at least two rows"),
+        (["--target", "job", "--train", "logistic", "--row", "0", "--at-least", "1"], "no numbers"),
+        (["--target", "income", "--train", "logistic", "--row", "0"], "one of the two"),
         (["--target", "decision", "--train", "logistic", "--row", "999"], "0 to 149"),
         (
             ["--target", "decision", "--train", "logistic", "--row", "0", "--tau", "7"],

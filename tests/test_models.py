@@ -178,8 +178,13 @@ def test_callables_returning_labels_probabilities_or_scores():
     one_column = Explainer(lambda r: model.predict(r)[:, None], NUMERIC)
     for explainer in (labels, columns, share, one_column):
         assert answers(explainer.explain(row)) == expected
-    assert columns.explain(row).prediction == 1
-    assert Explainer(model.predict_proba, NUMERIC, outcome=versus(1, 0)).explain(row).complete
+    # A method's owner has the names of the classes; a function of one's own has numbers of them.
+    assert columns.explain(row).prediction == labels.explain(row).prediction == "refused"
+    two = versus("refused", "granted")
+    assert Explainer(model.predict_proba, NUMERIC, outcome=two).explain(row).complete
+    numbered = Explainer(lambda r: model.predict_proba(r), NUMERIC)
+    assert numbered.explain(row).prediction == 1
+    assert answers(numbered.explain(row)) == expected
 
 
 def test_estimators_without_classes():
@@ -281,7 +286,7 @@ def test_the_predictions_own_score_is_its_probability_score_or_value():
     shares = model.predict_proba(NUMERIC.iloc[[0]])[0]
 
     def own(asked, outcome=None, data=NUMERIC, x=row):
-        return Explainer(asked, data, outcome).decide(x).own_score
+        return Explainer(asked, data, outcome=outcome).decide(x).own_score
 
     assert own(model) == OwnScore(shares.max(), "probability")
     assert own(model, versus("granted", "refused")) == own(model, "granted") == own(model)

@@ -340,7 +340,7 @@ def test_what_is_not_meant_is_refused():
     ):
         with pytest.raises(InputError, match=message):
             call()
-    with pytest.raises(ModelError, match="raised ValueError"):
+    with pytest.raises(ModelError, match="returned rows of different lengths, 1 and 2"):
         Explainer(lambda r: [[1, 2], [3]], X)
     text = explainer.explain(ROW).to_json().replace('"hits":[[', '"hits":[[0],[')
     with pytest.raises(InputError, match="hits for 6 sizes of 4 features"):

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean
+from suffice.errors import InputError, did_you_mean, one_line
 
 __all__ = ["choice", "level", "names", "number", "ran", "threshold", "truth", "whole"]
 
@@ -147,8 +147,8 @@ def ran(
         return function(*given)
     except InputError:
         raise
-    except Exception as error:
-        why = " ".join(str(error).split())[:200]
+    except (Exception, SystemExit) as error:  # nobody's function ends the program
+        why = one_line(error, 200)
         got = f"a function that raised {type(error).__name__}" + f" {about}" * bool(about)
         got += f": {why}" if why else ""
         raise InputError(argument, got, allowed) from error

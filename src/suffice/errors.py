@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
-__all__ = ["InputError", "ModelError", "NotVisitedError", "SufficeError", "did_you_mean", "shorten"]
+__all__ = [
+    "InputError",
+    "ModelError",
+    "NotVisitedError",
+    "SufficeError",
+    "did_you_mean",
+    "one_line",
+    "shorten",
+]
 
 
 class SufficeError(Exception):
@@ -22,8 +31,28 @@ class InputError(SufficeError, ValueError):
     def __init__(self, argument: str, got: object, allowed: str, hint: str = "") -> None:
         self.argument = argument
         self.got = got
-        text = got if isinstance(got, str) else shorten(got)
-        super().__init__(f"{argument}: got {text}; allowed: {allowed}." + (f" {hint}" * bool(hint)))
+        # A name of ten thousand letters must not drown what is to be done about it.
+        text = one_line(got, 400) if isinstance(got, str) else shorten(got)
+        self._parts = argument, text, one_line(allowed, 600), one_line(hint, 600)
+        super().__init__(self.told())
+
+    def told(self, names: Mapping[str, str] | None = None) -> str:
+        """The message with arguments under other names: an option's, where a command was called.
+
+        >>> InputError("max_size", 0, "1 or more", "Or leave max_size out.").told(
+        ...     {"max_size": "--max-size"}
+        ... )
+        '--max-size: got 0; allowed: 1 or more. Or leave --max-size out.'
+        """
+        argument, text, allowed, hint = self._parts
+        if names:
+            argument = names.get(argument, argument)
+            allowed, hint = (_renamed(words, names) for words in (allowed, hint))
+        return f"{argument}: got {text}; allowed: {allowed}." + f" {hint}" * bool(hint)
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, ...]]:
+        # An error raised in another process must arrive here.
+        return type(self), self._parts
 
 
 class ModelError(SufficeError, RuntimeError):
@@ -40,7 +69,7 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     >>> did_you_mean("Agee", ["Age", "Job"])
     "Did you mean 'Age'?"
     """
-    names = [str(k) for k in known]
+    names = [one_line(k, 60) for k in known]
     close = get_close_matches(str(name), names, n=1)
     if close:
         return f"Did you mean {close[0]!r}?"
@@ -50,5 +79,25 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
 
 def shorten(value: object, limit: int = 80) -> str:
     """A value's repr on one line, cut where it would drown the message."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    try:
+        return one_line(repr(value), limit)
+    except Exception:  # a repr of the user's own that raises must not hide the error
+        return f"<{type(value).__name__}>"
+
+
+def _renamed(words: str, names: Mapping[str, str]) -> str:
+    """Arguments by their other names; a plain word such as "data" is only one before "="."""
+    for name, other in names.items():
+        ending = r"\b" if "_" in name else r"(?==)"
+        words = re.sub(rf"(?<![\w-]){re.escape(name)}{ending}", other, words)
+    return words
+
+
+def one_line(text: object, limit: int = 300) -> str:
+    r"""Another's message on one line, cut where it would drown ours.
+
+    >>> one_line("a dtype\n   of many lines", 12)
+    'a dtype of …'
+    """
+    line = " ".join(str(text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"

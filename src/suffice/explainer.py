@@ -309,7 +309,9 @@ class Explainer:
     def recourse(
         self,
         x: Any,
+        *,
         tau: float | None = None,
+        desired: Any = None,
         immutable: str | Iterable[str] = (),
         actionable: str | Iterable[str] | None = None,
         ranges: Mapping[str, Any] | None = None,
@@ -320,10 +322,10 @@ class Explainer:
         cost: CostSpec = None,
         max_cost: float | None = None,
         max_size: int | None = None,
-        n: int | None = None,
-        desired: Any = None,
-        values: str = "observed",
+        max_options: int | None = None,
+        values: Literal["observed", "grid"] = "observed",
         budget: int | None = None,
+        time_limit: float | None = None,
         progress: bool | None = None,
     ) -> Recourse:
         """Find the cheapest changes of `x` that give another outcome, under constraints (Prop. 3).
@@ -332,15 +334,19 @@ class Explainer:
         confirms. Among the references *allowed* on T (their values on T keep to the constraints)
         PS(T) is the share that give the desired outcome. T is an option if it has such a change, if
         PS(T) >= tau where tau is given, and if no subset of T that has both costs as little: a
-        larger set that is strictly cheaper is an option, too. None of this is an error: where
-        there is no option, `reason` says which constraints are in the way.
+        larger set that is strictly cheaper is an option, too. Costs that differ by less than a
+        billionth of themselves count as equal. None of this is an error: where there is no option,
+        `reason` says which constraints are in the way.
 
         Parameters
         ----------
         x
             The input: a mapping, a series, a one-row frame, or a list of values.
         tau
-            The sufficiency that a set must have, in (0, 1]. None: one verified change is enough.
+            The sufficiency that a set must have, in (0, 1]. None: one verified change is enough,
+            since a person takes one way and not the average one.
+        desired
+            The outcome wanted: a class, `at_least(t)`, `versus(...)`, … None: any but the present.
         immutable
             Features or columns that cannot change. A group with such a column cannot change.
         actionable
@@ -360,44 +366,62 @@ class Explainer:
             What a change costs, as in `Explainer`; None: the explainer's own.
         max_cost, max_size
             The dearest option, and the largest set of features.
-        n
+        max_options
             Give only so many options, the cheapest. None: all.
-        desired
-            The outcome wanted: a class, `at_least(t)`, `versus(...)`, … None: any but the present.
         values
             "observed": a set takes a reference's values together. "grid": any combination of values
             that the columns have in the data (with `steps`: of the input's own plus or minus whole
             steps, within the range given or else observed). Features of a group stay together.
         budget
-            The most rows to ask the model in the search of a grid. None: any number, which for
-            many features of many values can take very long.
+            Ask the model about at most this many rows, besides `x` itself. None: any number, which
+            for a grid of many features with many values can take very long.
+        time_limit
+            Stop after about this many seconds. Where a limit ends the search, `complete` is False
+            and `reason` says what was left out.
         progress
             Show a progress bar. None: on a terminal, for work over a second.
 
         In a causal context a set's features are set to new values and their consequences follow:
         constraints and costs concern the features set, not what follows. Where that is random, an
         option's own values must work in a share `tau` of the draws (without it: in half).
-        """
-        from suffice.encodings.recourse import Wish, find_recourse
 
-        wish = Wish(
-            tau,
-            immutable,
-            actionable,
-            ranges,
-            increasing,
-            decreasing,
-            steps,
-            forbidden,
-            cost,
-            max_cost,
-            max_size,
-            n,
-            values,
-            budget,
-            progress,
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from suffice import Explainer
+        >>> people = pd.DataFrame({"income": [30, 60, 45, 60], "debt": [20, 20, 0, 40]})
+        >>> def decide(rows):
+        ...     return (rows["income"] - rows["debt"] >= 40).map({True: "yes", False: "no"})
+        >>> r = Explainer(decide, people).recourse({"income": 30, "debt": 20}, immutable="debt")
+        >>> print(r)
+        From no to yes: 1 way
+          cost  suff.  nec.  change
+             4    50%  100%  income 30 → 60
+        >>> r.best.changes
+        {'income': (30, 60)}
+        """
+        from suffice.encodings.recourse import RecourseRequest, find_recourse
+
+        request = RecourseRequest(
+            tau=tau,
+            desired=desired,
+            immutable=immutable,
+            actionable=actionable,
+            ranges=ranges,
+            increasing=increasing,
+            decreasing=decreasing,
+            steps=steps,
+            forbidden=forbidden,
+            cost=cost,
+            max_cost=max_cost,
+            max_size=max_size,
+            max_options=max_options,
+            values=values,
+            budget=budget,
+            time_limit=time_limit,
+            progress=progress,
         )
-        return find_recourse(self.decide(x, desired), wish, desired is not None)
+        return find_recourse(self.decide(x, desired), request)
 
     def decide(self, x: Any, outcome: Any = None) -> Decision:
         """The model's decision for one input, ready to be asked about.

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from numbers import Number
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean
-from suffice.tables.table import Table, plain
+from suffice import checks
+from suffice.errors import InputError
+from suffice.tables.labels import are, find, not_a_class, own, say
+from suffice.tables.table import Table
 from suffice.typing import BoolVector, Values
 
 __all__ = [
@@ -24,6 +28,7 @@ __all__ = [
     "Target",
     "at_least",
     "at_most",
+    "class_event",
     "event_for",
     "needs_input",
     "satisfies",
@@ -71,8 +76,7 @@ class Event:
     denies: str
     holds: Callable[[Values], BoolVector]
     needs_scores: bool = False
-    kind: str = "custom"
-    """"class", "at_least", "at_most", "within", "versus" or "custom"."""
+    kind: Literal["class", "at_least", "at_most", "within", "versus", "custom"] = "custom"
     parameters: tuple[Any, ...] = ()
     """What fixes `holds`, for those who know the kind: (label,), (threshold,), (threshold,),
     (prediction, delta), (two numbers of classes), ()."""
@@ -86,13 +90,14 @@ class Event:
 class Outcome:
     """An outcome that still has to see the model and the input: made by the functions below."""
 
-    kind: str
+    name: str
     bind: Callable[[Model, Any], Event]
+    """The event it means for a model and its prediction of the input."""
     depends_on_input: bool = False
     """Does it mean another event for another input, as a band around the prediction does?"""
 
     def __repr__(self) -> str:
-        return self.kind
+        return self.name
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,7 @@ class Target:
         """Read the model's answers as truth values."""
         truth = np.asarray(self.event.holds(answers))
         if truth.shape != (len(answers),) or truth.dtype != bool:
-            got = f"{truth.dtype} of shape {truth.shape}"
+            got = f"{truth.dtype} of shape {truth.shape} for {len(answers)} row(s)"
             raise InputError("outcome", got, "a predicate giving one truth value per row")
         return truth
 
@@ -122,32 +127,22 @@ def at_least(threshold: float) -> Outcome:
     >>> at_least(700)
     at_least(700)
     """
-    return _threshold("at_least", "≥", "<", threshold)
+    return _threshold("at_least", threshold)
 
 
 def at_most(threshold: float) -> Outcome:
     """The model's value is <= a threshold."""
-    return _threshold("at_most", "≤", ">", threshold)
+    return _threshold("at_most", threshold)
 
 
 def within(delta: float) -> Outcome:
-    """The model's value stays within `delta` of its value at the input."""
-    _check_number("delta", delta, positive=True)
+    """The model's value stays within `delta` of its value at the input.
 
-    def bind(model: Model, prediction: Any) -> Event:
-        _require_values(model, f"within({delta!r})")
-        at = float(prediction)
-        says = f"prediction within {delta:g} of {at:g}"
-        denies = f"prediction more than {delta:g} from {at:g}"
-        return Event(
-            says,
-            denies,
-            lambda answers: np.abs(answers - at) <= delta,
-            kind="within",
-            parameters=(at, float(delta)),
-        )
-
-    return Outcome(f"within({delta!r})", bind, depends_on_input=True)
+    >>> within(25).depends_on_input
+    True
+    """
+    width = checks.number("delta", delta, "a positive number", above=0)
+    return Outcome(f"within({_exact(width)})", partial(_bind_band, width), depends_on_input=True)
 
 
 def versus(label: object, foil: object) -> Outcome:
@@ -155,36 +150,16 @@ def versus(label: object, foil: object) -> Outcome:
 
     Equal scores count for whichever class the model lists first, as in its own `predict`.
     """
-
-    def bind(model: Model, prediction: Any) -> Event:
-        classes = _classes(model, "versus")
-        first, second = (_class_number(classes, c) for c in (label, foil))
-        if first == second:
-            raise InputError("outcome", f"versus({label!r}, {foil!r})", "two different classes")
-
-        def holds(scores: Values) -> BoolVector:
-            ahead = scores[:, first] > scores[:, second]
-            return np.asarray(ahead | ((scores[:, first] == scores[:, second]) & (first < second)))
-
-        return Event(
-            f"{label} rather than {foil}",
-            f"{foil} rather than {label}",
-            holds,
-            needs_scores=True,
-            kind="versus",
-            parameters=(first, second),
-        )
-
-    return Outcome(f"versus({label!r}, {foil!r})", bind)
+    return Outcome(f"versus({label!r}, {foil!r})", partial(_bind_versus, label, foil))
 
 
 def satisfies(predicate: Callable[[Values], Any], name: str = "the predicate holds") -> Outcome:
     """Any property of the model's answers: a function of the array of answers."""
-
-    def bind(model: Model, prediction: Any) -> Event:
-        return Event(name, f"not ({name})", lambda answers: np.asarray(predicate(answers)))
-
-    return Outcome(f"satisfies({name!r})", bind)
+    if not callable(predicate):
+        raise InputError("predicate", predicate, _PREDICATE)
+    if not isinstance(name, str):
+        raise InputError("name", name, "a text that says what holds")
+    return Outcome(f"satisfies({name!r})", partial(_bind_predicate, predicate, name))
 
 
 def event_for(outcome: object, model: Model, prediction: Any, argument: str = "outcome") -> Event:
@@ -195,30 +170,34 @@ def event_for(outcome: object, model: Model, prediction: Any, argument: str = "o
     if isinstance(outcome, Outcome):
         return outcome.bind(model, prediction)
     if model.classes is None:
-        raise InputError(
-            argument,
-            "no event, and a model that returns numbers" if outcome is None else outcome,
-            "at_least(t), at_most(t), within(delta) or satisfies(predicate)",
-            "A number has to be read as yes or no: for example outcome=suffice.at_least(0.5).",
-        )
+        raise _needs_event(outcome, prediction, argument)
     # A callable's classes are those seen so far, and the input may be the first of its class.
-    known = tuple(dict.fromkeys((*model.classes, plain(prediction))))
-    label = plain(prediction) if outcome is None else outcome
-    same_as = prediction if outcome is None else outcome  # dates and enums equal only themselves
-    _class_number(known, label, argument)
-    others = [c for c in known if c != label]
+    known, here = model.classes, own(prediction)
+    if find(known, here) is None:
+        known = (*known, here)
+    number = _number(known, here if outcome is None else outcome, argument)
+    others = known[:number] + known[number + 1 :]
     if not others:
         raise InputError(
             "model",
-            f"a model that gives one class, {label!r}, to every row",
+            f"a model that gives one class, {known[number]!r}, to every row",
             "two classes or more",
             "Nothing can keep or flip its prediction.",
         )
-    denies = str(others[0]) if len(others) == 1 else f"not {label}"
+    return class_event(known[number], say(others[0]) if len(others) == 1 else None)
+
+
+def class_event(label: Any, denies: str | None = None) -> Event:
+    """The model's answer is this label, one of its own.
+
+    >>> class_event("granted").denies
+    'not granted'
+    """
+    says = say(label)
     return Event(
-        str(label),
-        denies,
-        lambda labels: np.asarray(labels == same_as, dtype=bool),
+        says,
+        denies or f"not {says}",
+        lambda answers: are(answers, label),
         kind="class",
         parameters=(label,),
     )
@@ -233,31 +212,97 @@ def needs_input(outcome: object) -> bool:
     return outcome is None or (isinstance(outcome, Outcome) and outcome.depends_on_input)
 
 
-def _threshold(kind: str, sign: str, other: str, threshold: float) -> Outcome:
-    _check_number("threshold", threshold)
+_PREDICATE = "a function from the model's answers to truth values"
 
-    def bind(model: Model, prediction: Any) -> Event:
-        _require_values(model, f"{kind}({threshold!r})")
-        compare = np.greater_equal if sign == "≥" else np.less_equal
-        return Event(
-            f"prediction {sign} {threshold:g}",
-            f"prediction {other} {threshold:g}",
-            lambda answers: np.asarray(compare(answers, threshold)),
-            kind=kind,
-            parameters=(float(threshold),),
+
+def _threshold(kind: Literal["at_least", "at_most"], given: float) -> Outcome:
+    threshold = checks.number("threshold", given, "a finite number")
+    return Outcome(f"{kind}({_exact(threshold)})", partial(_bind_threshold, kind, threshold))
+
+
+def _bind_threshold(
+    kind: Literal["at_least", "at_most"], threshold: float, model: Model, prediction: Any
+) -> Event:
+    _require_values(model, f"{kind}({_exact(threshold)})")
+    sign, other = ("≥", "<") if kind == "at_least" else ("≤", ">")
+    compare = np.greater_equal if kind == "at_least" else np.less_equal
+    return Event(
+        f"prediction {sign} {threshold:g}",
+        f"prediction {other} {threshold:g}",
+        lambda answers: np.asarray(compare(answers, threshold)),
+        kind=kind,
+        parameters=(threshold,),
+    )
+
+
+def _bind_band(delta: float, model: Model, prediction: Any) -> Event:
+    _require_values(model, f"within({_exact(delta)})")
+    at = float(prediction)
+    return Event(
+        f"prediction within {delta:g} of {at:g}",
+        f"prediction more than {delta:g} from {at:g}",
+        lambda answers: np.abs(np.asarray(answers, dtype=np.float64) - at) <= delta,
+        kind="within",
+        parameters=(at, delta),
+    )
+
+
+def _bind_versus(label: object, foil: object, model: Model, prediction: Any) -> Event:
+    classes = model.classes
+    if classes is None:
+        raise InputError("outcome", "versus for a model without classes", "at_least(t), …")
+    first, second = (_number(classes, given) for given in (label, foil))
+    if first == second:
+        raise InputError("outcome", f"versus({label!r}, {foil!r})", "two different classes")
+
+    def ahead(scores: Values) -> BoolVector:
+        more, same = (by(scores[:, first], scores[:, second]) for by in (np.greater, np.equal))
+        return np.asarray(more | (same & (first < second)))
+
+    here, there = say(classes[first]), say(classes[second])
+    return Event(
+        f"{here} rather than {there}",
+        f"{there} rather than {here}",
+        ahead,
+        needs_scores=True,
+        kind="versus",
+        parameters=(first, second),
+    )
+
+
+def _bind_predicate(
+    predicate: Callable[[Values], Any], name: str, model: Model, prediction: Any
+) -> Event:
+    def holds(answers: Values) -> BoolVector:
+        return np.asarray(checks.ran("outcome", predicate, _PREDICATE, answers))
+
+    return Event(name, f"not ({name})", holds)
+
+
+def _number(classes: tuple[Any, ...], label: object, argument: str = "outcome") -> int:
+    number = find(classes, label)
+    if number is None:
+        raise not_a_class(argument, label, classes)
+    return number
+
+
+def _needs_event(outcome: object, prediction: Any, argument: str) -> InputError:
+    hint = "A number has to be read as yes or no: for example outcome=suffice.at_least(0.5)."
+    if float(prediction).is_integer():
+        hint += (
+            " If its whole numbers stand for classes, name them in their order: "
+            'suffice.adapt(model, classes=("no", "yes")).'
         )
-
-    return Outcome(f"{kind}({threshold!r})", bind)
-
-
-def _check_number(argument: str, value: object, positive: bool = False) -> None:
-    number = isinstance(value, int | float | np.number) and np.isfinite(value)
-    if not number or (positive and not value > 0):  # type: ignore[operator]
-        raise InputError(argument, value, "a positive number" if positive else "a finite number")
+    return InputError(
+        argument,
+        "no event, and a model that returns numbers" if outcome is None else outcome,
+        "at_least(t), at_most(t), within(delta) or satisfies(predicate)",
+        hint,
+    )
 
 
 def _require_values(model: Model, outcome: str) -> None:
-    if model.classes is not None and any(isinstance(c, str) for c in model.classes):
+    if model.classes is not None and not all(isinstance(c, Number) for c in model.classes):
         raise InputError(
             "outcome",
             f"{outcome} for a model that returns classes",
@@ -267,17 +312,10 @@ def _require_values(model: Model, outcome: str) -> None:
         )
 
 
-def _classes(model: Model, outcome: str) -> tuple[Any, ...]:
-    if model.classes is None:
-        raise InputError("outcome", f"{outcome} for a model without classes", "at_least(t), …")
-    return model.classes
+def _exact(number: float) -> str:
+    """A number as a user would type it.
 
-
-def _class_number(classes: tuple[Any, ...], label: object, argument: str = "outcome") -> int:
-    try:
-        return classes.index(label)
-    except ValueError:
-        hint = did_you_mean(label, classes)
-        raise InputError(
-            argument, f"unknown class {label!r}", "classes of the model", hint
-        ) from None
+    >>> _exact(700.0), _exact(0.1)
+    ('700', '0.1')
+    """
+    return repr(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)

@@ -5,6 +5,7 @@ Exit codes: 0 done, 2 a mistake in the call or its input, 1 any other failure.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -12,6 +13,8 @@ import click
 
 from suffice.cli.demo import demo
 from suffice.cli.explain import explain
+from suffice.cli.names import OPTIONS
+from suffice.cli.output import tell
 from suffice.cli.reproduce import reproduce
 from suffice.errors import InputError, SufficeError
 
@@ -39,6 +42,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="replace")
     try:
         app.main(arguments, prog_name="suffice", standalone_mode=True)
+    except InputError as error:
+        tell(f"Error: {error.told(OPTIONS)}")
+        sys.exit(2)
     except SufficeError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(2 if isinstance(error, InputError) else 1)
+        tell(f"Error: {error}")
+        sys.exit(1)
+    except OSError as error:  # a full disk, a closed standard output
+        _discard_output()
+        tell(f"Error: the output could not be written ({error.strerror or error}).")
+        sys.exit(1)
+
+
+def _discard_output() -> None:
+    """What is still in the buffer cannot be written: Python must not try again as it ends."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # standard output is no file, or closed
+        return

@@ -25,12 +25,12 @@ def demo(html: Path) -> None:
     from suffice.explainer import Explainer
 
     X, y = loans()
-    model, accuracy = train("extra-trees", X, y)
+    trained = train("extra-trees", X, y)
     screen = console()
     screen.print(
         f"{len(X)} made-up loan applications, {X.shape[1]} features; "
-        f"an extra-trees model, {accuracy:.0%} right on rows it has not seen.\n"
+        f"an extra-trees model, {trained.success}.\n"
     )
-    explanation = Explainer(model, X).explain(X.iloc[8])
+    explanation = Explainer(trained.model, X).explain(X.iloc[8])
     screen.print(explanation)
     write_html(explanation, html)

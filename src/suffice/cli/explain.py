@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from suffice.cli.output import tell
 from suffice.cli.training import MODELS
 from suffice.errors import InputError, did_you_mean
 
@@ -23,7 +24,11 @@ _OUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 @click.option("--data", type=_FILE, help="The table: .csv, .parquet or .json.")
 @click.option("--target", metavar="COL", help="The label's column: kept from the model.")
 @click.option("--model", type=_FILE, help="A fitted model: .skops or .onnx.")
-@click.option("--train", type=click.Choice(MODELS), help="Or train one on the table.")
+@click.option(
+    "--train",
+    type=click.Choice(MODELS),
+    help="Or train one on the table: on classes, or on numbers.",
+)
 @click.option(
     "--row",
     type=click.IntRange(min=0),
@@ -92,7 +97,7 @@ _OUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 @click.option("--trust-type", "trust_types", multiple=True, help="Trust a type in a .skops file.")
 def explain(**options: Any) -> None:
     """Explain one row or text: what suffices to keep its prediction, and what to flip it."""
-    from suffice.cli.output import console, write_html, write_text
+    from suffice.cli.output import as_csv, console, write_html, write_text
     from suffice.cli.texts import check_kind, explain_text
 
     check_kind(options)
@@ -115,7 +120,7 @@ def explain(**options: Any) -> None:
         frame = explanation.to_frame()
         if options["view"] != "both":
             frame = frame[frame["view"] == options["view"]]
-        write_text(frame.to_csv(index=False), options["csv_path"])
+        write_text(as_csv(frame), options["csv_path"])
     if options["html_path"]:
         write_html(explanation, options["html_path"])
 
@@ -137,7 +142,14 @@ def _explain_row(options: dict[str, Any], question: dict[str, Any]) -> Explanati
         random_state=options["seed"],
         engine=options["engine"],
     )
-    return explainer.explain(data.iloc[[options["row"]]], **question)
+    try:
+        return explainer.explain(data.iloc[[options["row"]]], **question)
+    except InputError as error:
+        if error.argument != "outcome" or _event(options) is not None:
+            raise
+        raise InputError(
+            "--at-least, --at-most", "neither, of a model that gives numbers", "one of the two"
+        ) from error
 
 
 def _read_table(path: Path, target: str | None) -> tuple[Any, Any]:
@@ -155,8 +167,10 @@ def _read_table(path: Path, target: str | None) -> tuple[Any, Any]:
         frame = reader(path)
     except Exception as error:  # whatever a bad file makes pandas raise
         raise InputError("--data", f"{path.name}: {error}", "a readable table") from error
+    if not len(frame):
+        raise InputError("--data", f"{path.name}, which has no rows", "a table with rows")
     if len(frame.columns) and str(frame.columns[0]) == "Unnamed: 0":
-        click.echo("The first column has no name: it is taken as the rows' index.", err=True)
+        tell("The first column has no name: it is taken as the rows' index.")
         frame = frame.iloc[:, 1:]
     if target is None:
         return frame, None
@@ -177,9 +191,10 @@ def _model(options: dict[str, Any], data: Any, labels: Any) -> Any:
         raise InputError("--target", "nothing", "the label's column, with --train")
     from suffice.cli.training import train
 
-    model, accuracy = train(options["train"], data, labels, options["seed"])
-    click.echo(f"Trained {options['train']}: {accuracy:.1%} right on held-out rows.\n", err=True)
-    return model
+    valued = options["at_least"] is not None or options["at_most"] is not None
+    trained = train(options["train"], data, labels, options["seed"], numbers=valued or None)
+    tell(f"Trained {options['train']}: {trained.success}.")
+    return trained.model
 
 
 def _event(options: dict[str, Any]) -> Any:

@@ -3,41 +3,70 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from suffice.errors import InputError
+from suffice.wording import harmless
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from suffice.explanation import Explanation
 
-__all__ = ["console", "write_html", "write_text"]
+__all__ = ["as_csv", "console", "tell", "write_html", "write_text"]
+
+_LONGEST = 2000
+"""Letters of a message: whatever a file or a name holds, the screen stays readable."""
 
 
 def console() -> Console:
     """The terminal; plain text where it is a file or a pipe."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    # COLUMNS=0, as some shells set it, would leave no room for a single letter.
+    width = get_terminal_size().columns
+    return Console(highlight=False, soft_wrap=False, width=max(width, 20) if width else 80)
+
+
+def tell(message: str) -> None:
+    """A word to the user, beside the answer: nothing in it steers the terminal."""
+    text = harmless(message)
+    click.echo(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…", err=True)
+
+
+def as_csv(frame: Any) -> str:
+    """A frame as CSV in which no cell is taken for a formula by the program that opens it."""
+    texts = frame.select_dtypes(exclude="number").columns
+    guarded = frame.assign(**{name: [_guarded(cell) for cell in frame[name]] for name in texts})
+    text: str = guarded.to_csv(index=False)
+    return text
+
+
+def _guarded(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in _FORMULA else cell
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_html(explanation: Explanation, path: Path) -> None:
     """Write the report and say where."""
     write_text(explanation.to_html(), path)
     if str(path) != "-":
-        click.echo(f"Report: {path.resolve()}", err=True)
+        tell(f"Report: {path.resolve()}")
 
 
 def write_text(text: str, path: Path) -> None:
     """Write a file, or to standard output for '-'."""
     if str(path) == "-":
-        click.echo(text)
+        # As bytes: another encoding of the terminal must not cost letters of a file.
+        click.echo(text.encode("utf-8", errors="replace"), nl=not text.endswith("\n"))
         return
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(
             "output", f"{path} ({error.strerror})", "a file that can be written"

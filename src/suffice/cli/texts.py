@@ -48,7 +48,7 @@ def explain_text(options: dict[str, Any], outcome: Any, question: dict[str, Any]
         model = _Columns(model)
     text: str = options["text"]
     if text == "-":
-        text = sys.stdin.read().rstrip("\n")
+        text = _standard_input()
     masks: tuple[str, ...] = options["mask"]
     explainer = TextExplainer(
         model,
@@ -64,6 +64,16 @@ def explain_text(options: dict[str, Any], outcome: Any, question: dict[str, Any]
     if question["search"] == "exhaustive":  # the default: long passages need the greedy search
         question = {k: v for k, v in question.items() if k != "search"}
     return explainer.refine(explanation, **question)
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.read().rstrip("\n")
+    except UnicodeDecodeError as error:
+        got = f"standard input that is not {error.encoding}"
+        raise InputError("--text", got, "text that the terminal's encoding can read") from error
+    except (AttributeError, OSError, ValueError) as error:  # none, or closed
+        raise InputError("--text", "a closed standard input", "a text, or one to read") from error
 
 
 def _by_words(explanation: Explanation) -> bool:

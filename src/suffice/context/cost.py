@@ -4,6 +4,10 @@ Numeric columns count |Δ| divided by the column's median absolute deviation in 
 columns 0 or 1 (the measure of the paper's recourse experiments). A column whose deviation is zero,
 because more than half of it is one value, is scaled by its mean absolute deviation instead. To
 become infinite costs infinitely much, that is, never happens; to stay so costs nothing.
+
+The cost of a set is the sum over its players, always in the same order. Costs are quotients that
+were rounded, so that 8/3 + 1 + 1 is not the float 14/3: two costs are *equal* if they differ by
+less than a billionth of themselves, and whoever compares costs asks `no_dearer`.
 """
 
 from __future__ import annotations
@@ -17,12 +21,27 @@ from suffice.checks import number, ran
 from suffice.context.players import Players
 from suffice.errors import InputError, shorten
 from suffice.tables.table import Table, column_codes, plain
-from suffice.typing import Reals, Values
+from suffice.typing import BoolVector, Counts, Held, Reals, Values
 
-__all__ = ["LARGEST", "CostSpec", "change_costs", "column_costs", "scaled"]
+__all__ = [
+    "LARGEST",
+    "ROUNDING",
+    "CostSpec",
+    "SetCosts",
+    "change_costs",
+    "cheapest_first",
+    "column_costs",
+    "no_dearer",
+    "player_costs",
+    "scaled",
+    "total_costs",
+]
 
 CostSpec = Mapping[str, float] | Callable[[str, Any, Values], Any] | None
 """None: the measure above. A mapping: weights on it. A callable: (column, from, to) -> costs."""
+
+ROUNDING = 1e-9
+"""Costs that differ by less than this share of themselves are equal."""
 
 LARGEST = 1e300
 """No change between finite numbers costs more, so that sums of such costs stay finite."""
@@ -31,10 +50,17 @@ _SHRUNK = 2.0**-4
 """Numbers near the largest that a float holds are compared after this: exact, being a power of two,
 and neither differences nor means of two then overflow."""
 
+_TOGETHER = 8
+"""Players whose sums are tabulated together."""
+
 
 def change_costs(pool: Table, data: Table, players: Players, cost: CostSpec = None) -> Reals:
     """(n, d): what it costs to give the input each reference's values on each player."""
-    by_column = column_costs(pool, data, cost)
+    return player_costs(column_costs(pool, data, cost), players)
+
+
+def player_costs(by_column: Reals, players: Players) -> Reals:
+    """(n, d): the costs of each player's columns together."""
     return np.stack([sum(by_column[:, j] for j in columns) for columns in players.columns], axis=1)
 
 
@@ -128,3 +154,67 @@ def _shrunk_scale(column: Values) -> float:
     with np.errstate(over="ignore"):
         usual = float(np.median(away) or away.mean() or _SHRUNK)
     return usual if np.isfinite(usual) else float((away / len(away)).sum())
+
+
+class SetCosts:
+    """What sets of players cost together, for many sets and references at once.
+
+    The sums of all 256 subsets of eight players are tabulated, and a set looks up one row per
+    table. A sum never falls as a set grows.
+    """
+
+    def __init__(self, costs: Reals) -> None:
+        """`costs[r, j]` is what player j's change to reference r's values costs."""
+        self._tables = []
+        for start in range(0, costs.shape[1], _TOGETHER):
+            block = costs[:, start : start + _TOGETHER].T
+            table = np.zeros((1 << len(block), len(costs)))
+            for j, part in enumerate(block):
+                np.add(table[: 1 << j], part, out=table[1 << j : 2 << j])
+            self._tables.append(table)
+
+    def of(self, members: Held) -> Reals:
+        """(sets, references): the costs of sets, each a row of truth values over the players."""
+        starts = range(0, members.shape[1], _TOGETHER)
+        blocks = [members[:, start : start + _TOGETHER] for start in starts]
+        codes: list[Counts] = [block @ (1 << np.arange(block.shape[1])) for block in blocks]
+        out: Reals = self._tables[0][codes[0]]
+        for table, rows in zip(self._tables[1:], codes[1:], strict=True):
+            out += table[rows]
+        return out
+
+
+def total_costs(parts: Reals) -> Reals:
+    """(changes, players) -> (changes,): the same sums in the same order as those of `SetCosts`."""
+    out = np.zeros(len(parts))
+    for start in range(0, parts.shape[1], _TOGETHER):
+        block = np.zeros(len(parts))
+        for part in parts[:, start : start + _TOGETHER].T:
+            block = block + part
+        out = out + block
+    return out
+
+
+def no_dearer(costs: Reals | float, than: Reals | float) -> BoolVector:
+    """Is each cost at most the other, rounding aside?
+
+    >>> bool(14 / 3 <= 8 / 3 + 1 + 1), bool(no_dearer(14 / 3, 8 / 3 + 1 + 1))
+    (False, True)
+    """
+    return np.asarray(costs <= than * (1 + ROUNDING))
+
+
+def cheapest_first(costs: Reals) -> Counts:
+    """The order of finite costs; those that are equal, rounding aside, stay as they came.
+
+    >>> cheapest_first(np.array([3.0, 14 / 3, 8 / 3 + 1 + 1, 1.0])).tolist()
+    [3, 0, 1, 2]
+    """
+    order = np.argsort(costs, kind="stable")
+    ordered = costs[order]
+    start = 0
+    while start < len(order):
+        stop = int(np.searchsorted(ordered, ordered[start] * (1 + ROUNDING), side="right"))
+        order[start:stop].sort()
+        start = stop
+    return order

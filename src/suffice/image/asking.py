@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import InputError, ModelError
+from suffice.errors import InputError, ModelError, one_line
 from suffice.image.compose import Composer, NumpyComposer, TorchComposer
 from suffice.image.picture import Picture
 from suffice.image.regions import Labels
-from suffice.models.detect import adapted
+from suffice.models import adapted
 from suffice.typing import Counts, Values
 
 __all__ = ["PictureModel", "check_model"]
@@ -66,10 +66,10 @@ class PictureModel:
         count = f"{len(cells)} image" + "s" * (len(cells) != 1)
         try:
             out = _as_array(self._function(batch))
-        except Exception as error:  # whatever the user's model raises is told in its own words
-            kind = f"{batch.dtype}, shape {tuple(batch.shape)}"
+        except (Exception, SystemExit) as error:  # told in the words of the user's own model
+            kind, why = f"{batch.dtype}, shape {tuple(batch.shape)}", one_line(error)
             raise ModelError(
-                f"{self.__name__} raised {type(error).__name__} on {count} ({kind}): {error}"
+                f"{self.__name__} raised {type(error).__name__} on {count} ({kind}): {why}"
                 + self._of_other_dtype(batch)
             ) from error
         if out.ndim not in (1, 2) or len(out) != len(cells):
@@ -98,14 +98,10 @@ class PictureModel:
         if self._torch is None:
             yield
             return
-        training = [module for module in self._model.modules() if module.training]
-        self._model.eval()
-        try:
-            with self._torch.inference_mode():
-                yield
-        finally:
-            for module in training:
-                module.training = True
+        from suffice.models.torch import at_rest
+
+        with at_rest(self._model), self._torch.inference_mode():
+            yield
 
 
 def check_model(model: Any, device: Any) -> None:

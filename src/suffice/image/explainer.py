@@ -29,9 +29,8 @@ from suffice.image.references import find_references
 from suffice.image.regions import Regions, find_regions
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from suffice.tables.frames import ArrayTable
-from suffice.tables.table import plain
-from suffice.target import Event, Model, Outcome, event_for
-from suffice.typing import BoolVector, Values
+from suffice.tables.labels import own
+from suffice.target import Event, Model, Outcome, class_event, event_for, needs_input
 
 __all__ = ["ImageExplainer"]
 
@@ -197,7 +196,9 @@ class ImageExplainer:
         explainer = Explainer(
             model,
             ArrayTable(cells, regions.names),
-            outcome=Outcome("outcome", _open_ended(self._outcome, model)),
+            outcome=Outcome(
+                "outcome", _open_ended(self._outcome, model), needs_input(self._outcome)
+            ),
             references="all",
             random_state=self._seed,
             engine="blackbox",
@@ -240,11 +241,6 @@ def _open_ended(outcome: Any, model: PictureModel) -> Any:
     def bind(wrapped: Model, prediction: Any) -> Event:
         if isinstance(outcome, Outcome) or wrapped.classes is None or model.classes_known:
             return event_for(outcome, wrapped, prediction)
-        label = plain(prediction) if outcome is None else outcome
-
-        def holds(labels: Values) -> BoolVector:
-            return np.asarray(labels == label, dtype=bool)
-
-        return Event(str(label), f"not {label}", holds, kind="class", parameters=(label,))
+        return class_event(own(prediction) if outcome is None else outcome)
 
     return bind

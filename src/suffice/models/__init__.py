@@ -6,9 +6,16 @@
 No library is imported to find out whether a model is of its kind.
 """
 
-from suffice.models.adapter import Adapter
-from suffice.models.columns import fitted_columns
-from suffice.models.detect import adapt
+from suffice.models.adapter import Adapter, adapt, adapted
+from suffice.models.rows import fitted_columns
 from suffice.models.wrapped import WrappedModel, as_model, make_target
 
-__all__ = ["Adapter", "WrappedModel", "adapt", "as_model", "fitted_columns", "make_target"]
+__all__ = [
+    "Adapter",
+    "WrappedModel",
+    "adapt",
+    "adapted",
+    "as_model",
+    "fitted_columns",
+    "make_target",
+]

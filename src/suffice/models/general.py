@@ -9,7 +9,8 @@ import numpy as np
 from suffice.errors import InputError
 from suffice.models.adapter import Adapter, Options
 from suffice.models.outputs import Outputs, named, no_scores
-from suffice.models.pipelines import best_labels, is_labelled, score_table
+from suffice.models.pipelines import best_labels, is_labelled, require_known, score_table
+from suffice.models.wrapped import as_answers
 from suffice.typing import Values
 
 __all__ = ["CallableModel", "EstimatorModel"]
@@ -29,10 +30,11 @@ class CallableModel(Adapter):
         if is_labelled(answers):
             self._no_threshold()
             return best_labels(answers, self._options.classes, self.__name__)
-        out = np.asarray(answers)
-        if out.dtype.kind in "OUS":  # labels as they are
-            return out
-        return self._outputs.labels(out, rows)
+        out = as_answers(self.__name__, answers)
+        if out.dtype.kind in "biuf":
+            return self._outputs.labels(out, rows)
+        require_known(out.ravel().tolist(), self._options.classes, self.__name__)
+        return out  # labels as they are
 
     def _scores(self, batch: Any, rows: int) -> Values:
         answers = self.original(batch)

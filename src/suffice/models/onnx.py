@@ -9,9 +9,10 @@ import numpy as np
 
 from suffice.errors import InputError, ModelError, shorten
 from suffice.models.adapter import Adapter, Options
-from suffice.models.outputs import as_labels, named, no_scores
-from suffice.models.rows import columns_as_numbers
+from suffice.models.outputs import named, no_scores
+from suffice.models.rows import columns_as_numbers, find_columns
 from suffice.tables.frames import as_table
+from suffice.tables.labels import as_labels
 from suffice.typing import Values
 
 __all__ = ["OnnxModel"]
@@ -73,7 +74,7 @@ class OnnxModel(Adapter):
         preprocess = self._options.preprocess
         if preprocess is None:
             return self._columns(rows)
-        made = preprocess(rows)
+        made = super()._prepared(rows)
         if isinstance(made, Mapping):
             kinds = {put.name: put.type for put in self._inputs}
             return {key: _cast(value, kinds.get(key, "")) for key, value in made.items()}
@@ -91,10 +92,10 @@ class OnnxModel(Adapter):
             rows = np.array(rows, dtype=object).reshape(-1, 1)  # texts are a column of their own
         table = as_table(rows)
         if len(self._inputs) > 1:
-            found = {put.name: table.position(put.name, "data") for put in self._inputs}
+            places = find_columns([put.name for put in self._inputs], table.names, "data")
             return {
-                put.name: _cast(table.column(found[put.name]), put.type).reshape(-1, 1)
-                for put in self._inputs
+                put.name: _cast(table.column(place), put.type).reshape(-1, 1)
+                for put, place in zip(self._inputs, places, strict=True)
             }
         put = first
         if put.type == "tensor(string)":

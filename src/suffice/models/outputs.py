@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, ModelError, SufficeError
+from suffice.tables.labels import as_labels, own
 from suffice.typing import Values
 
-__all__ = ["Outputs", "as_labels", "check_classes", "check_threshold", "named", "no_scores"]
+__all__ = ["Outputs", "check_classes", "named", "no_scores"]
 
 
 class Outputs:
@@ -55,7 +56,9 @@ class Outputs:
             return named(self.classes, out.argmax(axis=1))
         if self._given is None:
             return out
-        if out.dtype.kind in "iub":
+        # Floats that are numbers of classes: above either usual threshold, 0 or 0.5, lies 1 alone.
+        numbers = out.dtype.kind in "iub" or len(self._given) > 2
+        if numbers or (self.threshold is None and self._whole(out)):
             return named(self._given, self._numbers_of_classes(out))
         return named(self._given, (out > self._need_threshold()).astype(int))
 
@@ -64,7 +67,7 @@ class Outputs:
         out = self._checked(raw, rows)
         if out.ndim == 2:
             return out
-        if self._given is None or out.dtype.kind in "iub":
+        if self._given is None or out.dtype.kind in "iub" or len(self._given) != 2:
             raise no_scores(self.name)
         threshold = self._need_threshold()
         if self._probability and threshold == 0.5:
@@ -78,7 +81,7 @@ class Outputs:
         if out.ndim == 2 and out.shape[1] == 1:
             out = out[:, 0]
         wide = out.shape[1] if out.ndim == 2 else 1
-        widths = self._widths(out.dtype.kind in "iub")
+        widths = self._widths(out.dtype.kind in "iub" or self._whole(out))
         fits = out.ndim in (1, 2) and len(out) == rows and wide > 0
         if not fits or (widths and wide not in widths):
             raise ModelError(
@@ -107,13 +110,18 @@ class Outputs:
         count = len(self._given)
         return (1, count) if count == 2 or whole else (count,)
 
+    def _whole(self, out: Values) -> bool:
+        """Are these floats, each the number of a class?"""
+        if self._given is None or out.ndim != 1 or out.dtype.kind != "f":
+            return False
+        return bool(np.isin(out, np.arange(len(self._given))).all())
+
     def _numbers_of_classes(self, out: Values) -> Values:
-        numbers = out.astype(np.int64)
         count = len(self._given or ())
-        if ((numbers < 0) | (numbers >= count)).any():
-            worst = numbers[(numbers < 0) | (numbers >= count)][0]
-            raise ModelError(f"{self.name} returned class number {worst}, but there are {count}")
-        return numbers
+        bad = out[~np.isin(out, np.arange(count))]
+        if bad.size:
+            raise ModelError(f"{self.name} returned class number {bad[0]}, but there are {count}")
+        return out.astype(np.int64)
 
     def _need_threshold(self) -> float:
         if self.threshold is None:
@@ -147,16 +155,6 @@ def no_scores(name: str) -> SufficeError:
     )
 
 
-def as_labels(classes: Any) -> Values:
-    """Classes as an array to pick from, in which 0 beside "a" stays a number."""
-    if len({type(c) for c in classes}) == 1 and not isinstance(classes[0], tuple):
-        return np.asarray(list(classes))
-    out = np.empty(len(classes), dtype=object)
-    for i, label in enumerate(classes):  # one by one: numpy would take tuples apart
-        out[i] = label
-    return out
-
-
 def named(classes: Any, numbers: Any) -> Values:
     """The labels of these numbers of classes."""
     return np.asarray(as_labels(classes)[numbers])
@@ -169,19 +167,9 @@ def check_classes(classes: Any) -> tuple[Any, ...] | None:
     allowed = "two or more different labels, in the order of the model's outputs"
     if isinstance(classes, str) or not np.iterable(classes):
         raise InputError("classes", classes, allowed)
-    names = tuple(c.item() if isinstance(c, np.generic) else c for c in classes)
+    names = tuple(own(c) for c in classes)
     if any(type(c).__hash__ is None for c in names) or len(set(names)) != len(names):
         raise InputError("classes", names, allowed)
     if len(names) < 2:
         raise InputError("classes", names, allowed)
     return names
-
-
-def check_threshold(threshold: Any) -> float | None:
-    """A finite number, or None."""
-    if threshold is None:
-        return None
-    number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
-    if not number or not np.isfinite(threshold):
-        raise InputError("threshold", threshold, "a finite number")
-    return float(threshold)

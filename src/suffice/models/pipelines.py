@@ -13,12 +13,12 @@ import numpy as np
 
 from suffice.errors import InputError, ModelError, shorten
 from suffice.models.adapter import Adapter, Options
-from suffice.models.outputs import Outputs, as_labels
+from suffice.models.outputs import Outputs
 from suffice.tables.frames import as_table
-from suffice.tables.table import plain
+from suffice.tables.labels import as_labels, own
 from suffice.typing import Values
 
-__all__ = ["PipelineModel", "best_labels", "is_labelled", "score_table"]
+__all__ = ["PipelineModel", "best_labels", "is_labelled", "require_known", "score_table"]
 
 
 def is_labelled(answers: Any) -> bool:
@@ -34,10 +34,15 @@ def is_labelled(answers: Any) -> bool:
 def best_labels(answers: Any, classes: Sequence[Any] | None = None, name: str = "") -> Values:
     """The label that scores highest, for each row; the first of those that score the same."""
     best = [max(_listed(row), key=lambda pair: pair["score"])["label"] for row in answers]
-    unknown = [] if classes is None else [label for label in best if label not in classes]
+    require_known(best, classes, name)
+    return as_labels(best)
+
+
+def require_known(labels: Sequence[Any], classes: Sequence[Any] | None, name: str) -> None:
+    """Raise where the user has named the classes and a label is none of them."""
+    unknown = [] if classes is None else [label for label in labels if label not in classes]
     if unknown:
         raise _unknown(unknown[0], classes, name)
-    return as_labels(best)
 
 
 def score_table(answers: Any, classes: Sequence[Any] | None, name: str = "") -> Values:
@@ -64,7 +69,7 @@ def _listed(row: Any) -> list[Any]:
 
 def _unknown(label: object, classes: Any, name: str) -> ModelError:
     return ModelError(
-        f"{name} returned label {shorten(plain(label))}, which is not of {list(classes)}"
+        f"{name} returned label {shorten(own(label))}, which is not of {list(classes)}"
     )
 
 

@@ -1,36 +1,110 @@
-"""Rows as other libraries take them: cut into batches, or as one array of numbers."""
+"""What a model is given: the columns it was fitted on, in the kind that its library takes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Sequence
+from inspect import ismethod
 from typing import Any
 
 import numpy as np
 
-from suffice.errors import InputError, shorten
-from suffice.tables.frames import as_table
+from suffice.errors import InputError, did_you_mean, shorten
+from suffice.models.adapter import Adapter, adapted
+from suffice.tables.frames import ArrayTable, PandasTable, as_table
+from suffice.tables.table import Table
 from suffice.typing import Values
+from suffice.wording import and_more, listed
 
-__all__ = ["as_numbers", "batches", "columns_as_numbers", "to_pandas"]
+__all__ = ["as_numbers", "columns_as_numbers", "find_columns", "fitted_columns", "to_pandas"]
+
+
+def fitted_columns(model: Any, data: Table, argument: str = "data") -> Table:
+    """The columns of `data` that the model was fitted on, in the kind it was fitted on."""
+    # A method such as `model.predict_proba` takes the columns of its owner.
+    model = model.__self__ if ismethod(model) else adapted(model)
+    names = getattr(model, "feature_names_in_", None)
+    width = getattr(model, "n_features_in_", None)
+    if names is not None:
+        wanted = [str(name) for name in names]
+        if isinstance(data, ArrayTable):
+            return _name_columns(data, wanted)
+        return data.select(find_columns(wanted, data.names, argument))
+    if width is not None and width != len(data.names):
+        raise InputError(
+            argument,
+            f"{len(data.names)} columns",
+            f"the {width} columns that the model was fitted on",
+            "Drop the others (the label, an index), or fit the model on a frame so that it "
+            "knows its columns by name.",
+        )
+    if width is not None and not isinstance(data, ArrayTable) and _fitted_on_arrays(model):
+        columns = [data.column(j) for j in range(len(data.names))]
+        if not all(column.dtype.kind in "biuf" for column in columns):
+            columns = [column.astype(object) for column in columns]  # else 1 would become "1"
+        return ArrayTable(np.stack(columns, axis=1), data.names)
+    return data
+
+
+def find_columns(wanted: Sequence[str], names: Sequence[str], argument: str) -> list[int]:
+    """Where each wanted column is among the names, or an error that says which are lacking.
+
+    Converters and boosters rename columns: "late payments" becomes late_payments. Such a name is
+    found where it stands for one column only.
+
+    >>> find_columns(["late_payments", "age"], ["age", "late payments"], "data")
+    [1, 0]
+    """
+    places = {name: j for j, name in enumerate(names)}
+    plain: dict[str, list[str]] = {}
+    for name in names:
+        plain.setdefault(_identifier(name), []).append(name)
+    found = []
+    lacking = []
+    for name in wanted:
+        meant = [name] if name in places else plain.get(_identifier(name), [])
+        meant = [other for other in meant if other == name or other not in wanted]
+        if len(meant) == 1:
+            found.append(places[meant[0]])
+        else:
+            lacking.append(name)
+    if lacking:
+        close = did_you_mean(lacking[0], [name for name in names if name not in wanted])
+        raise InputError(
+            argument,
+            f"no column {listed(map(repr, lacking), 'or')}",
+            f"the columns that the model was fitted on: {and_more(wanted)}",
+            close if close.startswith("Did") else "",
+        )
+    return found
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W", "_", name).lstrip("_")
+
+
+def _fitted_on_arrays(model: Any) -> bool:
+    """scikit-learn warns when a model fitted on an array is given names; others do not care."""
+    fitted = model.original if isinstance(model, Adapter) else model
+    return type(fitted).__module__.partition(".")[0] == "sklearn"
+
+
+def _name_columns(data: ArrayTable, names: list[str]) -> Table:
+    if len(names) != len(data.names):
+        raise InputError(
+            "data",
+            f"an array of {len(data.names)} columns",
+            f"the {len(names)} columns that the model was fitted on: {and_more(names)}",
+        )
+    import pandas as pd
+
+    frame = pd.DataFrame(data.native, columns=names)
+    return PandasTable(frame.infer_objects())
+
 
 _HINT = (
     "Pass suffice.adapt(model, preprocess=…), a function that turns rows into what the model takes."
 )
-
-
-def batches(rows: Any, size: int | None) -> Iterator[Any]:
-    """Rows of any kind (frame, array, list), at most `size` at a time."""
-    n = len(rows)
-    if size is None or n <= size:
-        yield rows
-        return
-    for start in range(0, n, size):
-        if hasattr(rows, "iloc"):
-            yield rows.iloc[start : start + size]
-        elif hasattr(rows, "slice"):  # polars and pyarrow: from where, and how many
-            yield rows.slice(start, min(size, n - start))
-        else:
-            yield rows[start : start + size]
 
 
 def as_numbers(rows: Any, dtype: Any = np.float64) -> Values:
@@ -52,7 +126,10 @@ def _numbers(values: Values, name: str) -> Values:
     if values.dtype.kind in "biuf":
         return values
     if values.dtype == object:
-        plain = np.asarray([np.nan if v is None else v for v in values.tolist()])
+        import pandas as pd
+
+        missing = (None, pd.NA)
+        plain = np.asarray([np.nan if any(v is m for m in missing) else v for v in values.tolist()])
         if plain.dtype.kind in "biuf":
             return plain
     example = next((v for v in values.tolist() if not isinstance(v, int | float)), None)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import chain
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from suffice.models.adapter import Adapter, Options
 from suffice.models.rows import as_numbers
 from suffice.typing import Values
 
-__all__ = ["TorchModel"]
+__all__ = ["TorchModel", "at_rest"]
 
 
 class TorchModel(Adapter):
@@ -38,7 +39,7 @@ class TorchModel(Adapter):
         torch = import_module("torch")
         device, dtype = self._place()
         # Inference mode keeps nothing for gradients.
-        with _in_evaluation(self.original), _random_state(torch, device), torch.inference_mode():
+        with at_rest(self.original), _random_state(torch, device), torch.inference_mode():
             given = _sent(torch, batch, device, dtype)
             if isinstance(given, Mapping):
                 out = self.original(**given)
@@ -78,20 +79,26 @@ class TorchModel(Adapter):
             )
 
 
+_ASKING = RLock()
+"""Held while any module is asked. Its flags are its own, but modules share parts, and all of them
+share the random state: whoever puts it back must be the only one to have moved it."""
+
+
 @contextmanager
-def _in_evaluation(module: Any) -> Iterator[None]:
-    """Every submodule's flag is put back as it was.
+def at_rest(module: Any) -> Iterator[None]:
+    """In evaluation mode, asked by one thread at a time; then every flag is as it was.
 
     The flags are set one by one: `eval()` may be overridden, and then does more than that.
     """
-    flags = [(part, part.training) for part in module.modules()]
-    try:
-        for part, _ in flags:
-            part.training = False
-        yield
-    finally:
-        for part, flag in flags:
-            part.training = flag
+    with _ASKING:
+        flags = [(part, part.training) for part in module.modules()]
+        try:
+            for part, _ in flags:
+                part.training = False
+            yield
+        finally:
+            for part, flag in flags:
+                part.training = flag
 
 
 @contextmanager

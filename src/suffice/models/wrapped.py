@@ -1,47 +1,50 @@
-"""The user's model, called as it wants to be called: with its own columns, dtypes and order.
+"""The user's model, called as it wants to be called, and its answers read.
 
 Nothing is planted on the model and nothing is assumed of it beyond `predict` or being callable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from functools import partial
+from inspect import ismethod
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from suffice.errors import InputError, ModelError, SufficeError, shorten
-from suffice.models.adapter import Adapter
-from suffice.models.columns import fitted_columns
-from suffice.models.detect import adapted
+from suffice.errors import InputError, ModelError, SufficeError, one_line, shorten
+from suffice.models.adapter import Adapter, adapted, not_a_model
+from suffice.models.outputs import named
 from suffice.models.pipelines import best_labels, is_labelled
+from suffice.models.rows import fitted_columns
 from suffice.tables.frames import as_table
-from suffice.tables.table import Table, plain
+from suffice.tables.labels import as_labels, distinct, find, own
+from suffice.tables.table import Table
 from suffice.target import OwnScore, Target, event_for
 from suffice.typing import Values
 
-__all__ = ["WrappedModel", "as_model", "make_target"]
+__all__ = ["WrappedModel", "as_answers", "as_model", "make_target"]
 
 
 class WrappedModel:
-    """A model seen through the two questions that a target asks."""
+    """A model seen through the questions that a target asks."""
 
     def __init__(
         self,
         name: str,
         predict: Callable[[Any], Any],
         scores: Callable[[Any], Any] | None,
-        classes: tuple[Any, ...] | None,
         original: Any = None,
     ) -> None:
         self.name = name
-        self.classes = classes
+        self.classes: tuple[Any, ...] | None = None
+        """The labels it can give, its own objects; None for a model that returns numbers."""
         self.original = original
         """The user's own object, for those who can read its shape. Never changed."""
         self._predict = predict
         self._scores = scores
+        self._answers_to_none: Values = np.empty(0)
         self.seconds_per_row: float | None = None
         """At most this much, as told by the answers on the data; None until then."""
         self.prepare: Callable[[Table], Table] | None = None
@@ -49,13 +52,17 @@ class WrappedModel:
 
     def predict(self, rows: Table) -> Values:
         """One label or value per row."""
+        if not len(rows):  # which many models refuse
+            return self._answers_to_none
         rows = rows if self.prepare is None else self.prepare(rows)
-        return _labels(_ask(self.name, self._predict, rows), self)
+        return self._labels(_ask(self.name, self._predict, rows))
 
     def scores(self, rows: Table) -> Values:
         """One score per row and class, in the order of `classes`."""
-        rows = rows if self.prepare is None else self.prepare(rows)
         wanted = len(self.classes or ())
+        if not len(rows):
+            return np.empty((0, wanted))
+        rows = rows if self.prepare is None else self.prepare(rows)
         out = _ask(self.name, self._scores, rows) if self._scores else None
         if out is not None and out.ndim == 1 and out.dtype.kind == "f" and wanted == 2:
             out = np.stack([-out, out], axis=1)  # a binary decision function
@@ -83,11 +90,40 @@ class WrappedModel:
         return [self._own_score(row, label) for row, label in zip(scores, predictions, strict=True)]
 
     def _own_score(self, scores: Values, label: Any) -> OwnScore | None:
-        if self.classes is None or plain(label) not in self.classes:
+        number = find(self.classes or (), own(label))
+        if number is None or not np.isfinite(scores[number]):
             return None
         share = np.all((scores >= 0) & (scores <= 1)) and abs(scores.sum() - 1) < 1e-3
-        own = float(scores[self.classes.index(plain(label))])
-        return OwnScore(own, "probability" if share else "score") if np.isfinite(own) else None
+        return OwnScore(float(scores[number]), "probability" if share else "score")
+
+    def learn(self, answers: Values, listed: tuple[Any, ...] | None) -> Values:
+        """The labels or values of the first answers, which tell what the model can give.
+
+        `listed` are the classes that it names itself.
+        """
+        self.classes = _classes_seen(answers) if listed is None else listed
+        labels = self._labels(answers)
+        self._answers_to_none = labels[:0]
+        if self._predict is self._scores and answers.ndim == 1:
+            self._scores = None  # labels or values are all that it gives
+        return labels
+
+    def _labels(self, answers: Values) -> Values:
+        """Columns of scores mean the class that scores highest; only a callable may give them."""
+        if answers.ndim == 1:
+            return answers
+        count = answers.shape[1]
+        if self._predict is not self._scores:
+            raise ModelError(
+                f"{self.name} predicts {count} outputs per row, and one is explained at a "
+                "time: pass a callable that returns the one you mean"
+            )
+        known = self.classes or ()
+        if count != len(known):
+            raise ModelError(
+                f"{self.name} returned {count} scores per row for {len(known)} classes"
+            )
+        return named(known, answers.argmax(axis=1))
 
     def __repr__(self) -> str:
         return self.name
@@ -100,30 +136,21 @@ def as_model(model: Any, data: Table) -> tuple[WrappedModel, Values]:
     """
     asked = adapted(model)
     predict = getattr(asked, "predict", None)
-    if predict is None and not callable(asked):
-        raise InputError(
-            "model",
-            type(model).__name__,
-            "a fitted estimator with predict, or a callable from rows to labels or scores",
-        )
-    name = _name(asked)
+    if isinstance(asked, type) or (predict is None and not callable(asked)):
+        raise not_a_model(model)
     scores = getattr(asked, "predict_proba", None) or getattr(asked, "decision_function", None)
     original = asked.original if isinstance(asked, Adapter) else model
-    wrapped = WrappedModel(name, predict or asked, scores if predict else asked, None, original)
+    name = _name(asked)
+    if predict is None:
+        wrapped = WrappedModel(name, asked, asked, original)
+    else:
+        wrapped = WrappedModel(name, predict, scores, original)
     started = perf_counter()
     # A copy, since some models write into the frame that they are given.
     answers = _ask(name, predict or asked, data.take(np.arange(len(data))))
     wrapped.seconds_per_row = (perf_counter() - started) / len(data)
-    labels = _labels(answers, wrapped)
-    if predict is None and answers.ndim == 1:
-        wrapped._scores = None  # labels or values are all that it gives
     # Only now, since an adapter may learn from the first answer how many classes there are.
-    known = getattr(asked, "classes_", None)
-    if known is None:
-        wrapped.classes = _classes_seen(answers)
-    else:
-        wrapped.classes = tuple(plain(c) for c in np.asarray(known).ravel())
-    return wrapped, labels
+    return wrapped, wrapped.learn(answers, _classes_listed(asked, answers))
 
 
 def make_target(model: Any, data: Any, outcome: Any) -> Target:
@@ -140,16 +167,24 @@ def make_target(model: Any, data: Any, outcome: Any) -> Target:
     return Target(wrapped, event_for(outcome, wrapped, answers[0]))
 
 
-def _labels(answers: Values, model: WrappedModel) -> Values:
-    """Columns of scores mean the class that scores highest; only a callable may give them."""
-    if answers.ndim == 1:
-        return answers
-    if hasattr(model.original, "predict"):
-        raise ModelError(
-            f"{model.name} predicts {answers.shape[1]} outputs per row, and one is explained at a "
-            "time: pass a callable that returns the one you mean"
-        )
-    return np.asarray(answers.argmax(axis=1))
+def _classes_listed(asked: Any, answers: Values) -> tuple[Any, ...] | None:
+    """The classes that a model names, or of a method such as `model.predict_proba` its owner."""
+    owner = asked.__self__ if ismethod(asked) else asked
+    known = getattr(owner, "classes_", None)
+    if known is None or not len(known):  # a regressor of catboost has none of them
+        return None
+    if owner is not asked and asked.__name__ != "predict" and answers.shape[1:] != (len(known),):
+        return None  # what else a method gives need not be one of the classes
+    return tuple(own(label) for label in (known.ravel() if hasattr(known, "ravel") else known))
+
+
+def _classes_seen(answers: Values) -> tuple[Any, ...] | None:
+    """Columns of scores are classes 0, 1, …; floats are values; anything else is labels."""
+    if answers.ndim == 2:
+        return tuple(range(answers.shape[1]))
+    if answers.dtype.kind == "f":
+        return None
+    return distinct(answers if answers.dtype.kind in "mM" else answers.tolist())
 
 
 def _name(model: Any) -> str:
@@ -161,46 +196,92 @@ def _name(model: Any) -> str:
 
 
 def _ask(name: str, function: Callable[[Any], Any], rows: Table) -> Values:
+    """The model's answers for the rows: one label, value or row of scores each."""
     try:
-        out = _as_array(function(rows.native))
+        answers = function(rows.native)
     except SufficeError:  # an adapter has said what is wrong
         raise
-    except Exception as error:  # whatever the user's model raises is told in its own words
+    except (Exception, SystemExit) as error:  # told in the words of the user's own model
+        why = one_line(error)
         raise ModelError(
-            f"{name} raised {type(error).__name__} on {len(rows)} row(s): {error}"
+            f"{name} raised {type(error).__name__} on {len(rows)} row(s)" + f": {why}" * bool(why)
         ) from error
+    out = as_answers(name, answers)
     if out.ndim == 2 and out.shape[1] == 1:
         out = out[:, 0]
     if out.ndim not in (1, 2) or len(out) != len(rows):
+        got = f"shape {out.shape}" if out.ndim else f"{type(answers).__name__}"
         raise ModelError(
-            f"{name} returned shape {out.shape} for {len(rows)} row(s): "
+            f"{name} returned {got} for {len(rows)} row(s): "
             "it must return one label, one value, or one score per class, for each row"
         )
-    missing = out != out
-    if np.any(missing):
-        raise ModelError(f"{name} returned NaN for {int(np.sum(missing))} of {len(rows)} rows")
-    if out.dtype == object:
-        bad = next((v for v in out.ravel() if type(v).__hash__ is None), None)
-        if bad is not None:
-            raise ModelError(f"{name} returned a label that cannot be hashed: {shorten(bad)}")
-    return out
+    return _checked(name, out)
 
 
-def _as_array(answers: Any) -> Values:
-    """An array that keeps labels of several kinds apart: numpy would turn 0 beside "a" into "0"."""
-    if is_labelled(answers):
-        return best_labels(answers)
-    if isinstance(answers, list | tuple) and len({isinstance(a, str) for a in answers}) == 2:
-        out = np.empty(len(answers), dtype=object)
-        out[:] = answers
+def as_answers(name: str, answers: Any) -> Values:
+    """An array that keeps labels of several kinds apart: NumPy would turn 0 beside "a" into "0"."""
+    try:
+        if isinstance(answers, list | tuple):
+            if is_labelled(answers):
+                return best_labels(answers)
+            answers = [own(answer) for answer in answers]
+            kinds = {type(answer) for answer in answers}
+            nested = any(issubclass(k, list | tuple) or hasattr(k, "__array__") for k in kinds)
+            if not nested and not all(issubclass(k, int | float) for k in kinds):
+                return as_labels(answers)
+        return np.asarray(answers.toarray() if hasattr(answers, "toarray") else answers)
+    except Exception as error:
+        lengths = {len(row) for row in answers if isinstance(row, Sized)}
+        if isinstance(answers, list) and len(lengths) > 1:
+            raise ModelError(
+                f"{name} returned rows of different lengths, {min(lengths)} and {max(lengths)} "
+                "among them: it must return as many scores for each row"
+            ) from error
+        raise ModelError(
+            f"{name} returned {type(answers).__name__} that cannot be read: {one_line(error)}"
+        ) from error
+
+
+def _checked(name: str, out: Values) -> Values:
+    """Labels that can be told apart, or numbers, none of them missing."""
+    missing = _missing(out)
+    if missing.any():
+        count = int(missing.reshape(len(out), -1).any(axis=1).sum())
+        raise ModelError(f"{name} returned NaN for {count} of {len(out)} rows")
+    if out.dtype.kind in "biuf" or (out.ndim == 1 and out.dtype.kind in "USmM"):
         return out
-    return np.asarray(answers)
+    if out.dtype.kind == "O":
+        kinds = {type(value) for value in out.flat}
+        if all(issubclass(k, float | np.floating) for k in kinds):
+            return out.astype(np.float64)
+        if out.ndim == 2 and all(issubclass(k, int | float | np.number) for k in kinds):
+            return out.astype(np.float64)
+        if out.ndim == 1:
+            for value in out if not kinds <= _USUAL else ():
+                _require_hash(name, value)
+            return out
+    what = f"{shorten(own(out.flat[0]))} among {out.dtype} of shape {out.shape}"
+    hint = "; a label that is a tuple goes into an array of objects" if out.ndim == 2 else ""
+    raise ModelError(
+        f"{name} returned {what}: it must return one label, one value, or one number per class, "
+        f"for each row{hint}"
+    )
 
 
-def _classes_seen(answers: Values) -> tuple[Any, ...] | None:
-    """Columns of scores are classes 0, 1, …; floats are values; anything else is labels."""
-    if answers.ndim == 2:
-        return tuple(range(answers.shape[1]))
-    if answers.dtype.kind == "f":
-        return None
-    return tuple(sorted({plain(a) for a in answers.tolist()}, key=lambda c: (str(type(c)), c)))
+_USUAL = {str, int, float, bool, bytes, type(None)}
+
+
+def _require_hash(name: str, label: Any) -> None:
+    try:
+        hash(label)
+    except TypeError as error:
+        raise ModelError(
+            f"{name} returned a label that cannot be hashed: {shorten(label)}"
+        ) from error
+
+
+def _missing(out: Values) -> Values:
+    try:
+        return np.asarray(out != out, dtype=bool)
+    except Exception:  # pd.NA will not say, and a signalling NaN raises
+        return np.array([find((v,), v) is None for v in out.flat]).reshape(out.shape)

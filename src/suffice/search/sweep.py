@@ -47,6 +47,8 @@ class Draws:
 
     held: Held
     outcomes: BoolVector
+    references: Counts | None = None
+    """Which reference each was drawn with; None where it was not kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +192,8 @@ def _draw(
 ) -> Draws | None:
     held, references = draw_hybrids(d, evaluator.n, question.seed, count, question.size_weights)
     outcomes = keeper.ask(evaluator, held, references)
-    return Draws(held[: len(outcomes)], outcomes) if len(outcomes) else None
+    n = len(outcomes)
+    return Draws(held[:n], outcomes, references[:n]) if n else None
 
 
 def draw_hybrids(

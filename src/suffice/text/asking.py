@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from suffice.errors import InputError
-from suffice.models import WrappedModel, as_model
-from suffice.models.detect import adapted
+from suffice.models import WrappedModel, adapted, as_model
 from suffice.tables.frames import ArrayTable
-from suffice.target import Event, Outcome, Target, event_for
+from suffice.tables.labels import as_labels
+from suffice.target import Event, Outcome, Target, class_event, event_for
 from suffice.text.join import Join
 from suffice.typing import BoolVector, Counts, Values
 
@@ -69,7 +67,7 @@ class JoinedModel:
         self._model = model
         self._join = join
         if model.classes is not None:
-            self.classes_ = _as_objects(model.classes)
+            self.classes_ = as_labels(model.classes)
 
     def predict(self, cells: Values) -> Values:
         """One label or value per row."""
@@ -101,12 +99,5 @@ def decide(model: Any, text: str, others: Sequence[str], outcome: Any) -> TextDe
 def _event(outcome: Any, model: WrappedModel, prediction: Any) -> Event:
     """The event that is meant; a callable may have shown no class but the text's own so far."""
     if outcome is None and model.classes is not None and len(model.classes) == 1:
-        says = str(model.classes[0])
-        return Event(says, f"not {says}", lambda labels: np.asarray(labels == prediction))
+        return class_event(model.classes[0])
     return event_for(outcome, model, prediction)
-
-
-def _as_objects(values: Sequence[Any]) -> Values:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out

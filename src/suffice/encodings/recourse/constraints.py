@@ -1,4 +1,4 @@
-"""What a change must respect: who may change, to which values, into which rows, at what price."""
+"""What a change must respect, and which references' values respect it on which sets."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from suffice.encodings.recourse.rules import Rule
+from suffice.context.players import Players
+from suffice.encodings.recourse.column_rules import ColumnRule, keeps_rules
 from suffice.factors import Factor
+from suffice.tables.table import Table
+from suffice.typing import BoolVector, Counts, Held, Outcomes
 
-__all__ = ["Constraints"]
+__all__ = ["AllowedReferences", "Constraints", "Lifted", "satisfied"]
 
 
 @dataclass(frozen=True)
@@ -19,28 +22,96 @@ class Constraints:
 
     fixed: Mapping[int, str] = field(default_factory=dict)
     """Players that cannot change, with the reason in words."""
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[ColumnRule, ...] = ()
     forbidden: tuple[Factor, ...] = ()
     tau: float | None = None
     max_cost: float = np.inf
     max_size: int | None = None
 
-    def lifted(self) -> Iterator[tuple[str, Constraints]]:
-        """Each constraint in words, with all the others."""
+    def lifted(self) -> Iterator[Lifted]:
+        """Each constraint taken away alone."""
         for player, says in self.fixed.items():
             rest = {p: why for p, why in self.fixed.items() if p != player}
-            yield f"{says}: if it could change", replace(self, fixed=rest)
+            yield Lifted(says, "if it could change", replace(self, fixed=rest))
         for i, rule in enumerate(self.rules):
-            rest_of_rules = self.rules[:i] + self.rules[i + 1 :]
-            yield f"{rule.says}: if it need not", replace(self, rules=rest_of_rules)
+            rules = self.rules[:i] + self.rules[i + 1 :]
+            yield Lifted(rule.says, "if it need not", replace(self, rules=rules))
         for i, factor in enumerate(self.forbidden):
-            rest_of_factors = self.forbidden[:i] + self.forbidden[i + 1 :]
-            words = f"{factor!r} is forbidden: if it were allowed"
-            yield words, replace(self, forbidden=rest_of_factors)
+            others = self.forbidden[:i] + self.forbidden[i + 1 :]
+            says = f"{factor!r} is forbidden"
+            yield Lifted(says, "if it were allowed", replace(self, forbidden=others))
         if self.max_cost < np.inf:
-            yield f"max_cost={self.max_cost:g}: at a higher price", replace(self, max_cost=np.inf)
+            says = f"max_cost={self.max_cost:g}"
+            yield Lifted(says, "at a higher price", replace(self, max_cost=np.inf))
         if self.max_size is not None:
-            words = f"max_size={self.max_size}: with larger sets"
-            yield words, replace(self, max_size=None)
+            says = f"max_size={self.max_size}"
+            yield Lifted(says, "with larger sets", replace(self, max_size=None))
         if self.tau is not None:
-            yield f"tau={self.tau:g}: if one verified change is enough", replace(self, tau=None)
+            says = f"tau={self.tau:g}"
+            yield Lifted(says, "if one verified change is enough", replace(self, tau=None))
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """One constraint in words, what lifting it means, and the constraints that are left."""
+
+    says: str
+    if_lifted: str
+    rest: Constraints
+
+
+class AllowedReferences:
+    """Which references are allowed on which sets, for one input (row 0 of the pool).
+
+    A reference is allowed on T if its values on T's columns meet every rule and the resulting row
+    satisfies no forbidden factor. What a factor says depends only on which of the players *it
+    reads* are in T, so it is worked out once per such pattern and not once per hybrid.
+    """
+
+    def __init__(self, pool: Table, players: Players, constraints: Constraints) -> None:
+        refused = ~keeps_rules(pool, players, constraints.rules)[1:]
+        self._n = len(pool) - 1
+        self._refused = refused.T.astype(np.float32) if refused.any() else None
+        self._factors = [_ByPattern(factor, pool, players) for factor in constraints.forbidden]
+
+    def on(self, members: Held) -> Outcomes:
+        """(sets, references): is the reference allowed on the set?"""
+        out: Outcomes = np.ones((len(members), self._n), dtype=bool)
+        if self._refused is not None:  # by how many members: small whole numbers, exact
+            out = np.asarray(members.astype(np.float32) @ self._refused == 0)
+        for factor in self._factors:
+            out &= ~factor.holds(members)
+        return out
+
+
+class _ByPattern:
+    """Where one factor holds, by which of the players that it reads are replaced."""
+
+    def __init__(self, factor: Factor, pool: Table, players: Players) -> None:
+        self._factor = factor
+        self._columns = [pool.names.index(name) for name in dict.fromkeys(factor.columns())]
+        self._values = {pool.names[j]: pool.column(j) for j in self._columns}
+        owner = {j: p for p, columns in enumerate(players.columns) for j in columns}
+        self._readers = sorted({owner[j] for j in self._columns if j in owner})
+        self._owner = {pool.names[j]: owner.get(j) for j in self._columns}
+        self._n = len(pool) - 1
+
+    def holds(self, members: Held) -> Outcomes:
+        """(sets, references)."""
+        patterns, which = np.unique(members[:, self._readers], axis=0, return_inverse=True)
+        truth = np.array([self._under(dict(zip(self._readers, p, strict=True))) for p in patterns])
+        return np.asarray(truth[which.reshape(-1)])
+
+    def _under(self, replaced: dict[int, np.bool_]) -> BoolVector:
+        references = np.arange(1, self._n + 1)
+        rows = {
+            name: references if owner is not None and replaced[owner] else np.zeros_like(references)
+            for name, owner in self._owner.items()
+        }
+        return self._factor({name: self._values[name][at] for name, at in rows.items()})
+
+
+def satisfied(factor: Factor, pool: Table, rows: Counts) -> BoolVector:
+    """Does the factor hold for rows that take, in column j, the value of the pool's rows[:, j]?"""
+    at = {name: pool.names.index(name) for name in dict.fromkeys(factor.columns())}
+    return factor({name: pool.column(j)[rows[:, j]] for name, j in at.items()})

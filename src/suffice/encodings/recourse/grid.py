@@ -1,4 +1,8 @@
-"""The grid: for each player its possible new values, and all combinations between two costs."""
+"""The grid: for each player its possible new values, and all combinations between two costs.
+
+A column's values are those observed in the data, or, with a step, the input's own plus and minus
+whole steps. A group's values are the *joint* ones observed: its columns only make sense together.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,20 @@ from itertools import pairwise
 
 import numpy as np
 
+from suffice.context.cost import ROUNDING, CostSpec, column_costs, player_costs
 from suffice.context.players import Players
+from suffice.decision import Decision
+from suffice.encodings.recourse.column_rules import ColumnRule, Range, Step, keeps_rules
+from suffice.errors import InputError
+from suffice.tables.distinct import distinct_rows
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Reals
 
-__all__ = ["ROUNDING", "Grid", "Points"]
+__all__ = ["Grid", "Points", "make_grid"]
 
 _AT_ONCE = 1 << 16
 """Combinations in memory together, for each player."""
-ROUNDING = 1e-9
-"""By how much a sum in another order may differ, relative to it."""
+_MOST_STEPS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +44,15 @@ class Points:
     def some(self, at: Counts | BoolVector) -> Points:
         """These of them."""
         return Points(self.cost[at], self.mask[at], self.choice[at])
+
+    @staticmethod
+    def joined(parts: list[Points]) -> Points:
+        """All of these together."""
+        return Points(
+            np.concatenate([part.cost for part in parts]),
+            np.concatenate([part.mask for part in parts]),
+            np.concatenate([part.choice for part in parts]),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +89,7 @@ class Grid:
 
         def extend(front: Points, depth: int) -> Iterator[Points]:
             if depth == len(order):
-                inside = (front.cost >= low) & (front.cost < high) & wanted[front.mask]
-                if inside.any():
-                    yield front.some(inside)
+                yield front.some((front.cost >= low) & (front.cost < high) & wanted[front.mask])
                 return
             player = int(order[depth])
             costs = self.costs[player]
@@ -118,3 +133,64 @@ def _runs(start: int, first: Counts, counts: Counts) -> tuple[Counts, Counts]:
     parent = np.repeat(np.arange(len(counts)), counts)
     begins = np.cumsum(counts) - counts
     return start + parent, np.arange(len(parent)) - begins[parent] + first[parent]
+
+
+def make_grid(
+    decision: Decision, players: Players, rules: tuple[ColumnRule, ...], cost: CostSpec
+) -> Grid:
+    """Find every player's allowed values, each with its cost."""
+    data = decision.data
+    table, stepped = _with_steps(decision.pool.stack(data), players, rules)
+    allowed = keeps_rules(table, players, rules)
+    prices = player_costs(column_costs(table, data, cost), players)
+    codes = table.codes()
+    rows, costs = [], []
+    for j, columns in enumerate(players.columns):
+        which, first = distinct_rows(codes[:, list(columns)])
+        if len(columns) == 1 and columns[0] in stepped:
+            first = np.array(stepped[columns[0]], dtype=np.int64)
+        first = first[(which[first] != which[0]) & allowed[first, j]]
+        price = prices[first - 1, j]
+        first, price = first[price < np.inf], price[price < np.inf]
+        # Equal costs are told apart by value, so that the order of the data's rows is no matter.
+        order = np.lexsort((*codes[first][:, list(columns)].T, price))
+        rows.append(np.concatenate([[0], first[order]]))
+        costs.append(np.concatenate([[0.0], price[order]]))
+    return Grid(table, players, tuple(rows), tuple(costs))
+
+
+def _with_steps(
+    observed: Table, players: Players, rules: tuple[ColumnRule, ...]
+) -> tuple[Table, dict[int, range]]:
+    """The observed rows, and below them the input with each stepped value of single columns."""
+    table = observed
+    where: dict[int, range] = {}
+    alone = {columns[0] for columns in players.columns if len(columns) == 1}
+    for rule in rules:
+        if isinstance(rule, Step) and rule.column in alone:
+            values = _stepped(observed, rule, rules)
+            where[rule.column] = range(len(table), len(table) + len(values))
+            if len(values):
+                copies = observed.take(np.zeros(len(values), dtype=np.int64))
+                table = table.stack(copies.with_columns({rule.column: values}))
+    return table, where
+
+
+def _stepped(observed: Table, rule: Step, rules: tuple[ColumnRule, ...]) -> Reals:
+    """The input's value and whole steps from it, within its ranges or else the observed ones."""
+    column = observed.column(rule.column).astype(float)
+    origin = column[0]
+    if np.isnan(origin):
+        return np.empty(0)
+    low, high = float(np.nanmin(column)), float(np.nanmax(column))
+    for other in rules:
+        if isinstance(other, Range) and other.column == rule.column:
+            low = other.low if other.low > -np.inf else low
+            high = other.high if other.high < np.inf else high
+    first = int(np.ceil((low - origin) / rule.step - ROUNDING))
+    last = int(np.floor((high - origin) / rule.step + ROUNDING))
+    if last - first > _MOST_STEPS:
+        got = f"{rule.name}: {rule.step:g}, which makes {last - first:,} values"
+        raise InputError("steps", got, f"at most {_MOST_STEPS:,} values", "Take larger steps.")
+    steps = np.arange(first, last + 1)
+    return np.asarray(origin + steps * rule.step)

@@ -5,122 +5,161 @@ the model confirms is its set's cheapest, and nothing dearer in that set or in a
 minimal under the cost order; those are never asked about. The grid is taken in slabs of cost, each
 asked in large batches, so a slab may hold a few combinations that a stricter order would have
 skipped; the answer is the same.
+
+A set's changes are the references' joint values, as without a grid, and all combinations in which
+*every* member takes another value: one that lets a member stay is a change of the smaller set. So
+the search starts from what the references tell, and improves on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from suffice.encodings.recourse.allowed import satisfied
-from suffice.encodings.recourse.grid import ROUNDING, Grid, Points
-from suffice.encodings.recourse.sums import total
-from suffice.factors import Factor
+from suffice.context.cost import ROUNDING, no_dearer, total_costs
+from suffice.decision import Decision
+from suffice.encodings.recourse.choose import Candidates, Choices, Chosen, flipped
+from suffice.encodings.recourse.constraints import Constraints, satisfied
+from suffice.encodings.recourse.grid import Grid, Points, make_grid
+from suffice.encodings.recourse.request import RecourseRequest
+from suffice.factors.lattice import masks_by_size
 from suffice.progress import progress_bar
-from suffice.target import Target
+from suffice.search.limits import LimitKeeper, Stop
 from suffice.typing import BoolVector, Counts, Reals
 
-__all__ = ["Found", "GridSearch", "Purse"]
+__all__ = ["choose_on_grid"]
 
 _BATCH = 1 << 15
 _FEW = 1 << 12
 
 
+def choose_on_grid(
+    candidates: Candidates, request: RecourseRequest, most: int | None, keeper: LimitKeeper
+) -> Choices:
+    """Each set's cheapest combination, for the sets that are minimal under the cost order."""
+    decision, constraints = candidates.decision, candidates.constraints
+    sets, known = candidates.counts.sets, candidates.affordable
+    masks = masks_by_size(sets.d)[: len(sets)]
+    cost = decision.cost if request.cost is None else request.cost
+    grid = make_grid(decision, candidates.actionable.players, constraints.rules, cost)
+
+    def least(best: GridBest) -> Reals:
+        by_mask = np.full(1 << sets.d, np.inf)
+        for mask, (price, _) in best.found.items():
+            by_mask[mask] = price
+        return np.asarray(np.minimum(known, by_mask[masks]))
+
+    def enough(best: GridBest, below: float) -> bool:
+        if most is None:
+            return False
+        costs = least(best)
+        # All that costs less than `below` is known, so these cannot be improved on or preceded.
+        sure = sets.minimal(costs) & (costs * (1 + 2 * ROUNDING) < below)
+        return int(sure.sum()) >= most
+
+    wanted = np.zeros(1 << sets.d, dtype=bool)
+    wanted[masks[1:]] = candidates.eligible[1:]
+    reach = np.full(1 << sets.d, np.inf)
+    reach[masks] = np.minimum(known, sets.least_inside(known))
+    reach[~_part_of_wanted(wanted)] = -1.0
+    search = _GridSearch(grid, decision, constraints, wanted, reach, keeper)
+    best = search.run(enough, request.progress)
+    costs = least(best)
+    chosen = []
+    for position in candidates.minimal(costs, most):
+        option = candidates.observed(int(position))
+        if costs[position] < known[position]:
+            price, rows = best.found[int(masks[position])]
+            option = Chosen(option.members, price, rows, confirmed=True)
+        chosen.append(option)
+    return Choices(grid.pool, chosen, _why_cut_short(best))
+
+
+def _part_of_wanted(wanted: BoolVector) -> BoolVector:
+    """By bit mask: is the set wanted, or inside one that is?"""
+    out = wanted.copy()
+    for j in range(len(wanted).bit_length() - 1):
+        halves = out.reshape(-1, 2, 1 << j)
+        halves[:, 0] |= halves[:, 1]
+    return out
+
+
 @dataclass
-class Purse:
-    """How many rows the model may still be asked about; None: any number."""
+class GridBest:
+    """What the grid has that is cheaper than what the references tell."""
 
-    left: int | None = None
-    spent: int = 0
-
-    def take(self, rows: int) -> int:
-        """As many of these as may be asked."""
-        granted = rows if self.left is None else min(rows, self.left)
-        self.spent += granted
-        if self.left is not None:
-            self.left -= granted
-        return granted
-
-
-@dataclass
-class Found:
+    found: dict[int, tuple[float, Counts]] = field(default_factory=dict)
     """By bit mask of the players changed: the least cost, and the rows that values come from."""
-
-    best: dict[int, tuple[float, Counts]] = field(default_factory=dict)
+    stop: Stop | None = None
+    """The limit that ended the search; None where it was not cut short."""
     exact_below: float = np.inf
-    """Every cheaper combination was dealt with; infinite where the search was not cut short."""
+    """Every cheaper combination was dealt with."""
 
 
 @dataclass(frozen=True, eq=False)
-class GridSearch:
+class _GridSearch:
     """Improves on what is known; by bit mask, `wanted` sets are those that may become options."""
 
     grid: Grid
-    target: Target
-    y: bool
-    forbidden: tuple[Factor, ...]
+    decision: Decision
+    constraints: Constraints
     wanted: BoolVector
     reach: Reals
     """The least cost known for a wanted set or one inside it; -1 for sets inside no wanted one.
     It is lowered as cheaper combinations are found, and never rises as a set grows."""
+    keeper: LimitKeeper
 
-    def run(
-        self,
-        max_cost: float,
-        purse: Purse,
-        enough: Callable[[Found, float], bool],
-        progress: bool | None,
-    ) -> Found:
-        """Go up in cost; `enough(found, cost)` may stop it when all below that cost is known."""
-        found = Found()
+    def run(self, enough: Callable[[GridBest, float], bool], progress: bool | None) -> GridBest:
+        """Go up in cost; `enough(best, cost)` may stop it when all below that cost is known."""
+        best, keeper = GridBest(), self.keeper
         low, asked = 0.0, 0
         # Slabs as narrow as the smallest cost would be many; most of what counts lies near `known`.
         known = float(self.reach[self.wanted].min(initial=np.inf))
         width = max(self.grid.first_step, known / 4 if known < np.inf else 0.0)
-        top = float(np.nextafter(min(max_cost, self.grid.dearest * (1 + ROUNDING)), np.inf))
-        with progress_bar("rows", None, progress) as bar:
-            while low < top and not enough(found, low) and (self.reach > low).any():
+        dearest = min(self.constraints.max_cost, self.grid.dearest)
+        top = dearest * (1 + 2 * ROUNDING) + np.finfo(float).tiny  # past the last, whatever it is
+        with progress_bar("rows", progress=progress) as bar:
+            while low < top and not enough(best, low) and (self.reach > low).any():
                 high = min(low + width, top)
-                before = purse.spent
+                before = keeper.rows
                 for points in _batches(self.grid.points(low, high, self.reach, self.wanted)):
-                    spent = purse.spent
-                    if not self._ask(points, purse, found):
-                        found.exact_below = low
-                        return found
-                    bar.update(purse.spent - spent)
-                in_slab = purse.spent - before
+                    spent = keeper.rows
+                    best.stop = self._ask(points, best)
+                    bar.update(keeper.rows - spent)
+                    if best.stop is not None:
+                        best.exact_below = low
+                        return best
+                in_slab = keeper.rows - before
                 asked += in_slab
                 # About a quarter of all so far: little is asked in vain past the last that counts.
                 aim = max(_FEW, asked // 4)
                 width *= 2.0 if in_slab < aim else 0.5 if in_slab > 4 * aim else 1.0
                 low = high
-        return found
+        return best
 
-    def _ask(self, points: Points, purse: Purse, found: Found) -> bool:
-        """Put some combinations to the model; False where the purse did not hold that many."""
+    def _ask(self, points: Points, best: GridBest) -> Stop | None:
+        """Put some combinations to the model; the limit that forbids it, if one does."""
         rows = self.grid.picks(points)
         ok = points.cost < self.reach[points.mask] * (1 + ROUNDING)  # it may have been lowered
-        for factor in self.forbidden:
+        for factor in self.constraints.forbidden:
             ok &= ~satisfied(factor, self.grid.pool, rows)
+        self.keeper.cover(int((~ok).sum()))
         at = np.flatnonzero(ok)
-        granted = purse.take(len(at))
-        within = at[:granted]
-        if granted:
-            flips = within[self.target(self.grid.pool.gather(rows[within])) != self.y]
-            self._note(found, points.some(flips), rows[flips])
-        return granted == len(at)
+        flips = flipped(self.decision, self.grid.pool, rows[at], self.keeper)
+        found = at[: len(flips)][flips]
+        self._note(best, points.some(found), rows[found])
+        return self.keeper.forbids(min(1, len(at) - len(flips)))
 
-    def _note(self, found: Found, points: Points, rows: Counts) -> None:
+    def _note(self, best: GridBest, points: Points, rows: Counts) -> None:
         """Remember the cheapest confirmed combination of each set."""
-        costs = total(self.grid.parts(points))
+        costs = total_costs(self.grid.parts(points))
         masks = np.arange(len(self.reach))
         for i in np.argsort(costs, kind="stable"):
             mask, cost = int(points.mask[i]), float(costs[i])
-            if cost < self.reach[mask]:
-                found.best[mask] = cost, rows[i]
+            if cost < self.reach[mask] and no_dearer(cost, self.constraints.max_cost):
+                best.found[mask] = cost, rows[i]
                 around = (masks & mask) == mask
                 self.reach[around] = np.minimum(self.reach[around], cost)
 
@@ -131,14 +170,17 @@ def _batches(parts: Iterator[Points]) -> Iterator[Points]:
     for part in parts:
         waiting.append(part)
         if sum(map(len, waiting)) >= _BATCH:
-            yield _joined(waiting)
+            yield Points.joined(waiting)
             waiting = []
     if waiting:
-        yield _joined(waiting)
+        yield Points.joined(waiting)
 
 
-def _joined(parts: list[Points]) -> Points:
-    def together(name: str) -> Any:
-        return np.concatenate([getattr(part, name) for part in parts])
-
-    return Points(together("cost"), together("mask"), together("choice"))
+def _why_cut_short(best: GridBest) -> tuple[str, ...]:
+    if best.stop is None:
+        return ()
+    exact = f"options that cost less than {best.exact_below:.3g} are exact, dearer ones "
+    if best.exact_below == 0:
+        exact = "no option is known to be the cheapest: they "
+    said = f"Stopped by {best.stop} on the way through the grid: {exact}may be improved upon"
+    return (f"{said}, or be missing.",)

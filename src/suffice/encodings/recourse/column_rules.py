@@ -11,26 +11,28 @@ from typing import Protocol
 
 import numpy as np
 
+from suffice.context.players import Players
 from suffice.tables.table import Table, column_codes, plain
-from suffice.typing import BoolVector, Reals, Scalar, Values
+from suffice.typing import BoolVector, Held, Reals, Scalar, Values
+from suffice.wording import show
 
 __all__ = [
+    "ColumnRule",
     "Direction",
-    "Known",
+    "NotMissing",
     "OneOf",
     "Range",
-    "Rule",
     "Step",
     "is_numeric",
+    "keeps_rules",
     "ranks",
-    "within_rules",
 ]
 
 _WHOLE = 1e-6
 """How far from a whole number of steps a change may be: room for what a float32 column rounds."""
 
 
-class Rule(Protocol):
+class ColumnRule(Protocol):
     """What new values of one column must meet; the input is row 0 of every table asked about."""
 
     @property
@@ -82,8 +84,8 @@ class OneOf:
 
     @property
     def says(self) -> str:
-        """The values, as they were given."""
-        return f"{self.name} must be one of {', '.join(map(str, self.values))}"
+        """The values, in the order they were given."""
+        return f"{self.name} must be one of {', '.join(map(show, self.values))}"
 
     def meets(self, table: Table) -> BoolVector:
         """Compared as they are shown: 2 and 2.0 are one value."""
@@ -134,8 +136,8 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Known:
-    """Not missing: no one can act on a value that is not told."""
+class NotMissing:
+    """A value must be known: no one can act on one that is not told."""
 
     column: int
     name: str
@@ -152,15 +154,15 @@ class Known:
         return ~np.asarray(isna(table.column(self.column)), dtype=bool)
 
 
-def within_rules(table: Table, rules: tuple[Rule, ...]) -> BoolVector:
-    """(rows, columns): is the value unchanged, or one that meets every rule of its column?"""
-    out = np.ones((len(table), len(table.names)), dtype=bool)
+def keeps_rules(table: Table, players: Players, rules: tuple[ColumnRule, ...]) -> Held:
+    """(rows, players): is each of the player's values as in row 0, or one that meets its rules?"""
+    by_column = np.ones((len(table), len(table.names)), dtype=bool)
     for rule in rules:
-        out[:, rule.column] &= rule.meets(table)
+        by_column[:, rule.column] &= rule.meets(table)
     for j in {rule.column for rule in rules}:
         codes = column_codes(table.column(j))
-        out[:, j] |= codes == codes[0]
-    return out
+        by_column[:, j] |= codes == codes[0]
+    return np.stack([by_column[:, list(c)].all(axis=1) for c in players.columns], axis=1)
 
 
 def is_numeric(values: Values) -> bool:
@@ -176,20 +178,12 @@ def ranks(table: Table, position: int) -> Reals | None:
     values = table.column(position)
     if values.dtype.kind in "iufb":
         return values.astype(float)
-    categories = _ordered_categories(table, position)
-    if categories is None:
+    import narwhals as nw
+
+    # narwhals calls an ordered pandas categorical an Enum, as polars does.
+    frame = nw.from_native(table.native, eager_only=True, pass_through=True)
+    dtype = frame[:, position].dtype if isinstance(frame, nw.DataFrame) else None
+    if not isinstance(dtype, nw.Enum):
         return None
-    place = {plain(category): float(i) for i, category in enumerate(categories)}
+    place = {plain(category): float(i) for i, category in enumerate(dtype.categories)}
     return np.array([place.get(plain(value), np.nan) for value in values])
-
-
-def _ordered_categories(table: Table, position: int) -> list[object] | None:
-    frame = table.native
-    if type(frame).__module__.startswith("pandas"):
-        dtype = frame.dtypes.iloc[position]
-        return list(dtype.categories) if getattr(dtype, "ordered", False) else None
-    if hasattr(frame, "schema") and hasattr(frame, "get_column"):  # polars: an Enum is ordered
-        dtype = frame.get_column(table.names[position]).dtype
-        if type(dtype).__name__ == "Enum":
-            return list(dtype.categories)
-    return None

@@ -1,0 +1,192 @@
+"""The answer: the ways to the desired outcome, cheapest first, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+from suffice.results import Column, Frozen, Panel, Result, Sheet
+from suffice.typing import Scalar
+from suffice.wording import count, listed, percent, show
+
+__all__ = ["Option", "Recourse", "Solution"]
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True, repr=False)
+class Option(Result):
+    """A set of features, and the cheapest allowed change of them that gives the desired outcome."""
+
+    features: tuple[str, ...]
+    values: Mapping[str, Scalar]
+    """New values of all the features' columns."""
+    old: Mapping[str, Scalar]
+    """The input's values of the same columns."""
+    cost: float
+    n: int
+    """How many references are allowed on these features."""
+    hits: int | None
+    """How many of them give the desired outcome; None where a limit ended the count before."""
+    necessity: float | None
+    """PN of the features and all larger sets: the share of the desired outcome's allowed hybrids
+    that change at least these features. An estimate where a limit bounds the search; None where
+    there is nothing to estimate it from."""
+    reliability: float = 1.0
+    """How often these very values give the desired outcome: less than 1 only where consequences
+    are drawn at random."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", Frozen(self.values))
+        object.__setattr__(self, "old", Frozen(self.old))
+
+    @property
+    def sufficiency(self) -> float | None:
+        """PS: among the references allowed on these features, the share whose values give the
+        desired outcome. None where none is allowed (a grid's values need not be any reference's),
+        or where they were not counted."""
+        return self.hits / self.n if self.n and self.hits is not None else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Exact 95% Clopper–Pearson interval of the sufficiency."""
+        if not self.n or self.hits is None:
+            return None
+        from suffice.inference import clopper_pearson
+
+        low, high = clopper_pearson(self.hits, self.n)
+        return float(low), float(high)
+
+    @property
+    def changes(self) -> dict[str, tuple[Scalar, Scalar]]:
+        """{column: (old, new)} for the columns that really change."""
+        return {
+            name: (self.old[name], new)
+            for name, new in self.values.items()
+            if new != self.old[name] or type(new) is not type(self.old[name])
+        }
+
+    @property
+    def size(self) -> int:
+        """How many features it names."""
+        return len(self.features)
+
+    @property
+    def says(self) -> str:
+        """The change in words, on one line."""
+        moves = [f"{name} {show(old)} → {show(new)}" for name, (old, new) in self.changes.items()]
+        same = [name for name in self.features if name in self.values and name not in self.changes]
+        kept = f"; {', '.join(same)} as {'it is' if len(same) == 1 else 'they are'}" if same else ""
+        return ", ".join(moves) + kept
+
+    @property
+    def sheet(self) -> Sheet:
+        """The change, what it costs, and how surely it works."""
+        lead = [f"It costs {self.cost:.3g}."]
+        if self.interval is not None:
+            low, high = map(percent, self.interval)
+            lead.append(
+                f"Of the {count(self.n, 'reference')} whose values are allowed here, "
+                f"{percent(self.sufficiency)} give the desired outcome (95% interval {low} to "
+                f"{high})."
+            )
+        if self.necessity is not None:
+            what = listed(self.features)
+            lead.append(f"{percent(self.necessity)} of all the ways to it change {what}.")
+        if self.reliability < 1:
+            lead.append(f"These very values work in {percent(self.reliability)} of the draws.")
+        return Sheet(self.says, (" ".join(lead),))
+
+    def to_frame(self) -> Any:
+        """One row per column of the features, as a pandas frame."""
+        import pandas as pd
+
+        rows = [(name, self.old[name], new) for name, new in self.values.items()]
+        return pd.DataFrame(rows, columns=["column", "old", "new"])
+
+
+@dataclass(frozen=True, repr=False)
+class Recourse(Result, Sequence[Option]):
+    """Every option that no cheaper one inside it makes needless; see `Explainer.recourse`.
+
+    It is the sequence of its options: `r[0]` is the cheapest, and `for option in r` goes on.
+    """
+
+    desired: str
+    """The outcome wanted, in words."""
+    outcome: str
+    """The present outcome, in words."""
+    options: tuple[Option, ...]
+    """Cheapest first."""
+    tau: float | None
+    """The sufficiency asked for; None: one verified change is enough."""
+    values: Literal["observed", "grid"]
+    """Where new values come from."""
+    complete: bool
+    """False where the search was cut short: `reason` then says where."""
+    reason: str | None
+    """Why there is no option, or why there may be better ones; None where neither is so."""
+
+    @property
+    def feasible(self) -> bool:
+        """Is there any option?"""
+        return bool(self.options)
+
+    @property
+    def best(self) -> Option | None:
+        """c*: the cheapest option (Proposition 3)."""
+        return self.options[0] if self.options else None
+
+    def __len__(self) -> int:
+        return len(self.options)
+
+    def __iter__(self) -> Iterator[Option]:
+        return iter(self.options)
+
+    @overload
+    def __getitem__(self, at: int) -> Option: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Option, ...]: ...
+    def __getitem__(self, at: int | slice) -> Option | tuple[Option, ...]:
+        return self.options[at]
+
+    @property
+    def sheet(self) -> Sheet:
+        """One line per option."""
+        head = f"From {self.outcome} to {self.desired}: "
+        notes = tuple(self.reason.splitlines()) if self.reason else ()
+        if not self.options:
+            return Sheet(f"{head}no way found", notes=notes)
+        random = any(option.reliability < 1 for option in self.options)
+        shares = ["suff.", "nec."] + ["works"] * random
+        columns = [Column("cost", "number"), *(Column(heading, "share") for heading in shares)]
+        rows = [
+            (o.cost, o.sufficiency, o.necessity, *[o.reliability] * random, o.says)
+            for o in self.options[:_SHOWN]
+        ]
+        left_out = len(self.options) - _SHOWN
+        more = f"and {left_out} more: .options" if left_out > 0 else ""
+        panel = Panel((*columns, Column("change")), tuple(rows), more=more)
+        return Sheet(f"{head}{count(len(self.options), 'way')}", panels=(panel,), notes=notes)
+
+    def to_frame(self) -> Any:
+        """One row per option, as a pandas frame."""
+        import pandas as pd
+
+        names = (
+            "features", "changes", "cost", "sufficiency", "n", "necessity", "reliability",
+        )  # fmt: skip
+        rows = [
+            (", ".join(o.features), o.says, o.cost, o.sufficiency, o.n, o.necessity, o.reliability)
+            for o in self.options
+        ]
+        return pd.DataFrame(rows, columns=list(names))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Options under some constraints, and why there may be others: nothing, if there are none."""
+
+    options: tuple[Option, ...]
+    cut_short: tuple[str, ...] = ()

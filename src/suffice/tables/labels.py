@@ -1,0 +1,118 @@
+"""A model's labels as they are: told apart by what they equal, never by how they look.
+
+A label may be any value that can be hashed: a date, a Decimal, a member of an enum, a tuple. What
+is shown and stored of it is text (`plain`); what is compared is the label itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import InputError, shorten
+from suffice.tables.table import plain
+from suffice.typing import BoolVector, Values
+from suffice.wording import and_more, show
+
+__all__ = ["are", "as_labels", "distinct", "find", "not_a_class", "own", "say"]
+
+
+def own(label: Any) -> Any:
+    """A label without NumPy's wrapping; its dates stay, since nanoseconds would become a number.
+
+    >>> own(np.str_("own")), own(np.int64(3)), own((1, 2))
+    ('own', 3, (1, 2))
+    """
+    if isinstance(label, np.generic) and not isinstance(label, np.datetime64 | np.timedelta64):
+        return label.item()
+    return label
+
+
+def say(label: Any) -> str:
+    """A label in words.
+
+    >>> say("granted"), say(True), say(date(2020, 1, 1)), say(np.datetime64("2020-01-01", "ns"))
+    ('granted', 'True', '2020-01-01', '2020-01-01')
+    """
+    if isinstance(label, date | np.datetime64):
+        return show(plain(label))
+    return str(label)
+
+
+def are(answers: Values, label: Any) -> BoolVector:
+    """Which answers are this label?
+
+    >>> pairs = as_labels([(1, 2), (3, 4), (1, 2)])
+    >>> are(pairs, (1, 2)).tolist()
+    [True, False, True]
+    """
+    if answers.dtype == object:
+        alone = np.empty((), dtype=object)  # else NumPy would take a tuple apart
+        alone[()] = label
+        return np.asarray(np.equal(answers, alone), dtype=bool)
+    if answers.dtype.kind == "M":
+        label = _moment(label)
+    return np.asarray(answers == label, dtype=bool)
+
+
+def find(classes: Sequence[Any], label: Any) -> int | None:
+    """The position of a label among classes; None if it is none of them.
+
+    >>> find(["1", 2], 2), find(["1", 2], "2"), find([date(2020, 1, 1)], "2020-01-01")
+    (1, None, None)
+    """
+    return next((i for i, known in enumerate(classes) if _same(known, label)), None)
+
+
+def distinct(answers: Iterable[Any]) -> tuple[Any, ...]:
+    """The labels among answers, in order; those that have none among themselves by their names."""
+    found = {own(label) for label in answers}
+    try:
+        return tuple(sorted(found, key=lambda c: (str(type(c)), c)))
+    except TypeError:
+        return tuple(sorted(found, key=lambda c: (str(type(c)), repr(c))))
+
+
+def as_labels(classes: Sequence[Any]) -> Values:
+    """Labels as an array to pick from, in which 0 beside "a" stays a number."""
+    kinds = {type(label) for label in classes}
+    if len(kinds) == 1 and kinds <= {str, int, float, bool, np.datetime64}:
+        return np.asarray(list(classes))
+    out = np.empty(len(classes), dtype=object)
+    for i, label in enumerate(classes):  # one by one: NumPy would take tuples apart
+        out[i] = label
+    return out
+
+
+def not_a_class(argument: str, label: object, classes: Sequence[Any]) -> InputError:
+    """The error for a label that the model does not have: what it has, and what may be meant."""
+    known = and_more([shorten(c) for c in classes])
+    given = label if isinstance(label, str) else str(own(label))
+    looks = [c for c in classes if given in (str(c), say(c))]
+    close = get_close_matches(given, [say(c) for c in classes], n=1)
+    hint = ""
+    if looks:
+        hint = f"{shorten(label)} only looks like the model's own label: pass {shorten(looks[0])}."
+    elif close:
+        hint = f"Did you mean {next(shorten(c) for c in classes if say(c) == close[0])}?"
+    allowed = f"one of the model's classes: {known}"
+    return InputError(argument, f"unknown class {shorten(label)}", allowed, hint)
+
+
+def _same(known: Any, label: Any) -> bool:
+    if isinstance(known, np.datetime64):
+        label = _moment(label)
+    try:
+        return bool(known == label)
+    except Exception:  # pd.NA, an array, a signalling NaN, a label whose == raises
+        return False
+
+
+def _moment(label: Any) -> Any:
+    """A date of Python's as NumPy compares it; anything else as it is."""
+    zone = label.tzinfo if isinstance(label, datetime) else None
+    return np.datetime64(label) if isinstance(label, date) and zone is None else label
