@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from suffice.checks import level, level_or_same, threshold
 from suffice.context.players import Players
 from suffice.errors import NotVisitedError
 from suffice.explanation.factor import Change, Player, SufficientFactor
 from suffice.inference import Adjustment, check_adjustment, clopper_pearson
 from suffice.measures import Measures
-from suffice.search.algorithm1 import check_alpha, check_tau
 from suffice.search.profile import Minimal, Profile, Proof
 from suffice.search.tally import Tally
 from suffice.typing import BoolVector
@@ -40,8 +40,8 @@ class View:
     """By bit mask of features: the cheapest change that brings the outcome about."""
 
     def __post_init__(self) -> None:
-        check_tau(self.tau)
-        check_alpha(self.profile.alpha)
+        threshold(self.tau)
+        level(self.profile.alpha)
 
     # -- the answer at τ ----------------------------------------------------------------
 
@@ -76,14 +76,13 @@ class View:
         adjust: str | None = None,
     ) -> View:
         """The same view at another τ, or with another test; no model call."""
-        level = self.alpha if isinstance(alpha, str) else alpha
-        check_alpha(level)
+        tested = level_or_same(alpha, self.alpha)
         given = self.adjust if adjust is None else adjust
-        adjustment = check_adjustment("none" if level is None and adjust is None else given, level)
-        tau = self.tau if tau is None else tau
-        check_tau(tau)
-        profile = self.profile.tested(None if level is None else float(level), adjustment)
-        return replace(self, tau=float(tau), profile=profile)
+        adjustment = check_adjustment(
+            "none" if tested is None and adjust is None else given, tested
+        )
+        tau = self.tau if tau is None else threshold(tau)
+        return replace(self, tau=tau, profile=self.profile.tested(tested, adjustment))
 
     # -- every τ at once ----------------------------------------------------------------
 

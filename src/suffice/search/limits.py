@@ -144,9 +144,9 @@ class _Used:
 class LimitKeeper:
     """Keeps a search within its limits: notes what was used, says how much may be done next.
 
-    What it is asked changes nothing; only `ask`, `counting`, `note` and `expect` write. Only a time
-    limit looks at the clock: with a budget the same rows are asked on any machine. The time counts
-    from `started`, as `clock` tells it: by default from now.
+    What it is asked changes nothing; only `ask` and the methods that note something write. Only a
+    time limit looks at the clock: with a budget the same rows are asked on any machine. The time
+    counts from `started`, as `clock` tells it: by default from now.
     """
 
     def __init__(
@@ -258,7 +258,7 @@ class LimitKeeper:
             part = slice(start, start + self.batch(_ROWS_AT_ONCE))
             if part.start == part.stop:
                 break
-            with self.counting(len(held[part]), evaluator):
+            with self.counting(evaluator, len(held[part])):
                 parts.append(evaluator.outcomes_of(held[part], references[part]))
             start = part.stop
         return np.concatenate(parts)
@@ -266,7 +266,7 @@ class LimitKeeper:
     # -- what is written down -----------------------------------------------------------
 
     @contextmanager
-    def counting(self, hybrids: int, evaluator: Evaluator | None = None) -> Iterator[None]:
+    def counting(self, evaluator: Evaluator | None, hybrids: int) -> Iterator[None]:
         """Note how long so many hybrids take, and what the evaluator asks of the model."""
         before, started = 0 if evaluator is None else evaluator.rows_predicted, self._now
         try:
@@ -274,6 +274,10 @@ class LimitKeeper:
         finally:
             rows = 0 if evaluator is None else evaluator.rows_predicted - before
             self.note(rows, hybrids, self._now - started)
+
+    def cover(self, hybrids: int) -> None:
+        """So many hybrids were dealt with, whether or not the model was asked."""
+        self._used.hybrids += hybrids
 
     def expect(self, seconds_per_hybrid: float | None) -> None:
         """About what a hybrid costs, until that was measured; None: nobody knows."""

@@ -104,7 +104,7 @@ def run_sweep(
             segments = list(todo.take(min(todo.left, sets)))
             held = np.concatenate([lattice.held(*segment) for segment in segments])
             try:
-                with sweeping.counting(len(held) * n, evaluator):
+                with sweeping.counting(evaluator, len(held) * n):
                     outcomes = evaluator.outcomes(held, _Tick(bar, len(held) * n, keeper))
             except LimitReached as limit:  # in the middle of a batch, which is then given up
                 stopped = limit.stop

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from suffice.checks import level_or_same, threshold
 from suffice.context.players import Players
 from suffice.encodings.anchors.conditions import Conditions
 from suffice.encodings.anchors.counts import Counted, RuleCounts
@@ -16,7 +17,6 @@ from suffice.encodings.anchors.observed import covered
 from suffice.encodings.anchors.rule import Rule, make_rule
 from suffice.encodings.anchors.wording import in_words
 from suffice.errors import NotVisitedError
-from suffice.search.algorithm1 import check_alpha, check_tau
 from suffice.search.intervals import Ladder
 from suffice.typing import BoolVector, Held
 
@@ -98,11 +98,8 @@ class AnchorRules:
         self, tau: float | None = None, alpha: float | Literal["same"] | None = "same"
     ) -> AnchorRules:
         """The same counts at another τ, or with another test; no model call."""
-        tau = self.tau if tau is None else tau
-        level = self.alpha if isinstance(alpha, str) else alpha
-        check_tau(tau)
-        check_alpha(level)
-        return replace(self, tau=float(tau), alpha=None if level is None else float(level))
+        tau = self.tau if tau is None else threshold(tau)
+        return replace(self, tau=tau, alpha=level_or_same(alpha, self.alpha))
 
     def rule(self, *names: str) -> Rule:
         """The rule of all that can be asked of these features, minimal or not."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.checks import threshold
 from suffice.context.references import with_columns_of
 from suffice.context.sample import Sample
 from suffice.decision import Decides, Decision
@@ -21,7 +22,6 @@ from suffice.encodings.anchors.search import (
 )
 from suffice.errors import InputError
 from suffice.factors.kinds import Factor
-from suffice.search.algorithm1 import check_tau
 from suffice.tables.frames import as_table
 from suffice.tables.table import Table
 from suffice.typing import BoolVector
@@ -69,7 +69,7 @@ def score_rule(
     >>> str(scored), round(scored.precision, 3), scored.n
     ('income > 60 and debt ≤ 10', 0.952, 63)
     """
-    check_tau(tau)
+    tau = threshold(tau)
     check_explainer(explainer)
     given: object = rule
     if given is not None and not isinstance(given, Factor):

@@ -8,6 +8,7 @@ from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
+from suffice.checks import level, threshold
 from suffice.decision import Decides, Decision
 from suffice.encodings.anchors.conditions import Conditions, make_conditions
 from suffice.encodings.anchors.cutting import BoundsName, make_cutting
@@ -15,7 +16,6 @@ from suffice.encodings.anchors.observed import count_observed
 from suffice.encodings.anchors.perturbed import count_perturbed, perturb
 from suffice.encodings.anchors.rules import AnchorRules
 from suffice.errors import InputError
-from suffice.search.algorithm1 import check_alpha, check_tau
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from suffice.typing import BoolVector
 
@@ -91,8 +91,7 @@ def anchor(
       debt > 18 and late payments > 1: precision 0.942, coverage 0.040
       income ≤ 41 and late payments > 1: precision 0.997, coverage 0.028
     """
-    check_tau(tau)
-    check_alpha(alpha)
+    tau, alpha = threshold(tau), level(alpha)
     check_context(context)
     check_explainer(explainer)
     _check_n(n, context)

@@ -116,7 +116,7 @@ def _climb(
                     return size - 1, limit
                 step = max(1, blocks.paced(curtailed.hybrids_at_once // 2) // curtailed.n)
                 stop = min(start + step, lattice.width(size))
-                with blocks.counting((stop - start) * curtailed.n):
+                with blocks.counting(None, (stop - start) * curtailed.n):
                     sets = lattice.held(size, start, stop)
                     open_keep, open_flip = keep.undominated(sets), flip.undominated(sets)
                     undominated += len(open_keep) + len(open_flip)
