@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 
 from suffice.image import ImageExplainer, overlay
 from suffice.image.overlay import draw_map
-from suffice.summary import percent
+from suffice.wording import percent
 
 
 def draw(path: Path) -> None:

@@ -120,11 +120,11 @@ def test_no_rule_of_the_same_conditions_covers_more(setting, beam, row):
         "cuts": {f"x{f}": c for f, c in setting.cuts.items()},
         "categorical": [f"x{setting.names.index(name)}" for name in CATEGORICAL],
     }
-    widest = anchor(explainer, x, TAU, bounds="any", **options)
+    widest = anchor(explainer, x, tau=TAU, bounds="any", **options)
     assert widest.complete
     assert theirs.precision < TAU or widest.best.coverage >= theirs.coverage
 
-    cells = anchor(explainer, x, TAU, **options)
+    cells = anchor(explainer, x, tau=TAU, **options)
     names = cells.conditions.features
     everything = [cells.rule(*s) for k in range(8) for s in combinations(names, k)]
     assert len(everything) == 2**7

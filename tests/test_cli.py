@@ -99,7 +99,7 @@ def test_one_view_and_files(table, tmp_path, capsys):
     assert files["html"].read_text(encoding="utf-8").startswith("<!doctype html>")
 
     code, out, _ = run(*ask, "--json", "-", capsys=capsys)
-    assert json.loads(out)["format"] == "suffice.explanation"
+    assert json.loads(out)["result"] == "Explanation"
     code, out, _ = run(*ask, "--csv", "-", capsys=capsys)
     assert out.startswith("view,outcome,features")
 

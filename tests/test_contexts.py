@@ -107,16 +107,16 @@ def test_conditional_explanations_are_stored_and_read_back(loans):
     e = Explainer(model, X, context=ConditionalContext(n_drawn=40)).explain(X.iloc[8])
     assert e.provenance.n_references == 40 and e.keep.tally.n == 40
     assert Explanation.from_json(e.to_json()) == e
-    assert json.loads(e.to_json())["flip_hits"] is None  # one sweep serves both views
-    assert "nearest to what is held" in e.provenance.context
+    assert json.loads(e.to_json())["content"]["flip_hits"] is None  # one sweep serves both views
+    assert "nearest to what is held" in e.provenance.context.words
     assert all(f.cost is not None for f in e.flip.factors)
 
 
-def test_old_records_without_a_context_are_read(loans):
+def test_what_only_two_sweeps_need_may_be_left_out_of_a_record(loans):
     model, X = loans
     e = Explainer(model, X).explain(X.iloc[8])
     record = json.loads(e.to_json())
-    del record["flip_hits"], record["flip_draws"], record["provenance"]["context"]
+    del record["content"]["flip_hits"], record["content"]["flip_draws"]
     assert Explanation.from_json(json.dumps(record)) == e
 
 
@@ -154,7 +154,7 @@ def test_a_sampler_of_constant_rows_is_that_one_reference(loans):
     plain = Explainer(model, X, references=other).explain(X.iloc[8])
     for members in (["age"], ["income", "debt"], []):
         assert sampled.keep.sufficiency(members) == plain.keep.sufficiency(members)
-    assert "7 rows drawn by always" in sampled.provenance.context
+    assert "7 rows drawn by always" in sampled.provenance.context.words
     assert all(f.cost is None for f in sampled.flip.factors)
 
 

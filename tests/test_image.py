@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from suffice import Explanation, InputError, ModelError, at_least, explanation_schema, versus
+from suffice import Explanation, InputError, ModelError, at_least, result_schema, versus
 from suffice.explanation.subject import ImageSubject
 from suffice.image import ImageExplainer, overlay
 from suffice.image.coarse_to_fine import split_regions
@@ -304,8 +304,8 @@ def test_refining_closes_in_on_the_pixel():
             assert marked.sum() <= area / 2
             area = int(marked.sum())
         rest = "all else in one colour" if view == "keep" else "all else held"
-        assert e.provenance.context.startswith("parts of row 1 column 2 part ")
-        assert e.provenance.context.endswith(f"; {rest}")
+        assert e.provenance.context.words.startswith("parts of row 1 column 2 part ")
+        assert e.provenance.context.words.endswith(f"; {rest}")
         with pytest.raises(InputError, match=r"factor: got 1 region\(s\) that cannot be split"):
             explainer.refine(image, e, view)
 
@@ -320,7 +320,7 @@ def test_refining_holds_or_replaces_all_else():
     explainer = ImageExplainer(lit_pixel((0, 0), (7, 7)), "grid", 4, references=[0, 0.2])
     e = explainer(image)
     kept = explainer.refine(image, e, "keep")
-    assert kept.provenance.context == (
+    assert kept.provenance.context.words == (
         "parts of row 1 column 1 and row 2 column 2; all else in one colour"
     )
     assert kept.keep.factors[0].features == ("row 1 column 1 part 1", "row 2 column 2 part 2")
@@ -329,7 +329,7 @@ def test_refining_holds_or_replaces_all_else():
     assert "Beyond its context it says nothing: parts of row 1 column 1 and" in text
     assert "Hold these parts, replace all other parts" in text
     flipped = explainer.refine(image, e, "flip", ["row 1 column 1"])
-    assert flipped.provenance.context == "parts of row 1 column 1; all else held"
+    assert flipped.provenance.context.words == "parts of row 1 column 1; all else held"
     assert sets(flipped.flip) == sets(flipped.keep) == {frozenset({"row 1 column 1 part 1"})}
     alone = explainer.refine(image, e, "keep", ["row 1 column 1"])
     assert alone.keep.factors == ()
@@ -519,7 +519,7 @@ E = CORNERS(IMAGE)
 
 def test_stored_with_picture_and_regions():
     text = E.to_json()
-    jsonschema.validate(json.loads(text), explanation_schema())
+    jsonschema.validate(json.loads(text), result_schema(Explanation))
     again = Explanation.from_json(text)
     assert again == E
     assert isinstance(again.subject, ImageSubject)
@@ -553,7 +553,7 @@ def test_overlays_of_named_regions_large_pictures_and_opacity():
     rng = np.random.default_rng(0)
     labels = np.arange(700)[:, None] // 350 * np.ones((1, 500), int)
     pixels = (255 * rng.random((700, 500, 4))).astype(np.uint8)
-    subject = ImageSubject.of(write_png(pixels), labels)
+    subject = ImageSubject.of(write_png(pixels), labels, ("top", "bottom"))
     small = draw_marked(subject, [1], "keep", 100).pixels
     assert small.shape == (100, 71, 3)
     assert draw_marked(subject, [1], "flip").pixels.shape == (700, 500, 3)
@@ -654,8 +654,7 @@ def test_text_names_regions_and_references():
     assert "100%  row 1 column 1, row 2 column 2" in text
     assert "cheapest" not in text
     named = ImageExplainer(lit_pixel((0, 0)), "grid", 2, 0, names=["left", "right"])(IMAGE)
-    summary = summarise(named)
-    assert summary.regions == ("left", "right")
+    assert summarise(named).picture.marks == ("left", "right")
     assert ">left</text>" in named.to_html()
 
 

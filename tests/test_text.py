@@ -22,7 +22,7 @@ from suffice import (
     InputError,
     ModelError,
     at_least,
-    explanation_schema,
+    result_schema,
     versus,
 )
 from suffice.cli import app
@@ -107,7 +107,7 @@ def test_the_mask_is_the_contrast_as_in_the_paper():
         return labels(lambda t: "UNK" in t or has("read", "forget", "movie")(t))(texts)
 
     e = TextExplainer(model, candidates=("UNK", "plate"))("read book forget movie")
-    assert "replaced by “plate”" in e.provenance.context
+    assert "replaced by “plate”" in e.provenance.context.words
     assert sets(e.keep) == of("read forget movie")
     assert sets(e.flip) == of("read", "forget", "movie")
 
@@ -369,7 +369,7 @@ def test_own_units_and_spans():
     phrase = [(0, 6), (7, 11)]
     e = TextExplainer(OR)("a good film", spans=phrase)
     assert [p.name for p in e.keep.players] == ["a good", "film"]
-    assert "each span replaced by" in e.provenance.context
+    assert "each span replaced by" in e.provenance.context.words
     by_unit = TextExplainer(OR, unit=lambda text: phrase[::-1])("a good film")
     assert by_unit == e
     one = TextExplainer(OR)("good")
@@ -439,9 +439,9 @@ def test_no_factor_and_bounds_are_said_in_words():
 
 def test_the_text_survives_storage():
     e = TextExplainer(OR)(FILM)
-    assert e.subject == TextSubject(FILM, tuple(words(FILM)))
+    assert e.subject == TextSubject(FILM, tuple(words(FILM)), "word")
     text = e.to_json()
-    jsonschema.validate(json.loads(text), explanation_schema())
+    jsonschema.validate(json.loads(text), result_schema(Explanation))
     again = Explanation.from_json(text)
     assert again == e
     assert str(again) == str(e)

@@ -102,13 +102,13 @@ class Contest:
 
     def _rules_half(self, x: pd.Series) -> Iterator[dict[str, Any]]:
         chosen, other = self.lens_halves
-        rules = anchor(chosen, x, self.tau, categorical=self.categorical)
+        rules = anchor(chosen, x, tau=self.tau, categorical=self.categorical)
         for method, alpha in RULES.items():
             best = rules.at(alpha=alpha).best
             if best is None:
                 continue
-            there = score_rule(other, x, best.factor)
-            covered = score_rule(other, x, best.factor, context="observed")
+            there = score_rule(other, x, best.factor, tau=self.tau)
+            covered = score_rule(other, x, best.factor, distribution="observed", tau=self.tau)
             yield _line(method, "half", len(best.columns), best.precision) | {
                 "held out": there.precision,
                 "held out of": there.n,

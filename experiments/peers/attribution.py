@@ -93,7 +93,8 @@ def _one(
 
 
 def _sufficiencies(view: View, k: int, ranking: Any, exact: Any) -> dict[str, float]:
-    by_shap, by_exact = top_k(view, k, ranking, absolute=True), top_k(view, k, exact)
+    by_shap = top_k(view, k, ranking=ranking, absolute=True)
+    by_exact = top_k(view, k, ranking=exact)
     return {
         "best set": by_shap.best_sufficiency,
         "SHAP": by_shap.sufficiency,

@@ -41,7 +41,6 @@ from .explanation import (
     Explanation as Explanation,
     SufficientFactor as SufficientFactor,
     View as View,
-    explanation_schema as explanation_schema,
 )
 from .factors import (
     CostOrder as CostOrder,
@@ -60,6 +59,7 @@ from .image import ImageExplainer as ImageExplainer, overlay as overlay
 from .inference import clopper_pearson as clopper_pearson, wilson as wilson
 from .measures import Measures as Measures
 from .models import adapt as adapt, make_target as make_target
+from .results import Result as Result, result_schema as result_schema
 from .search import (
     MinimalFactors as MinimalFactors,
     minimal_sufficient_factors as minimal_sufficient_factors,

@@ -88,9 +88,10 @@ def level(given: object, argument: str = "alpha") -> float | None:
     """A level α of a test, in (0, 1); None: no test."""
     if given is None:
         return None
-    value = number(argument, given, "None or a number in (0, 1)", above=0, most=1)
+    allowed = "None or a number in (0, 1)"
+    value = number(argument, given, allowed, above=0, most=1)
     if value == 1:
-        raise InputError(argument, given, "None or a number in (0, 1)")
+        raise InputError(argument, given, allowed)
     return value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from suffice.context.cost import CostSpec
 from suffice.context.hybrids import Context, Hybrids
@@ -62,8 +62,19 @@ class Decision:
         return self.choice.evaluator(self.target, hybrids, self.y, budget, exhaustive)
 
 
+@runtime_checkable
 class Decides(Protocol):
     """What an explainer is to those who only need its decisions."""
+
+    @property
+    def data(self) -> Table:
+        """Where references come from."""
+        ...
+
+    @property
+    def outcome(self) -> Any:
+        """What counts as the outcome, as it was given; None: the input's own."""
+        ...
 
     def decide(self, x: Any, outcome: Any = None) -> Decision:
         """The decision for one input; `outcome` in place of the explainer's own."""

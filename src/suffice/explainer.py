@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pickle import PicklingError
 from time import perf_counter
@@ -19,13 +20,13 @@ import numpy as np
 from suffice.checks import choice, level, threshold, whole
 from suffice.context import Context, Hybrids, SwapContext, choose_references, make_players
 from suffice.context.clusters import auto_groups
-from suffice.context.cost import CostSpec, change_costs
+from suffice.context.cost import CostSpec
 from suffice.decision import Decision
 from suffice.errors import InputError, shorten
 from suffice.evaluate import Choice, Evaluator
-from suffice.explanation import Explanation, Player, Provenance
+from suffice.explanation import ContextRecord, Explanation, Player, Provenance
 from suffice.explanation.changes import find_changes
-from suffice.explanation.explanation import make_views, mirrored
+from suffice.explanation.explanation import mirrored
 from suffice.factors import Factor
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
@@ -214,19 +215,25 @@ class Explainer:
         kept, flipped = searches[0].answer, searches[-1].answer
 
         event = decision.target.event
-        keep, flip = make_views(
-            event.describe(decision.y),
-            event.describe(not decision.y),
-            self._describe_players(decision.row),
-            kept.keep,
-            mirrored(flipped.keep, flipped.flip_findings),
-            tau=tau,
-        )
-        costs = change_costs(decision.pool, self._data, self._players, self._cost)
-        flip = replace(flip, changes=find_changes(flip, flipped, hybrids[1], costs))
-        provenance = self._provenance(decision, searches, perf_counter() - started)
+        players = self._describe_players(decision.row)
+        flip = mirrored(flipped.keep, flipped.flip_findings)
+        changes, cheapest = find_changes(decision, flipped, flip, players)
         stopped = kept.stopped or flipped.stopped
-        return Explanation(plain(decision.prediction), keep, flip, stopped, provenance, one_sweep)
+        return Explanation(
+            prediction=plain(decision.prediction),
+            score=self._model.own_scores(decision.row, [decision.prediction])[0],
+            outcome=event.describe(decision.y),
+            other_outcome=event.describe(not decision.y),
+            players=players,
+            tau=tau,
+            keep_profile=kept.keep,
+            flip_profile=flip,
+            provenance=self._provenance(decision, searches, perf_counter() - started),
+            stopped=stopped,
+            changes=changes,
+            cheapest=cheapest,
+            one_sweep=one_sweep,
+        )
 
     def __call__(self, x: Any, **question: Unpack[Asked]) -> Explanation | list[Explanation]:
         """`explain` of one row; of several rows `explain_many`."""
@@ -423,6 +430,16 @@ class Explainer:
         )
         return find_recourse(self.decide(x, desired), request)
 
+    @property
+    def data(self) -> Table:
+        """Where references come from."""
+        return self._data
+
+    @property
+    def outcome(self) -> Any:
+        """What counts as the outcome, as it was given; None: the input's own."""
+        return self._outcome
+
     def decide(self, x: Any, outcome: Any = None) -> Decision:
         """The model's decision for one input, ready to be asked about.
 
@@ -511,10 +528,13 @@ class Explainer:
                 for s in searches
             ),
             rows_predicted=sum(evaluator.rows_predicted for evaluator in evaluators),
+            data=(len(self._data), len(self._data.names)),
+            cost="own" if callable(self._cost) else "weighted" if self._cost else "deviations",
+            created=datetime.now(UTC),
             seconds=seconds,
             model_seconds=sum(evaluator.model_seconds for evaluator in evaluators),
             versions=_versions(),
-            context=decision.context.describe(),
+            context=ContextRecord(decision.context.kind, decision.context.describe()),
         )
 
 

@@ -81,7 +81,8 @@ class Result(ABC):
     stored: ClassVar[type | None] = None
     """The type of the stored content; None: the class itself."""
     faces: ClassVar[str] = "suffice.report.sheet"
-    """The module whose functions text, terminal, fragment and page draw it."""
+    """The module whose functions text, terminal, fragment and page draw it (and sheet, where the
+    words are made above the result)."""
     plots: ClassVar[tuple[str, ...]] = ()
     """The kinds of figure there are of it, the usual one first: names in `suffice.plots`."""
 
@@ -175,7 +176,7 @@ class Frozen(dict[str, Scalar]):
         return Frozen, (dict(self),)
 
 
-Face = Literal["text", "terminal", "fragment", "page"]
+Face = Literal["text", "terminal", "fragment", "page", "sheet"]
 
 
 def renderer(face: Face, result: Result) -> Callable[[Any], Any]:

@@ -7,12 +7,31 @@ comes here.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, time
 
 from suffice.typing import Scalar
 
-__all__ = ["and_more", "count", "harmless", "large", "listed", "percent", "show", "three_digits"]
+__all__ = [
+    "and_more",
+    "columns",
+    "condition",
+    "count",
+    "cut",
+    "harmless",
+    "large",
+    "listed",
+    "moved",
+    "named",
+    "percent",
+    "show",
+    "three_digits",
+]
+
+_NAME = 60
+_VALUE = 200
+_COLUMNS = 3
+"""So many columns of a group are told; of a larger one only their number."""
 
 
 def percent(share: float | None) -> str:
@@ -63,7 +82,7 @@ def show(value: Scalar | date | time) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:g}"
     if isinstance(value, str):
-        return harmless(_short_date(value)) or '""'
+        return cut(harmless(_short_date(value)), _VALUE) or '""'
     if isinstance(value, date | time):
         return _short_date(value.isoformat())
     return str(value)
@@ -104,6 +123,56 @@ def _harmless(character: str) -> str:
     kind = unicodedata.category(character)
     steers = kind in ("Cc", "Cs") or character in _DIRECTION
     return "\N{REPLACEMENT CHARACTER}" if steers else character
+
+
+def cut(text: str, room: int) -> str:
+    """The beginning of a text that is longer than there is room; "…" says so.
+
+    >>> cut("an unusually long name", 12)
+    'an unusuall…'
+    """
+    return text if len(text) <= room else text[: room - 1].rstrip() + "…"
+
+
+def named(name: str) -> str:
+    """A name as it is shown: harmless, and cut where it is very long."""
+    return cut(harmless(name), _NAME)
+
+
+def condition(name: str, values: Mapping[str, Scalar] | None = None) -> str:
+    """A feature with its value; a group with a few of its columns; a region, which has none.
+
+    >>> condition("age", {"age": 41}), condition("money", {"income": 3, "debt": 2})
+    ('age = 41', 'money (income = 3, debt = 2)')
+    """
+    if not values:
+        return named(name)
+    if len(values) == 1 and name in values:
+        return f"{named(name)} = {show(values[name])}"
+    return f"{named(name)} ({columns(values)})"
+
+
+def columns(values: Mapping[str, Scalar]) -> str:
+    """A few columns with their values; of many only how many there are.
+
+    >>> columns({"income": 3, "debt": 2}), columns(dict.fromkeys("abcd"))
+    ('income = 3, debt = 2', '4 columns')
+    """
+    if len(values) > _COLUMNS:
+        return count(len(values), "column")
+    return ", ".join(condition(c, {c: v}) for c, v in values.items())
+
+
+def moved(name: str, old: Mapping[str, Scalar], new: Mapping[str, Scalar]) -> str:
+    """The columns of a feature that a change really moves; "" where it moves none.
+
+    >>> moved("age", {"age": 41}, {"age": 50}), moved("age", {"age": 41}, {"age": 41})
+    ('age 41 → 50', '')
+    """
+    really = [c for c in old if new[c] != old[c] or type(new[c]) is not type(old[c])]
+    if len(old) > _COLUMNS and really:
+        return f"{named(name)} ({count(len(really), 'column')})"
+    return ", ".join(f"{named(c)} {show(old[c])} → {show(new[c])}" for c in really)
 
 
 _DIRECTION = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

@@ -231,6 +231,4 @@ def _outcome(options: dict[str, Any], model: Any, data: Any) -> Any:
 def _chosen_view(explanation: Explanation, view: str) -> Any:
     if view == "both":
         return explanation
-    from suffice.report.terminal import render
-
-    return render(explanation, views=(view,))
+    return explanation.keep if view == "keep" else explanation.flip

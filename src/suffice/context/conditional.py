@@ -59,9 +59,11 @@ class ConditionalContext(Context):
     >>> X = X[["age", "income", "debt", "late payments"]]
     >>> model = RandomForestClassifier(random_state=0).fit(X, y)
     >>> near = Explainer(model, X, references="all", context=ConditionalContext(n_drawn=60))
-    >>> near.explain(X.iloc[8]).provenance.context
+    >>> near.explain(X.iloc[8]).provenance.context.words
     'the references nearest to what is held, at most 60'
     """
+
+    kind = "conditional"
 
     n_drawn: int = 100
     sampler: Sampler | None = None

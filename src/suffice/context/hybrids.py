@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from suffice.context.players import Players
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held
 
-__all__ = ["Context", "Hybrids", "KeyedHybrids", "PooledHybrids"]
+__all__ = ["Context", "ContextKind", "Hybrids", "KeyedHybrids", "PooledHybrids"]
+
+ContextKind = Literal["swap", "conditional", "causal", "text", "parts", "other"]
+"""Which way of mixing it is, for those who tell of it; "parts" are those of a picture's regions."""
 
 
 class Hybrids(Protocol):
@@ -93,6 +96,7 @@ class PooledHybrids:
 class Context(ABC):
     """How an input and references mix, said before either is known."""
 
+    kind: ClassVar[ContextKind] = "other"
     is_causal: ClassVar[bool] = False
     """Do changes have consequences, so that what is not replaced may change too?"""
     is_swap: ClassVar[bool] = False

@@ -103,6 +103,7 @@ class SwapHybrids(PooledHybrids, KeyedHybrids):
 class SwapContext(Context):
     """The paper's R2I and I2R: values are swapped, and nothing else follows from it."""
 
+    kind = "swap"
     is_swap = True
 
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[SwapHybrids, SwapHybrids]:

@@ -6,26 +6,32 @@ counted every set of k features: the best of them shows what the ranking leaves 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from suffice.checks import number, truth, whole
+from suffice.encodings.attribution import ViewName
 from suffice.encodings.shapley import check_view, shapley_values
 from suffice.errors import InputError, NotVisitedError, did_you_mean
 from suffice.explanation.view import View
+from suffice.results import Column, Panel, Result, Sheet
 from suffice.search.tally import UNSEEN
+from suffice.wording import listed, percent
 
 __all__ = ["Ranking", "TopK", "top_k"]
 
 Ranking = Mapping[str, float] | Sequence[float] | Sequence[str]
 
 
-@dataclass(frozen=True)
-class TopK:
+@dataclass(frozen=True, repr=False)
+class TopK(Result):
     """A ranking's first k features beside the best set of that size (Fig. 2)."""
 
+    view: ViewName
+    """Whether sets are held, to keep the outcome, or replaced, to flip it."""
+    outcome: str
+    """The outcome, in words, that sets of features suffice for."""
     k: int
     features: tuple[str, ...]
     """The k features ranked highest, the first one first."""
@@ -36,8 +42,54 @@ class TopK:
     best_sufficiency: float
     """Its PS: never less than the ranking's."""
 
+    def __post_init__(self) -> None:
+        for name in ("features", "best"):
+            given = getattr(self, name)
+            if len(given) != self.k or len(set(given)) < self.k:
+                raise InputError(name, given, f"{self.k} features, each once")
+        number("sufficiency", self.sufficiency, "a number in [0, 1]", least=0, most=1)
+        allowed = "a number up to 1, and no less than the ranking's"
+        least = self.sufficiency
+        number("best_sufficiency", self.best_sufficiency, allowed, least=least, most=1)
 
-def top_k(view: View, k: int, ranking: Ranking | None = None, absolute: bool = False) -> TopK:
+    @property
+    def sheet(self) -> Sheet:
+        """Both sets, and what they suffice for."""
+        rows = (
+            ("ranked first", self.sufficiency, ", ".join(self.features)),
+            ("the best set", self.best_sufficiency, ", ".join(self.best)),
+        )
+        columns = (Column("set"), Column("sufficiency", "share"), Column("features"))
+        return Sheet(
+            f"The {self.k} features ranked first, towards “{self.outcome}”",
+            lead=(self._summed_up,),
+            panels=(Panel(columns, rows),),
+        )
+
+    def to_frame(self) -> Any:
+        """Both sets as a pandas frame, a row each."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "set": ["ranked first", "best"],
+                "features": [self.features, self.best],
+                "sufficiency": [self.sufficiency, self.best_sufficiency],
+            }
+        )
+
+    @property
+    def _summed_up(self) -> str:
+        who = listed(self.features) or "Nothing"
+        does = "suffices" if len(self.features) <= 1 else "suffice together"
+        share = percent(self.sufficiency)
+        if self.best_sufficiency == self.sufficiency:
+            return f"{who} {does} for {share} of the references, and no set of that size for more."
+        other = percent(self.best_sufficiency)
+        return f"{who} {does} for {share} of the references, {listed(self.best)} for {other}."
+
+
+def top_k(view: View, k: int, *, ranking: Ranking | None = None, absolute: bool = False) -> TopK:
     """How much the k features that a ranking puts first suffice, and how much any k could.
 
     Parameters
@@ -55,9 +107,8 @@ def top_k(view: View, k: int, ranking: Ranking | None = None, absolute: bool = F
     """
     check_view(view)
     tally, names = view.tally, [player.name for player in view.players]
-    if not isinstance(k, int | np.integer) or not 0 <= k <= tally.d:
-        raise InputError("k", k, f"a whole number from 0 to the {tally.d} features")
-    k = int(k)
+    k = whole("k", k, 0, tally.d)
+    absolute = truth("absolute", absolute)
     level = tally.levels[k]
     if len(level) < tally.lattice.width(k) or (level == UNSEEN).any():
         raise NotVisitedError(
@@ -68,6 +119,8 @@ def top_k(view: View, k: int, ranking: Ranking | None = None, absolute: bool = F
     place = int(level.argmax())
     members = tally.lattice.members(k, place, place + 1)[0].tolist()
     return TopK(
+        view.name,
+        view.outcome,
         k,
         tuple(first),
         view.sufficiency(first),
@@ -76,36 +129,37 @@ def top_k(view: View, k: int, ranking: Ranking | None = None, absolute: bool = F
     )
 
 
-def _ranked(ranking: Ranking, names: list[str], absolute: bool) -> list[str]:
+def _ranked(ranking: object, names: list[str], absolute: bool) -> list[str]:
     """The names, the one ranked highest first."""
-    if isinstance(ranking, str) or not hasattr(ranking, "__len__"):
-        raise InputError("ranking", ranking, "scores by feature, scores in order, or names")
-    if not hasattr(ranking, "keys") and all(isinstance(name, str) for name in ranking):
+    given, scores = _named(ranking, names)
+    _check_named(given, names)
+    if scores is None:
         if absolute:
-            raise InputError("absolute", True, "False for a ranking by names, which has no sign")
-        _check_named(given := [str(name) for name in ranking], names)
+            allowed = "False for a ranking by names, which has no sign"
+            raise InputError("absolute", True, allowed)
         return given
-    scores = _scores(ranking, names)
-    try:
-        numbers = np.array([float(score) for score in scores])
-    except (TypeError, ValueError) as error:
-        raise InputError("ranking", ranking, "a number for each feature") from error
-    if not np.isfinite(numbers).all():
-        raise InputError("ranking", numbers.tolist(), "finite numbers")
-    numbers = np.abs(numbers) if absolute else numbers
-    return [names[place] for place in np.argsort(-numbers, kind="stable")]
+    allowed = "a finite number for each feature"
+    sizes = dict(zip(given, [number("ranking", score, allowed) for score in scores], strict=True))
+    return sorted(names, key=lambda name: -(abs(sizes[name]) if absolute else sizes[name]))
 
 
-def _scores(ranking: Any, names: list[str]) -> list[Any]:
-    """A score per name, from a mapping (or a series, which has keys too) or in order."""
-    if hasattr(ranking, "keys"):
-        given = {str(name): score for name, score in dict(ranking).items()}
-        _check_named(list(given), names)
-        return [given[name] for name in names]
-    if len(ranking) != len(names):
+def _named(ranking: object, names: list[str]) -> tuple[list[str], list[Any] | None]:
+    """The features ranked, and their scores; None where they are in the order of the ranking."""
+    from pandas import Series
+
+    if isinstance(ranking, Series):
+        return [str(name) for name in ranking.index], list(ranking)
+    if isinstance(ranking, Mapping):
+        return [str(name) for name in ranking], list(ranking.values())
+    if isinstance(ranking, str | bytes) or not isinstance(ranking, Iterable):
+        raise InputError("ranking", ranking, "scores by feature, scores in order, or names")
+    given = list(ranking)
+    if all(isinstance(name, str) for name in given):
+        return [str(name) for name in given], None
+    if len(given) != len(names):
         allowed = f"one for each of the {len(names)} features"
-        raise InputError("ranking", f"{len(ranking)} scores", allowed)
-    return list(ranking)
+        raise InputError("ranking", f"{len(given)} scores", allowed)
+    return names, given
 
 
 def _check_named(given: list[str], names: list[str]) -> None:

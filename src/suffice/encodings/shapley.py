@@ -12,37 +12,90 @@ values to the last bit, and one that it ignores gets 0.0.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import factorial
-from typing import Literal
+from math import comb, factorial
+from typing import Any, Protocol
 
 import numpy as np
 
+from suffice.checks import choice, whole
+from suffice.encodings.attribution import Index, ShapleyInteractions, ShapleyValues, ViewName
 from suffice.errors import InputError, NotVisitedError
+from suffice.explanation.explanation import Explanation
 from suffice.explanation.view import View
+from suffice.progress import progress_bar
 from suffice.typing import Reals
+from suffice.wording import large
 
-__all__ = ["Index", "check_view", "shapley_interactions", "shapley_values"]
-
-Index = Literal["shapley", "shapley-taylor"]
+__all__ = ["Explains", "check_view", "shapley", "shapley_interactions", "shapley_values"]
 
 
-def shapley_values(view: View) -> dict[str, float]:
+class Explains(Protocol):
+    """What an explainer is to those who need its explanations."""
+
+    def explain(self, x: Any, *, search: str, progress: bool | None) -> Explanation:
+        """The explanation of one input."""
+        ...
+
+
+def shapley(
+    explainer: Explains, x: Any, *, view: ViewName = "keep", progress: bool | None = None
+) -> ShapleyValues:
+    """Exact Shapley values for one input: every set of features is counted, then weighed.
+
+    Parameters
+    ----------
+    explainer
+        An `Explainer`; its features are few enough to count all sets of them.
+    x
+        The input.
+    view
+        "keep": what holding a feature adds to keeping the outcome. "flip": what replacing it adds
+        to flipping it. In a causal context the two differ; elsewhere they are the same numbers.
+    progress
+        Show a progress bar. None: on a terminal, for work over a second.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from suffice import Explainer, datasets
+    >>> X, y = datasets.loans()
+    >>> X = X[["age", "income", "debt", "late payments"]]
+    >>> model = RandomForestClassifier(random_state=0).fit(X, y)
+    >>> values = shapley(Explainer(model, X), X.iloc[8])
+    >>> round(values["income"], 3), values.base, values.everything
+    (0.423, 0.0, 1.0)
+    """
+    known: tuple[ViewName, ...] = ("keep", "flip")
+    name = choice("view", view, known)
+    explanation = explainer.explain(x, search="exhaustive", progress=progress)
+    return shapley_values(explanation.keep if name == "keep" else explanation.flip)
+
+
+def shapley_values(view: View) -> ShapleyValues:
     """Exact Shapley values of a view's features: how much each adds to sufficiency (Eq. 6).
 
     The game is v(S) = `view.sufficiency(S)`: in `e.keep` the share of references that keep the
     outcome when S is held, in `e.flip` the share that flip when S is replaced. Where replacing a
     set is holding its complement (not in a causal context) the two are dual games, and both views
     give the same values. They add up to PS(all) - PS(none); the base value,
-    what a SHAP plot starts from, is `view.sufficiency([])`.
+    what a SHAP plot starts from, is PS(none).
 
     All subsets must have been evaluated. `size_weights` and `tau` play no part.
     """
-    return {player: value for (player,), value in shapley_interactions(view, order=1).items()}
+    hits = _all_hits(view)
+    return ShapleyValues(
+        view.name,
+        view.outcome,
+        base=int(hits[0]) / view.tally.n,
+        everything=int(hits[-1]) / view.tally.n,
+        features=tuple(player.name for player in view.players),
+        amounts=tuple(_weighed(hits, view.tally.n, 1, "shapley", progress=False)),
+    )
 
 
 def shapley_interactions(
-    view: View, order: int = 2, index: Index = "shapley"
-) -> dict[tuple[str, ...], float]:
+    view: View, *, order: int = 2, index: Index = "shapley", progress: bool | None = None
+) -> ShapleyInteractions:
     """Exact interaction values of every set of `order` features, in the order of the features.
 
     Above 0, the features together add more to sufficiency than apart; below 0, one makes up for
@@ -61,28 +114,42 @@ def shapley_interactions(
         `TreeExplainer` puts half on either side of the diagonal. "shapley-taylor": the top order of
         the Shapley–Taylor index (Sundararajan, Dhamdhere and Agarwal 2020), of which shap's `Exact`
         puts half on either side. The two differ as soon as there are other features.
+    progress
+        Show a progress bar. None: on a terminal, for work over a second.
     """
     hits = _all_hits(view)
-    d, n = view.tally.d, view.tally.n
-    if not isinstance(order, int | np.integer) or not 1 <= order <= d:
-        raise InputError("order", order, f"a whole number from 1 to the {d} features")
-    if index not in ("shapley", "shapley-taylor"):
-        raise InputError("index", repr(index), '"shapley" or "shapley-taylor"')
-    order, rest = int(order), d - int(order)
+    order = whole("order", order, 1, view.tally.d)
+    known: tuple[Index, ...] = ("shapley", "shapley-taylor")
+    index = choice("index", index, known)
+    return ShapleyInteractions(
+        view.name,
+        view.outcome,
+        index,
+        order,
+        features=tuple(player.name for player in view.players),
+        amounts=tuple(_weighed(hits, view.tally.n, order, index, progress)),
+    )
+
+
+def _weighed(
+    hits: Reals, n: int, order: int, index: Index, progress: bool | None
+) -> Iterator[float]:
+    """What each set of players adds to sets of the others, on average as the index weighs them."""
+    d = len(hits).bit_length() - 1
+    rest = d - order
     if index == "shapley":
         weights = [factorial(s) * factorial(rest - s) for s in range(rest + 1)]
-        whole = factorial(rest + 1)
+        common = factorial(rest + 1)
     else:
         weights = [order * factorial(s) * factorial(d - 1 - s) for s in range(rest + 1)]
-        whole = factorial(d)
-    names = [player.name for player in view.players]
+        common = factorial(d)
     sizes = np.bitwise_count(np.arange(1 << rest)).astype(np.intp)
-    out = {}
-    for members, gains in _differences(hits, order):
-        by_size = np.bincount(sizes, weights=gains).tolist()
-        total = sum(w * int(gain) for w, gain in zip(weights, by_size, strict=True))
-        out[tuple(names[m] for m in members)] = total / (whole * n)
-    return out
+    with progress_bar("sets", comb(d, order), progress) as bar:
+        for gains in _differences(hits, order):
+            by_size = np.bincount(sizes, weights=gains).tolist()
+            total = sum(w * int(gain) for w, gain in zip(weights, by_size, strict=True))
+            bar.update(1)
+            yield total / (common * n)
 
 
 def _all_hits(view: View) -> Reals:
@@ -91,38 +158,37 @@ def _all_hits(view: View) -> Reals:
     tally = view.tally
     if not tally.complete:
         raise NotVisitedError(
-            f"Shapley values weigh all {tally.lattice.count:,} subsets of the features, and this "
-            f"search evaluated {tally.visited:,}. Explain again with search='exhaustive' and "
-            "without max_size, budget or time_limit; where there are too many features for that, "
-            "join some with groups."
+            f"Shapley values weigh all {large(tally.lattice.count)} subsets of the features, and "
+            f"this search evaluated {large(tally.visited)}. Explain again with "
+            "search='exhaustive' and without max_size, budget or time_limit; where there are too "
+            "many features for that, join some with groups."
         )
     return tally.dense.astype(np.float64)
 
 
-def _differences(
-    values: Reals, order: int, first: int = 0
-) -> Iterator[tuple[tuple[int, ...], Reals]]:
+def _differences(values: Reals, order: int, first: int = 0) -> Iterator[Reals]:
     """For each set T of `order` players from `first` on: what T adds to every set of the others.
 
     That is the discrete derivative: the sum over L in T of (-1)^(|T| - |L|) v(S + L), here for
-    every S without T, by bit mask. Sets that share their first members share the work for them.
+    every S without T, by bit mask. Sets T come as `itertools.combinations` has them; those that
+    share their first members share the work for them.
 
     >>> values = np.array([0.0, 1.0, 2.0, 7.0])
-    >>> [(members, gains.tolist()) for members, gains in _differences(values, 1)]
-    [((0,), [1.0, 5.0]), ((1,), [2.0, 6.0])]
+    >>> [gains.tolist() for gains in _differences(values, 1)]
+    [[1.0, 5.0], [2.0, 6.0]]
     """
     if not order:
-        yield (), values
+        yield values
         return
     players = len(values).bit_length() - 1
     for player in range(first, players - order + 1):
         halves = values.reshape(-1, 2, 1 << player)
         gains = (halves[:, 1] - halves[:, 0]).ravel()
-        for others, result in _differences(gains, order - 1, player):
-            yield (player, *(other + 1 for other in others)), result  # one place up: it was taken
+        # The player is taken, so those after it have moved one place down.
+        yield from _differences(gains, order - 1, player)
 
 
-def check_view(view: View) -> None:
+def check_view(view: object) -> None:
     """Raise for anything else than a view, such as the explanation that has two of them."""
     if not isinstance(view, View):
         raise InputError(

@@ -1,16 +1,16 @@
 """The frozen answer: two views of one sweep, how complete they are, and where they came from."""
 
-from suffice.explanation.explanation import Explanation, Provenance
+from suffice.explanation.explanation import Explanation
 from suffice.explanation.factor import Change, Player, SufficientFactor
-from suffice.explanation.record import explanation_schema
+from suffice.explanation.record import ContextRecord, Provenance
 from suffice.explanation.view import View
 
 __all__ = [
     "Change",
+    "ContextRecord",
     "Explanation",
     "Player",
     "Provenance",
     "SufficientFactor",
     "View",
-    "explanation_schema",
 ]

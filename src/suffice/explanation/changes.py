@@ -11,14 +11,17 @@ from functools import cached_property
 
 import numpy as np
 
+from suffice.context.cost import change_costs
 from suffice.context.hybrids import Hybrids
-from suffice.explanation.factor import Change
-from suffice.explanation.view import View
-from suffice.factors.lattice import members_of
+from suffice.decision import Decision
+from suffice.explanation.cheapest import Priced, cheapest_of_all, of_players
+from suffice.explanation.factor import Change, Player
 from suffice.search.changes import cheapest_changes
+from suffice.search.profile import Profile
 from suffice.search.strategy import Answer
+from suffice.search.sweep import Sweep
 from suffice.tables.table import plain
-from suffice.typing import Reals, Scalar
+from suffice.typing import Held, Reals, Scalar
 
 __all__ = ["CheapestChanges", "find_changes"]
 
@@ -27,25 +30,26 @@ __all__ = ["CheapestChanges", "find_changes"]
 class CheapestChanges(Mapping[int, Change]):
     """By bit mask of features: the cost, and the row of the pool whose values do it."""
 
-    found: Mapping[int, tuple[float, int]]
+    found: Mapping[int, Priced]
     hybrids: Hybrids
+    players: tuple[Player, ...]
 
     def __getitem__(self, mask: int) -> Change:
         cost, row = self.found[mask]
-        players, names = self.hybrids.players, self.hybrids.pool.names
         values = self._values_of(row)
-        columns = [j for member in members_of(mask) for j in players.columns[member]]
-        return Change(cost, {names[j]: values[j] for j in columns})
+        players = tuple(player for j, player in enumerate(self.players) if mask >> j & 1)
+        return Change(players, {c: values[c] for p in players for c in p.values}, cost)
 
-    def _values_of(self, row: int) -> list[Scalar]:
+    def _values_of(self, row: int) -> Mapping[str, Scalar]:
         """A row's values as they are shown. A few rows serve many sets, so each is read once."""
         if row not in self._read:
             pool = self.hybrids.pool
-            self._read[row] = [plain(pool.column(j)[row]) for j in range(len(pool.names))]
+            columns = enumerate(pool.names)
+            self._read[row] = {name: plain(pool.column(j)[row]) for j, name in columns}
         return self._read[row]
 
     @cached_property
-    def _read(self) -> dict[int, list[Scalar]]:
+    def _read(self) -> dict[int, Mapping[str, Scalar]]:
         return {}
 
     def __iter__(self) -> Iterator[int]:
@@ -55,29 +59,62 @@ class CheapestChanges(Mapping[int, Change]):
         return len(self.found)
 
 
-def find_changes(flip: View, answer: Answer, hybrids: Hybrids, costs: Reals) -> CheapestChanges:
-    """For each set that is minimal at some τ: the reference that flips at the least cost.
+def find_changes(
+    decision: Decision, answer: Answer, flip: Profile, players: tuple[Player, ...]
+) -> tuple[CheapestChanges, Change | None]:
+    """The cheapest change of each set that is minimal at some τ, and the cheapest of any set.
 
-    Rows that a sampler made were never observed, so there is no change of theirs to report.
+    Rows that a sampler made were never observed, so there is no change of theirs to report. No one
+    can act on a value that is not told, so none becomes missing.
     """
+    hybrids = decision.hybrids[1]
     if hybrids.donors(np.ones((1, hybrids.d), dtype=bool)) is None:
-        return CheapestChanges({}, hybrids)
+        return CheapestChanges({}, hybrids, players), None
+    costs = change_costs(decision.pool, decision.data, decision.players, decision.cost)
+    costs[_lost(hybrids)] = np.inf
+    found = _found(answer, hybrids, costs)
+    swept = {} if answer.sweep is None else _swept(answer.sweep, flip, hybrids, costs)
+    affordable = {mask: priced for mask, priced in (swept | found).items() if priced[0] < np.inf}
+    changes = CheapestChanges(affordable, hybrids, players)
+    best = cheapest_of_all(answer.sweep, found, hybrids, costs, decision.context.is_causal)
+    if best is None:
+        return changes, None
+    mask, priced = best
+    return changes, replace(changes, found={mask: priced})[mask]
+
+
+def _swept(sweep: Sweep, flip: Profile, hybrids: Hybrids, costs: Reals) -> dict[int, Priced]:
+    """Of the sets in the sweep that are minimal at some τ."""
+    out: dict[int, Priced] = {}
     lattice = flip.tally.lattice
-    found: dict[int, tuple[float, int]] = {}
-    if answer.sweep is not None:
-        # Without a test all bars are there, whatever test is asked for later.
-        plain = replace(flip.profile, findings=None).tested(None, "none")
-        for size, ranks in plain.bars_by_size():
-            best, whose = cheapest_changes(answer.sweep, size, ranks, costs, hybrids)
-            masks = [lattice.mask(members) for members in lattice.unrank(size, ranks).tolist()]
-            pairs = zip(best.tolist(), whose.tolist(), strict=True)
-            found |= dict(zip(masks, pairs, strict=True))
+    # Without a test all bars are there, whatever test is asked for later.
+    for size, ranks in replace(flip, findings=None).tested(None, "none").bars_by_size():
+        best, whose = cheapest_changes(sweep, size, ranks, costs, hybrids)
+        masks = [lattice.mask(members) for members in lattice.unrank(size, ranks).tolist()]
+        out |= zip(masks, zip(best.tolist(), whose.tolist(), strict=True), strict=True)
+    return out
+
+
+def _found(answer: Answer, hybrids: Hybrids, costs: Reals) -> dict[int, Priced]:
+    """Of the sets that were found outside the sweep."""
+    out: dict[int, Priced] = {}
     for members, flips in answer.flips.items():
         held = np.ones((1, hybrids.d), dtype=bool)
         held[0, list(members)] = False
         donors = hybrids.donors(held)
         assert donors is not None
         prices = np.where(flips, costs[donors[0] - 1][:, list(members)].sum(axis=1), np.inf)
-        found[lattice.mask(members)] = float(prices.min()), int(donors[0, prices.argmin()])
-    affordable = {mask: pair for mask, pair in found.items() if pair[0] < np.inf}
-    return CheapestChanges(affordable, hybrids)
+        mask = sum(1 << member for member in members)
+        out[mask] = float(prices.min()), int(donors[0, prices.argmin()])
+    return out
+
+
+def _lost(hybrids: Hybrids) -> Held:
+    """(references, players): would a value become missing that the input has?"""
+    from pandas import isna
+
+    pool = hybrids.pool
+    missing = np.stack(
+        [np.asarray(isna(pool.column(j)), dtype=bool) for j in range(len(pool.names))], axis=1
+    )
+    return of_players(hybrids, missing[1:] & ~missing[0])

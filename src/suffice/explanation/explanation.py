@@ -3,185 +3,148 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from operator import gt
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, Literal, Self
 
 import msgspec
-import numpy as np
 
-from suffice.errors import InputError
+from suffice.checks import level_or_same, threshold
 from suffice.explanation.factor import Change, Player
-from suffice.explanation.record import (
-    ChangeRecord,
-    DrawsRecord,
-    ExplanationRecord,
-    FindingsRecord,
-    FoundRecord,
-    PlayerRecord,
-    Provenance,
-    decode,
-    encode,
-)
-from suffice.explanation.renderers import renderer
+from suffice.explanation.record import ExplanationRecord, Provenance
 from suffice.explanation.subject import Subject
-from suffice.explanation.view import View
-from suffice.factors.lattice import members_of
+from suffice.explanation.view import View, factor_frame
+from suffice.inference import check_adjustment
+from suffice.results import Result, Sheet, renderer
 from suffice.search.limits import Stop
-from suffice.search.profile import Findings, Found, Profile
+from suffice.search.profile import Findings, Profile
 from suffice.search.sweep import Draws
-from suffice.search.tally import Tally
+from suffice.target import OwnScore
 from suffice.typing import Scalar
+from suffice.wording import count, named
 
-__all__ = ["Explanation", "Provenance"]
+__all__ = ["Explanation", "Provenance", "mirrored"]
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Result):
     """Two views of one sweep over the hybrids of an input and its references."""
 
+    faces = "suffice.report.explanation"
+    stored = ExplanationRecord
+
     prediction: Scalar
-    keep: View
-    flip: View
-    stopped: Stop | None
-    """What ended the search early; None where every subset was visited."""
+    outcome: str
+    """The outcome that the input has, in words."""
+    other_outcome: str
+    """The outcome that a flip gives, in words."""
+    players: tuple[Player, ...]
+    tau: float
+    """The threshold asked for."""
+    keep_profile: Profile
+    """What the counts say of every set that is held."""
+    flip_profile: Profile
+    """What they say of every set that is replaced."""
     provenance: Provenance
+    score: OwnScore | None = None
+    """How sure the model is of its prediction, or the value that it gives; None if it says not."""
+    stopped: Stop | None = None
+    """What ended the search early; None where every subset was visited."""
+    changes: Mapping[int, Change] = field(default_factory=dict)
+    """By bit mask of replaced features: the cheapest change of that very set that flips."""
+    cheapest: Change | None = None
+    """The cheapest change of any set that was evaluated; None where nothing affordable flips."""
     one_sweep: bool = True
     """Do both views read the same hybrids? Not where interventions have consequences."""
     subject: Subject | None = None
     """The text or picture that was explained; None for a row of a table."""
 
+    def __post_init__(self) -> None:
+        threshold(self.tau)
+
+    @cached_property
+    def keep(self) -> View:
+        """What suffices to keep the outcome (the paper's R2I)."""
+        return View(self, "keep")
+
+    @cached_property
+    def flip(self) -> View:
+        """What suffices to flip it (I2R)."""
+        return View(self, "flip")
+
     @property
     def complete(self) -> bool:
         """Is this every τ-minimal factor there is? True only if all subsets were evaluated."""
-        return self.keep.complete and self.flip.complete
-
-    @property
-    def tau(self) -> float:
-        """The threshold asked for."""
-        return self.keep.tau
+        return self.keep_profile.complete and self.flip_profile.complete
 
     @property
     def unvisited(self) -> int:
         """How many subsets were never evaluated."""
-        return (1 << self.keep.tally.d) - min(self.keep.tally.visited, self.flip.tally.visited)
+        tallies = self.keep_profile.tally, self.flip_profile.tally
+        return (1 << len(self.players)) - min(tally.visited for tally in tallies)
 
-    def at(self, tau: float) -> Explanation:
-        """The same explanation at another τ; no model call."""
-        return replace(self, keep=self.keep.at(tau), flip=self.flip.at(tau))
+    def at(
+        self,
+        tau: float | None = None,
+        *,
+        alpha: float | Literal["same"] | None = "same",
+        adjust: str | None = None,
+    ) -> Explanation:
+        """The same explanation at another τ, or with another test; no model call."""
+        profile = self.keep_profile
+        tested = level_or_same(alpha, profile.alpha)
+        given = profile.adjust if adjust is None else adjust
+        unasked = tested is None and adjust is None
+        adjustment = check_adjustment("none" if unasked else given, tested)
+        return replace(
+            self,
+            tau=self.tau if tau is None else threshold(tau),
+            keep_profile=profile.tested(tested, adjustment),
+            flip_profile=self.flip_profile.tested(tested, adjustment),
+        )
+
+    @property
+    def sheet(self) -> Sheet:
+        """The answer in words and tables."""
+        sheet: Sheet = renderer("sheet", self)(self)
+        return sheet
 
     def to_frame(self) -> Any:
         """Both views' factors as a pandas frame, a row each."""
-        import pandas as pd
+        return factor_frame([self.keep, self.flip])
 
-        rows = [
-            {
-                "view": view.name,
-                "outcome": view.outcome,
-                "features": factor.features,
-                "size": factor.size,
-                "sufficiency": factor.sufficiency,
-                "low": factor.interval[0],
-                "high": factor.interval[1],
-                "n": factor.n,
-                "p_value": factor.p_value,
-                "minimal_above": factor.minimal_for[0],
-                "minimal_up_to": factor.minimal_for[1],
-                "cost": factor.cost,
-                "values": dict(factor.values),
-                "change": None if factor.change is None else dict(factor.change.values),
-            }
-            for view in (self.keep, self.flip)
-            for factor in view.factors
-        ]
-        columns = (
-            "view outcome features size sufficiency low high n p_value minimal_above "
-            "minimal_up_to cost values change"
-        )
-        return pd.DataFrame(rows, columns=columns.split())
-
-    def to_json(self) -> str:
-        """A versioned JSON text that holds the whole explanation (see `explanation_schema`)."""
-        return encode(self._record())
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Explanation:
-        """Read an explanation back; it answers every question that the first one did."""
-        return _from_record(decode(text))
-
-    def to_html(self, path: str | Path | None = None) -> str:
-        """A self-contained page; written to `path` where one is given."""
-        page: str = renderer("page")(self)
-        if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
-        return page
-
-    def __str__(self) -> str:
-        return str(renderer("text")(self))
-
-    def __rich__(self) -> Any:
-        return renderer("terminal")(self)
-
-    def _repr_html_(self) -> str:
-        return str(renderer("fragment")(self))
+    def __repr__(self) -> str:
+        features = count(len(self.players), "feature")
+        references = count(self.keep_profile.tally.n, "reference")
+        about = f"{features}, {references}, τ = {self.tau:g}"
+        return f"<Explanation: Why “{named(self.outcome)}”? {about}>"
 
     def __eq__(self, other: object) -> bool:
-        """The same question with the same answer; how long it took does not matter."""
+        """The same question with the same answer; when, and how long it took, do not matter."""
         return isinstance(other, Explanation) and self._timeless() == other._timeless()
 
     def __hash__(self) -> int:
-        return hash(encode(self._timeless()))
+        return hash((self.outcome, self.tau, self.players[0].name, self.keep_profile.tally.visited))
 
     def _timeless(self) -> ExplanationRecord:
-        timeless = msgspec.structs.replace(self.provenance, seconds=0.0, model_seconds=0.0)
+        timeless = msgspec.structs.replace(
+            self.provenance, seconds=0.0, model_seconds=0.0, created=_NEVER
+        )
         return replace(self, provenance=timeless)._record()
 
     def _record(self) -> ExplanationRecord:
-        profile = self.keep.profile
-        # Stored as it was counted: by what was held, and how many references keep the outcome.
-        other = None if self.one_sweep else mirrored(self.flip.profile)
-        return ExplanationRecord(
-            version=1,
-            prediction=self.prediction,
-            keeps=self.keep.outcome,
-            flips_to=self.flip.outcome,
-            tau=self.tau,
-            alpha=profile.alpha,
-            adjust=profile.adjust,
-            max_size=profile.max_size,
-            size_weights=profile.size_weights,
-            players=[PlayerRecord(p.name, dict(p.values)) for p in self.keep.players],
-            hits=[level.tolist() for level in profile.tally.levels],
-            keep_findings=_findings_record(profile.findings),
-            flip_findings=_findings_record(self.flip.profile.findings),
-            changes=[
-                ChangeRecord(list(members_of(mask)), change.cost, dict(change.values))
-                for mask, change in self.flip.changes.items()
-            ],
-            draws=_draws_record(profile.draws),
-            stopped=self.stopped,
-            provenance=self.provenance,
-            flip_hits=None if other is None else [level.tolist() for level in other.tally.levels],
-            flip_draws=None if other is None else _draws_record(other.draws),
-            subject=self.subject,
-        )
+        from suffice.explanation.storing import record_of
 
+        return record_of(self)
 
-def make_views(
-    keeps: str,
-    flips_to: str,
-    players: tuple[Player, ...],
-    keep: Profile,
-    flip: Profile,
-    changes: Mapping[int, Change] | None = None,
-    tau: float = 0.9,
-) -> tuple[View, View]:
-    """Both views, from what the counts say of each."""
-    return (
-        View("keep", keeps, players, keep, tau),
-        View("flip", flips_to, players, flip, tau, changes or {}),
-    )
+    @classmethod
+    def _from_record(cls, record: ExplanationRecord) -> Self:
+        from suffice.explanation.storing import read_record
+
+        return cls(**read_record(record))
 
 
 def mirrored(profile: Profile, findings: Findings | None = None) -> Profile:
@@ -194,81 +157,3 @@ def mirrored(profile: Profile, findings: Findings | None = None) -> Profile:
         draws=None if draws is None else Draws(~draws.held, ~draws.outcomes),
         findings=findings,
     )
-
-
-def _from_record(record: ExplanationRecord) -> Explanation:
-    profile = Profile(
-        _tally(record, record.hits),
-        record.alpha,
-        record.adjust,
-        record.max_size,
-        record.size_weights,
-        _draws(record.draws),
-        _findings(record.keep_findings),
-    )
-    one_sweep = record.flip_hits is None
-    swept = profile
-    if record.flip_hits is not None:
-        counts, draws = _tally(record, record.flip_hits), _draws(record.flip_draws)
-        swept = replace(profile, tally=counts, draws=draws)
-    keep, flip = make_views(
-        record.keeps,
-        record.flips_to,
-        tuple(Player(p.name, p.values) for p in record.players),
-        profile,
-        mirrored(swept, _findings(record.flip_findings)),
-        {
-            profile.tally.lattice.mask(change.features): Change(change.cost, change.values)
-            for change in record.changes
-        },
-        record.tau,
-    )
-    return Explanation(
-        record.prediction,
-        keep,
-        flip,
-        record.stopped,
-        record.provenance,
-        one_sweep,
-        record.subject,
-    )
-
-
-def _tally(record: ExplanationRecord, hits: list[list[int]]) -> Tally:
-    levels = tuple(np.array(level, dtype=np.int64) for level in hits)
-    tally = Tally(len(record.players), record.provenance.n_references, levels)
-    widths = [tally.lattice.width(size) for size in range(tally.d + 1)]
-    if len(levels) != len(widths) or any(map(gt, map(len, levels), widths)):
-        got = f"hits for {len(levels)} sizes of {tally.d} features"
-        raise InputError("text", got, "JSON written by Explanation.to_json")
-    return tally
-
-
-def _draws_record(draws: Draws | None) -> DrawsRecord | None:
-    if draws is None:
-        return None
-    held = ["".join("01"[int(h)] for h in row) for row in draws.held]
-    return DrawsRecord(held, draws.outcomes.tolist())
-
-
-def _draws(record: DrawsRecord | None) -> Draws | None:
-    if record is None:
-        return None
-    held = [[digit == "1" for digit in row] for row in record.held]
-    return Draws(np.array(held, dtype=bool), np.array(record.outcomes, dtype=bool))
-
-
-def _findings_record(findings: Findings | None) -> FindingsRecord | None:
-    if findings is None:
-        return None
-    found = [FoundRecord(list(f.members), f.hits, f.proof) for f in findings.factors]
-    f = findings
-    return FindingsRecord(f.tau, found, f.decided, f.decided_size, f.only_at_tau)
-
-
-def _findings(record: FindingsRecord | None) -> Findings | None:
-    if record is None:
-        return None
-    found = tuple(Found(tuple(f.features), f.hits, f.proof) for f in record.factors)
-    r = record
-    return Findings(r.tau, found, r.decided, r.decided_size, r.only_at_tau)

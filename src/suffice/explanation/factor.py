@@ -1,13 +1,15 @@
-"""One sufficient factor, as it is told to a user."""
+"""One sufficient factor, and one change, as they are told to a user."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from suffice.results import Frozen
 from suffice.search.profile import Proof
 from suffice.typing import Scalar
+from suffice.wording import condition, count, moved, percent
 
 __all__ = ["Change", "Player", "SufficientFactor"]
 
@@ -22,25 +24,41 @@ class Player:
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", Frozen(self.values))
 
+    def __str__(self) -> str:
+        return condition(self.name, self.values)
+
 
 @dataclass(frozen=True)
 class Change:
-    """The cheapest observed change of a factor's features that flips the outcome."""
+    """New values of some features, as one reference has them, that flip the outcome."""
 
-    cost: float
+    players: tuple[Player, ...]
+    """The features, with the input's values."""
     values: Mapping[str, Scalar]
+    """The new values of all their columns."""
+    cost: float
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", Frozen(self.values))
 
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return tuple(player.name for player in self.players)
 
-@dataclass(frozen=True)
+    def __str__(self) -> str:
+        moves = [moved(player.name, player.values, self.values) for player in self.players]
+        # Only where effects are drawn at random can a set flip as it is.
+        return ", ".join(filter(None, moves)) or "as they are, by chance downstream"
+
+
+@dataclass(frozen=True, repr=False)
 class SufficientFactor:
     """A set of features that suffices, with how surely and at which thresholds."""
 
-    features: tuple[str, ...]
-    values: Mapping[str, Scalar]
-    """The input's values on those features' columns: held (keep), or to be replaced (flip)."""
+    view: Literal["keep", "flip"]
+    players: tuple[Player, ...]
+    """The features, with the input's values: held (keep), or to be replaced (flip)."""
     sufficiency: float
     """PS: the share of references for which the outcome came about."""
     interval: tuple[float, float]
@@ -54,20 +72,41 @@ class SufficientFactor:
     proof: Proof = "exhaustive"
     """How minimality is known: against all smaller sets inside it, or those one smaller."""
     change: Change | None = None
-    """For flips: the cheapest change among the references. None for keep."""
+    """For flips: the cheapest change of this very set among the references. None for keep."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", Frozen(self.values))
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return tuple(player.name for player in self.players)
+
+    @property
+    def values(self) -> Mapping[str, Scalar]:
+        """The input's values on those features' columns."""
+        return Frozen({c: v for player in self.players for c, v in player.values.items()})
 
     @property
     def size(self) -> int:
         """How many features it names."""
-        return len(self.features)
+        return len(self.players)
 
     @property
     def cost(self) -> float | None:
-        """What the cheapest change costs.
+        """What the cheapest change of this set costs.
 
         None for keep, for sets that are minimal at no τ, and where no change can be afforded.
         """
         return None if self.change is None else self.change.cost
+
+    def __str__(self) -> str:
+        told = f"{percent(self.sufficiency)} of {count(self.n, 'reference')}"
+        if self.view == "keep":
+            what = ", ".join(map(str, self.players)) or "nothing"
+            return f"holding {what} keeps it for {told}"
+        what = ", ".join(map(condition, self.features)) or "nothing"
+        text = f"replacing {what} flips it for {told}"
+        if self.change is None:
+            return text
+        return f"{text}; cheapest change of this set: {self.change} (cost {self.change.cost:.3g})"
+
+    def __repr__(self) -> str:
+        return f"<SufficientFactor: {self}>"

@@ -6,18 +6,30 @@ read back. Reference rows are not stored, save the values of each flip's cheapes
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from datetime import datetime
+from typing import Literal
 
 import msgspec
 
-from suffice.errors import InputError
+from suffice.context.hybrids import ContextKind
 from suffice.explanation.subject import Subject
 from suffice.inference import Adjustment
 from suffice.search.limits import Stop
 from suffice.search.profile import Proof
+from suffice.target import OwnScore
 from suffice.typing import Scalar
 
-__all__ = ["ExplanationRecord", "Provenance", "decode", "encode", "explanation_schema"]
+__all__ = [
+    "ChangeRecord",
+    "ContextRecord",
+    "DrawsRecord",
+    "ExplanationRecord",
+    "FindingsRecord",
+    "FoundRecord",
+    "PlayerRecord",
+    "Provenance",
+    "ViewRecord",
+]
 
 
 class PlayerRecord(msgspec.Struct, frozen=True):
@@ -28,7 +40,7 @@ class PlayerRecord(msgspec.Struct, frozen=True):
 
 
 class ChangeRecord(msgspec.Struct, frozen=True):
-    """The cheapest observed change of some features that flips the outcome."""
+    """An observed change of some features that flips the outcome."""
 
     features: list[int]
     cost: float
@@ -60,37 +72,53 @@ class FindingsRecord(msgspec.Struct, frozen=True):
     only_at_tau: bool
 
 
-class Provenance(msgspec.Struct, frozen=True):
+class ContextRecord(msgspec.Struct, frozen=True):
+    """How hybrids are made of the input and the references."""
+
+    kind: ContextKind
+    words: str
+    refines: Literal["keep", "flip"] | None = None
+    """Of parts of a factor's regions: the view that the factor is of."""
+
+
+class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """Where the numbers came from and what they cost."""
 
     model: str
+    data: tuple[int, int] | None
+    """Rows and columns of the table that references come from; None for a text or a picture."""
+    references: str
+    n_references: int
+    context: ContextRecord
+    cost: Literal["deviations", "weighted", "own"]
+    """What a change costs: distances in typical deviations, these weighted, or as a function of
+    the user's says."""
+    random_state: int
     evaluator: str
     """What worked out the outcomes: "blackbox", or an engine that knows the model's shape."""
     note: str | None
     """Why no engine served; None where one did or none was wanted."""
-    references: str
-    n_references: int
-    random_state: int
     hybrids: int
     """Hybrids whose outcome is known."""
     rows_predicted: int
     """Rows that the model was really asked about to learn them."""
+    created: datetime
+    """When the explanation was made."""
     seconds: float
     model_seconds: float
     versions: dict[str, str]
-    context: str = "values swapped"
-    """How hybrids are made of the input and the references."""
 
 
-class ExplanationRecord(msgspec.Struct, frozen=True, tag_field="format", tag="suffice.explanation"):
+class ExplanationRecord(msgspec.Struct, frozen=True):
     """Everything that an explanation is made of."""
 
-    version: Literal[1]
     prediction: Scalar
-    keeps: str
+    score: OwnScore | None
+    """How sure the model is of its prediction, or the value that it gives."""
+    outcome: str
     """The outcome that the input has, in words."""
-    flips_to: str
-    """The other outcome, in words."""
+    other_outcome: str
+    """The outcome that a flip gives, in words."""
     tau: float
     alpha: float | None
     adjust: Adjustment
@@ -103,6 +131,9 @@ class ExplanationRecord(msgspec.Struct, frozen=True, tag_field="format", tag="su
     keep_findings: FindingsRecord | None
     flip_findings: FindingsRecord | None
     changes: list[ChangeRecord]
+    """The cheapest change of each set that is minimal at some threshold."""
+    cheapest: ChangeRecord | None
+    """The cheapest change of any set that was evaluated."""
     draws: DrawsRecord | None
     stopped: Stop | None
     provenance: Provenance
@@ -114,25 +145,8 @@ class ExplanationRecord(msgspec.Struct, frozen=True, tag_field="format", tag="su
     """The text or picture that was explained; None for a row of a table."""
 
 
-def encode(record: ExplanationRecord) -> str:
-    """The JSON text."""
-    return msgspec.json.encode(record).decode()
+class ViewRecord(msgspec.Struct, frozen=True):
+    """A view: which one, and of what."""
 
-
-def decode(text: str | bytes) -> ExplanationRecord:
-    """Read the JSON text; what is wrong with it is said by field."""
-    try:
-        return msgspec.json.decode(text, type=ExplanationRecord)
-    except msgspec.DecodeError as error:
-        hint = "It may be of another version, or not an explanation."
-        raise InputError("text", str(error), "JSON written by Explanation.to_json", hint) from error
-
-
-def explanation_schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of `Explanation.to_json`.
-
-    >>> explanation_schema()["$ref"]
-    '#/$defs/ExplanationRecord'
-    """
-    schema = msgspec.json.schema(ExplanationRecord)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    view: Literal["keep", "flip"]
+    explanation: ExplanationRecord

@@ -6,13 +6,19 @@ Stored with the explanation, so that factors can be shown in place wherever it i
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ImageSubject", "Subject", "TextSubject"]
+__all__ = ["ImageSubject", "Subject", "TextSubject", "Unit"]
+
+
+Unit = Literal["word", "sentence", "passage", "span"]
+"""What a feature of a text is: a span is the user's own."""
 
 
 class TextSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
@@ -20,11 +26,12 @@ class TextSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
 
     text: str
     spans: tuple[tuple[int, int], ...]
+    unit: Unit
 
     def pieces(self, players: frozenset[int]) -> tuple[tuple[str, bool], ...]:
         """The text in order, cut where a mark begins or ends: (characters, marked?).
 
-        >>> TextSubject("not good", ((0, 3), (4, 8))).pieces(frozenset({1}))
+        >>> TextSubject("not good", ((0, 3), (4, 8)), "word").pieces(frozenset({1}))
         (('not ', False), ('good', True))
         """
         marked = np.zeros(len(self.text), dtype=bool)
@@ -43,12 +50,14 @@ class ImageSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="image"):
     width: int
     runs: tuple[tuple[int, int], ...]
     """The label of each pixel, row by row: (label, how many pixels in a row have it)."""
+    marks: tuple[str, ...]
+    """What is written on each player's region in a drawing; "" where nothing need be."""
 
     @classmethod
-    def of(cls, png: bytes, labels: NDArray[np.integer]) -> ImageSubject:
-        """Store a picture and its map of labels.
+    def of(cls, png: bytes, labels: NDArray[np.integer], marks: Sequence[str]) -> ImageSubject:
+        """Store a picture, its map of labels, and what to write on the regions.
 
-        >>> subject = ImageSubject.of(b"", np.array([[0, 0], [1, 1]]))
+        >>> subject = ImageSubject.of(b"", np.array([[0, 0], [1, 1]]), ["sky", "sea"])
         >>> subject.runs, subject.labels.tolist()
         (((0, 2), (1, 2)), [[0, 0], [1, 1]])
         """
@@ -57,7 +66,7 @@ class ImageSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="image"):
         lengths = np.diff(np.append(starts, flat.size))
         runs = tuple(zip(flat[starts].tolist(), lengths.tolist(), strict=True))
         height, width = labels.shape
-        return cls(b64encode(png).decode(), height, width, runs)
+        return cls(b64encode(png).decode(), height, width, runs, tuple(marks))
 
     @property
     def labels(self) -> NDArray[np.int64]:

@@ -2,46 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
 
 import numpy as np
 
-from suffice.checks import level, level_or_same, threshold
 from suffice.context.players import Players
 from suffice.errors import NotVisitedError
 from suffice.explanation.factor import Change, Player, SufficientFactor
-from suffice.inference import Adjustment, check_adjustment, clopper_pearson
+from suffice.explanation.record import ViewRecord
+from suffice.inference import Adjustment, clopper_pearson
 from suffice.measures import Measures
+from suffice.results import Result, Sheet, renderer
 from suffice.search.profile import Minimal, Profile, Proof
 from suffice.search.tally import Tally
 from suffice.typing import BoolVector
+from suffice.wording import named
 
-__all__ = ["View"]
+if TYPE_CHECKING:
+    from suffice.explanation.explanation import Explanation
+
+__all__ = ["View", "factor_frame"]
 
 
-@dataclass(frozen=True, eq=False)
-class View:
+@dataclass(frozen=True, eq=False, repr=False)
+class View(Result):
     """The τ-minimal factors of one view, and everything else its counts can tell.
 
-    Nothing here calls the model: another τ, another α, any subset's measures are read from counts.
+    It is a sequence of its factors: `view[0]`, `len(view)`, `for factor in view`. Nothing here
+    calls the model: another τ, another α, any subset's measures are read from counts.
     """
 
-    name: Literal["keep", "flip"]
-    outcome: str
-    """The outcome, in words, that the factors of this view suffice for."""
-    players: tuple[Player, ...]
-    profile: Profile = field(repr=False)
-    """What the counts say of every subset."""
-    tau: float = 0.9
-    changes: Mapping[int, Change] = field(default_factory=dict, repr=False)
-    """By bit mask of features: the cheapest change that brings the outcome about."""
+    faces = "suffice.report.explanation"
+    stored = ViewRecord
 
-    def __post_init__(self) -> None:
-        threshold(self.tau)
-        level(self.profile.alpha)
+    explanation: Explanation
+    """Whose view it is."""
+    name: Literal["keep", "flip"]
+
+    @property
+    def outcome(self) -> str:
+        """The outcome, in words, that the factors of this view suffice for."""
+        e = self.explanation
+        return e.outcome if self.name == "keep" else e.other_outcome
+
+    @property
+    def players(self) -> tuple[Player, ...]:
+        """The features, with the input's values."""
+        return self.explanation.players
+
+    @property
+    def profile(self) -> Profile:
+        """What the counts say of every subset."""
+        e = self.explanation
+        return e.keep_profile if self.name == "keep" else e.flip_profile
+
+    @property
+    def tau(self) -> float:
+        """The threshold asked for."""
+        return self.explanation.tau
+
+    @property
+    def changes(self) -> Mapping[int, Change]:
+        """By bit mask of features: the cheapest change of that set; none for keep."""
+        return self.explanation.changes if self.name == "flip" else {}
 
     # -- the answer at τ ----------------------------------------------------------------
 
@@ -72,17 +98,21 @@ class View:
     def at(
         self,
         tau: float | None = None,
+        *,
         alpha: float | Literal["same"] | None = "same",
         adjust: str | None = None,
     ) -> View:
         """The same view at another τ, or with another test; no model call."""
-        tested = level_or_same(alpha, self.alpha)
-        given = self.adjust if adjust is None else adjust
-        adjustment = check_adjustment(
-            "none" if tested is None and adjust is None else given, tested
-        )
-        tau = self.tau if tau is None else threshold(tau)
-        return replace(self, tau=tau, profile=self.profile.tested(tested, adjustment))
+        return View(self.explanation.at(tau, alpha=alpha, adjust=adjust), self.name)
+
+    def __getitem__(self, number: SupportsIndex) -> SufficientFactor:
+        return self.factors[number]
+
+    def __iter__(self) -> Iterator[SufficientFactor]:
+        return iter(self.factors)
+
+    def __len__(self) -> int:
+        return len(self.factors)
 
     # -- every τ at once ----------------------------------------------------------------
 
@@ -207,12 +237,9 @@ class View:
         proof: Proof = "exhaustive",
     ) -> SufficientFactor:
         low, high = clopper_pearson(hits, self.tally.n)
-        values: dict[str, Any] = {}
-        for member in members:
-            values |= self.players[member].values
         return SufficientFactor(
-            features=tuple(self.players[m].name for m in members),
-            values=values,
+            view=self.name,
+            players=tuple(self.players[member] for member in members),
             sufficiency=hits / self.tally.n,
             interval=(float(low), float(high)),
             n=self.tally.n,
@@ -228,3 +255,72 @@ class View:
 
     def _numbers(self, features: Sequence[str] | str) -> tuple[int, ...]:
         return Players(tuple(p.name for p in self.players), ()).numbers(features)
+
+    # -- as every result ----------------------------------------------------------------
+
+    @property
+    def sheet(self) -> Sheet:
+        """The answer in words and tables."""
+        sheet: Sheet = renderer("sheet", self)(self)
+        return sheet
+
+    def to_frame(self) -> Any:
+        """The factors as a pandas frame, a row each."""
+        return factor_frame([self])
+
+    def __repr__(self) -> str:
+        does = "keeps" if self.name == "keep" else "flips to"
+        return f"<View: what {does} “{named(self.outcome)}”, τ = {self.tau:g}>"
+
+    def __eq__(self, other: object) -> bool:
+        """The same view of the same explanation."""
+        return (
+            isinstance(other, View)
+            and self.name == other.name
+            and self.explanation == other.explanation
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.explanation))
+
+    def _record(self) -> ViewRecord:
+        return ViewRecord(self.name, self.explanation._record())
+
+    @classmethod
+    def _from_record(cls, record: ViewRecord) -> Self:
+        from suffice.explanation.explanation import Explanation
+
+        return cls(Explanation._from_record(record.explanation), record.view)
+
+
+_COLUMNS = (
+    "view outcome features size sufficiency low high n p_value minimal_above minimal_up_to cost "
+    "values change"
+)
+
+
+def factor_frame(views: Sequence[View]) -> Any:
+    """The factors of some views as a pandas frame, a row each."""
+    import pandas as pd
+
+    rows = [
+        {
+            "view": view.name,
+            "outcome": view.outcome,
+            "features": factor.features,
+            "size": factor.size,
+            "sufficiency": factor.sufficiency,
+            "low": factor.interval[0],
+            "high": factor.interval[1],
+            "n": factor.n,
+            "p_value": factor.p_value,
+            "minimal_above": factor.minimal_for[0],
+            "minimal_up_to": factor.minimal_for[1],
+            "cost": factor.cost,
+            "values": dict(factor.values),
+            "change": None if factor.change is None else dict(factor.change.values),
+        }
+        for view in views
+        for factor in view.factors
+    ]
+    return pd.DataFrame(rows, columns=_COLUMNS.split())

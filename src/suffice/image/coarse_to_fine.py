@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,13 +11,14 @@ import numpy as np
 from suffice.context.hybrids import Context, PooledHybrids
 from suffice.context.players import Players
 from suffice.errors import InputError
+from suffice.explanation import ContextRecord
 from suffice.image.references import listed
 from suffice.image.regions import Labels
 from suffice.tables.frames import ArrayTable
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held
 
-__all__ = ["Surroundings", "part_names", "split_regions"]
+__all__ = ["Surroundings", "part_marks", "part_names", "split_regions"]
 
 _HELD = "all else held"
 
@@ -30,6 +31,8 @@ class Surroundings(Context):
     held, else the number of the same reference that replaced parts come from.
     """
 
+    kind = "parts"
+
     held: bool
     regions: tuple[str, ...]
     rest: str = _HELD
@@ -39,14 +42,11 @@ class Surroundings(Context):
         return self if self.held else replace(self, rest=f"all else {elsewhere}")
 
     @staticmethod
-    def check(context: str, held: bool) -> None:
+    def check(context: ContextRecord, view: str) -> None:
         """Parts of parts must be looked at in the view that they were found in."""
-        if ";" in context and context.endswith(_HELD) != held:
-            raise InputError(
-                "view",
-                "'flip'" if held else "'keep'",
-                f"the view that was refined before ({context})",
-            )
+        if context.refines not in (None, view):
+            allowed = f"the view that was refined before ({context.words})"
+            raise InputError("view", f"'{view}'", allowed)
 
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[PartHybrids, PartHybrids]:
         """The same hybrids for both views: replacing some parts is holding the others."""
@@ -109,13 +109,29 @@ def part_names(owners: Sequence[str]) -> tuple[str, ...]:
     >>> part_names(["sky part 1", "sky part 1"])
     ('sky part 1.1', 'sky part 1.2')
     """
-    counts, seen = Counter(owners), Counter[str]()
-    names = []
+    joints = ("." if " part " in owner else " part " for owner in owners)
+    numbered = zip(owners, joints, _numbers(owners), strict=True)
+    return tuple(f"{owner}{joint}{k}" if k else owner for owner, joint, k in numbered)
+
+
+def part_marks(owners: Sequence[int], marks: Sequence[str]) -> tuple[str, ...]:
+    """What is written on each part of a region, given what is written on the regions.
+
+    >>> part_marks([0, 0, 1], ["2", "sky"])
+    ('2.1', '2.2', 'sky')
+    """
+    numbered = zip(owners, _numbers(owners), strict=True)
+    return tuple(f"{marks[o]}.{k}" if k and marks[o] else marks[o] for o, k in numbered)
+
+
+def _numbers(owners: Sequence[Hashable]) -> list[int]:
+    """The number of each part among those of its owner; 0 where it is the only one."""
+    counts, seen = Counter(owners), Counter[Hashable]()
+    numbers = []
     for owner in owners:
         seen[owner] += 1
-        joint = "." if " part " in owner else " part "
-        names.append(owner if counts[owner] == 1 else f"{owner}{joint}{seen[owner]}")
-    return tuple(names)
+        numbers.append(seen[owner] if counts[owner] > 1 else 0)
+    return numbers
 
 
 def _pieces(pixels: Counts, count: int) -> list[Counts]:

@@ -21,7 +21,7 @@ from suffice.explainer import Explainer
 from suffice.explanation import Explanation, Player
 from suffice.explanation.subject import ImageSubject
 from suffice.image.asking import PictureModel, check_model
-from suffice.image.coarse_to_fine import Surroundings, part_names, split_regions
+from suffice.image.coarse_to_fine import Surroundings, part_marks, part_names, split_regions
 from suffice.image.overlay import members_of
 from suffice.image.picture import Channels, Picture, as_picture
 from suffice.image.png import read_png, write_png
@@ -157,16 +157,16 @@ class ImageExplainer:
         if not members:
             hint = "It comes about anyway: there is nothing to look closer at."
             raise InputError("factor", "a factor without regions", "one that names some", hint)
-        held = view == "flip"
-        Surroundings.check(explanation.provenance.context, held)
+        Surroundings.check(explanation.provenance.context, view)
         labels, owners = split_regions(subject.labels, members, self._n_regions)
         if len(owners) == len(members):
             got = f"{len(members)} region(s) that cannot be split"
             hint = "Regions of one pixel are as fine as it gets; else raise n_regions."
             raise InputError("factor", got, f"fewer regions than n_regions={self._n_regions}", hint)
         players = [player.name for player in explanation.keep.players]
-        regions = Regions(labels, part_names([players[owner] for owner in owners]))
-        context = Surroundings(held, tuple(players[m] for m in members))
+        names = part_names([players[owner] for owner in owners])
+        regions = Regions(labels, names, part_marks(owners, subject.marks))
+        context = Surroundings(view == "flip", tuple(players[m] for m in members))
         chosen = explanation.tau if tau is None else tau
         return self._explain(picture, regions, started, context, tau=chosen, **question)
 
@@ -206,15 +206,24 @@ class ImageExplainer:
         )
         e = explainer.explain(image, **question)
         players = tuple(Player(name, {}) for name in regions.names)
+        of_context = e.provenance.context
+        if surroundings is not None:
+            refines: Literal["keep", "flip"] = "flip" if surroundings.held else "keep"
+            of_context = msgspec.structs.replace(of_context, refines=refines)
         provenance = msgspec.structs.replace(
-            e.provenance, references=references.says, seconds=perf_counter() - started
+            e.provenance,
+            data=None,
+            references=references.says,
+            seconds=perf_counter() - started,
+            context=of_context,
         )
         return replace(
             e,
-            keep=replace(e.keep, players=players),
-            flip=replace(e.flip, players=players, changes={}),
+            players=players,
+            changes={},
+            cheapest=None,
             provenance=provenance,
-            subject=ImageSubject.of(write_png(picture.shown), regions.labels),
+            subject=ImageSubject.of(write_png(picture.shown), regions.labels, regions.marks),
         )
 
 

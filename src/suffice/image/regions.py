@@ -24,10 +24,11 @@ _ALLOWED = '"slic", "felzenszwalb", "grid", a map of labels (H, W), or a callabl
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """Labels from 0 to d - 1, and a name for each."""
+    """Labels from 0 to d - 1, a name for each, and what is written on it in a drawing."""
 
     labels: Labels
     names: tuple[str, ...]
+    marks: tuple[str, ...]
 
 
 def find_regions(
@@ -50,7 +51,13 @@ def find_regions(
     _, labels = np.unique(labels, return_inverse=True)
     labels = labels.reshape(picture.size)
     d = int(labels.max()) + 1
-    return Regions(labels, _checked_names(names, d) or named or _numbered(d))
+    given_names = _checked_names(names, d)
+    if given_names is not None:
+        return Regions(labels, given_names, given_names)
+    if named is not None:  # rows and columns are seen without being told
+        return Regions(labels, named, ("",) * d)
+    numbers = tuple(str(i + 1) for i in range(d))
+    return Regions(labels, tuple(f"region {number}" for number in numbers), numbers)
 
 
 def _grid(picture: Picture, n: int) -> tuple[Labels, tuple[str, ...]]:
@@ -158,7 +165,3 @@ def _checked_names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | Non
         got = f"{len(names)} names, {len(set(names))} of them distinct"
         raise InputError("names", got, f"{d} distinct names, one per region")
     return tuple(names)
-
-
-def _numbered(d: int) -> tuple[str, ...]:
-    return tuple(f"region {i + 1}" for i in range(d))

@@ -209,7 +209,7 @@ def _ask(name: str, function: Callable[[Any], Any], rows: Table) -> Values:
     out = as_answers(name, answers)
     if out.ndim == 2 and out.shape[1] == 1:
         out = out[:, 0]
-    if out.ndim not in (1, 2) or len(out) != len(rows):
+    if out.ndim not in (1, 2) or len(out) != len(rows) or not out.size:
         got = f"shape {out.shape}" if out.ndim else f"{type(answers).__name__}"
         raise ModelError(
             f"{name} returned {got} for {len(rows)} row(s): "

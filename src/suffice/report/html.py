@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.explanation import Explanation
 from suffice.explanation.subject import ImageSubject
 from suffice.report.environment import rendered
 from suffice.report.excerpt import excerpt
-from suffice.summary import Bar, Summary, ViewSummary, summarise
+from suffice.summary import Bar, Summary, ViewSummary
 
-__all__ = ["Barcode", "Curve", "Map", "barcode", "curve", "fragment", "page", "region_map"]
+__all__ = ["Barcode", "Curve", "Map", "barcode", "curve", "region_map", "render"]
 
 _FACTORS_SHOWN = 25
 
@@ -45,16 +44,6 @@ class Map:
     labels: tuple[tuple[float, float, str], ...]
 
 
-def page(explanation: Explanation) -> str:
-    """A whole HTML document."""
-    return _render("page.html.j2", summarise(explanation))
-
-
-def fragment(explanation: Explanation) -> str:
-    """A piece of HTML that brings its own style, for a notebook."""
-    return _render("fragment.html.j2", summarise(explanation))
-
-
 def barcode(view: ViewSummary) -> Barcode:
     """The bars to draw; those left out are counted, not forgotten."""
     return Barcode(view.bars, view.n_bars - len(view.bars))
@@ -83,7 +72,7 @@ def region_map(summary: Summary) -> Map:
     labels = summary.picture.labels
     scale = height / labels.shape[0]
     places = []
-    for region, label in enumerate(summary.regions):
+    for region, label in enumerate(summary.picture.marks):
         if label:
             depth = distance_transform_edt(np.pad(labels == region, 1))[1:-1, 1:-1]
             y, x = np.unravel_index(int(depth.argmax()), depth.shape)
@@ -98,7 +87,8 @@ def marked(picture: ImageSubject, regions: tuple[int, ...], view: str) -> str:
     return draw_marked(picture, regions, view, _PICTURE).uri
 
 
-def _render(template: str, summary: Summary) -> str:
+def render(template: str, summary: Summary) -> str:
+    """A page, or a piece of one, for a summary."""
     return rendered(
         template,
         s=summary,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Group
@@ -11,36 +10,38 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from suffice.explanation import Explanation
 from suffice.report.excerpt import excerpt
-from suffice.summary import FactorLine, ViewSummary, summarise
-from suffice.wording import percent
+from suffice.report.text import FACTOR_SHOWN, TEXT_SHOWN, VALUES_SHOWN, left_out
+from suffice.summary import FactorLine, Summary, ViewSummary
+from suffice.wording import harmless, percent
 
 __all__ = ["render"]
 
 _SHOWN = 12
 _COLOURS = {"keep": "cyan", "flip": "magenta"}
 _BAR = 12
-_TEXT_SHOWN = 600
-_FACTOR_SHOWN = 180
 
 
-def render(explanation: Explanation, views: Sequence[str] = ("keep", "flip")) -> Group:
-    """A group that any rich console prints, with both views or one."""
-    s = summarise(explanation)
+def render(s: Summary) -> Group:
+    """A group that any rich console prints."""
     values = Text(", ").join(
-        Text.assemble((f"{name} ", "dim"), (value, "bold")) for name, value in s.values
+        Text.assemble((f"{name} ", "dim"), (value, "bold"))
+        for name, value in s.values[:VALUES_SHOWN]
     )
+    values.append(left_out(s), "dim")
     if s.text:
-        values = Text(excerpt([(s.text, False)], _TEXT_SHOWN)[0][0])
+        values = Text(harmless(excerpt([(s.text, False)], TEXT_SHOWN)[0][0]))
     mark = ("✓ ", "bold green") if s.complete else ("! ", "bold yellow")
     return Group(
-        Text(s.question, style="bold"),
+        Text.assemble((s.question, "bold"), f" {s.predicted}".rstrip()),
+        Text(s.answer),
+        Text(""),
         Text(s.subject, style="dim"),
         values,
-        *(part for view in (s.keep, s.flip) if view.name in views for part in _view(view)),
+        *(part for view in s.views for part in _view(view)),
         Rule(style="dim"),
-        Text.assemble(mark, s.completeness),
+        Text.assemble(mark, f"{s.status}: {s.completeness}"),
+        *(Text(note, style="dim") for note in s.notes),
         Text(s.provenance, style="dim"),
     )
 
@@ -51,6 +52,8 @@ def _view(view: ViewSummary) -> list[Any]:
         Text(""),
         Rule(Text(view.title, style=f"bold {colour}"), style=colour, align="left"),
     ]
+    if view.cheapest:
+        parts.append(Padding(Text(view.cheapest), (0, 0, 0, 2)))
     if view.factors:
         parts.append(Padding(Text(view.lead, style="dim"), (0, 0, 0, 2)))
         table = Table.grid(padding=(0, 1))
@@ -82,7 +85,7 @@ def _what(factor: FactorLine, colour: str) -> Text:
     """What it names: marked in its place where that is a text."""
     if not factor.pieces:
         return Text(factor.text)
-    shown = excerpt(factor.pieces, _FACTOR_SHOWN)
+    shown = [(harmless(text), marked) for text, marked in excerpt(factor.pieces, FACTOR_SHOWN)]
     # Brackets too: they are still there on paper and in a pipe.
     parts = [(f"[{text}]", f"bold {colour}") if marked else (text, "dim") for text, marked in shown]
     return Text.assemble(*parts)

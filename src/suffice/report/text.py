@@ -4,50 +4,54 @@ from __future__ import annotations
 
 from textwrap import fill
 
-from suffice.explanation import Explanation
 from suffice.report.excerpt import bracketed, excerpt
-from suffice.summary import FactorLine, ViewSummary, summarise
-from suffice.wording import percent
+from suffice.summary import FactorLine, Summary, ViewSummary
+from suffice.wording import harmless, percent
 
-__all__ = ["render"]
+__all__ = ["FACTOR_SHOWN", "TEXT_SHOWN", "VALUES_SHOWN", "left_out", "render"]
 
 _SHOWN = 10
 _WIDTH = 92
-_TEXT_SHOWN = 600
-_FACTOR_SHOWN = 180
+TEXT_SHOWN = 600
+FACTOR_SHOWN = 180
+VALUES_SHOWN = 40
 
 
-def render(explanation: Explanation) -> str:
-    """The whole explanation as a newcomer would want it read out."""
-    s = summarise(explanation)
-    values = ", ".join(f"{name} {value}" for name, value in s.values)
+def render(s: Summary) -> str:
+    """The whole answer as a newcomer would want it read out."""
+    values = ", ".join(f"{name} {value}" for name, value in s.values[:VALUES_SHOWN]) + left_out(s)
     if s.text:
-        values = bracketed(excerpt([(s.text, False)], _TEXT_SHOWN))
+        values = harmless(bracketed(excerpt([(s.text, False)], TEXT_SHOWN)))
     return "\n".join(
         [
-            s.question,
+            f"{s.question} {s.predicted}".rstrip(),
+            _wrap(s.answer, "  "),
+            "",
             _wrap(s.subject, "  "),
             _wrap(values, "  "),
             "",
-            *_view(s.keep),
-            "",
-            *_view(s.flip),
-            "",
-            _wrap(s.completeness),
+            *(line for view in s.views for line in (*_view(view), "")),
+            _wrap(f"{s.status}: {s.completeness}"),
+            *map(_wrap, s.notes),
             _wrap(s.provenance),
         ]
     )
 
 
+def left_out(s: Summary) -> str:
+    """How many values are not shown, and where they are."""
+    more = len(s.values) - VALUES_SHOWN
+    return f" … and {more:,} more: .players" if more > 0 else ""
+
+
 def _view(view: ViewSummary) -> list[str]:
     lines = [view.title]
-    if view.lead:
-        lines.append(_wrap(view.lead, "  "))
+    lines += [_wrap(text, "  ") for text in (view.cheapest, view.lead) if text]
     for factor in view.factors[:_SHOWN]:
         lines.append(_wrap(f"{percent(factor.sufficiency):>6}  {_what(factor)}", "", " " * 8))
         lines += [_wrap(note, " " * 8, " " * 10) for note in factor.notes]
     if len(view.factors) > _SHOWN:
-        lines.append(f"     …  and {len(view.factors) - _SHOWN} more: .{view.name}.factors")
+        lines.append(f"     …  and {len(view.factors) - _SHOWN:,} more: .{view.name}.factors")
     notes = [text for text in (view.none_reached, view.necessity_text) if text]
     return lines + [_wrap(text, "  ") for text in notes]
 
@@ -59,4 +63,4 @@ def _wrap(text: str, first: str = "", rest: str | None = None) -> str:
 
 def _what(factor: FactorLine) -> str:
     """What it names: in its place where that is a text."""
-    return bracketed(excerpt(factor.pieces, _FACTOR_SHOWN)) or factor.text
+    return harmless(bracketed(excerpt(factor.pieces, FACTOR_SHOWN))) or factor.text

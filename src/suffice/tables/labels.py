@@ -93,12 +93,13 @@ def not_a_class(argument: str, label: object, classes: Sequence[Any]) -> InputEr
     known = and_more([shorten(c) for c in classes])
     given = label if isinstance(label, str) else str(own(label))
     looks = [c for c in classes if given in (str(c), say(c))]
-    close = get_close_matches(given, [say(c) for c in classes], n=1)
+    texts = [c for c in classes if isinstance(c, str)]
+    close = get_close_matches(label, texts, n=1) if isinstance(label, str) else []
     hint = ""
     if looks:
         hint = f"{shorten(label)} only looks like the model's own label: pass {shorten(looks[0])}."
     elif close:
-        hint = f"Did you mean {next(shorten(c) for c in classes if say(c) == close[0])}?"
+        hint = f"Did you mean {shorten(close[0])}?"
     allowed = f"one of the model's classes: {known}"
     return InputError(argument, f"unknown class {shorten(label)}", allowed, hint)
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean, shorten
+from suffice.errors import InputError, did_you_mean, one_line, shorten
 from suffice.typing import Counts, Held, Scalar, Values
 
 __all__ = ["Table", "as_row_mapping", "column_codes", "has_several_rows", "is_frame", "plain"]
@@ -106,7 +106,7 @@ class Table(ABC):
         return InputError(
             argument,
             f"{shorten(value)} for column {self.names[position]!r}",
-            f"a value that fits its dtype, {self.dtype(position)}",
+            f"a value that fits its dtype, {one_line(self.dtype(position), 120)}",
         )
 
 

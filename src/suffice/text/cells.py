@@ -71,6 +71,8 @@ class Cells(ArrayTable):
 class InText(Context):
     """Words are swapped; `says` how, and `rest` whether there are words out of sight."""
 
+    kind = "text"
+
     says: str
     rest: bool = False
 

@@ -168,8 +168,10 @@ class TextExplainer:
         seconds = perf_counter() - started
         return replace(
             e,
-            provenance=msgspec.structs.replace(e.provenance, references="texts", seconds=seconds),
-            subject=TextSubject(parts.text, tuple(parts.spans)),
+            provenance=msgspec.structs.replace(
+                e.provenance, data=None, references="texts", seconds=seconds
+            ),
+            subject=TextSubject(parts.text, tuple(parts.spans), parts.noun),
         )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from suffice.context import Players
 from suffice.errors import InputError, did_you_mean
 from suffice.explanation import Explanation, View
-from suffice.explanation.subject import TextSubject
+from suffice.explanation.subject import TextSubject, Unit as Noun
 from suffice.text.passages import passages, words_within
 from suffice.text.spans import Span, Unit, check_spans, sentences, span_names, words
 
@@ -34,8 +34,8 @@ class Parts:
     text: str
     spans: list[Span]
     atoms: list[Span]
-    noun: str
-    """What a feature is: "word", "sentence", "passage" or "span"."""
+    noun: Noun
+    """What a feature is."""
     seen: Sequence[int]
     """The atoms that belong to features; the others are out of sight."""
 

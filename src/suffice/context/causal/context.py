@@ -45,6 +45,7 @@ class CausalContext(Context):
     array([[1, 0]])
     """
 
+    kind = "causal"
     is_causal = True
 
     scm: CausalModel

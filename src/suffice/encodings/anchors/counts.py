@@ -1,8 +1,13 @@
-"""Counts of every rule, and which rules are τ-minimal by them.
+"""Counts of every rule, over the data as they are, and which rules are τ-minimal by counts.
 
 A rule A was met by n(A) rows of D, of which n(A & y) have the outcome: PS(c_A, y) = n(A & y) / n(A)
 is its precision (Prop. 2). Where rows are made to satisfy the rule all n(A) are the same; where
 they are only looked at each rule has its own, perhaps none, and then no precision either.
+
+To look at the data takes no model call. All that matters of a row is which conditions it satisfies
+and whether it has the outcome, so rows that are alike in this are counted once. With a bit per
+condition a row is a mask, and satisfies A exactly when its mask contains A's; so all 2^d rules are
+counted by one histogram of masks and its sums over supersets.
 """
 
 from __future__ import annotations
@@ -12,12 +17,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.factors.lattice import Lattice
+from suffice.encodings.anchors.conditions import Conditions
+from suffice.factors.lattice import Lattice, masks_by_size
 from suffice.inference import lower_bound
+from suffice.progress import progress_bar
 from suffice.search.intervals import Ladder, climb
-from suffice.typing import Counts, Reals
+from suffice.search.limits import EXHAUSTIVE_PLAYERS
+from suffice.tables.distinct import distinct_rows
+from suffice.typing import BoolVector, Counts, Held, Reals
 
-__all__ = ["Counted", "RuleCounts"]
+__all__ = [
+    "Counted",
+    "Observed",
+    "RuleCounts",
+    "count_by_masks",
+    "count_observed",
+    "count_one_by_one",
+    "observe",
+]
+
+_CELLS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -77,6 +96,95 @@ class RuleCounts:
             low,
             max(low, float(ladder.passes[size][rank])),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """The rows of the data by the conditions that they satisfy."""
+
+    patterns: Held
+    """(patterns, conditions): the sets of conditions that some row satisfies, each once."""
+    n: Counts
+    """How many rows satisfy just these."""
+    hits: Counts
+    """How many of them have the outcome."""
+
+    def covered(self, rules: Held) -> tuple[Counts, Counts]:
+        """For each rule, a row of truth values over the conditions: n(A & y) and n(A)."""
+        hits = np.empty(len(rules), dtype=np.int64)
+        n = np.empty(len(rules), dtype=np.int64)
+        fails = (~self.patterns).astype(np.float32)
+        step = max(1, _CELLS_AT_ONCE // len(self.patterns))
+        for start in range(0, len(rules), step):
+            part = slice(start, start + step)
+            met = rules[part].astype(np.float32) @ fails.T == 0  # none of its conditions fails
+            hits[part], n[part] = met @ self.hits, met @ self.n
+        return hits, n
+
+
+def observe(satisfied: Held, has_outcome: BoolVector) -> Observed:
+    """From (rows, conditions), which row satisfies which, and which rows have the outcome."""
+    identity, first = distinct_rows(satisfied.astype(np.int64))
+    # Sorted, so that nothing depends on the order of the data's rows.
+    patterns, place = np.unique(satisfied[first], axis=0, return_inverse=True)
+    which = place.ravel()[identity]
+    n, hits = (np.bincount(rows, minlength=len(patterns)) for rows in (which, which[has_outcome]))
+    return Observed(patterns, n, hits)
+
+
+def count_observed(
+    conditions: Conditions, observed: Observed, largest: int, progress: bool | None = None
+) -> RuleCounts:
+    """Counts of every rule of up to `largest` features over the rows of the data."""
+    sizes = conditions.sizes(largest)
+    if len(conditions) <= EXHAUSTIVE_PLAYERS:
+        counts = count_by_masks(observed, sizes)
+    else:
+        counts = count_one_by_one(observed, sizes, progress)
+    if conditions.independent:
+        return counts
+    lattice = Lattice(len(conditions))
+    rules = [conditions.are_rules(lattice.held(size), largest) for size in sizes]
+    hits, n = (
+        tuple(level * rule for level, rule in zip(levels, rules, strict=True))
+        for levels in (counts.hits, counts.n)
+    )
+    return RuleCounts(counts.d, hits, n)
+
+
+def count_one_by_one(observed: Observed, sizes: range, progress: bool | None = None) -> RuleCounts:
+    """The general path, for any number of conditions."""
+    lattice = Lattice(observed.patterns.shape[1])
+    step = max(1, _CELLS_AT_ONCE // len(observed.patterns))
+    widths = [lattice.width(size) for size in sizes]
+    hits = [np.empty(width, dtype=np.int64) for width in widths]
+    n = [np.empty(width, dtype=np.int64) for width in widths]
+    with progress_bar("rules", sum(widths), progress) as bar:
+        for size, width in zip(sizes, widths, strict=True):
+            for start in range(0, width, step):
+                part = slice(start, min(start + step, width))
+                rules = lattice.held(size, part.start, part.stop)
+                hits[size][part], n[size][part] = observed.covered(rules)
+                bar.update(len(rules))
+    return RuleCounts(lattice.d, tuple(hits), tuple(n))
+
+
+def count_by_masks(observed: Observed, sizes: range) -> RuleCounts:
+    """The fast path, valid where 2^d numbers fit in memory: a zeta transform over supersets."""
+    d = observed.patterns.shape[1]
+    masks = observed.patterns @ (1 << np.arange(d, dtype=np.int64))
+    order = masks_by_size(d)
+    cuts = np.cumsum([Lattice(d).width(size) for size in range(d)])
+
+    def levels(of: Counts) -> tuple[Counts, ...]:
+        counts = np.zeros(1 << d, dtype=np.int64)
+        counts[masks] = of
+        for j in range(d):
+            halves = counts.reshape(-1, 2, 1 << j)
+            halves[:, 0] += halves[:, 1]
+        return tuple(np.split(counts[order], cuts)[: len(sizes)])
+
+    return RuleCounts(d, levels(observed.hits), levels(observed.n))
 
 
 def _passing(hits: Counts, n: Counts, alpha: float | None) -> Reals:

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import prod
+from zlib import crc32
 
 import numpy as np
 
@@ -22,9 +24,9 @@ from suffice.context.hybrids import KeyedHybrids
 from suffice.context.players import Players
 from suffice.context.references import canonical_order
 from suffice.decision import Decision
-from suffice.encodings.anchors.conditions import Conditions
+from suffice.encodings.anchors.conditions import Condition, Conditions
 from suffice.encodings.anchors.counts import RuleCounts
-from suffice.encodings.anchors.slots import Slot, make_slots
+from suffice.errors import InputError
 from suffice.evaluate import BlackBox
 from suffice.factors.lattice import Lattice
 from suffice.progress import progress_bar
@@ -33,10 +35,41 @@ from suffice.tables.distinct import first_seen
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held
 
-__all__ = ["PerturbedHybrids", "count_perturbed", "perturb"]
+__all__ = ["PerturbedHybrids", "Slot", "count_perturbed", "perturb"]
 
 _HYBRIDS_AT_ONCE = 1 << 20
 _LARGEST_KEY = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Slot:
+    """The columns that move together, the chains of conditions on them, and everyone's donors.
+
+    A rule asks one of a few things of them: nothing, their only condition, or some pair of bounds.
+    These are the slot's *states*. In a state that a row satisfies it keeps its own values; else
+    they come from a donor, drawn uniformly among the rows of the data that satisfy it.
+    """
+
+    columns: tuple[int, ...]
+    chains: tuple[tuple[int, ...], ...]
+    """By chain, the positions of its conditions: the weakest first."""
+    inside: Counts
+    """(states, rows): the row of the pool to take values from; a row's own number to keep them."""
+
+    def states(self, held: Held) -> Counts:
+        """What each set of conditions asks: the place of the tightest in each chain, as one number.
+
+        A condition implies the weaker ones before it, whether they are held or not.
+        """
+        state = np.zeros(len(held), dtype=np.int64)
+        for chain in self.chains:
+            places = held[:, list(chain)] * np.arange(1, len(chain) + 1)
+            state = state * (len(chain) + 1) + places.max(axis=1)
+        return state
+
+    def chosen(self, rows: Counts) -> Slot:
+        """The same for some of the rows."""
+        return Slot(self.columns, self.chains, self.inside[:, rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,43 +134,94 @@ class PerturbedHybrids(KeyedHybrids):
         ]
 
 
-def perturb(decision: Decision, conditions: Conditions, n: int | None = None) -> PerturbedHybrids:
-    """Draw each row's donors; `n` rows are perturbed, a seeded sample (None: all)."""
+def perturb(
+    decision: Decision, conditions: Conditions, n_rows: int | None = None
+) -> PerturbedHybrids:
+    """Draw each row's donors; `n_rows` rows are perturbed, a seeded sample (None: all)."""
     data, seed = decision.data, decision.seed
     pool = decision.row.stack(data.take(canonical_order(data)))
-    slots = make_slots(conditions, pool, seed)
+    columns = tuple(_columns(condition, pool) for condition in conditions)
+    slots = _make_slots(conditions, columns, pool, seed)
     chosen = np.arange(len(data))
-    if n is not None and n < len(data):
-        chosen = np.sort(generator(seed, Stream.PERTURBED).choice(len(data), size=n, replace=False))
+    if n_rows is not None and n_rows < len(data):
+        draws = generator(seed, Stream.PERTURBED)
+        chosen = np.sort(draws.choice(len(data), size=n_rows, replace=False))
         slots = tuple(slot.chosen(chosen) for slot in slots)
-    players = Players(tuple(c.name for c in conditions), tuple(c.columns for c in conditions))
+    players = Players(tuple(c.feature for c in conditions), columns)
     return PerturbedHybrids(pool, players, 1 + chosen, slots)
 
 
 def count_perturbed(
-    decision: Decision, conditions: Conditions, context: PerturbedHybrids, largest: int
+    decision: Decision,
+    conditions: Conditions,
+    hybrids: PerturbedHybrids,
+    largest: int,
+    progress: bool | None = None,
 ) -> RuleCounts:
     """How many of the perturbed rows have the outcome, for every rule of up to `largest` features.
 
     Sets of conditions that stand for no such rule are not asked about, and count no rows.
     """
-    lattice = Lattice(context.d)
+    lattice = Lattice(hybrids.d)
     # Finding equal hybrids costs next to nothing here, and most are equal: of a row that satisfies
     # k of d conditions there are only 2^(d-k) different ones.
-    box = BlackBox(decision.target, context, decision.y, distinct=True)
-    sizes = range((context.d if conditions.chained else largest) + 1)
+    box = BlackBox(decision.target, hybrids, decision.y, distinct=True)
+    sizes = conditions.sizes(largest)
     widths = [lattice.width(size) for size in sizes]
-    step = max(1, _HYBRIDS_AT_ONCE // context.n)
-    hits, n = [], []
-    with progress_bar("hybrids", sum(widths) * context.n) as bar:
+    step = max(1, _HYBRIDS_AT_ONCE // hybrids.n)
+    hits = [np.zeros(width, dtype=np.int64) for width in widths]
+    n = [np.zeros(width, dtype=np.int64) for width in widths]
+    with progress_bar("hybrids", sum(widths) * hybrids.n, progress) as bar:
         for size, width in zip(sizes, widths, strict=True):
-            hits.append(np.zeros(width, dtype=np.int64))
-            n.append(np.zeros(width, dtype=np.int64))
             for start in range(0, width, step):
                 held = lattice.held(size, start, min(start + step, width))
                 rules = np.flatnonzero(conditions.are_rules(held, largest))
                 if len(rules):
-                    hits[-1][start + rules] = box.outcomes(held[rules]).sum(axis=1)
-                    n[-1][start + rules] = context.n
-                bar.update(len(held) * context.n)
-    return RuleCounts(context.d, tuple(hits), tuple(n))
+                    hits[size][start + rules] = box.outcomes(held[rules]).sum(axis=1)
+                    n[size][start + rules] = hybrids.n
+                bar.update(len(held) * hybrids.n)
+    return RuleCounts(hybrids.d, tuple(hits), tuple(n))
+
+
+def _make_slots(
+    conditions: Conditions, columns: tuple[tuple[int, ...], ...], pool: Table, seed: int
+) -> tuple[Slot, ...]:
+    """Draw donors for every row of the pool below the input, in every state."""
+    satisfied = conditions.holds(pool)
+    chains_on: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+    for chain in conditions.chains:
+        chains_on.setdefault(columns[chain[0]], []).append(chain)
+    own = np.arange(1, len(pool))
+    slots = []
+    for moved, chains in chains_on.items():
+        # Seeded by the columns' names: the same draws in whatever rule or order of columns.
+        names = "\0".join(sorted(pool.names[j] for j in moved))
+        which = crc32(names.encode(errors="surrogatepass"))
+        uniform = generator(seed, Stream.SLOTS, which).random(len(own))
+        inside = []
+        for places in product(*(range(len(chain) + 1) for chain in chains)):
+            tightest = [chain[p - 1] for chain, p in zip(chains, places, strict=True) if p]
+            holds = np.asarray(satisfied[:, tightest].all(axis=1))
+            options = 1 + np.flatnonzero(holds[1:])
+            if not len(options):
+                options = _input_alone(conditions[tightest[0]], bool(holds[0]))
+            drawn = np.minimum((uniform * len(options)).astype(np.int64), len(options) - 1)
+            inside.append(np.where(holds[1:], own, options[drawn]))
+        slots.append(Slot(moved, tuple(chains), np.stack(inside)))
+    return tuple(slots)
+
+
+def _columns(condition: Condition, pool: Table) -> tuple[int, ...]:
+    return tuple(sorted({pool.position(name, "rule") for name in condition.factor.columns()}))
+
+
+def _input_alone(condition: Condition, satisfied: bool) -> Counts:
+    """No row of the data satisfies the condition; the input may."""
+    if not satisfied:
+        raise InputError(
+            "rule",
+            f"{condition.factor!r}, which no row of the data satisfies",
+            "a rule whose conditions hold somewhere",
+            "Pass rows that satisfy it as sample=….",
+        )
+    return np.array([0])

@@ -2,51 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
-from suffice.checks import level_or_same, threshold
+from suffice.checks import level, level_or_same, threshold
 from suffice.context.players import Players
 from suffice.encodings.anchors.conditions import Conditions
-from suffice.encodings.anchors.counts import Counted, RuleCounts
-from suffice.encodings.anchors.observed import covered
-from suffice.encodings.anchors.rule import Rule, make_rule
-from suffice.encodings.anchors.wording import in_words
+from suffice.encodings.anchors.counts import Counted, Observed, RuleCounts
+from suffice.encodings.anchors.record import RulesRecord, stored_conditions, stored_rows
+from suffice.encodings.anchors.rule import Distribution, InData, Rule, in_words, to_frame
 from suffice.errors import NotVisitedError
+from suffice.results import Column, Panel, Result, Sheet
 from suffice.search.intervals import Ladder
-from suffice.typing import BoolVector, Held
+from suffice.wording import count, percent, three_digits
 
 __all__ = ["AnchorRules"]
 
 _RULES_SHOWN = 5
+_JUDGED = {
+    "perturbed": "of the data's rows, changed to meet the rule",
+    "observed": "of the data's rows that meet the rule",
+}
 
 
-@dataclass(frozen=True, eq=False)
-class AnchorRules:
+@dataclass(frozen=True, eq=False, repr=False)
+class AnchorRules(Result, Sequence[Rule]):
     """Every τ-minimal rule for one input, and the one that covers most.
 
-    Nothing here calls the model: another τ or α, or any other rule of the same conditions, is read
-    from counts.
+    It is a sequence of its rules. Nothing here calls the model: another τ or α, or any other rule
+    of the same conditions, is read from counts.
     """
+
+    stored: ClassVar[type] = RulesRecord
 
     outcome: str
     """The outcome, in words, that the rules suffice for."""
     tau: float
     alpha: float | None
-    context: Literal["perturbed", "observed"]
-    conditions: Conditions = field(repr=False)
+    distribution: Distribution
+    """What precision is a share of: rows "perturbed" to satisfy the rule, or rows "observed"."""
+    conditions: Conditions
     """What rules are made of."""
-    largest: int = field(repr=False)
+    largest: int
     """The most features that a rule may use."""
-    counts: RuleCounts = field(repr=False)
-    satisfied: Held = field(repr=False)
-    """(rows of the data, conditions): which row satisfies which condition."""
-    has_outcome: BoolVector = field(repr=False)
-    """Which rows of the data have the outcome."""
+    counts: RuleCounts
+    """Of every rule, over the distribution."""
+    observed: Observed
+    """The rows of the data, by the conditions that they satisfy."""
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -90,54 +96,117 @@ class AnchorRules:
         larger = "" if self.complete else " allow larger rules (max_size),"
         rows = "" if self.alpha is None else " use more rows,"
         return (
-            f"No rule reaches precision {self.tau:g}: the highest{tested} is {top.high:.3f}, of "
-            f"'{said}'. Lower tau,{larger}{rows} or cut numbers more finely (bins, cuts)."
+            f"No rule reaches precision {self.tau:g}: the highest{tested} is "
+            f"{three_digits(top.high)}, of '{said}'. Lower tau,{larger}{rows} or cut numbers more "
+            "finely (bins, cuts)."
         )
 
     def at(
-        self, tau: float | None = None, alpha: float | Literal["same"] | None = "same"
+        self, tau: float | None = None, *, alpha: float | Literal["same"] | None = "same"
     ) -> AnchorRules:
         """The same counts at another τ, or with another test; no model call."""
-        tau = self.tau if tau is None else threshold(tau)
-        return replace(self, tau=tau, alpha=level_or_same(alpha, self.alpha))
+        return replace(
+            self,
+            tau=self.tau if tau is None else threshold(tau),
+            alpha=level_or_same(alpha, self.alpha),
+        )
 
-    def rule(self, *names: str) -> Rule:
+    def rule(self, *features: str) -> Rule:
         """The rule of all that can be asked of these features, minimal or not."""
-        features = self.conditions.features
-        asked = Players(features, ()).numbers(names)
+        known = self.conditions.features
+        asked = {known[f] for f in Players(known, ()).numbers(features)}
         if len(asked) > self.largest:
             raise NotVisitedError(
                 f"rules of {len(asked)} features were not looked at: raise max_size."
             )
-        chosen = {features[f] for f in asked}
-        members = [i for i, c in enumerate(self.conditions) if c.name in chosen]
+        members = [i for i, c in enumerate(self.conditions) if c.feature in asked]
         return self._rules([self.counts.of(members, self._ladder)])[0]
+
+    @overload
+    def __getitem__(self, place: int) -> Rule: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Rule, ...]: ...
+    def __getitem__(self, place: int | slice) -> Rule | tuple[Rule, ...]:
+        return self.rules[place]
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    @property
+    def sheet(self) -> Sheet:
+        """The widest rule in a sentence, then all of them."""
+        title = f"When else is it “{self.outcome}”?"
+        notes = () if self.complete else ("Larger rules were not looked at (max_size).",)
+        if self.best is None:
+            return Sheet(title, lead=(str(self.reason),), notes=notes)
+        tested = "" if self.alpha is None else f", tested at α = {self.alpha:g}"
+        found = f"{count(len(self), 'rule')} of precision at least {percent(self.tau)}{tested}"
+        lead = (
+            f"If {self.best.words}, the outcome is the same in {percent(self.best.precision)} of "
+            f"cases. {percent(self.best.coverage)} of the data meet this rule.",
+        )
+        columns = (
+            Column("precision", "share"),
+            Column("coverage", "share"),
+            Column("necessity", "share"),
+            Column("if"),
+        )
+        shown = self.rules[:_RULES_SHOWN]
+        more = len(self) - len(shown)
+        panel = Panel(
+            columns,
+            tuple((r.precision, r.coverage, r.necessity, r.words) for r in shown),
+            heading=f"{found}, from which nothing can be left out",
+            more=f"and {more:,} more: .rules" if more else "",
+        )
+        meaning = (
+            f"Precision: {_JUDGED[self.distribution]}, the share with the outcome. Coverage: the "
+            "share of the data that meets the rule. Necessity: the share of the data with the "
+            "outcome that meets it."
+        )
+        return Sheet(title, lead, (panel,), (*notes, meaning))
 
     def to_frame(self) -> Any:
         """The rules as a pandas frame, a row each."""
-        import pandas as pd
+        return to_frame(self.rules)
 
-        numbers = ("n", "p_value", "coverage", "necessity")
-        rows = [
-            {"rule": str(rule), "precision": rule.precision}
-            | dict(zip(("low", "high"), rule.interval or (None, None), strict=True))
-            | {name: getattr(rule, name) for name in numbers}
-            for rule in self.rules
-        ]
-        return pd.DataFrame(rows, columns=["rule", "precision", "low", "high", *numbers])
+    def __eq__(self, other: object) -> bool:
+        """The same question with the same counts."""
+        return isinstance(other, AnchorRules) and self._record() == other._record()
 
-    def __str__(self) -> str:
-        if self.best is None:
-            return str(self.reason)
-        head = f"{self.outcome}, with precision at least {self.tau:g}, if"
-        listed = [
-            f"  {rule}: precision {rule.precision:.3f}, coverage {rule.coverage:.3f}"
-            for rule in self.rules[:_RULES_SHOWN]
-        ]
-        more = len(self.rules) - len(listed)
-        rest = [f"  … and {more} more"] if more else []
-        note = [] if self.complete else ["  (larger rules were not looked at)"]
-        return "\n".join([head, *listed, *rest, *note])
+    def __hash__(self) -> int:
+        return hash((self.outcome, self.tau, self.alpha, self.distribution, self.conditions))
+
+    def _record(self) -> RulesRecord:
+        perturbed = self.distribution == "perturbed"
+        return RulesRecord(
+            self.outcome,
+            self.tau,
+            self.alpha,
+            self.distribution,
+            self.largest,
+            stored_conditions(self.conditions),
+            stored_rows(self.observed),
+            int(self.counts.n[0][0]) if perturbed else None,
+            [level.tolist() for level in self.counts.hits] if perturbed else None,
+        )
+
+    @classmethod
+    def _from_record(cls, record: RulesRecord) -> AnchorRules:
+        conditions, observed = record.conditions_read(), record.data_read()
+        return AnchorRules(
+            record.outcome,
+            threshold(record.tau),
+            level(record.alpha),
+            record.distribution,
+            conditions,
+            record.largest,
+            record.counts_read(conditions, observed),
+            observed,
+        )
 
     @cached_property
     def _ladder(self) -> Ladder:
@@ -147,13 +216,16 @@ class AnchorRules:
         held = np.zeros((len(found), len(self.conditions)), dtype=bool)
         for i, counted in enumerate(found):
             held[i, list(counted.members)] = True
-        met, both = covered(held, self.satisfied, self.has_outcome)
+        hits, n = self.observed.covered(held)
+        rows, outcome = int(self.observed.n.sum()), int(self.observed.hits.sum())
         return [
-            make_rule(
-                self.conditions.factor(c.members),
-                (c.hits, c.n),
-                (int(met[i]), int(both[i])),
-                self.has_outcome,
+            Rule(
+                self.conditions.factor(c.members),  # type: ignore[arg-type]
+                self.outcome,
+                self.distribution,
+                c.n,
+                c.hits,
+                InData(rows, int(n[i]), outcome, int(hits[i])),
                 self.tau,
                 (c.low, c.high),
             )

@@ -1,0 +1,136 @@
+"""From an explanation to its stored form, and back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from suffice.explanation.explanation import Explanation, mirrored
+from suffice.explanation.factor import Change, Player
+from suffice.explanation.record import (
+    ChangeRecord,
+    DrawsRecord,
+    ExplanationRecord,
+    FindingsRecord,
+    FoundRecord,
+    PlayerRecord,
+)
+from suffice.explanation.sense import check_sense
+from suffice.search.profile import Findings, Found, Profile
+from suffice.search.sweep import Draws
+from suffice.search.tally import Tally
+
+__all__ = ["read_record", "record_of"]
+
+
+def record_of(e: Explanation) -> ExplanationRecord:
+    """What is stored of an explanation."""
+    keep, flip = e.keep_profile, e.flip_profile
+    # Stored as it was counted: by what was held, and how many references keep the outcome.
+    other = None if e.one_sweep else mirrored(flip)
+    numbers = {player.name: i for i, player in enumerate(e.players)}
+
+    def change_record(change: Change) -> ChangeRecord:
+        features = [numbers[name] for name in change.features]
+        return ChangeRecord(features, change.cost, dict(change.values))
+
+    return ExplanationRecord(
+        prediction=e.prediction,
+        score=e.score,
+        outcome=e.outcome,
+        other_outcome=e.other_outcome,
+        tau=e.tau,
+        alpha=keep.alpha,
+        adjust=keep.adjust,
+        max_size=keep.max_size,
+        size_weights=keep.size_weights,
+        players=[PlayerRecord(p.name, dict(p.values)) for p in e.players],
+        hits=[level.tolist() for level in keep.tally.levels],
+        keep_findings=_findings_record(keep.findings),
+        flip_findings=_findings_record(flip.findings),
+        changes=[change_record(change) for change in e.changes.values()],
+        cheapest=None if e.cheapest is None else change_record(e.cheapest),
+        draws=_draws_record(keep.draws),
+        stopped=e.stopped,
+        provenance=e.provenance,
+        flip_hits=None if other is None else [level.tolist() for level in other.tally.levels],
+        flip_draws=None if other is None else _draws_record(other.draws),
+        subject=e.subject,
+    )
+
+
+def read_record(record: ExplanationRecord) -> dict[str, Any]:
+    """The fields of the explanation that was stored; an error where they make no sense together."""
+    check_sense(record)
+    players = tuple(Player(p.name, p.values) for p in record.players)
+    keep = Profile(
+        _tally(record, record.hits),
+        record.alpha,
+        record.adjust,
+        record.max_size,
+        record.size_weights,
+        _draws(record.draws),
+        _findings(record.keep_findings),
+    )
+    swept = keep
+    if record.flip_hits is not None:
+        counts, draws = _tally(record, record.flip_hits), _draws(record.flip_draws)
+        swept = replace(keep, tally=counts, draws=draws)
+
+    def change(stored: ChangeRecord) -> Change:
+        return Change(tuple(players[j] for j in stored.features), stored.values, stored.cost)
+
+    return {
+        "prediction": record.prediction,
+        "score": record.score,
+        "outcome": record.outcome,
+        "other_outcome": record.other_outcome,
+        "players": players,
+        "tau": record.tau,
+        "keep_profile": keep,
+        "flip_profile": mirrored(swept, _findings(record.flip_findings)),
+        "provenance": record.provenance,
+        "stopped": record.stopped,
+        "changes": {keep.tally.lattice.mask(c.features): change(c) for c in record.changes},
+        "cheapest": None if record.cheapest is None else change(record.cheapest),
+        "one_sweep": record.flip_hits is None,
+        "subject": record.subject,
+    }
+
+
+def _tally(record: ExplanationRecord, hits: list[list[int]]) -> Tally:
+    levels = tuple(np.array(level, dtype=np.int64) for level in hits)
+    return Tally(len(record.players), record.provenance.n_references, levels)
+
+
+def _draws_record(draws: Draws | None) -> DrawsRecord | None:
+    if draws is None:
+        return None
+    held = ["".join("01"[int(h)] for h in row) for row in draws.held]
+    return DrawsRecord(held, draws.outcomes.tolist())
+
+
+def _draws(record: DrawsRecord | None) -> Draws | None:
+    if record is None:
+        return None
+    held = [[digit == "1" for digit in row] for row in record.held]
+    d = len(record.held[0]) if record.held else 0
+    return Draws(np.array(held, dtype=bool).reshape(-1, d), np.array(record.outcomes, dtype=bool))
+
+
+def _findings_record(findings: Findings | None) -> FindingsRecord | None:
+    if findings is None:
+        return None
+    found = [FoundRecord(list(f.members), f.hits, f.proof) for f in findings.factors]
+    f = findings
+    return FindingsRecord(f.tau, found, f.decided, f.decided_size, f.only_at_tau)
+
+
+def _findings(record: FindingsRecord | None) -> Findings | None:
+    if record is None:
+        return None
+    found = tuple(Found(tuple(f.features), f.hits, f.proof) for f in record.factors)
+    r = record
+    return Findings(r.tau, found, r.decided, r.decided_size, r.only_at_tau)

@@ -1,0 +1,11 @@
+"""One typed summary of an explanation; every picture, page and screen reads only this.
+
+All wording lives here and in `suffice.wording`, so that the terminal, a notebook and a report say
+the same thing.
+"""
+
+from suffice.summary.lines import Bar, FactorLine
+from suffice.summary.of_view import ViewSummary
+from suffice.summary.summary import Summary, summarise
+
+__all__ = ["Bar", "FactorLine", "Summary", "ViewSummary", "summarise"]

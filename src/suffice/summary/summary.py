@@ -1,0 +1,171 @@
+"""The whole of an explanation in words: the question, the answer in one sentence, how complete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from suffice.explanation import Explanation, Player, View
+from suffice.explanation.subject import ImageSubject, TextSubject
+from suffice.summary.of_view import ViewSummary, summarise_view
+from suffice.summary.terms import Terms, terms_for
+from suffice.wording import columns, count, harmless, large, named, percent, show
+
+__all__ = ["Summary", "summarise"]
+
+_REFERENCES = {"opposite": " predicted otherwise", "all": " (the whole data)"}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """An explanation, or one view of it, ready to be shown."""
+
+    question: str
+    predicted: str
+    """The prediction's own score, to stand beside the question; "" where there is none."""
+    answer: str
+    """The whole answer in one sentence."""
+    subject: str
+    values: tuple[tuple[str, str], ...]
+    views: tuple[ViewSummary, ...]
+    complete: bool
+    status: str
+    """Complete or not, and for what; `completeness` says why."""
+    completeness: str
+    provenance: str
+    notes: tuple[str, ...] = ()
+    """What is not shown in full, and where it is."""
+    text: str = ""
+    """The text that was explained, in place of values."""
+    picture: ImageSubject | None = None
+    """Where the features are its regions, the picture to draw factors in."""
+    shown: str = ""
+    """What the picture shows, for those who cannot see it."""
+
+    @property
+    def keep(self) -> ViewSummary:
+        """The view of what keeps the outcome."""
+        return next(view for view in self.views if view.name == "keep")
+
+    @property
+    def flip(self) -> ViewSummary:
+        """The view of what flips it."""
+        return next(view for view in self.views if view.name == "flip")
+
+
+def summarise(result: Explanation | View) -> Summary:
+    """Put an explanation, or one view of it, into words and numbers for display."""
+    e = result if isinstance(result, Explanation) else result.explanation
+    chosen = (e.keep, e.flip) if isinstance(result, Explanation) else (result,)
+    terms = terms_for(e)
+    views = tuple(summarise_view(view, terms) for view in chosen)
+    picture = e.subject if isinstance(e.subject, ImageSubject) else None
+    size = f"{picture.width} × {picture.height} pixels, " if picture else ""
+    size += count(len(e.players), terms.feature)
+    status, why = _completeness(e, terms)
+    return Summary(
+        question=_question(result),
+        predicted=_predicted(e),
+        answer="; ".join(view.answer for view in views) + ".",
+        subject=_subject(e),
+        values=_values(e, (("picture", size),) if picture else ()),
+        views=views,
+        complete=e.complete,
+        status=status,
+        completeness=f"{why} {terms.beyond}".rstrip(),
+        provenance=_provenance(e),
+        notes=_notes(e),
+        text=e.subject.text if isinstance(e.subject, TextSubject) else "",
+        picture=picture,
+        shown=f"The picture, {size}" if picture else "",
+    )
+
+
+def _question(result: Explanation | View) -> str:
+    outcome = named(result.outcome)
+    if isinstance(result, Explanation):
+        return f"Why “{outcome}”?"
+    return f"What keeps “{outcome}”?" if result.name == "keep" else f"What flips it to “{outcome}”?"
+
+
+def _predicted(e: Explanation) -> str:
+    if e.score is None:
+        return ""
+    if e.score.kind == "value":
+        return f"Predicted: {show(e.score.value)}."
+    label = show(e.prediction)
+    what = "Predicted" if label == named(e.outcome) else f"Predicted “{label}”"
+    if e.score.kind == "probability":
+        return f"{what} with a probability of {percent(e.score.value)}."
+    return f"{what} with a score of {show(e.score.value)}."
+
+
+def _subject(e: Explanation) -> str:
+    p = e.provenance
+    chosen = f" ({p.references})" if isinstance(e.subject, ImageSubject) else None
+    if chosen is None:
+        chosen = _REFERENCES.get(p.references, "")
+    mixed = "" if p.context.kind == "swap" else f": {p.context.words}"
+    return harmless(f"{p.model}, against {count(p.n_references, 'reference')}{chosen}{mixed}")
+
+
+def _values(e: Explanation, instead: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The input's values; a text or a picture is shown itself."""
+    if e.subject is not None:
+        return instead
+    return tuple((named(player.name), _value(player)) for player in e.players)
+
+
+def _value(player: Player) -> str:
+    if len(player.values) == 1:
+        return show(next(iter(player.values.values())))
+    return columns(player.values)
+
+
+def _provenance(e: Explanation) -> str:
+    p = e.provenance
+    data = "" if p.data is None else f"Data of {p.data[0]:,} rows × {p.data[1]:,} columns; "
+    return harmless(
+        f"{data}{p.hybrids:,} hybrids from {p.rows_predicted:,} model rows in {p.seconds:.2f} s "
+        f"({p.evaluator}); seed {p.random_state}; suffice {p.versions.get('suffice', '?')}, "
+        f"{p.created:%Y-%m-%d}"
+    )
+
+
+def _notes(e: Explanation) -> tuple[str, ...]:
+    names = [name for player in e.players for name in (player.name, *player.values)]
+    if all(named(name) == harmless(name) for name in names):
+        return ()
+    return ("Long names are cut: .players has them in full.",)
+
+
+def _completeness(e: Explanation, terms: Terms) -> tuple[str, str]:
+    tally, feature = e.keep_profile.tally, terms.feature
+    findings = e.keep_profile.findings
+    if e.complete:
+        status = f"Complete for sets{terms.among}" if terms.among else "Complete"
+        no_other = f"no other minimal set{terms.among} exists for these references."
+        if findings is None:
+            every = f"all {count(1 << tally.d, 'subset')} of {count(tally.d, feature)}"
+            return status, f"{every} were evaluated, so {no_other}"
+        return f"{status} at τ = {e.tau:g}", (
+            f"each of {count(1 << tally.d, 'subset')} was decided, so {no_other} Another τ needs a "
+            "new search."
+        )
+    sizes = min(tally.exhaustive_size, e.flip_profile.tally.exhaustive_size)
+    if e.keep_profile.max_size is not None:
+        sizes = min(sizes, e.keep_profile.max_size)
+    if findings is not None and findings.only_at_tau:
+        return "Not complete", (
+            f"stopped by {e.stopped}. The sets shown are sufficient and minimal at τ = {e.tau:g}; "
+            "larger ones were not all decided."
+        )
+    if findings is not None:
+        return "Not complete", (
+            f"sets of up to {count(sizes, feature)} were searched exhaustively; larger ones from "
+            f"many starts, which ended because {e.stopped}. Those are verified sufficient, and "
+            "minimal against the sets one smaller; others may exist."
+        )
+    return "Not complete", (
+        f"stopped by {e.stopped}. Sets of up to {count(sizes, feature)} were searched "
+        f"exhaustively; {large(e.unvisited)} of {large(1 << tally.d)} subsets were never evaluated."
+    )
