@@ -324,7 +324,10 @@ def test_what_is_not_meant_is_refused():
             "cost: got 0; allowed: None, a mapping",
         ),
         (lambda: Explainer(FOREST, X, size_weights=5), "size_weights: got 5"),
-        (lambda: Explainer(FOREST, X, engine="fast"), "engine: got 'fast'; allowed: one of auto"),
+        (
+            lambda: Explainer(FOREST, X, engine="fast"),
+            "engine: got 'fast'; allowed: 'auto', 'blackbox'",
+        ),
         (lambda: Explainer(FOREST, X, engine="additive").explain(ROW), "engine: got 'additive'"),
         (
             lambda: Explainer(FOREST, X, references=None).explain(ROW),

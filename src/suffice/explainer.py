@@ -40,7 +40,8 @@ from suffice.wording import count
 
 if TYPE_CHECKING:
     from suffice.context.plausibility import Plausibility
-    from suffice.encodings.anchors import AnchorRules, Rule
+    from suffice.encodings.anchors import AnchorOptions, AnchorRules, Rule, ScoreOptions
+    from suffice.encodings.attribution import ShapleyValues
     from suffice.encodings.recourse import Recourse
 
 __all__ = ["Asked", "Explainer"]
@@ -143,7 +144,7 @@ class Explainer:
             self._data, auto_groups(self._data) if isinstance(groups, str) else groups
         )
         self._model, self._answers = as_model(model, self._data)
-        self._choice = Choice(engine, model)
+        self._choice = Choice(engine, model, self._data.names)
         self._outcome = outcome
         self._references = references
         self._context = _checked_context(context)
@@ -275,17 +276,25 @@ class Explainer:
                 raise InputError("n_jobs", got, "1 for such a model", hint) from error
         return found
 
-    def anchor(self, x: Any, **options: Any) -> AnchorRules:
+    def anchor(self, x: Any, **options: Unpack[AnchorOptions]) -> AnchorRules:
         """Every minimal rule for `x` (Prop. 2): see `suffice.anchor`."""
         from suffice.encodings.anchors import anchor
 
         return anchor(self, x, **options)
 
-    def score_rule(self, x: Any, rule: Factor | None, **options: Any) -> Rule:
+    def score_rule(self, x: Any, rule: Factor | None, **options: Unpack[ScoreOptions]) -> Rule:
         """Precision and coverage of a rule, another tool's for instance: `suffice.score_rule`."""
         from suffice.encodings.anchors import score_rule
 
         return score_rule(self, x, rule, **options)
+
+    def shapley(
+        self, x: Any, *, view: Literal["keep", "flip"] = "keep", progress: bool | None = None
+    ) -> ShapleyValues:
+        """What each feature adds to sufficiency (Prop. 1), from all sets: see `suffice.shapley`."""
+        from suffice.encodings.shapley import shapley
+
+        return shapley(self, x, view=view, progress=progress)
 
     def __repr__(self) -> str:
         rows, players = len(self._data), len(self._players)
@@ -402,8 +411,9 @@ class Explainer:
         >>> r = Explainer(decide, people).recourse({"income": 30, "debt": 20}, immutable="debt")
         >>> print(r)
         From no to yes: 1 way
-          cost  suff.  nec.  change
-             4    50%  100%  income 30 → 60
+          cost  sufficiency  necessity  change
+             4          50%       100%  income 30 → 60
+        ...
         >>> r.best.changes
         {'income': (30, 60)}
         """

@@ -80,13 +80,13 @@ def _read(ensemble: Ensemble, event: Event) -> Reading:
     if event.kind == "versus":
         first, second = event.parameters
         if not ensemble.margin and ensemble.divisor == 1 and len(ensemble.base) > 2:
-            raise Unreadable("scores per class that a softmax may round to the same number")
+            raise Unreadable("versus compares probabilities, which softmax may round to equal ones")
         return Reading((_lead(ensemble, first, second),))
     if ensemble.classes is None:
         return Reading((_between(ensemble, event),))
     accepted = np.asarray(event.holds(np.asarray(ensemble.classes)), dtype=bool)
     if accepted.sum() not in (1, len(accepted) - 1):
-        raise Unreadable("an outcome that joins several classes")
+        raise Unreadable(f"the outcome {event.says!r} joins several classes of the model")
     reverse = accepted.sum() != 1
     winner = int(np.flatnonzero(accepted ^ reverse)[0])
     others = [k for k in range(len(accepted)) if k != winner]
