@@ -28,7 +28,7 @@ from suffice.image.png import read_png, write_png
 from suffice.image.references import find_references
 from suffice.image.regions import Regions, find_regions
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
-from suffice.tables.frames import ArrayTable
+from suffice.tables.arrays import ArrayTable
 from suffice.tables.labels import own
 from suffice.target import Event, Model, Outcome, class_event, event_for, needs_input
 

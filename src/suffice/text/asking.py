@@ -8,7 +8,7 @@ from typing import Any
 
 from suffice.errors import InputError
 from suffice.models import WrappedModel, adapted, as_model
-from suffice.tables.frames import ArrayTable
+from suffice.tables.arrays import ArrayTable
 from suffice.tables.labels import as_labels
 from suffice.target import Event, Outcome, Target, class_event, event_for
 from suffice.text.join import Join
