@@ -12,7 +12,7 @@ from suffice.context.hybrids import Context, PooledHybrids
 from suffice.context.players import Players
 from suffice.image.references import listed
 from suffice.image.regions import Labels
-from suffice.tables.frames import ArrayTable
+from suffice.tables.arrays import ArrayTable
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held
 
