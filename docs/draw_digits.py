@@ -25,8 +25,12 @@ def draw(path: Path) -> None:
 
     image, others = digits.images[1530], digits.images[:20][digits.target[:20] != 2]
     found = {
-        "against black": ImageExplainer(read_digit, "grid", 9, references=0)(image),
-        "against other digits": ImageExplainer(read_digit, "grid", 9, references=others)(image),
+        "against black": ImageExplainer(read_digit, regions="grid", n_regions=9, references=0)(
+            image
+        ),
+        "against other digits": ImageExplainer(
+            read_digit, regions="grid", n_regions=9, references=others
+        )(image),
     }
     panels = [("the image, 9 regions", draw_map(found["against black"].subject))]
     for against, e in found.items():
