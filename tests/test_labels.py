@@ -9,7 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from suffice import Explainer, Explanation, InputError, at_least, datasets, versus
+from suffice import (
+    Explainer,
+    Explanation,
+    ImageExplainer,
+    InputError,
+    TextExplainer,
+    at_least,
+    datasets,
+    versus,
+)
 from suffice.tables.labels import are, as_labels, distinct, find
 
 X, _ = datasets.loans(60)
@@ -171,3 +180,29 @@ def test_labels_are_told_apart_by_what_they_equal():
         assert find(list(mixed), label) == i
     assert distinct([Colour.RED, Colour.BLUE, Colour.RED]) == (Colour.BLUE, Colour.RED)
     assert distinct(np.array(["b", "a", "b"])) == ("a", "b")
+
+
+def test_labels_of_texts_and_pictures_are_the_models_own_too():
+    no, yes = PAIRS["dates"]
+
+    def reads(texts):
+        return [yes if "good" in text else no for text in texts]
+
+    def sees(pictures):
+        return [yes if picture[:2].mean() > 0.5 else no for picture in pictures]
+
+    picture = np.ones((4, 4))
+    for make, x, factors in (
+        (lambda **o: TextExplainer(reads, **o), "a good film", [("good",)]),
+        (
+            lambda **o: ImageExplainer(sees, regions="grid", n_regions=4, references=0, **o),
+            picture,
+            [("row 1 column 1", "row 1 column 2")],
+        ),
+    ):
+        for outcome in (None, yes):
+            e = make(outcome=outcome)(x)
+            assert (e.prediction, e.keep.outcome) == ("2021-06-01", "2021-06-01")
+            assert [f.features for f in e.keep.factors] == factors
+        with pytest.raises(InputError, match=r"pass datetime\.date\(2021, 6, 1\)"):
+            make(outcome="2021-06-01")(x)

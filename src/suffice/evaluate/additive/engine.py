@@ -20,6 +20,7 @@ from suffice.evaluate.additive.scores import Margins, margins_of
 from suffice.evaluate.additive.split import WORD, split_blocks
 from suffice.evaluate.blackbox import Engine
 from suffice.evaluate.protocol import Swept, Tick, Unreadable
+from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
 from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Held, Outcomes, Words
@@ -109,16 +110,12 @@ class AdditiveEngine(Engine):
     def _sweep_directly(self, d: int) -> Iterator[Swept]:
         step = max(1, _SUMS // (self.n * len(self._margins)))
         for first in range(0, 1 << d, step):
-            outcomes = self.outcomes(_held(np.arange(first, min(first + step, 1 << d)), d))
+            outcomes = self.outcomes(held_of_masks(np.arange(first, min(first + step, 1 << d)), d))
             yield first, outcomes.sum(axis=1, dtype=np.int64), np.packbits(outcomes, axis=1)
 
     def _event(self, masks: Counts, references: Counts) -> BoolVector:
         """Does the event hold, says the model, for single hybrids given by their masks?"""
-        return np.equal(self._ask(_held(masks, self._hybrids.d), references), self._y)
-
-
-def _held(masks: Counts, d: int) -> Held:
-    return (masks[:, None] >> np.arange(d) & 1).astype(bool)
+        return np.equal(self._ask(held_of_masks(masks, self._hybrids.d), references), self._y)
 
 
 def _all_bits(n: int) -> Words:

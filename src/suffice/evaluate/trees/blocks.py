@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from suffice.evaluate.trees.ensemble import Ints
 from suffice.evaluate.trees.margins import Margin
 from suffice.evaluate.trees.problem import Problem
+from suffice.factors.lattice import over_subsets
 from suffice.typing import BoolVector, Counts, Words
 
 __all__ = [
@@ -174,8 +175,8 @@ class NumpyBlock:
             freed = np.concatenate([np.where(both, freed | bit, freed), freed[both]])
             lane = np.concatenate([lane, lane[both]])
         shape = (size, width)
-        upper = _subset_sums(above.reshape(shape), self._players)
-        return np.asarray(upper + _subset_sums(below.reshape(shape), self._players)[::-1])
+        upper = over_subsets(above.reshape(shape), np.add)
+        return np.asarray(upper + over_subsets(below.reshape(shape), np.add)[::-1])
 
     def _add(
         self, above: Ints, below: Ints, value: Ints, lane: Counts, held: Counts, freed: Counts
@@ -199,13 +200,6 @@ class NumpyBlock:
             lane = np.concatenate([lane, lane[has]])
             value = np.concatenate([value, -value[has]])
         np.add.at(flat, row * self._problem.width + lane, value)
-
-
-def _subset_sums(table: Ints, players: int) -> Ints:
-    for player in range(players):
-        halves = table.reshape(-1, 2, 1 << player, table.shape[1])
-        halves[:, 1] += halves[:, 0]
-    return table
 
 
 def _as_words(lanes: BoolVector) -> Words:

@@ -25,6 +25,7 @@ from suffice.evaluate.trees.blocks import Kernel, choose_kernel, make_block
 from suffice.evaluate.trees.ensemble import Ensemble
 from suffice.evaluate.trees.margins import read_event
 from suffice.evaluate.trees.problem import make_problem
+from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
 from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Held, Outcomes, Words
@@ -154,7 +155,7 @@ class TreeEngine(Engine):
         for at in range(0, len(masks), _ROWS_AT_ONCE):
             part = slice(at, at + _ROWS_AT_ONCE)
             mask, place = masks[part], places[part]
-            answers = self._ask(_held(mask, d), self._problem.order[place])
+            answers = self._ask(held_of_masks(mask, d), self._problem.order[place])
             row, block = mask - start, place // width
             bit = np.left_shift(words.dtype.type(1), (place % width ^ 7).astype(words.dtype))
             if at == 0:
@@ -193,7 +194,7 @@ class TreeEngine(Engine):
         d = self._problem.d
         step = max(1, min(rows, (1 << 20) // self.n))
         for start in range(0, 1 << d, step):
-            outcomes = self.outcomes(_held(np.arange(start, min(start + step, 1 << d)), d))
+            outcomes = self.outcomes(held_of_masks(np.arange(start, min(start + step, 1 << d)), d))
             yield start, outcomes.sum(axis=1, dtype=np.int64), np.packbits(outcomes, axis=1)
 
 
@@ -207,10 +208,6 @@ def _places(words: Words) -> _Hybrids:
     lanes = np.unpackbits(words[rows].astype("<u8").view(np.uint8).reshape(-1, 8), axis=1)
     row, reference = np.nonzero(lanes)  # big-endian bits undo the order of lanes
     return rows[row], reference
-
-
-def _held(masks: Counts, d: int) -> Held:
-    return (masks[:, None] >> np.arange(d) & 1).astype(bool)
 
 
 def _cores() -> int:
