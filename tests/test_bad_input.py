@@ -75,8 +75,11 @@ def labels(rows):
         (lambda: Explainer(MODEL, X).explain_many([]), "X: got no rows"),
         # the question
         (lambda: explain(question={"tau": 0}), r"tau: got 0; allowed: a number in \(0, 1\]"),
-        (lambda: explain(question={"tau": "high"}), "tau: got high"),
-        (lambda: explain(question={"alpha": 1}), r"alpha: got 1; allowed: None \(no test\)"),
+        (lambda: explain(question={"tau": "high"}), "tau: got 'high'"),
+        (
+            lambda: explain(question={"alpha": 1}),
+            r"alpha: got 1; allowed: None or a number in \(0, 1\)",
+        ),
         (lambda: explain(question={"alpha": 0.05, "adjust": "x"}), "adjust: got 'x'"),
         # the data
         (
@@ -110,8 +113,24 @@ def labels(rows):
         ),
         (
             lambda: explain(references=np.zeros(len(X), bool)),
-            "none: no row of data is chosen by the mask",
+            "none: no row of data is chosen by the mask; .*at least one reference. It is False for",
         ),
+        (
+            lambda: explain(references=["opposite"]),
+            r"references: got \['opposite'\]; allowed: 'opp",
+        ),
+        (lambda: explain(references=[[1, 2, 3], [1, 2]]), "references: got rows of 2, 3 values"),
+        (
+            lambda: explain(references=[0, 1, 2]),
+            r"references: got \[0, 1, 2\]; allowed: 'opposite'",
+        ),
+        (
+            lambda: explain(references=lambda data, x: data.nothing),
+            "references: got a function that raised AttributeError: .*nothing.*; allowed: a function",
+        ),
+        (lambda: explain(references=lambda data: data), "a function that raised TypeError"),
+        (lambda: explain(references=lambda data, x: "others"), "references: got 'others'"),
+        (lambda: explain(references=X.set_axis([0, 1, 2], axis=1)), "references: got no column"),
         (
             lambda: explain(data=X[MODEL.predict(X) == MODEL.predict(X.iloc[[0]])[0]]),
             "references: got none: no row of data is predicted otherwise than the input.*outcome",
@@ -123,13 +142,17 @@ def labels(rows):
         ),
         (
             lambda: explain(references=pl.from_pandas(X)),
-            "references: got DataFrame; allowed: the same kind as data",
+            "references: got a polars DataFrame; allowed: the same kind as data, a pandas DataFrame",
         ),
         (
             lambda: explain(n_references=0),
             "n_references: got 0; allowed: None or a whole number >= 1",
         ),
+        (lambda: explain(n_references=True), "n_references: got True; allowed: None or a whole"),
         (lambda: explain(random_state=-1), "random_state: got -1"),
+        (lambda: explain(random_state=True), "random_state: got True"),
+        (lambda: explain(random_state=np.array([[1]])), r"random_state: got array\(\[\[1\]\]\)"),
+        (lambda: explain(random_state=np.random.default_rng(0)), "random_state: got Generator"),
         # groups
         (
             lambda: explain(groups={"g": ["agee"]}),
@@ -137,6 +160,18 @@ def labels(rows):
         ),
         (lambda: explain(groups={"g": ["age"], "h": ["age"]}), "'age' in both 'g' and 'h'"),
         (lambda: explain(groups={"g": []}), r"groups: got 'g': \[\]; allowed: a list of columns"),
+        (lambda: explain(groups={"g": None}), "groups: got 'g': None; allowed: a list of columns"),
+        (
+            lambda: explain(groups={"g": "age"}),
+            "groups: got 'g': 'age'; allowed: a list of columns",
+        ),
+        (lambda: explain(groups={"g": 5}), "groups: got 'g': 5; allowed: a list of columns"),
+        (
+            lambda: explain(groups={1: ["age"]}),
+            "groups: got the name 1; allowed: names that are text",
+        ),
+        (lambda: explain(groups={None: ["age"]}), "groups: got the name None"),
+        (lambda: explain(groups=np.array(["age"])), r"groups: got array\(\['age'\]"),
         (
             lambda: explain(groups={"debt": ["age"]}),
             "group 'debt', which is also a column outside it",
@@ -149,6 +184,24 @@ def labels(rows):
         ),
         (lambda: explain(cost=lambda c, a, b: b * np.nan), "cost: got nan for column 'age'"),
         (lambda: explain(cost=lambda c, a, b: [1]), r"cost: got shape \(1,\) for column 'age'"),
+        (lambda: explain(cost={"age": True}), "cost: got True for column 'age'; allowed: a number"),
+        (
+            lambda: explain(cost={"age": np.nan}),
+            "cost: got nan for column 'age'; allowed: a number",
+        ),
+        (lambda: explain(cost={0: 1}), "cost: got unknown column 0"),
+        (
+            lambda: explain(cost=lambda c, a, b: ["dear"] * len(b)),
+            r"cost: got \['dear'.* for column 'age'; allowed: a function .* which are numbers",
+        ),
+        (
+            lambda: explain(cost=lambda c, a, b: b[c]),
+            "cost: got a function that raised IndexError for column 'age': .*allowed: a function",
+        ),
+        (
+            lambda: explain(cost=lambda c, a: 0),
+            "cost: got a function that raised TypeError for col",
+        ),
         (lambda: explain(size_weights=[1, 1]), "size_weights: got .*; allowed: 4 positive numbers"),
         (lambda: explain(size_weights=[0, 0, 0, -1]), "size_weights: got"),
         # outcomes
@@ -235,7 +288,9 @@ def test_a_models_own_words_on_missing_values_are_kept():
 
 def test_an_unseen_category_is_not_quietly_missing():
     frame = X.assign(kind=pd.Categorical(["a", "b"] * 60))
-    with pytest.raises(InputError, match=r"x: got 'c' for column 'kind'; allowed: .*Categorical"):
+    with pytest.raises(
+        InputError, match=r"x: got 'c' for column 'kind'; allowed: one of its categories: 'a', 'b'"
+    ):
         explain(labels, frame, x=ROW.to_dict() | {"kind": "c"})
 
 
