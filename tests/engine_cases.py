@@ -12,6 +12,7 @@ from suffice.evaluate import BlackBox, LatticeEvaluator
 from suffice.evaluate.additive import AdditiveEngine, read_additive
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees import Ensemble, TreeEngine, read_trees
+from suffice.factors.lattice import held_of_masks
 from suffice.models import as_model
 from suffice.tables import as_table
 from suffice.target import Target, event_for
@@ -34,7 +35,7 @@ class Case:
     def held(self) -> np.ndarray:
         """Every set, in the order of bit masks."""
         d = self.hybrids.d
-        return (np.arange(1 << d)[:, None] >> np.arange(d) & 1).astype(bool)
+        return held_of_masks(np.arange(1 << d), d)
 
     def box(self) -> BlackBox:
         return BlackBox(self.target, self.hybrids, self.y, distinct=False)
