@@ -20,7 +20,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.measure import Row, at_least, at_most, ratio, seconds
 from suffice.context import SwapHybrids, make_players
-from suffice.evaluate.trees import TreeEngine, read_trees
+from suffice.evaluate.trees import TreeEngine, TreeModel, read_trees
 from suffice.factors.lattice import held_of_masks
 from suffice.models import as_model
 from suffice.tables import as_table
@@ -37,11 +37,11 @@ class Case:
         self.target = Target(wrapped, event_for(None, wrapped, wrapped.predict(table)[0]))
         self.hybrids = SwapHybrids(table.stack(as_table(references)), make_players(table))
         self.y = bool(self.target(table)[0])
-        self.read = read_trees(model)
+        self.trees = TreeModel(read_trees(model))
         self.sweep()
 
     def sweep(self) -> int:
-        engine = TreeEngine(self.read, self.target, self.hybrids, self.y, "numba")
+        engine = TreeEngine(self.trees, self.target, self.hybrids, self.y, "numba")
         hits = sum(int(found.sum()) for _, found, _ in engine.sweep())
         assert engine.note is None
         return hits

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, did_you_mean, shorten
-from suffice.tables.distinct import distinct_rows
+from suffice.tables.codes import distinct_rows
 from suffice.tables.table import Table, column_codes, plain
 from suffice.typing import BoolVector, Counts, Values
 
