@@ -42,7 +42,9 @@ class PandasTable(Table):
         values = self._frame.iloc[:, position]
         kind = values.dtype.kind
         missing = values.hasnans
-        if missing and (kind == "f" or (kind in "iu" and values.abs().max() <= EXACT_FLOAT)):
+        if missing and (
+            kind == "f" or (kind in "iu" and values.fillna(0).abs().max() <= EXACT_FLOAT)
+        ):
             return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))
         if missing and kind in "iuOb":
             return np.asarray(np.where(values.isna(), None, values.to_numpy(dtype=object)))
