@@ -148,7 +148,8 @@ def names(argument: str, given: object, allowed: str = "a name or a list of name
     """
     if isinstance(given, str):
         return [given]
-    if isinstance(given, Iterable) and not isinstance(given, bytes):
+    scalar = isinstance(given, bytes) or (isinstance(given, np.ndarray) and not given.ndim)
+    if isinstance(given, Iterable) and not scalar:
         found = list(given)
         if all(isinstance(name, str) for name in found):
             return [str(name) for name in found]
