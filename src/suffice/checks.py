@@ -148,9 +148,9 @@ def names(argument: str, given: object, allowed: str = "a name or a list of name
     """
     if isinstance(given, str):
         return [given]
-    scalar = isinstance(given, bytes) or (isinstance(given, np.ndarray) and not given.ndim)
-    if isinstance(given, Iterable) and not scalar:
-        found = list(given)
+    if isinstance(given, Iterable) and not isinstance(given, bytes):
+        # An array of no dimension says that it can be gone through, and cannot.
+        found = list(np.atleast_1d(given) if isinstance(given, np.ndarray) else given)
         if all(isinstance(name, str) for name in found):
             return [str(name) for name in found]
     raise InputError(argument, given, allowed)
