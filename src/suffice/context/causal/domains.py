@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, did_you_mean, shorten
-from suffice.tables import Table, column_codes, plain
+from suffice.tables import Table, column_codes
 from suffice.tables.cells import distinct_rows
 from suffice.typing import BoolVector, Counts, Values
 from suffice.wording import and_more
