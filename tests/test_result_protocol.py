@@ -11,11 +11,11 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from docs.write_schema import FOLDER, result_classes, schema_text
 from rich.console import Console
 from sklearn.ensemble import RandomForestClassifier
 
 import suffice
-from docs.write_schema import FOLDER, result_classes, schema_text
 from suffice import (
     Basis,
     CausalModel,
@@ -30,7 +30,6 @@ from suffice import (
     minimal_sufficient_factors,
     probabilities_of_causation,
     result_schema,
-    score_rule,
     shapley_interactions,
     shapley_values,
     top_k,
@@ -195,7 +194,7 @@ def test_what_is_no_such_result_is_not_read(result, text, message):
 
 def test_a_result_of_another_version_or_without_content_is_not_read(result):
     record = json.loads(result.to_json())
-    with pytest.raises(InputError, match="version 99; allowed: .*, version 1"):
+    with pytest.raises(InputError, match=r"version 99; allowed: .*, version 1"):
         type(result).from_json(json.dumps(record | {"version": 99}))
     with pytest.raises(InputError, match="text: got"):
         type(result).from_json(json.dumps(record | {"content": {}}))

@@ -7,6 +7,8 @@ looked up by name when asked for, so that nothing here imports them.
 
 from __future__ import annotations
 
+import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -99,7 +101,10 @@ class Result(ABC):
         """A versioned JSON text that holds the whole answer (see `result_schema`)."""
         name, record = type(self).__name__, self._record()
         envelope = {"result": name, "version": self.version, "content": record}
-        return msgspec.json.encode(envelope).decode()
+        try:
+            return msgspec.json.encode(envelope).decode()
+        except UnicodeEncodeError:  # half a character, as data may hold it: only escapes can
+            return json.dumps(msgspec.to_builtins(envelope))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -189,7 +194,7 @@ def write_text(path: object, text: str) -> None:
     """Write a file, or say why it cannot be written."""
     allowed = "the path of a file that can be written"
     try:
-        Path(path).write_text(text, encoding="utf-8", errors="surrogatepass")  # type: ignore[arg-type]
+        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")  # type: ignore[arg-type]
     except TypeError as error:
         raise InputError("path", path, allowed) from error
     except (OSError, ValueError) as error:
@@ -197,12 +202,19 @@ def write_text(path: object, text: str) -> None:
         raise InputError("path", f"{shorten(str(path))} ({why})", allowed) from error
 
 
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+"""An escaped half of a character: two in a row are one, which both readers know."""
+
+
 def _decoded(text: object, allowed: str) -> dict[str, Any]:
     if not isinstance(text, str | bytes | bytearray | memoryview):
         raise InputError("text", text, allowed)
     try:
-        envelope = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        if isinstance(text, str) and _HALF.search(text):
+            envelope = json.loads(text)
+        else:
+            envelope = msgspec.json.decode(text)
+    except (ValueError, RecursionError) as error:  # msgspec's and json's own are ValueErrors
         raise InputError("text", str(error), allowed) from error
     if not isinstance(envelope, dict):
         raise InputError("text", f"JSON of a {type(envelope).__name__}", allowed)
