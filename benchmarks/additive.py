@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import Row, at_least, seconds
 from suffice.context import SwapHybrids, make_players
-from suffice.evaluate.additive import AdditiveEngine, additive_engine
+from suffice.evaluate.additive import AdditiveEngine, read_additive
 from suffice.models import as_model
 from suffice.tables import as_table
 from suffice.target import Target, event_for
@@ -36,17 +36,16 @@ def _logistic(d: int, n: int) -> Row:
     table = as_table(X)
     wrapped, answers = as_model(model, table)
     target = Target(wrapped, event_for(None, wrapped, answers[0]))
-    context = SwapHybrids(table, make_players(table))
+    hybrids = SwapHybrids(table, make_players(table))
     held = rng.random((SLICE, d)) < 0.5
-    some = context.rows(held, rng.integers(n, size=len(held))).native
+    some = hybrids.rows(held, rng.integers(n, size=len(held))).native
     ratios, times = [], []
     for _ in range(5):
         per_row = seconds(lambda: model.predict(some), 20) / len(some)
         started = perf_counter()
-        engine = additive_engine(model, target, context, y=True)
-        assert isinstance(engine, AdditiveEngine), engine
-        hybrids = sum(len(hits) * n for _, hits, _ in engine.sweep())
+        engine = AdditiveEngine(read_additive(model, table.names), target, hybrids, y=True)
+        swept = sum(len(hits) * n for _, hits, _ in engine.sweep())
         times.append(perf_counter() - started)
-        ratios.append(per_row * hybrids / times[-1])
-    detail = f"{hybrids:,} hybrids in {median(times):.2f} s; predict {per_row * 1e9:.0f} ns a row"
+        ratios.append(per_row * swept / times[-1])
+    detail = f"{swept:,} hybrids in {median(times):.2f} s; predict {per_row * 1e9:.0f} ns a row"
     return at_least(f"logistic, d = {d}, {n} references", median(ratios), 20, detail)

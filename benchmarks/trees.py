@@ -20,7 +20,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.measure import Row, at_least, at_most, ratio, seconds
 from suffice.context import SwapHybrids, make_players
-from suffice.evaluate.trees import read_trees, tree_engine
+from suffice.evaluate.trees import TreeEngine, read_trees
 from suffice.models import as_model
 from suffice.tables import as_table
 from suffice.target import Target, event_for
@@ -34,22 +34,22 @@ class Case:
         table = as_table(row)
         wrapped, _ = as_model(model, as_table(references))
         self.target = Target(wrapped, event_for(None, wrapped, wrapped.predict(table)[0]))
-        self.context = SwapHybrids(table.stack(as_table(references)), make_players(table))
+        self.hybrids = SwapHybrids(table.stack(as_table(references)), make_players(table))
         self.y = bool(self.target(table)[0])
         self.read = read_trees(model)
         self.sweep()
 
     def sweep(self) -> int:
-        engine = tree_engine(self.read, self.target, self.context, self.y, "numba")
-        assert not isinstance(engine, str), engine
+        engine = TreeEngine(self.read, self.target, self.hybrids, self.y, "numba")
         hits = sum(int(found.sum()) for _, found, _ in engine.sweep())
         assert engine.note is None
         return hits
 
-    def hybrids(self) -> Any:
-        d, n = self.context.d, self.context.n
+    def rows(self) -> Any:
+        """Every hybrid, as a table."""
+        d, n = self.hybrids.d, self.hybrids.n
         held = (np.arange(1 << d)[:, None] >> np.arange(d) & 1).astype(bool)
-        return self.context.rows(np.repeat(held, n, axis=0), np.tile(np.arange(n), 1 << d))
+        return self.hybrids.rows(np.repeat(held, n, axis=0), np.tile(np.arange(n), 1 << d))
 
 
 def rows() -> Iterator[Row]:
@@ -119,7 +119,7 @@ def _boosted(library: str) -> Row:
 
 
 def _against_predict(what: str, case: Case, target: float) -> Row:
-    everything = case.hybrids()
+    everything = case.rows()
     assert case.sweep() == int((case.target(everything) == case.y).sum()), "the counts differ"
     times, theirs, ours = ratio(lambda: case.model.predict(everything.native), case.sweep)
     detail = f"{1e3 * ours:.0f} ms; predict of {len(everything):,} rows {theirs:.2f} s"
@@ -136,7 +136,7 @@ def _rate(d: int, n: int, target: float) -> tuple[float, Row]:
     many = np.tile(X, (25, 1))
     theirs = len(many) / seconds(lambda: model.predict(many))
     took = seconds(case.sweep)
-    ours = case.context.n * 2.0**d / took
+    ours = case.hybrids.n * 2.0**d / took
     detail = f"{n} references: {ours:.3g} hybrids/s; predict {theirs:.3g} rows/s"
     what = f"forest of 100, d = {d}: hybrids/s over rows/s"
     return took, at_least(what, ours / theirs, target, detail)

@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 from suffice import (
     Explainer,
+    Rule,
     auxiliary,
     between,
     compare,
@@ -141,3 +142,37 @@ def test_words():
     within_3 = compare("a", "<", 3) & compare("b", ">", 1) & compare("a", ">=", 0.5)
     assert in_words(within_3) == "0.5 ≤ a < 3 and b > 1"
     assert in_words(within_3 | equals("c", True)) == "(0.5 ≤ a < 3 and b > 1) or c = yes"
+
+
+def test_words_lose_no_digit_of_a_bound_and_show_values_as_everywhere():
+    third = 1 / 3
+    assert in_words(compare("a", "<=", third)) == f"a ≤ {third!r}"
+    assert float(in_words(compare("a", "<=", third)).split()[-1]) == third
+    assert in_words(compare("a", ">", 1e23) & between("b", -2.0, 1e-7)) == (
+        "a > 1e+23 and -2 ≤ b ≤ 1e-07"
+    )
+    assert in_words(equals("on", "2020-01-31T00:00:00") & equals("ok", False)) == (
+        "on = 2020-01-31 and ok = no"
+    )
+    assert in_words(equals("a\x1b[31m", "x\u202e")) == "a␛[31m = x�"
+    assert in_words(equals("a", "")) == 'a = ""'
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, object])
+def test_an_infinite_value_is_asked_for_and_stored(dtype):
+    values = np.array([np.inf, -np.inf, 0.0] * 4, dtype=dtype)
+    data = pd.DataFrame({"v": values, "other": range(12)})
+    explainer = Explainer(lambda f: (f["v"].astype(float) > 0).to_numpy().astype(int), data)
+    for row, words in ((0, "v > "), (1, "v < "), (2, "v = 0")):
+        rule = anchor(explainer, data.iloc[row].to_dict(), distribution="observed").rule("v")
+        assert rule.words.startswith(words) and (rule.n, rule.precision) == (4, 1.0)
+        assert Rule.from_json(rule.to_json()) == rule
+
+
+def test_numbers_too_far_apart_to_subtract_are_cut_between_them():
+    values = np.array([-1.7, -1.6, -1.5, 1.5, 1.6, 1.7]) * 1e308
+    data = pd.DataFrame({"v": values, "other": [0, 1, 0] * 2})
+    explainer = Explainer(lambda f: (f["v"] > 0).to_numpy().astype(int), data)
+    for row in (0, 5):
+        rule = anchor(explainer, data.iloc[row], bins=2, distribution="observed").rule("v")
+        assert (rule.n, rule.precision, rule.coverage) == (3, 1.0, 0.5)

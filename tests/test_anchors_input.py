@@ -1,5 +1,8 @@
 """Arguments of anchor and score_rule that cannot be used, told as such."""
 
+from inspect import signature
+from typing import get_type_hints
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +17,7 @@ from suffice import (
     equals,
     within,
 )
-from suffice.encodings.anchors import anchor, score_rule
+from suffice.encodings.anchors import AnchorOptions, ScoreOptions, anchor, score_rule
 from tests.lender import lender
 
 
@@ -149,3 +152,19 @@ def test_a_rule_that_cannot_be_used_is_named(loans):
 def test_rules_need_an_explainer_of_a_table(ask):
     with pytest.raises(InputError, match="explainer: got int; allowed: an Explainer"):
         ask(3, [1.0])
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "positional"),
+    [(anchor, AnchorOptions, 2), (score_rule, ScoreOptions, 3)],
+)
+def test_the_door_names_every_option(function, options, positional):
+    named = list(signature(function).parameters)[positional:]
+    assert named == list(get_type_hints(options))
+
+
+def test_the_door_answers_as_the_functions_do(loans):
+    explainer, x = Explainer(lender, loans), loans.iloc[8]
+    assert explainer.anchor(x, max_size=2) == anchor(explainer, x, max_size=2)
+    rule = equals("home", "owns")
+    assert explainer.score_rule(x, rule, tau=0.5) == score_rule(explainer, x, rule, tau=0.5)

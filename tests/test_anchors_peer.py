@@ -1,6 +1,5 @@
 """Proposition 2 against anchor-exp: the precision that it reports is PS(c_A, y) on its own draws."""
 
-import warnings
 from functools import reduce
 from itertools import combinations
 from operator import and_
@@ -12,13 +11,10 @@ from sklearn.ensemble import RandomForestClassifier
 from suffice import Explainer, compare, datasets, equals
 from suffice.encodings.anchors import anchor, score_rule
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    tabular = pytest.importorskip("anchor.anchor_tabular")
+tabular = pytest.importorskip("anchor.anchor_tabular")
 
 TAU = 0.95
 CATEGORICAL = ("home", "job", "guarantor")
-pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 class Setting:

@@ -10,6 +10,7 @@ from suffice.inference import (
     adjusted_p_values,
     check_adjustment,
     clopper_pearson,
+    fewest_hits,
     lower_bound,
     p_value,
     passing_levels,
@@ -101,3 +102,14 @@ def test_family_wise_error_over_a_lattice_search():
         )
         wrong += bool(e.keep.factors)
     assert wrong / runs <= alpha + 3 * np.sqrt(alpha * (1 - alpha) / runs)
+
+
+def test_the_fewest_hits_that_pass():
+    assert fewest_hits(3, 2 / 3) == 2
+    assert fewest_hits(10, 0.9, 0.05) == 11  # not even ten of ten pass
+    some = fewest_hits(100, 0.5, 0.05)
+    assert some < fewest_hits(100, 0.5, 0.05, "bonferroni", 5)
+    assert fewest_hits(100, 0.5, 0.05, "bonferroni", 5) < fewest_hits(
+        100, 0.5, 0.05, "bonferroni", 16
+    )
+    assert p_value(some, 100, 0.5) <= 0.05 < p_value(some - 1, 100, 0.5)

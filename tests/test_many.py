@@ -10,16 +10,16 @@ from scipy.stats import binom
 
 from suffice.inference import p_value
 from suffice.search.greedy import greedy_search
-from suffice.search.hitting import hitting_set
+from suffice.search.greedy.starts import hitting_set
+from suffice.search.greedy.verdicts import (
+    curtailed_boundary,
+    sequential_boundary,
+    spent,
+    verdicts_by_looks,
+)
 from suffice.search.limits import Limits
 from suffice.search.profile import Profile
 from suffice.search.question import Question
-from suffice.search.sequential import (
-    curtailed_verdicts,
-    sequential_boundary,
-    sequential_verdicts,
-    spent,
-)
 from suffice.search.sweep import run_sweep
 from tests.worlds import minimal_by_definition, subsets, taus, worlds
 
@@ -30,6 +30,7 @@ class Plain:
     """The evaluator that any function of rows has, without targets, tables or memory."""
 
     name = "plain"
+    note = seconds_per_row = None
     model_seconds = 0.0
 
     def __init__(self, model, x, references):
@@ -280,13 +281,16 @@ class Coins:
 
 
 levels = st.sampled_from([0.01, 0.05, 0.2])
-spendings = st.sampled_from(["pocock", "obrien-fleming"])
 
 
-@given(st.integers(1, 300), st.floats(0.05, 1.0), levels, spendings)
-def test_type_one_error_is_at_most_alpha_exactly(n, tau, alpha, spending):
+def in_some_order(n, seed=0):
+    return np.random.default_rng(seed).permutation(n)
+
+
+@given(st.integers(1, 300), st.floats(0.05, 1.0), levels)
+def test_type_one_error_is_at_most_alpha_exactly(n, tau, alpha):
     """Over all paths of hits, by dynamic programming, for a subset with PS = τ."""
-    boundary = sequential_boundary(n, tau, alpha, spending)
+    boundary = sequential_boundary(n, tau, alpha)
     alive, error, before = np.array([1.0]), 0.0, 0
     for seen, passes, fails in zip(*boundary, strict=True):
         more = seen - before
@@ -299,10 +303,10 @@ def test_type_one_error_is_at_most_alpha_exactly(n, tau, alpha, spending):
     assert error <= alpha + 1e-12
 
 
-@pytest.mark.parametrize("spending", ["pocock", "obrien-fleming"])
-def test_type_one_error_is_at_most_alpha_in_a_sample(spending):
+def test_type_one_error_is_at_most_alpha_in_a_sample():
     coins = Coins(share=0.8, subsets=20_000, n=200)
-    verdicts = sequential_verdicts(coins.outcomes_of, coins.held, 200, 0.8, 0.05, spending=spending)
+    boundary = sequential_boundary(200, 0.8, 0.05)
+    verdicts = verdicts_by_looks(coins.outcomes_of, coins.held, boundary, in_some_order(200))
     assert verdicts.passed.mean() <= 0.05
     assert verdicts.rows == coins.rows
     assert set(verdicts.looks.tolist()) <= {1, 2, 3, 4}
@@ -311,7 +315,8 @@ def test_type_one_error_is_at_most_alpha_in_a_sample(spending):
 @pytest.mark.parametrize(("share", "passes"), [(1.0, True), (0.99, True), (0.3, False)])
 def test_clear_cases_ask_few_rows(share, passes):
     coins = Coins(share, subsets=200, n=400)
-    verdicts = sequential_verdicts(coins.outcomes_of, coins.held, 400, 0.9, 0.05, seed=3)
+    boundary = sequential_boundary(400, 0.9, 0.05)
+    verdicts = verdicts_by_looks(coins.outcomes_of, coins.held, boundary, in_some_order(400))
     assert (verdicts.passed == passes).mean() > 0.95
     assert coins.rows < 0.5 * 200 * 400
 
@@ -319,13 +324,14 @@ def test_clear_cases_ask_few_rows(share, passes):
 @given(st.integers(1, 40), st.integers(0, 42), st.integers(0, 3))
 def test_curtailed_verdicts_are_those_of_the_full_test(n, need, seed):
     coins = Coins(share=0.6, subsets=30, n=n, seed=seed)
-    verdicts = curtailed_verdicts(coins.outcomes_of, coins.held, n, need, seed)
+    boundary = curtailed_boundary(n, need)
+    verdicts = verdicts_by_looks(coins.outcomes_of, coins.held, boundary, in_some_order(n, seed))
     assert (verdicts.passed == (coins.hits.sum(axis=1) >= need)).all()
     assert coins.rows == verdicts.rows <= 30 * n
 
 
-@given(levels, spendings)
-def test_all_of_alpha_is_spent_and_no_more(alpha, spending):
-    curve = spent(np.array([0.125, 0.25, 0.5, 1.0]), alpha, spending)
+@given(levels)
+def test_all_of_alpha_is_spent_and_no_more(alpha):
+    curve = spent(np.array([0.125, 0.25, 0.5, 1.0]), alpha)
     assert np.isclose(curve[-1], alpha)
     assert (np.diff(curve, prepend=0.0) >= 0).all()

@@ -11,10 +11,10 @@ from suffice import InputError, Target, datasets
 from suffice.context import make_players
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import BlackBox
-from suffice.search import LimitKeeper, Limits, Question, Stop, rows as rows_module, run_sweep
-from suffice.search.curtailed import Curtailed
+from suffice.search import LimitKeeper, Limits, Question, Stop, run_sweep
 from suffice.search.profile import Profile
-from suffice.search.pruned import hits_to_pass, pruned_search
+from suffice.search.pruned import pruned_search, rows as rows_module
+from suffice.search.pruned.curtailed import Curtailed
 from suffice.search.tally import UNSEEN
 from suffice.tables import as_table
 from suffice.target import Event
@@ -312,13 +312,3 @@ def test_adjustments_that_need_all_counts_are_refused(adjust):
     _, context, evaluator = setting(majority, data[0], data[1:])
     with pytest.raises(InputError, match=r"pruned search.*search exhaustively"):
         pruned_search(evaluator, context, Question(alpha=0.05, adjust=adjust))
-
-
-def test_hits_to_pass_is_the_smallest_count_that_passes():
-    assert hits_to_pass(2, 3, 2 / 3, None, "none", 2) == 2
-    assert hits_to_pass(2, 10, 0.9, 0.05, "none", 2) == 11  # not even ten of ten pass
-    some = hits_to_pass(4, 100, 0.5, 0.05, "none", 4)
-    assert some < hits_to_pass(4, 100, 0.5, 0.05, "bonferroni", 4)
-    assert hits_to_pass(4, 100, 0.5, 0.05, "bonferroni", 1) < hits_to_pass(
-        4, 100, 0.5, 0.05, "bonferroni", 4
-    )

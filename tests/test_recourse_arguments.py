@@ -1,5 +1,9 @@
 """Arguments of recourse that cannot be meant, and models and functions that misbehave."""
 
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -111,6 +115,38 @@ def test_a_value_never_becomes_missing_unless_asked_for():
     assert not stuck.feasible and "b must not become missing: if it need not" in stuck.reason
     allowed = explainer.recourse(x, immutable=["a"], ranges={"b": [None]})
     assert allowed.best.values == {"b": None}
+
+
+class Grade(Enum):
+    LOW = 1
+    HIGH = 2
+
+
+@pytest.mark.parametrize("references", ["opposite", "all"])
+@pytest.mark.parametrize(
+    ("no", "yes", "says"),
+    [
+        (date(2020, 1, 1), date(2021, 1, 1), "2021-01-01"),
+        (datetime(2020, 1, 1, 3), datetime(2021, 1, 1), "2021-01-01"),
+        (Decimal("1.5"), Decimal("2.5"), "2.5"),
+        (Grade.LOW, Grade.HIGH, "Grade.HIGH"),
+        (b"no", b"yes", "b'yes'"),
+        (("a", 1), ("b", 2), "('b', 2)"),
+    ],
+)
+def test_a_desired_label_may_be_of_any_kind(no, yes, says, references):
+    def model(rows):
+        out = np.empty(len(rows), dtype=object)
+        for i, value in enumerate(rows["a"]):
+            out[i] = yes if value > 1 else no
+        return out
+
+    explainer = Explainer(model, pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0]}), references=references)
+    r = explainer.recourse({"a": 0.0}, desired=yes)
+    assert r.desired == says and r.best.values == {"a": 2.0}
+    assert r.best.sufficiency == (1.0 if references == "opposite" else 0.5)
+    with pytest.raises(InputError, match="which the input has already"):
+        explainer.recourse({"a": 0.0}, desired=no)
 
 
 def test_a_desired_outcome_is_called_so_in_errors():

@@ -57,6 +57,24 @@ def test_no_more_rows_are_asked_than_the_budget_allows(values, budget):
 
 
 @pytest.mark.parametrize("values", ["observed", "grid"])
+@pytest.mark.parametrize("budget", [1, 500, 1500, 3000])
+def test_rows_that_an_engine_asks_to_check_itself_are_counted(values, budget, monkeypatch):
+    from sklearn.linear_model import LogisticRegression
+
+    explainer = Explainer(LogisticRegression().fit(DATA, DATA.sum(axis=1) > 0), DATA)
+    rows = []
+    score = LogisticRegression.decision_function
+
+    def counted(self, table):
+        rows.append(len(table))
+        return score(self, table)
+
+    monkeypatch.setattr(LogisticRegression, "decision_function", counted)
+    r = explainer.recourse(X0, values=values, budget=budget, max_cost=0.5)
+    assert not r.feasible and sum(rows) - 1 <= budget
+
+
+@pytest.mark.parametrize("values", ["observed", "grid"])
 @pytest.mark.parametrize("budget", [1, 300, 5000])
 def test_finding_out_why_there_is_no_way_keeps_to_the_budget(values, budget):
     given = {"immutable": ["x0", "x1"], "max_cost": 0.5, "values": values}
@@ -78,7 +96,7 @@ def test_a_budget_that_is_large_enough_changes_nothing(values, tau):
 def test_without_any_constraint_nothing_is_claimed_that_was_not_searched():
     r, _ = asked(sums, budget=1)
     assert not r.complete and not r.feasible
-    assert r.reason.startswith("Stopped by budget=1 model rows before all sets of features were")
+    assert "before any set of features was looked at: each takes up to 1" in r.reason
     assert "even without constraints" not in r.reason
 
 
@@ -105,6 +123,20 @@ def test_a_budget_that_ends_the_grid_is_told():
     given = {"values": "grid", "actionable": ["age"]}
     none = explainer.recourse(X.iloc[8], budget=20_000, **given)
     assert not none.feasible and "income is not actionable: if it could change" in none.reason
+
+
+def test_what_the_references_tell_is_verified_before_a_grid_takes_all_rows():
+    observed, few = asked(sums)
+    _, many = asked(sums, values="grid")
+    assert few < many
+    for budget in (2 * few + 1200, (few + many) // 2, many // 2):
+        cut, rows = asked(sums, values="grid", budget=budget)
+        assert not cut.complete and rows <= budget
+        for option in observed:  # each is there, or something inside it that costs no more
+            assert any(
+                set(o.features) <= set(option.features) and o.cost <= option.cost * (1 + 1e-9)
+                for o in cut
+            )
 
 
 def test_a_grid_of_forbidden_rows_ends_though_nothing_is_asked():

@@ -66,8 +66,9 @@ def test_another_kind_of_result_is_not_read_as_recourse(found):
 def test_words_say_what_changes_what_it_costs_and_how_surely_it_works(found):
     lines = str(found).splitlines()
     assert lines[0] == f"From refused to granted: {len(found)} ways"
-    assert lines[1].split() == ["cost", "suff.", "nec.", "change"]
+    assert lines[1].split() == ["cost", "sufficiency", "necessity", "change"]
     assert lines[2].endswith(found.best.says) and f"{found.best.cost:.3g}" in lines[2]
+    assert "Necessity: of all the ways, the share that change at least" in " ".join(lines)
     assert repr(found) == f"<Recourse: From refused to granted: {len(found)} ways>"
     assert repr(found.best) == f"<Option: {found.best.says}>"
     words = " ".join(str(found.best).split())

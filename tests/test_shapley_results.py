@@ -118,7 +118,7 @@ def test_many_features_are_cut_short_and_say_so():
 def test_shapley_explains_and_weighs_in_one_call(explainer):
     x = [1, 0, 1, 1]
     e = explainer.explain(x)
-    assert shapley(explainer, x) == shapley_values(e.keep)
+    assert explainer.shapley(x) == shapley(explainer, x) == shapley_values(e.keep)
     assert shapley(explainer, x, view="flip", progress=False) == shapley_values(e.flip)
     for view in ("both", ["keep"], None):
         with pytest.raises(InputError, match=r"view: got .*; allowed: 'keep' or 'flip'"):

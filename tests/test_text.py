@@ -495,7 +495,7 @@ def test_bad_spans(spans, message):
         ({"mask": ["a", 2]}, "mask: got"),
         ({"candidates": []}, "candidates: got no token"),
         ({"n_references": 0, "mask": "x"}, "n_references: got 0"),
-        ({"model": 3}, "model: got 3; allowed: a callable on a list of strings"),
+        ({"model": 3}, "model: got int; allowed: a callable on a list of strings"),
     ],
 )
 def test_bad_options(options, message):

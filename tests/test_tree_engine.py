@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -23,20 +23,17 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
-from suffice.context import SwapHybrids, make_players
-from suffice.evaluate import BlackBox, LatticeEvaluator
-from suffice.evaluate.trees import Ensemble, TreeEngine, engine, read_trees, tree_engine
-from suffice.models import as_model
-from suffice.tables import as_table
-from suffice.target import Target, at_least, at_most, event_for, satisfies, versus, within
-
-KERNELS = ["numpy", "numba"]
+from suffice.evaluate.trees import blocks, engine, read_trees
+from suffice.evaluate.trees.blocks import SkiRental, choose_kernel
+from suffice.evaluate.trees.margins import read_event
+from suffice.evaluate.trees.problem import Problem, make_problem
+from suffice.target import at_least, at_most, versus, within
+from tests.engine_cases import KERNELS, Case, check_trees, swept, tree_data
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -44,67 +41,6 @@ def one_thread() -> Iterator[None]:
     """On a busy machine, small fits by several OpenMP threads wait for each other for seconds."""
     with threadpool_limits(1):
         yield
-
-
-def require(kernel: str) -> None:
-    if kernel == "numba":
-        pytest.importorskip("numba")
-
-
-class Question:
-    """A model, an outcome, and rows of which the first is the input and the rest references."""
-
-    def __init__(self, model: Any, rows: Any, outcome: Any = None, groups: Any = None) -> None:
-        table = as_table(rows)
-        wrapped, answers = as_model(model, table)
-        self.model = model
-        self.target = Target(wrapped, event_for(outcome, wrapped, answers[0]))
-        self.context = SwapHybrids(table, make_players(table, groups))
-        self.y = bool(self.target(table.take(np.array([0])))[0])
-
-    def black_box(self) -> np.ndarray:
-        d = self.context.d
-        held = (np.arange(1 << d)[:, None] >> np.arange(d) & 1).astype(bool)
-        return BlackBox(self.target, self.context, self.y).outcomes(held)
-
-    def engine(self, kernel: str | None = None, read: Any = None) -> TreeEngine:
-        found = tree_engine(read or self.model, self.target, self.context, self.y, kernel)
-        assert not isinstance(found, str), found
-        assert isinstance(found, LatticeEvaluator)
-        return found
-
-    def outcomes(self, kernel: str | None = None) -> np.ndarray:
-        found = self.engine(kernel)
-        out = swept(found)
-        assert found.note is None
-        return out
-
-
-def swept(found: TreeEngine) -> np.ndarray:
-    parts, at = [], 0
-    for start, hits, bits in found.sweep():
-        assert start == at
-        at += len(hits)
-        parts.append(np.unpackbits(bits, axis=1, count=found.n).astype(bool))
-        assert (parts[-1].sum(axis=1) == hits).all()
-    return np.concatenate(parts)
-
-
-def check(question: Question, kernel: str) -> None:
-    require(kernel)
-    assert (question.outcomes(kernel) == question.black_box()).all()
-
-
-def data(n: int = 120, d: int = 5, seed: int = 0, missing: bool = False) -> Any:
-    """Rows with many equal values, two classes, three classes, and a number."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)).round(1)
-    X[:, 1] = rng.integers(3, size=n)
-    score = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=n)
-    if missing:
-        X[rng.random(X.shape) < 0.15] = np.nan
-    three = np.digitize(score, [-0.5, 1.0])
-    return X, (score > 0).astype(int), three, 10 * score
 
 
 CLASSIFIERS = {
@@ -125,55 +61,62 @@ REGRESSORS = {
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_binary_classes(name: str, kernel: str) -> None:
-    X, y, _, _ = data()
+def test_two_classes_have_the_black_boxs_outcomes(name: str, kernel: str) -> None:
+    X, y, _, _ = tree_data()
     model = CLASSIFIERS[name].fit(X, y)
-    check(Question(model, X), kernel)
-    check(Question(model, X, versus(0, 1)), kernel)
-    check(Question(model, X, at_least(1)), kernel)
+    check_trees(Case(model, X), kernel)
+    check_trees(Case(model, X, versus(0, 1)), kernel)
+    check_trees(Case(model, X, at_least(1)), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_three_string_classes(name: str, kernel: str) -> None:
-    X, _, y, _ = data()
+def test_three_named_classes_have_the_black_boxs_outcomes(name: str, kernel: str) -> None:
+    X, _, y, _ = tree_data()
     labels = np.array(["low", "middle", "high"])[y]
     model = CLASSIFIERS[name].fit(X, labels)
     for outcome in (None, "high", "middle", "low"):
-        check(Question(model, X, outcome), kernel)
+        check_trees(Case(model, X, outcome), kernel)
+
+
+def test_labels_that_are_dates_are_told_apart() -> None:
+    X, y, _, _ = tree_data()
+    days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[ns]")
+    for name in ("tree", "forest"):
+        check_trees(Case(clone(CLASSIFIERS[name]).fit(X, days[y]), X, days[1]))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", REGRESSORS)
-def test_numbers(name: str, kernel: str) -> None:
-    X, _, _, y = data()
+def test_numbers_have_the_black_boxs_outcomes(name: str, kernel: str) -> None:
+    X, _, _, y = tree_data()
     model = REGRESSORS[name].fit(X, y)
     at_a_row = float(model.predict(X)[7])
     for outcome in (at_least(1.0), at_most(-2.0), within(4.0), at_least(at_a_row)):
-        check(Question(model, X, outcome), kernel)
+        check_trees(Case(model, X, outcome), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", ["tree", "forest", "histogram"])
-def test_missing_values(name: str, kernel: str) -> None:
-    X, two, three, number = data(missing=True)
+def test_missing_values_go_where_the_library_sends_them(name: str, kernel: str) -> None:
+    X, two, three, number = tree_data(missing=True)
     assert np.isnan(X[0]).any() or np.isnan(X[1]).any()
-    check(Question(CLASSIFIERS[name].fit(X, two), X), kernel)
-    check(Question(CLASSIFIERS[name].fit(X, three), X), kernel)
-    check(Question(REGRESSORS[name].fit(X, number), X, at_least(0.0)), kernel)
+    check_trees(Case(CLASSIFIERS[name].fit(X, two), X), kernel)
+    check_trees(Case(CLASSIFIERS[name].fit(X, three), X), kernel)
+    check_trees(Case(REGRESSORS[name].fit(X, number), X, at_least(0.0)), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_missing_values_that_training_never_saw(kernel: str) -> None:
-    X, y, _, _ = data()
+def test_missing_values_go_right_where_training_saw_none(kernel: str) -> None:
+    X, y, _, _ = tree_data()
     model = CLASSIFIERS["histogram"].fit(X, y)
-    check(Question(model, data(missing=True)[0]), kernel)
+    check_trees(Case(model, tree_data(missing=True)[0]), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("as_frame", [True, False])
-def test_categorical_splits_of_histogram_boosting(as_frame: bool, kernel: str) -> None:
-    X, y, _, _ = data(300)
+def test_categorical_splits_of_histogram_boosting_are_read(as_frame: bool, kernel: str) -> None:
+    X, y, _, _ = tree_data(300)
     kind = np.random.default_rng(1).integers(6, size=300)
     y = np.where(np.isin(kind, [1, 4]), y, 1 - y)
     if as_frame:  # a category in the middle: the model puts categorical columns first
@@ -190,14 +133,13 @@ def test_categorical_splits_of_histogram_boosting(as_frame: bool, kernel: str) -
             max_iter=8, min_samples_leaf=3, categorical_features=[3], random_state=0
         )
     model.fit(rows[20:], y[20:])
-    assert isinstance(read := read_trees(model), Ensemble)
-    assert read.tests.categories
-    check(Question(model, rows), kernel)
+    assert read_trees(model).tests.categories
+    check_trees(Case(model, rows), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_unknown_categories_go_with_the_missing(kernel: str) -> None:
-    X, y, _, _ = data(200)
+    X, y, _, _ = tree_data(200)
     X[:, 1] = np.random.default_rng(2).integers(5, size=200)
     model = HistGradientBoostingClassifier(
         max_iter=5, min_samples_leaf=3, categorical_features=[1], random_state=0
@@ -205,41 +147,44 @@ def test_unknown_categories_go_with_the_missing(kernel: str) -> None:
     rows = X[:80].copy()
     rows[::3, 1] = 9.0
     rows[1::7, 1] = -0.5
-    check(Question(model, rows), kernel)
+    check_trees(Case(model, rows), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_ties_of_pure_trees_need_no_asking(kernel: str) -> None:
-    require(kernel)
-    X, y, _, _ = data(seed=3)
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    X, y, _, _ = tree_data(seed=3)
     model = RandomForestClassifier(4, random_state=0).fit(X, y)
-    question = Question(model, X)
-    found = question.engine(kernel)
-    assert (swept(found) == question.black_box()).all()
+    case = Case(model, X)
+    found = case.trees(kernel)
+    assert (swept(found) == case.truth()).all()
     assert (model.predict_proba(X) == 0.5).any()  # the case at hand
     assert found.rows_predicted <= 32
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_ties_of_mixed_leaves_are_asked_once_each(kernel: str) -> None:
-    require(kernel)
-    X, y, _, _ = data(seed=4)
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    X, y, _, _ = tree_data(seed=4)
     X = np.sign(X)
     model = ExtraTreesClassifier(6, max_depth=2, random_state=0).fit(X, y)
     rows = np.concatenate([X, X])  # every hybrid at least twice
-    question = Question(model, rows)
-    found = question.engine(kernel)
-    assert (swept(found) == question.black_box()).all()
+    case = Case(model, rows)
+    found = case.trees(kernel)
+    assert (swept(found) == case.truth()).all()
     assert found.rows_predicted <= 32 + 3**5
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("model", [DecisionTreeClassifier(), RandomForestClassifier(5)])
-def test_values_that_round_onto_a_threshold(model: Any, kernel: str) -> None:
-    X, y, _, _ = data()
+def test_values_that_round_onto_a_threshold_fall_on_the_librarys_side(
+    model: Any, kernel: str
+) -> None:
+    X, y, _, _ = tree_data()
     model = model.set_params(random_state=0).fit(X, y)
     read = read_trees(model)
-    assert isinstance(read, Ensemble)
     rows = X.copy()
     for column in range(X.shape[1]):
         limits = read.tests.threshold[read.tests.column == column]
@@ -247,45 +192,45 @@ def test_values_that_round_onto_a_threshold(model: Any, kernel: str) -> None:
             near = np.resize(limits, len(rows))
             steps = np.resize([0.0, 1e-9, -1e-9, 1e-16], len(rows))
             rows[:, column] = near * (1 + steps)
-    check(Question(model, rows), kernel)
+    check_trees(Case(model, rows), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_trees_that_never_split(kernel: str) -> None:
-    X, _, _, number = data()
+def test_trees_that_never_split_are_read(kernel: str) -> None:
+    X, _, _, number = tree_data()
     flat = DecisionTreeRegressor().fit(X, np.ones(len(X)))
     assert flat.tree_.node_count == 1
-    check(Question(flat, X, at_least(0.5)), kernel)
+    check_trees(Case(flat, X, at_least(0.5)), kernel)
     forest = RandomForestRegressor(3, random_state=0).fit(X, np.ones(len(X)))
-    check(Question(forest, X, at_least(1.0)), kernel)
+    check_trees(Case(forest, X, at_least(1.0)), kernel)
     stump = DecisionTreeRegressor(max_depth=1).fit(X, number)
-    check(Question(stump, X, within(1.0)), kernel)
+    check_trees(Case(stump, X, within(1.0)), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_constant_features_and_few_references(kernel: str) -> None:
-    X, y, _, _ = data()
+def test_constant_features_and_few_references_make_no_difference(kernel: str) -> None:
+    X, y, _, _ = tree_data()
     X[:, 2] = 7.0
     model = CLASSIFIERS["forest"].fit(X, y)
     for n in (1, 7, 8, 9, 33):
-        check(Question(model, X[: n + 1]), kernel)
+        check_trees(Case(model, X[: n + 1]), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_groups_of_columns_are_players(kernel: str) -> None:
-    X, y, _, _ = data(d=7)
+    X, y, _, _ = tree_data(d=7)
     model = CLASSIFIERS["extra"].fit(X, y)
-    question = Question(model, X, groups={"both": ["x1", "x4"], "rest": ["x2", "x5", "x6"]})
-    assert question.context.d == 4
-    check(question, kernel)
+    case = Case(model, X, groups={"both": ["x1", "x4"], "rest": ["x2", "x5", "x6"]})
+    assert case.hybrids.d == 4
+    check_trees(case, kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_frames(kernel: str) -> None:
-    X, y, _, _ = data()
+def test_frames_of_several_dtypes_are_read(kernel: str) -> None:
+    X, y, _, _ = tree_data()
     frame = pd.DataFrame(X, columns=list("abcde")).astype({"b": "int8", "c": "float32"})
     model = CLASSIFIERS["forest"].fit(frame, y)
-    check(Question(model, frame), kernel)
+    check_trees(Case(model, frame), kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -294,26 +239,26 @@ def test_slabs_blocks_and_order_make_no_difference(
 ) -> None:
     from suffice.evaluate.trees import problem
 
-    X, y, _, _ = data(d=7, n=100)
-    question = Question(CLASSIFIERS["extra"].fit(X, y), X)
-    whole = question.outcomes(kernel)
+    X, y, _, _ = tree_data(d=7, n=100)
+    case = Case(CLASSIFIERS["extra"].fit(X, y), X)
+    whole = swept(case.trees(kernel))
     monkeypatch.setattr(engine, "_SLAB_CELLS", 256)
     monkeypatch.setattr(engine, "_BLOCK_BYTES", 200)
     monkeypatch.setattr(problem, "_WIDE_PLAYERS", 3)
     monkeypatch.setattr(problem, "_SORTED_HYBRIDS", 0)
-    assert len(list(question.engine(kernel).sweep())) > 1
-    assert (question.outcomes(kernel) == whole).all()
+    assert len(list(case.trees(kernel).sweep())) > 1
+    assert (swept(case.trees(kernel)) == whole).all()
 
 
 def test_one_way_accumulation_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     from suffice.evaluate.trees import compiled
 
-    X, _, y, _ = data()
-    question = Question(CLASSIFIERS["extra"].fit(X, y), X)
-    both = question.outcomes("numba")
+    X, _, y, _ = tree_data()
+    case = Case(CLASSIFIERS["extra"].fit(X, y), X)
+    both = swept(case.trees("numba"))
     monkeypatch.setattr(compiled, "_TWO_WAY_PLAYERS", 0)
-    assert (question.outcomes("numba") == both).all()
+    assert (swept(case.trees("numba")) == both).all()
 
 
 @settings(max_examples=25, deadline=None)
@@ -324,72 +269,49 @@ def test_one_way_accumulation_is_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     depth=st.integers(1, 6),
     levels=st.integers(1, 5),
 )
-def test_any_forest(seed: int, d: int, trees: int, depth: int, levels: int) -> None:
+def test_any_forest_has_the_black_boxs_outcomes(
+    seed: int, d: int, trees: int, depth: int, levels: int
+) -> None:
     rng = np.random.default_rng(seed)
     X = rng.integers(levels, size=(40, d)).astype(float)
     y = rng.integers(3, size=40)
     model = ExtraTreesClassifier(trees, max_depth=depth, random_state=seed).fit(X, y)
-    question = Question(model, X, int(y[0]))
-    want = question.black_box()
-    assert (question.outcomes("numpy") == want).all()
-    if engine.find_numba():
-        assert (question.outcomes("numba") == want).all()
+    case = Case(model, X, int(y[0]))
+    want = case.truth()
+    assert (swept(case.trees("numpy")) == want).all()
+    if blocks.find_numba():
+        assert (swept(case.trees("numba")) == want).all()
 
 
 def test_a_reading_that_proves_wrong_is_given_up() -> None:
-    X, y, _, _ = data()
-    question = Question(CLASSIFIERS["forest"].fit(X, y), X)
-    read = read_trees(question.model)
-    assert isinstance(read, Ensemble)
+    X, y, _, _ = tree_data()
+    case = Case(CLASSIFIERS["forest"].fit(X, y), X)
+    read = read_trees(case.model)
     wrong = replace(read, values=read.values[:, ::-1], readings={})
-    found = question.engine("numpy", wrong)
-    assert (swept(found) == question.black_box()).all()
-    assert found.name == "blackbox"
-    assert "disagree" in str(found.note)
+    found = case.trees("numpy", wrong)
+    assert (swept(found) == case.truth()).all()
+    assert found.name == "trees"  # it is what it is, and says what it had to do
+    assert found.note == (
+        "the trees, as they were read, disagree with the model's predictions, so that it was asked "
+        "about every hybrid"
+    )
+    assert found.rows_predicted > 1000
 
 
 def test_single_hybrids_are_asked() -> None:
-    X, y, _, _ = data()
-    question = Question(CLASSIFIERS["forest"].fit(X, y), X)
-    found = question.engine()
+    X, y, _, _ = tree_data()
+    case = Case(CLASSIFIERS["forest"].fit(X, y), X)
+    found = case.trees()
     held = np.array([[True, False, True, False, False]])
-    assert (found.outcomes(held) == question.black_box()[5]).all()
-    assert found.outcomes_of(held, np.array([3]))[0] == question.black_box()[5, 3]
+    assert (found.outcomes(held) == case.truth()[5]).all()
+    assert found.outcomes_of(held, np.array([3]))[0] == case.truth()[5, 3]
     assert found.rows_predicted
-
-
-def reason(question: Question) -> str:
-    found = tree_engine(question.model, question.target, question.context, question.y)
-    assert isinstance(found, str)
-    assert found
-    return found
-
-
-def test_what_is_not_read_is_said() -> None:
-    X, y, three, number = data()
-
-    class Mine(RandomForestClassifier):
-        pass
-
-    assert "LogisticRegression" in reason(Question(LogisticRegression().fit(X, y), X))
-    assert "Mine" in reason(Question(Mine(2).fit(X, y), X))
-    assert "function" in reason(Question(lambda rows: rows[:, 0] > 0, X, True))
-    forest = RandomForestClassifier(3, random_state=0).fit(X, three)
-    assert "several classes" in reason(Question(forest, X, within(5)))
-    predicate = satisfies(lambda labels: labels == 1)
-    assert "function" in reason(Question(forest, X, predicate))
-    started = GradientBoostingRegressor(init=DecisionTreeRegressor(), n_estimators=2)
-    assert "init" in reason(Question(started.fit(X, number), X, at_least(0.0)))
-    poisson = HistGradientBoostingRegressor(loss="poisson", max_iter=2).fit(X, np.exp(number / 30))
-    assert "poisson" in reason(Question(poisson, X, at_least(1.0)))
-    softmax = CLASSIFIERS["boosting"].fit(X, three)
-    assert "softmax" in reason(Question(softmax, X, versus(0, 2)))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("final", [RandomForestClassifier(8), HistGradientBoostingClassifier()])
-def test_pipelines_that_keep_columns_apart(final: Any, kernel: str) -> None:
-    X, y, _, _ = data()
+def test_pipelines_that_keep_columns_apart_are_read(final: Any, kernel: str) -> None:
+    X, y, _, _ = tree_data()
     rows = pd.DataFrame(X, columns=list("abcde"))
     rows["kind"] = np.random.default_rng(2).choice(["r", "s", "t"], len(rows))
     rows.loc[4, "b"] = np.nan
@@ -400,233 +322,62 @@ def test_pipelines_that_keep_columns_apart(final: Any, kernel: str) -> None:
         remainder="passthrough",
     )
     model = make_pipeline(columns, final.set_params(random_state=0)).fit(rows, y)
-    check(Question(model, rows), kernel)
-    check(Question(model, rows, groups={"two": ["a", "kind"]}), kernel)
-    mixing = make_pipeline(PCA(3), RandomForestClassifier(3, random_state=0)).fit(X, y)
-    assert "PCA may mix columns" in reason(Question(mixing, X))
+    check_trees(Case(model, rows), kernel)
+    check_trees(Case(model, rows, groups={"two": ["a", "kind"]}), kernel)
 
 
-def test_a_reader_that_fails_is_a_reason_too() -> None:
-    model = RandomForestClassifier(2)  # not fitted
-    why = read_trees(model)
-    assert isinstance(why, str)
-    assert "could not be read" in why
+def problem_of(case: Case) -> Problem:
+    read = read_trees(case.model)
+    return make_problem(read, read_event(read, case.target.event), case.hybrids)
+
+
+def test_skis_are_bought_once_the_rents_would_exceed_their_price() -> None:
+    rental = SkiRental(price=1.0)
+    assert not rental.should_buy(0.6)
+    rental.pay(0.6)
+    assert not rental.should_buy(0.4)
+    assert rental.should_buy(0.5)
+    assert SkiRental(price=1.0).should_buy(1.1)
 
 
 def test_numba_is_started_only_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y, _, _ = data()
-    problem = Question(CLASSIFIERS["tree"].fit(X, y), X).engine()._problem
-    monkeypatch.setattr(engine, "numba_is_loaded", lambda: False)
-    monkeypatch.setattr(engine, "_rent", [0.0])
-    assert engine.choose_kernel(problem) == "numpy"
-    assert engine._rent[0] > 0
-    monkeypatch.setattr(engine, "_NUMBA_START", engine._rent[0])  # the next question pays for it
-    assert engine.choose_kernel(problem) == ("numba" if engine.find_numba() else "numpy")
-    monkeypatch.setattr(engine, "import_module", refuse)
-    assert engine.choose_kernel(problem) == "numpy"
-    monkeypatch.setattr(engine, "find_numba", lambda: False)
-    assert engine.choose_kernel(problem) == "numpy"
+    pytest.importorskip("numba")
+    X, y, _, _ = tree_data()
+    problem = problem_of(Case(CLASSIFIERS["tree"].fit(X, y), X))
+    monkeypatch.setattr(blocks, "numba_is_loaded", lambda: False)
+    dear, paid_up = SkiRental(price=1e9), SkiRental(price=1e9)
+    assert choose_kernel(problem, dear) == "numpy"
+    paid_up.pay(1e9)  # many small questions add up
+    assert choose_kernel(problem, paid_up) == "numba"
+    monkeypatch.setattr(blocks, "load_numba", lambda: False)
+    assert choose_kernel(problem, paid_up) == "numpy"
+    monkeypatch.setattr(blocks, "load_numba", never)
+    monkeypatch.setattr(blocks, "numba_is_loaded", lambda: True)
+    assert choose_kernel(problem, dear) == "numba"
+    monkeypatch.setattr(blocks, "find_numba", lambda: False)
+    assert choose_kernel(problem, paid_up) == "numpy"
 
 
-def refuse(name: str) -> None:
-    raise ImportError(f"{name} needs another numpy")
+def never() -> bool:
+    raise AssertionError("numba is loaded already")
 
 
-# Other libraries.
+def test_a_numba_that_does_not_load_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str) -> None:
+        raise ImportError(f"{name} needs another numpy")
 
-
-def boosters(library: str) -> Any:
-    """A classifier and a regressor, small and in one thread."""
-    module = pytest.importorskip(library)
-    if library == "xgboost":
-        common: Any = {"n_estimators": 10, "max_depth": 3, "n_jobs": 1}
-        return module.XGBClassifier(**common), module.XGBRegressor(**common)
-    if library == "lightgbm":
-        common = {"n_estimators": 10, "num_leaves": 7, "n_jobs": 1, "verbose": -1}
-        return module.LGBMClassifier(**common), module.LGBMRegressor(**common)
-    common = {"iterations": 10, "depth": 3, "verbose": 0, "thread_count": 1}
-    common |= {"allow_writing_files": False}
-    return module.CatBoostClassifier(**common), module.CatBoostRegressor(**common)
-
-
-LIBRARIES = ["xgboost", "lightgbm", "catboost"]
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_other_libraries(library: str, missing: bool) -> None:
-    classifier, regressor = boosters(library)
-    X, two, three, number = data(missing=missing)
-    kernel = "numba" if engine.find_numba() else "numpy"
-    check(Question(classifier.fit(X, two), X), kernel)
-    check(Question(classifier, X, versus(0, 1)), kernel)
-    classifier = boosters(library)[0].fit(X, three)
-    for outcome in (0, 1, 2):
-        check(Question(classifier, X, outcome), kernel)
-    regressor.fit(X, number)
-    at_a_row = float(regressor.predict(X)[3])
-    for outcome in (at_least(at_a_row), at_most(0.0), within(3.0)):
-        check(Question(regressor, X, outcome), kernel)
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
-def test_boosters_without_their_wrappers(library: str, missing: bool) -> None:
-    module = pytest.importorskip(library)
-    X, two, three, number = data(missing=missing)
-    frame = pd.DataFrame(X, columns=list("abcde"))
-
-    def train(labels: Any, objective: str, rows: Any = X, **params: Any) -> Any:
-        params |= {"objective": objective}
-        if library == "xgboost":
-            params |= {"nthread": 1, "max_depth": 3}
-            return module.train(params, module.DMatrix(rows, labels), 10)
-        params |= {"num_threads": 1, "num_leaves": 7, "verbose": -1}
-        return module.train(params, module.Dataset(rows, labels), 10)
-
-    names = {
-        "xgboost": ("binary:logistic", "multi:softprob", "reg:squarederror"),
-        "lightgbm": ("binary", "multiclass", "regression"),
-    }
-    for_two, for_three, for_number = names[library]
-    booster = train(two, for_two)
-    for outcome in (0, versus(0, 1), at_least(1)):
-        check(Question(booster, X, outcome), "numpy")
-    check(Question(train(two, for_two, frame), frame), "numpy")
-    booster = train(three, for_three, num_class=3)
-    for outcome in (0, 1, 2):
-        check(Question(booster, X, outcome), "numpy")
-    booster = train(number, for_number, frame)
-    at_a_row = float(as_model(booster, as_table(frame))[1][3])
-    for outcome in (at_least(at_a_row), within(3.0)):
-        check(Question(booster, frame, outcome), "numpy")
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_boosters_that_stopped_early() -> None:
-    X, y, _, _ = data(300)
-    xgboost = pytest.importorskip("xgboost")
-    train, test = (xgboost.DMatrix(X[s], y[s]) for s in (slice(200), slice(200, 300)))
-    params: Any = {"objective": "binary:logistic", "max_depth": 3, "nthread": 1}
-    booster = xgboost.train(
-        params, train, 60, evals=[(test, "e")], early_stopping_rounds=4, verbose_eval=False
-    )
-    assert booster.best_iteration + 1 < booster.num_boosted_rounds()
-    check(Question(booster, X[:90]), "numpy")  # asked by itself it uses all rounds
-    lightgbm = pytest.importorskip("lightgbm")
-    params = {"objective": "binary", "num_leaves": 7, "verbose": -1, "num_threads": 1}
-    stopped = lightgbm.train(
-        params,
-        lightgbm.Dataset(X[:200], y[:200]),
-        60,
-        valid_sets=[lightgbm.Dataset(X[200:], y[200:])],
-        callbacks=[lightgbm.early_stopping(4, verbose=False)],
-    )
-    assert 0 < stopped.best_iteration < 60
-    check(Question(stopped, X[:90]), "numpy")
-    assert "softmax" in reason(
-        Question(
-            xgboost.train({"objective": "multi:softmax", "num_class": 2, "nthread": 1}, train, 3),
-            X,
-        )
-    )
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_other_libraries_at_their_thresholds(library: str) -> None:
-    model = boosters(library)[0]
-    X, y, _, _ = data()
-    model.fit(X, y)
-    read = read_trees(model)
-    assert isinstance(read, Ensemble)
-    rows = X.copy()
-    for column in range(X.shape[1]):
-        limits = read.tests.threshold[read.tests.column == column]
-        if len(limits):
-            near = np.resize(limits, len(rows)).astype(np.float32)
-            above = np.nextafter(near, np.float32(np.inf))
-            rows[:, column] = np.where(np.arange(len(rows)) % 2, near, above)
-    check(Question(model, rows), "numpy")
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_lightgbm_categories_and_zeros() -> None:
-    lightgbm = pytest.importorskip("lightgbm")
-    X, y, _, _ = data(300)
-    kind = np.random.default_rng(1).integers(8, size=300)
-    y = np.where(np.isin(kind, [1, 4, 6]), y, 1 - y)
-    rows = pd.DataFrame(X, columns=list("abcde"))
-    rows["kind"] = pd.Categorical(np.array(list("stuvwxyz"))[kind])
-    rows.loc[3, "kind"] = np.nan
-    common = {"n_estimators": 8, "verbose": -1, "n_jobs": 1, "min_child_samples": 5}
-    model = lightgbm.LGBMClassifier(**common, min_data_per_group=5, cat_smooth=1).fit(rows, y)
-    assert isinstance(read := read_trees(model), Ensemble)
-    assert read.tests.categories
-    check(Question(model, rows[:90]), "numpy")
-    X[np.random.default_rng(3).random(X.shape) < 0.3] = 0.0
-    model = lightgbm.LGBMClassifier(**common, zero_as_missing=True).fit(X, y)
-    check(Question(model, X[:90]), "numpy")
-    forest = lightgbm.LGBMRegressor(
-        **common, boosting_type="rf", subsample=0.7, subsample_freq=1
-    ).fit(X, X[:, 0])
-    check(Question(forest, X[:90], at_least(0.1)), "numpy")
-    linear = lightgbm.LGBMRegressor(**common, linear_tree=True).fit(X, X[:, 0])
-    assert "linear" in reason(Question(linear, X, at_least(0.0)))
-    poisson = lightgbm.LGBMRegressor(**common, objective="poisson").fit(X, np.abs(X[:, 0]))
-    assert "poisson" in reason(Question(poisson, X, at_least(0.0)))
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_xgboost_categories_early_stopping_and_missing_marks() -> None:
-    xgboost = pytest.importorskip("xgboost")
-    X, y, _, _ = data(300)
-    X[:, 3] = np.random.default_rng(1).integers(8, size=300)
-    y = np.where(np.isin(X[:, 3], [1, 4, 6]), y, 1 - y)
-    common = {"n_estimators": 8, "max_depth": 3, "n_jobs": 1}
-    model = xgboost.XGBClassifier(
-        **common, feature_types=["q", "q", "q", "c", "q"], enable_categorical=True
-    ).fit(X, y)
-    assert isinstance(read := read_trees(model), Ensemble)
-    assert read.tests.categories
-    check(Question(model, X[:90]), "numpy")
-    stopped = xgboost.XGBClassifier(
-        n_estimators=60, early_stopping_rounds=2, max_depth=3, n_jobs=1
-    ).fit(X[:200], y[:200], eval_set=[(X[200:], y[200:])], verbose=False)
-    assert stopped.best_iteration + 1 < 60
-    check(Question(stopped, X[:90]), "numpy")
-    marked = X.copy()
-    marked[::4, 0] = -999.0
-    model = xgboost.XGBClassifier(**common, missing=-999.0).fit(marked, y)
-    check(Question(model, marked[:90]), "numpy")
-    dart = xgboost.XGBClassifier(**common, booster="dart").fit(X, y)
-    assert "dart" in reason(Question(dart, X))
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_catboost_beyond_oblivious_numeric_trees() -> None:
-    catboost = pytest.importorskip("catboost")
-    X, y, _, _ = data()
-    common = {"iterations": 5, "depth": 3, "verbose": 0, "allow_writing_files": False}
-    model = catboost.CatBoostClassifier(**common, grow_policy="Depthwise").fit(X, y)
-    assert reason(Question(model, X))
-    rows = pd.DataFrame(X, columns=list("abcde")).assign(kind=np.where(y, "u", "v"))
-    model = catboost.CatBoostClassifier(**common, cat_features=["kind"]).fit(rows, y)
-    assert reason(Question(model, rows))
-    poisson = catboost.CatBoostRegressor(**common, loss_function="Poisson").fit(X, np.abs(X[:, 0]))
-    assert "Poisson" in reason(Question(poisson, X, at_least(0.5)))
+    monkeypatch.setattr(blocks, "import_module", refuse)
+    assert not blocks.load_numba()
 
 
 def test_leaves_too_many_to_keep_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     from suffice.evaluate.trees import compiled
 
-    X, _, y, _ = data()
-    question = Question(CLASSIFIERS["extra"].fit(X, y), X)
-    kept = question.outcomes("numba")
+    X, _, y, _ = tree_data()
+    case = Case(CLASSIFIERS["extra"].fit(X, y), X)
+    kept = swept(case.trees("numba"))
     monkeypatch.setattr(compiled, "_LEAVES_KEPT", 50)
     monkeypatch.setattr(compiled, "_FIRST_ROOM", 16)
     monkeypatch.setattr(engine, "_SLAB_CELLS", 512)
-    assert (question.outcomes("numba") == kept).all()
+    assert (swept(case.trees("numba")) == kept).all()

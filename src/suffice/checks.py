@@ -14,7 +14,17 @@ import numpy as np
 
 from suffice.errors import InputError, did_you_mean, one_line
 
-__all__ = ["choice", "level", "names", "number", "ran", "threshold", "truth", "whole"]
+__all__ = [
+    "choice",
+    "level",
+    "level_or_same",
+    "names",
+    "number",
+    "ran",
+    "threshold",
+    "truth",
+    "whole",
+]
 
 T = TypeVar("T", bound=str)
 
@@ -78,10 +88,23 @@ def level(given: object, argument: str = "alpha") -> float | None:
     """A level α of a test, in (0, 1); None: no test."""
     if given is None:
         return None
-    value = number(argument, given, "None or a number in (0, 1)", above=0, most=1)
+    allowed = "None or a number in (0, 1)"
+    value = number(argument, given, allowed, above=0, most=1)
     if value == 1:
-        raise InputError(argument, given, "None or a number in (0, 1)")
+        raise InputError(argument, given, allowed)
     return value
+
+
+def level_or_same(given: object, present: float | None) -> float | None:
+    """Another level α, None for no test, or "same" for the present one.
+
+    >>> level_or_same("same", 0.05), level_or_same(None, 0.05), level_or_same(0.1, 0.05)
+    (0.05, None, 0.1)
+    """
+    if isinstance(given, str):
+        choice("alpha", given, ["same"], also="None or a number in (0, 1)")
+        return present
+    return level(given)
 
 
 def choice(argument: str, given: object, options: Iterable[T], also: str = "") -> T:

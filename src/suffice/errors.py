@@ -20,6 +20,15 @@ __all__ = [
 class SufficeError(Exception):
     """Anything suffice raises on purpose."""
 
+    def at(self, place: str) -> SufficeError:
+        """The same error, with where it happened said first.
+
+        >>> raise ModelError("broken raised KeyError").at("row 17")
+        Traceback (most recent call last):
+        suffice.errors.ModelError: row 17: broken raised KeyError
+        """
+        return type(self)(f"{place}: {self}")
+
 
 class InputError(SufficeError, ValueError):
     """An argument that cannot be used as given.
@@ -49,6 +58,11 @@ class InputError(SufficeError, ValueError):
             argument = names.get(argument, argument)
             allowed, hint = (_renamed(words, names) for words in (allowed, hint))
         return f"{argument}: got {text}; allowed: {allowed}." + f" {hint}" * bool(hint)
+
+    def at(self, place: str) -> InputError:
+        """The same error, with where it happened said first."""
+        argument, *rest = self._parts
+        return InputError(f"{place}: {argument}", *rest)
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, ...]]:
         # An error raised in another process must arrive here.

@@ -22,7 +22,7 @@ from suffice.context import Context, Hybrids, SwapContext, choose_references, ma
 from suffice.context.clusters import auto_groups
 from suffice.context.cost import CostSpec
 from suffice.decision import Decision
-from suffice.errors import InputError, shorten
+from suffice.errors import InputError, SufficeError, shorten
 from suffice.evaluate import Choice, Evaluator
 from suffice.explanation import ContextRecord, Explanation, Player, Provenance
 from suffice.explanation.changes import find_changes
@@ -33,14 +33,14 @@ from suffice.models import as_model, fitted_columns
 from suffice.progress import progress_bar
 from suffice.search import LimitKeeper, Limits, Question
 from suffice.search.strategy import STRATEGIES, VIEW_ENDS, Answer, answer
-from suffice.tables import Table, as_table
-from suffice.tables.table import as_row_mapping, has_several_rows, plain
+from suffice.tables import Table, as_table, has_several_rows, plain, read_row
 from suffice.target import Target, event_for
 from suffice.wording import count
 
 if TYPE_CHECKING:
     from suffice.context.plausibility import Plausibility
-    from suffice.encodings.anchors import AnchorRules, Rule
+    from suffice.encodings.anchors import AnchorOptions, AnchorRules, Rule, ScoreOptions
+    from suffice.encodings.attribution import ShapleyValues
     from suffice.encodings.recourse import Recourse
 
 __all__ = ["Asked", "Explainer"]
@@ -143,7 +143,7 @@ class Explainer:
             self._data, auto_groups(self._data) if isinstance(groups, str) else groups
         )
         self._model, self._answers = as_model(model, self._data)
-        self._choice = Choice(engine, model)
+        self._choice = Choice(engine, model, self._data.names)
         self._outcome = outcome
         self._references = references
         self._context = _checked_context(context)
@@ -221,7 +221,7 @@ class Explainer:
         stopped = kept.stopped or flipped.stopped
         return Explanation(
             prediction=plain(decision.prediction),
-            score=self._model.own_scores(decision.row, [decision.prediction])[0],
+            score=decision.own_score,
             outcome=event.describe(decision.y),
             other_outcome=event.describe(not decision.y),
             players=players,
@@ -246,7 +246,8 @@ class Explainer:
     ) -> list[Explanation]:
         """Explain several inputs: a frame, an array, or a list of rows; the rest as in `explain`.
 
-        `n_jobs` processes share the work (-1: all cores); the answers do not depend on it.
+        `n_jobs` processes share the work (-1: all cores); the answers do not depend on it. An
+        error names the row it is about, counted from 0.
 
         >>> from sklearn.tree import DecisionTreeClassifier
         >>> from suffice import Explainer, datasets
@@ -261,7 +262,8 @@ class Explainer:
         jobs = _read_jobs(n_jobs)
         rows = self._read_many(X)
         shown = question.pop("progress", None)
-        work = (delayed(self.explain)(row, progress=False, **question) for row in rows)
+        question["progress"] = False
+        work = (delayed(self._explain_row)(i, row, question) for i, row in enumerate(rows))
         found = []
         with progress_bar("explanations", len(rows), shown) as bar:
             try:
@@ -275,17 +277,31 @@ class Explainer:
                 raise InputError("n_jobs", got, "1 for such a model", hint) from error
         return found
 
-    def anchor(self, x: Any, **options: Any) -> AnchorRules:
+    def _explain_row(self, number: int, row: Table, question: Asked) -> Explanation:
+        try:
+            return self.explain(row, **question)
+        except SufficeError as error:
+            raise error.at(f"row {number}") from error
+
+    def anchor(self, x: Any, **options: Unpack[AnchorOptions]) -> AnchorRules:
         """Every minimal rule for `x` (Prop. 2): see `suffice.anchor`."""
         from suffice.encodings.anchors import anchor
 
         return anchor(self, x, **options)
 
-    def score_rule(self, x: Any, rule: Factor | None, **options: Any) -> Rule:
+    def score_rule(self, x: Any, rule: Factor | None, **options: Unpack[ScoreOptions]) -> Rule:
         """Precision and coverage of a rule, another tool's for instance: `suffice.score_rule`."""
         from suffice.encodings.anchors import score_rule
 
         return score_rule(self, x, rule, **options)
+
+    def shapley(
+        self, x: Any, *, view: Literal["keep", "flip"] = "keep", progress: bool | None = None
+    ) -> ShapleyValues:
+        """What each feature adds to sufficiency (Prop. 1), from all sets: see `suffice.shapley`."""
+        from suffice.encodings.shapley import shapley
+
+        return shapley(self, x, view=view, progress=progress)
 
     def __repr__(self) -> str:
         rows, players = len(self._data), len(self._players)
@@ -402,8 +418,9 @@ class Explainer:
         >>> r = Explainer(decide, people).recourse({"income": 30, "debt": 20}, immutable="debt")
         >>> print(r)
         From no to yes: 1 way
-          cost  suff.  nec.  change
-             4    50%  100%  income 30 → 60
+          cost  sufficiency  necessity  change
+             4          50%       100%  income 30 → 60
+        ...
         >>> r.best.changes
         {'income': (30, 60)}
         """
@@ -472,12 +489,12 @@ class Explainer:
         """The input as one row of the data's kind; columns that only the data has are ignored."""
         if isinstance(x, Table):
             return x
-        names = self._data.names
-        given = as_row_mapping(x, names, "x")
-        unused = self._known_columns - set(names)
-        return self._data.adopt({k: v for k, v in given.items() if k not in unused})
+        return read_row(x, self._data, ignored=self._known_columns)
 
     def _read_many(self, X: Any) -> list[Table]:
+        if isinstance(X, Mapping):
+            hint = "explain takes one row."
+            raise InputError("X", "a mapping", "a frame, an array or a list of rows", hint)
         if isinstance(X, Iterable) and not hasattr(X, "shape"):
             rows = list(X)
         else:
@@ -485,7 +502,13 @@ class Explainer:
             rows = [table.take(np.array([i])).native for i in range(len(table))]
         if not rows:
             raise InputError("X", "no rows", "at least one row to explain")
-        return [self._read(row) for row in rows]
+        found = []
+        for number, row in enumerate(rows):
+            try:
+                found.append(self._read(row))
+            except SufficeError as error:
+                raise error.at(f"row {number}") from error
+        return found
 
     def _choose_references(self, target: Target, row: Table, y: bool) -> Table:
         def is_opposite() -> Any:

@@ -27,6 +27,7 @@ __all__ = [
     "adjusted_p_values",
     "check_adjustment",
     "clopper_pearson",
+    "fewest_hits",
     "lower_bound",
     "p_value",
     "passing_levels",
@@ -138,6 +139,22 @@ def passing_levels(
     out = np.empty(len(hits))
     out[order] = steps
     return out
+
+
+def fewest_hits(
+    n: int,
+    tau: float,
+    alpha: float | None = None,
+    adjustment: Literal["none", "bonferroni"] = "none",
+    family: int = 1,
+) -> int:
+    """The fewest hits among n that pass at τ; n + 1 where not even n do.
+
+    >>> fewest_hits(700, 0.9), fewest_hits(700, 0.9, alpha=0.05), fewest_hits(10, 0.9, alpha=0.05)
+    (630, 644, 11)
+    """
+    passing = passing_levels(np.arange(n + 1), n, alpha, adjustment, family) >= tau
+    return int(np.argmax(passing)) if passing.any() else n + 1
 
 
 def check_adjustment(adjustment: str, alpha: float | None) -> Adjustment:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.errors import InputError
+from suffice.checks import number
 from suffice.tables.table import Table, column_codes
 from suffice.typing import BoolVector, Counts, Reals, Values
 
@@ -36,15 +36,14 @@ def auto_groups(table: Table, threshold: float = 0.7) -> dict[str, list[str]]:
     >>> auto_groups(as_table(rows, names=["income", "debt", "age"]))
     {'income + debt': ['income', 'debt']}
     """
-    if not (isinstance(threshold, int | float | np.number) and 0 < threshold <= 1):
-        raise InputError("threshold", threshold, "a number in (0, 1]")
+    least = number("threshold", threshold, "a number in (0, 1]", above=0, most=1)
     if len(table.names) < 2:
         return {}
     from scipy.cluster.hierarchy import fcluster, linkage  # slow to import, so not at start-up
     from scipy.spatial.distance import squareform
 
     apart = squareform(1.0 - association(table), checks=False)
-    labels = fcluster(linkage(apart, "average"), 1.0 - threshold + 1e-9, "distance")
+    labels = fcluster(linkage(apart, "average"), 1.0 - least + 1e-9, "distance")
     clusters: dict[int, list[str]] = {}
     for label, name in zip(labels.tolist(), table.names, strict=True):
         clusters.setdefault(label, []).append(name)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean
+from suffice.errors import InputError, did_you_mean, shorten
 from suffice.tables.table import Table
 from suffice.typing import Counts
 
@@ -59,9 +59,14 @@ def make_players(table: Table, groups: Groups | None = None) -> Players:
         raise InputError("groups", groups, '{"name": [columns]} or None')
     owner: dict[int, str] = {}
     for name, members in (groups or {}).items():
-        if isinstance(members, str) or not len(members):
-            raise InputError("groups", f"{name!r}: {members!r}", "a list of columns per group")
-        for member in members:
+        if not isinstance(name, str):
+            raise InputError("groups", f"the name {shorten(name)}", "names that are text")
+        listed = isinstance(members, Iterable) and not isinstance(members, str | bytes | Mapping)
+        found = list(members) if listed else []
+        if not found:
+            got = f"{name!r}: {shorten(members)}"
+            raise InputError("groups", got, "a list of columns per group")
+        for member in found:
             column = table.position(str(member), "groups")
             if column in owner:
                 raise InputError(

@@ -7,15 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from suffice.checks import choice, ran
 from suffice.errors import InputError
 from suffice.tables.frames import as_table
 from suffice.tables.table import Table, column_codes, is_frame
 from suffice.typing import BoolVector, Counts
+from suffice.wording import and_more, listed
 
 __all__ = ["canonical_order", "choose_references", "with_columns_of"]
 
 ReferenceSpec = Any
 """'opposite', 'all', a mask over the rows of data, a frame, or a callable (data, x) -> those."""
+
+_OTHERS = "a mask over the rows of data, a frame of rows, or a callable"
 
 
 def choose_references(
@@ -33,7 +37,7 @@ def choose_references(
     `like_data` turns a table of the user's kind into what the data was turned into.
     """
     if callable(spec):
-        spec = spec(data.native, row.native)
+        spec = ran("references", spec, "a function (data, x) -> rows", data.native, row.native)
     rows = _chosen(spec, data, is_opposite, like_data)
     order = canonical_order(rows)
     if n is not None and n < len(rows):
@@ -68,13 +72,14 @@ def _chosen(
     is_opposite: Callable[[], BoolVector],
     like_data: Callable[[Table], Table],
 ) -> Table:
-    allowed = "'opposite', 'all', a mask over the rows of data, a frame of rows, or a callable"
     if isinstance(spec, str):
-        if spec == "all":
+        if choice("references", spec, ("opposite", "all"), also=_OTHERS) == "all":
             return data
-        if spec == "opposite":
-            return _masked(data, is_opposite(), "predicted otherwise than the input")
-        raise InputError("references", repr(spec), allowed)
+        hint = (
+            "Pass data that holds such rows, other references ('all', a frame, a mask), or an "
+            "outcome that the model does not give to every row."
+        )
+        return _masked(data, is_opposite(), "predicted otherwise than the input", hint)
     mask = _as_mask(spec)
     if mask is not None:
         if len(mask) != len(data):
@@ -83,50 +88,56 @@ def _chosen(
                 f"a mask of {len(mask)} truth values",
                 f"one for each of the {len(data)} rows of data",
             )
-        return _masked(data, mask, "chosen by the mask")
-    if not is_frame(spec) and np.ndim(spec) != 2:
-        raise InputError("references", spec, allowed)
-    return with_columns_of(
-        data, like_data(as_table(spec, names=data.names, argument="references")), "references"
-    )
+        return _masked(data, mask, "chosen by the mask", "It is False for every row.")
+    if not is_frame(spec) and _dimensions(spec) != 2:
+        raise InputError("references", spec, f"'opposite', 'all' or {_OTHERS}")
+    rows = as_table(spec, names=data.names, argument="references")
+    return with_columns_of(data, like_data(rows), "references")
 
 
 def _as_mask(spec: ReferenceSpec) -> BoolVector | None:
-    if is_frame(spec):
+    """Truth values in a list, a series or an array; None for anything else."""
+    if is_frame(spec) or _dimensions(spec) != 1:
         return None
-    try:
-        values = np.asarray(spec)
-    except ValueError:  # ragged lists
-        return None
-    if values.ndim == 1 and (values.dtype == bool or set(map(type, values.tolist())) == {bool}):
+    values = np.asarray(spec)
+    if values.dtype == bool or set(map(type, values.tolist())) == {bool}:
         return values.astype(bool)
     return None
 
 
-def _masked(data: Table, mask: BoolVector, wording: str) -> Table:
+def _dimensions(spec: ReferenceSpec) -> int:
+    try:
+        return np.ndim(spec)
+    except ValueError:  # ragged lists, of which `as_table` tells what is wrong
+        return 2
+
+
+def _masked(data: Table, mask: BoolVector, wording: str, hint: str) -> Table:
     if not mask.any():
-        raise InputError(
-            "references",
-            f"none: no row of data is {wording}",
-            "at least one reference",
-            "Pass data that holds such rows, other references ('all', a frame, a mask), "
-            "or an outcome that the model does not give to every row.",
-        )
+        got = f"none: no row of data is {wording}"
+        raise InputError("references", got, "at least one reference", hint)
     return data.take(np.flatnonzero(mask))
 
 
 def with_columns_of(data: Table, given: Table, argument: str) -> Table:
     """The columns of `data` from another table, which must be of its kind and dtypes."""
-    positions = [given.position(name, argument) for name in data.names]
-    chosen = given.select(positions)
-    if type(chosen) is not type(data):
-        kind = type(data.native).__name__
-        raise InputError(argument, type(given.native).__name__, f"the same kind as data, {kind}")
+    lacking = [name for name in data.names if name not in given.names]
+    if lacking:
+        got = f"no column {listed(map(repr, lacking[:12]), 'or')}"
+        raise InputError(argument, got, f"every column of data: {and_more(data.names)}")
+    if not data.same_kind(given):
+        raise InputError(argument, _kind(given), f"the same kind as data, {_kind(data)}")
+    chosen = given.select([given.names.index(name) for name in data.names]).labelled_like(data)
     for j, name in enumerate(data.names):
-        if chosen.dtype(j) != data.dtype(j):
+        if not data.same_dtype(j, chosen):
             raise InputError(
                 argument,
                 f"column {name!r} of dtype {chosen.dtype(j)}",
                 f"the dtype it has in data, {data.dtype(j)}",
             )
     return chosen
+
+
+def _kind(table: Table) -> str:
+    kind = type(table.native)
+    return f"a {kind.__module__.partition('.')[0]} {kind.__name__}"

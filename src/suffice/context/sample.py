@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from suffice.checks import names
 from suffice.errors import InputError
 from suffice.factors.kinds import HELD
 from suffice.tables.frames import as_table
@@ -26,8 +27,8 @@ class Sample(Mapping[str, Values]):
 
     def __init__(self, sample: Any, auxiliaries: Iterable[str] = ()) -> None:
         table = as_table(sample, argument="sample")
-        names = list(auxiliaries)
-        positions = [table.position(name, "auxiliaries") for name in names]
+        chosen = names("auxiliaries", auxiliaries)
+        positions = [table.position(name, "auxiliaries") for name in chosen]
         predictors = [j for j in range(len(table.names)) if j not in positions]
         if not predictors:
             raise InputError(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import comb, factorial
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -32,7 +32,9 @@ __all__ = ["Explains", "check_view", "shapley", "shapley_interactions", "shapley
 class Explains(Protocol):
     """What an explainer is to those who need its explanations."""
 
-    def explain(self, x: Any, *, search: str, progress: bool | None) -> Explanation:
+    def explain(
+        self, x: Any, /, *, search: Literal["exhaustive"], progress: bool | None
+    ) -> Explanation:
         """The explanation of one input."""
         ...
 

@@ -12,12 +12,13 @@ from time import perf_counter
 import numpy as np
 
 from suffice.context.hybrids import Hybrids, KeyedHybrids
+from suffice.context.swap import SwapHybrids
 from suffice.evaluate.protocol import Tick
 from suffice.tables.distinct import first_seen
 from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Held, Outcomes
 
-__all__ = ["BlackBox"]
+__all__ = ["BlackBox", "Engine"]
 
 _CELLS_PER_CALL = 1 << 22
 """Few large calls, but never so large that rows × columns of them trouble the memory."""
@@ -28,6 +29,9 @@ _SECONDS_PER_CALL = 2.0
 
 _KEYS_REMEMBERED = 1 << 22
 """Answers are remembered from block to block up to this many distinct rows."""
+
+_LOOKED_THROUGH = 1 << 18
+"""Single hybrids looked through together for distinct rows."""
 
 
 class BlackBox:
@@ -129,3 +133,39 @@ class BlackBox:
             if tick is not None:
                 tick(len(block) / len(held))
         return np.concatenate(parts).reshape(len(held), self.n)
+
+
+class Engine:
+    """What engines share: a black box for the hybrids whose outcome they cannot tell."""
+
+    note: str | None = None
+
+    def __init__(self, target: Target, hybrids: SwapHybrids, y: bool) -> None:
+        self._box = BlackBox(target, hybrids, y)
+        self._hybrids = hybrids
+        self._y = y
+
+    @property
+    def n(self) -> int:
+        """How many references there are."""
+        return self._hybrids.n
+
+    @property
+    def rows_predicted(self) -> int:
+        """Rows that the model was really asked about."""
+        return self._box.rows_predicted
+
+    @property
+    def model_seconds(self) -> float:
+        """Time spent inside the model."""
+        return self._box.model_seconds
+
+    def _ask(self, held: Held, references: Counts) -> BoolVector:
+        """The model's own outcomes of single hybrids, each distinct row asked for once."""
+        out = np.empty(len(references), dtype=bool)
+        for start in range(0, len(out), _LOOKED_THROUGH):
+            part = slice(start, start + _LOOKED_THROUGH)
+            identity, first = self._hybrids.distinct(held[part], references[part])
+            answers = self._box.outcomes_of(held[part][first], references[part][first])
+            out[part] = answers[identity]
+        return out

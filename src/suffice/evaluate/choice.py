@@ -5,36 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from suffice.checks import choice
 from suffice.context.hybrids import Hybrids
 from suffice.context.swap import SwapHybrids
 from suffice.errors import InputError
 from suffice.evaluate.blackbox import BlackBox
-from suffice.evaluate.protocol import Evaluator
+from suffice.evaluate.protocol import Evaluator, Unreadable
 from suffice.target import Target
+from suffice.wording import listed
 
 __all__ = ["ENGINES", "Choice"]
 
 ENGINES = ("auto", "blackbox", "additive", "trees")
 
+_TRIED = {"auto": ("additive", "trees"), "blackbox": ()}
+"""The engines tried, the cheapest to try first; a name by itself means that one."""
+
 _LEAST_BUDGET = 1024
 """An engine checks itself against the model on a few rows; below this they would be the budget."""
 
-Maker = Callable[[Target, SwapHybrids, bool], Evaluator | str]
-
 
 class Choice:
-    """Evaluators for one model: what is read of it is read once.
+    """Evaluators for one model and the columns of its table: what is read of it is read once.
 
     `engine` "auto" takes the first that serves; a name takes that engine or raises saying why it
     cannot.
     """
 
-    def __init__(self, engine: str, model: Any) -> None:
-        if engine not in ENGINES:
-            raise InputError("engine", repr(engine), "one of " + ", ".join(ENGINES))
-        self._engine = engine
+    def __init__(self, engine: str, model: Any, columns: tuple[str, ...]) -> None:
+        self._engine = choice("engine", engine, ENGINES)
         self._model = model
-        self._trees: Any = None
+        self._columns = columns
+        self._read: dict[str, Any] = {}
+        self._not_read: dict[str, str] = {}
 
     def evaluator(
         self,
@@ -45,47 +48,52 @@ class Choice:
         exhaustive: bool = True,
     ) -> Evaluator:
         """The fastest evaluator that serves; its note says why no faster one does."""
-        reasons: list[str] = []
-        if self._engine == "auto" and budget is not None and budget < _LEAST_BUDGET:
-            reasons.append(f"a budget below {_LEAST_BUDGET} rows is left to the black box")
-        elif self._engine != "blackbox" and not isinstance(hybrids, SwapHybrids):
-            reasons.append("engines know hybrids whose values are swapped, not this context's")
-            self._refuse(reasons)
-        elif self._engine != "blackbox":
-            assert isinstance(hybrids, SwapHybrids)
-            for name, make in self._makers():
-                if name == "trees" and not exhaustive:
-                    reasons.append("trees: they are swept as a whole, and this search is bounded")
-                    continue
-                found = make(target, hybrids, y)
-                if not isinstance(found, str):
-                    return found
-                reasons.append(f"{name}: {found}")
-            self._refuse(reasons)
+        reasons: dict[str, list[str]] = {}
+        for name in _TRIED.get(self._engine, (self._engine,)):
+            try:
+                swapped = self._suited(name, hybrids, budget, exhaustive)
+                return self._make(name, target, swapped, y)
+            except Unreadable as reason:
+                reasons.setdefault(str(reason), []).append(name)
+        note = "; ".join(f"{listed(names)}: {reason}" for reason, names in reasons.items())
+        if self._engine not in _TRIED:
+            hint = "Use engine='auto' or 'blackbox'."
+            got = f"{self._engine!r} ({next(iter(reasons))})"
+            raise InputError("engine", got, "a model and a context that it knows", hint)
         # A budget is in rows, so each is asked for once whatever finding them costs.
         distinct = None if budget is None else True
-        return BlackBox(target, hybrids, y, distinct, note="; ".join(reasons) or None)
+        return BlackBox(target, hybrids, y, distinct, note=note or None)
 
-    def _refuse(self, reasons: list[str]) -> None:
-        """An engine that was asked for by name serves, or says why it cannot."""
-        if self._engine != "auto":
-            hint = "Use engine='auto' or 'blackbox'."
-            got = f"{self._engine!r} ({reasons[-1]})"
-            raise InputError("engine", got, "a model and a context that it knows", hint)
+    def _suited(
+        self, name: str, hybrids: Hybrids, budget: int | None, exhaustive: bool
+    ) -> SwapHybrids:
+        """The hybrids, if this is a question for engines at all."""
+        if self._engine == "auto" and budget is not None and budget < _LEAST_BUDGET:
+            raise Unreadable(f"a budget below {_LEAST_BUDGET:,} rows is left to the black box")
+        if not isinstance(hybrids, SwapHybrids):
+            raise Unreadable("only hybrids whose values are swapped are known, not this context's")
+        if name == "trees" and not exhaustive:
+            raise Unreadable("all sets are swept together, and this search is bounded")
+        return hybrids
 
-    def _makers(self) -> list[tuple[str, Maker]]:
-        """Names and makers, the cheapest to try first."""
-        makers: list[tuple[str, Maker]] = [("additive", self._additive), ("trees", self._of_trees)]
-        return [(name, make) for name, make in makers if self._engine in ("auto", name)]
+    def _make(self, name: str, target: Target, hybrids: SwapHybrids, y: bool) -> Evaluator:
+        """An engine for one question; `Unreadable` where it does not serve."""
+        if name == "additive":
+            from suffice.evaluate.additive import AdditiveEngine, read_additive
 
-    def _additive(self, target: Target, hybrids: SwapHybrids, y: bool) -> Evaluator | str:
-        from suffice.evaluate.additive import additive_engine
+            return AdditiveEngine(self._shape(name, read_additive), target, hybrids, y)
+        from suffice.evaluate.trees import TreeEngine, read_trees
 
-        return additive_engine(self._model, target, hybrids, y)
+        return TreeEngine(self._shape(name, read_trees), target, hybrids, y)
 
-    def _of_trees(self, target: Target, hybrids: SwapHybrids, y: bool) -> Evaluator | str:
-        from suffice.evaluate.trees import read_trees, tree_engine
-
-        if self._trees is None:
-            self._trees = read_trees(self._model, hybrids.pool.names)
-        return tree_engine(self._trees, target, hybrids, y)
+    def _shape(self, name: str, read: Callable[[Any, tuple[str, ...]], Any]) -> Any:
+        """What an engine reads of the model, or again why it cannot."""
+        if name in self._not_read:
+            raise Unreadable(self._not_read[name])
+        if name not in self._read:
+            try:
+                self._read[name] = read(self._model, self._columns)
+            except Unreadable as reason:
+                self._not_read[name] = str(reason)
+                raise
+        return self._read[name]

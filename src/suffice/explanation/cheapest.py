@@ -16,6 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from suffice.context.hybrids import Hybrids
+from suffice.factors.lattice import members_of
 from suffice.search.sweep import Sweep
 from suffice.search.tally import UNSEEN
 from suffice.typing import Counts, Held, Reals
@@ -45,8 +46,7 @@ def cheapest_of_all(
     best: tuple[int, Priced] | None = None
     least = np.inf
     for mask, (cost, row) in sorted(found.items(), key=lambda item: item[0].bit_count()):
-        members = [j for j in range(hybrids.d) if mask >> j & 1]
-        moved = sum(1 << j for j in members if changed[row - 1, j])
+        moved = sum(1 << j for j in members_of(mask) if changed[row - 1, j])
         if cost < least * (1 - _SAME) and (moved == mask or not causal):
             best, least = (moved, (cost, row)), cost
     if sweep is None:

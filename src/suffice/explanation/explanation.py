@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from suffice.checks import level, threshold
+from suffice.checks import level_or_same, threshold
 from suffice.explanation.factor import Change, Player
 from suffice.explanation.record import ExplanationRecord, Provenance
 from suffice.explanation.subject import Subject
@@ -95,8 +95,7 @@ class Explanation(Result):
     ) -> Explanation:
         """The same explanation at another τ, or with another test; no model call."""
         profile = self.keep_profile
-        same = isinstance(alpha, str) and alpha == "same"
-        tested = profile.alpha if same else level(alpha)
+        tested = level_or_same(alpha, profile.alpha)
         given = profile.adjust if adjust is None else adjust
         unasked = tested is None and adjust is None
         adjustment = check_adjustment("none" if unasked else given, tested)

@@ -68,6 +68,7 @@ class FindingsRecord(msgspec.Struct, frozen=True):
     tau: float
     factors: list[FoundRecord]
     decided: bool
+    decided_size: int
     only_at_tau: bool
 
 

@@ -124,11 +124,13 @@ def _findings_record(findings: Findings | None) -> FindingsRecord | None:
     if findings is None:
         return None
     found = [FoundRecord(list(f.members), f.hits, f.proof) for f in findings.factors]
-    return FindingsRecord(findings.tau, found, findings.decided, findings.only_at_tau)
+    f = findings
+    return FindingsRecord(f.tau, found, f.decided, f.decided_size, f.only_at_tau)
 
 
 def _findings(record: FindingsRecord | None) -> Findings | None:
     if record is None:
         return None
     found = tuple(Found(tuple(f.features), f.hits, f.proof) for f in record.factors)
-    return Findings(record.tau, found, record.decided, record.only_at_tau)
+    r = record
+    return Findings(r.tau, found, r.decided, r.decided_size, r.only_at_tau)

@@ -21,12 +21,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from suffice.typing import Counts, Held
 
-__all__ = ["Lattice", "drop_one_ranks", "masks_by_size"]
+__all__ = [
+    "Lattice",
+    "by_level",
+    "by_mask",
+    "drop_one_ranks",
+    "held_of_masks",
+    "masks_by_size",
+    "masks_of_held",
+    "members_of",
+    "over_subsets",
+    "over_supersets",
+]
+
+Numbers = TypeVar("Numbers", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -70,9 +85,12 @@ class Lattice:
         if 2 * size > self.d:  # fewer players are left out than taken: number the complements
             last = self.width(size)
             return ~self.held(self.d - size, last - stop, last - start)[::-1]
-        members = self.members(size, start, stop)
-        out = np.zeros((len(members), self.d), dtype=bool)
-        np.put_along_axis(out, members, True, axis=1)
+        return self.held_at(size, np.arange(start, stop))
+
+    def held_at(self, size: int, ranks: Counts) -> Held:
+        """The subsets of one size with these numbers, as rows of truth values over the players."""
+        out = np.zeros((len(ranks), self.d), dtype=bool)
+        np.put_along_axis(out, self.unrank(size, ranks), True, axis=1)
         return out
 
     def rank(self, members: Sequence[int]) -> int:
@@ -107,9 +125,41 @@ def drop_one_ranks(members: Counts, d: int) -> Counts:
     return np.asarray(before + after, dtype=np.int64)
 
 
+# -- arrays over all 2^d subsets ---------------------------------------------------------
+#
+# Where all subsets are at hand, they are numbered by bit mask: player j is bit j.
+
+
+def members_of(mask: int) -> tuple[int, ...]:
+    """The players of a subset given by its bits.
+
+    >>> members_of(9)
+    (0, 3)
+    """
+    return tuple(j for j in range(mask.bit_length()) if mask >> j & 1)
+
+
+def held_of_masks(masks: NDArray[np.signedinteger[Any]], d: int) -> Held:
+    """Bit masks as rows of truth values over the players.
+
+    >>> held_of_masks(np.array([1, 2]), 2).tolist()
+    [[True, False], [False, True]]
+    """
+    return (masks[:, None] >> np.arange(d) & 1).astype(bool)
+
+
+def masks_of_held(held: Held) -> Counts:
+    """Rows of truth values as bit masks; for at most 62 players.
+
+    >>> masks_of_held(np.array([[True, False], [True, True]])).tolist()
+    [1, 3]
+    """
+    return np.asarray(held @ (1 << np.arange(held.shape[1], dtype=np.int64)))
+
+
 @lru_cache(maxsize=8)
 def masks_by_size(d: int) -> Counts:
-    """All bit masks, ordered by size and then by value: the lattice's own order, for dense arrays.
+    """All bit masks, ordered by size and then by value: the lattice's own order.
 
     >>> masks_by_size(2).tolist()
     [0, 1, 2, 3]
@@ -118,6 +168,56 @@ def masks_by_size(d: int) -> Counts:
     order = np.argsort(sizes, kind="stable")
     order.setflags(write=False)
     return order
+
+
+def by_level(dense: NDArray[Numbers]) -> tuple[NDArray[Numbers], ...]:
+    """Numbers by bit mask as one array for each size, in the lattice's order.
+
+    >>> [level.tolist() for level in by_level(np.array([0, 10, 20, 30]))]
+    [[0], [10, 20], [30]]
+    """
+    d = _players(dense)
+    cuts = np.cumsum([comb(d, size) for size in range(d)])
+    return tuple(np.split(dense[masks_by_size(d)], cuts))
+
+
+def by_mask(levels: Sequence[NDArray[Numbers]]) -> NDArray[Numbers]:
+    """The way back: numbers of all sizes, joined and put in the order of bit masks."""
+    joined = np.concatenate(levels)
+    out = np.empty_like(joined)
+    out[masks_by_size(_players(joined))] = joined
+    return out
+
+
+def over_subsets(values: NDArray[Numbers], operation: np.ufunc) -> NDArray[Numbers]:
+    """Combine each subset's value with those of all subsets inside it, in place.
+
+    Subsets without player j are half of the array, so each of the d steps is one vectorised
+    operation (the zeta transform of the subset lattice).
+
+    >>> over_subsets(np.array([1, 10, 100, 1000]), np.add).tolist()
+    [1, 11, 101, 1111]
+    """
+    for j in range(_players(values)):
+        halves = values.reshape(-1, 2, 1 << j, *values.shape[1:])
+        operation(halves[:, 1], halves[:, 0], out=halves[:, 1])
+    return values
+
+
+def over_supersets(values: NDArray[Numbers], operation: np.ufunc) -> NDArray[Numbers]:
+    """Combine each subset's value with those of all that contain it, in place.
+
+    >>> over_supersets(np.array([1, 10, 100, 1000]), np.add).tolist()
+    [1111, 1010, 1100, 1000]
+    """
+    for j in range(_players(values)):
+        halves = values.reshape(-1, 2, 1 << j, *values.shape[1:])
+        operation(halves[:, 0], halves[:, 1], out=halves[:, 0])
+    return values
+
+
+def _players(dense: NDArray[Numbers]) -> int:
+    return len(dense).bit_length() - 1
 
 
 @lru_cache(maxsize=64)

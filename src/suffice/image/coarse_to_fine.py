@@ -14,7 +14,7 @@ from suffice.errors import InputError
 from suffice.explanation import ContextRecord
 from suffice.image.references import listed
 from suffice.image.regions import Labels
-from suffice.tables.frames import ArrayTable
+from suffice.tables.arrays import ArrayTable
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held
 

@@ -28,8 +28,8 @@ from suffice.image.png import read_png, write_png
 from suffice.image.references import find_references
 from suffice.image.regions import Regions, find_regions
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
-from suffice.tables.frames import ArrayTable
-from suffice.tables.labels import own
+from suffice.tables.arrays import ArrayTable
+from suffice.tables.labels import lookalike, not_a_class, own
 from suffice.target import Event, Model, Outcome, class_event, event_for, needs_input
 
 __all__ = ["ImageExplainer"]
@@ -250,6 +250,9 @@ def _open_ended(outcome: Any, model: PictureModel) -> Any:
     def bind(wrapped: Model, prediction: Any) -> Event:
         if isinstance(outcome, Outcome) or wrapped.classes is None or model.classes_known:
             return event_for(outcome, wrapped, prediction)
+        seen = (*wrapped.classes, own(prediction))
+        if lookalike(outcome, seen):
+            raise not_a_class("outcome", outcome, seen)
         return class_event(own(prediction) if outcome is None else outcome)
 
     return bind

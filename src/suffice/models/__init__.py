@@ -6,7 +6,7 @@
 No library is imported to find out whether a model is of its kind.
 """
 
-from suffice.models.adapter import Adapter, adapt, adapted
+from suffice.models.adapter import Adapter, adapt, adapted, not_a_model
 from suffice.models.rows import fitted_columns
 from suffice.models.wrapped import WrappedModel, as_model, make_target
 
@@ -18,4 +18,5 @@ __all__ = [
     "as_model",
     "fitted_columns",
     "make_target",
+    "not_a_model",
 ]

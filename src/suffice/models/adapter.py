@@ -40,7 +40,7 @@ class Options:
         if threshold is not None:
             threshold = checks.number("threshold", threshold, "a finite number")
         if batch_size is not None:
-            batch_size = checks.whole("batch_size", batch_size)
+            batch_size = checks.whole("batch_size", batch_size, also="None")
         if preprocess is not None and not callable(preprocess):
             raise InputError("preprocess", preprocess, "a function of rows")
         return cls(check_classes(classes), threshold, batch_size, device, preprocess)
@@ -191,9 +191,11 @@ def adapted(model: Any) -> Any:
     return model if kind is None else _load(kind)(model, Options())
 
 
-def not_a_model(model: Any) -> InputError:
+_MODELS = "a fitted estimator with predict, or a callable from rows to labels or scores"
+
+
+def not_a_model(model: Any, allowed: str = _MODELS) -> InputError:
     """The error for what cannot be asked; the way to open it where it is a model's file."""
-    allowed = "a fitted estimator with predict, or a callable from rows to labels or scores"
     if isinstance(model, type):
         hint = f"Pass an object of it that was fitted: model = {model.__name__}(…).fit(X, y)."
         return InputError("model", f"the class {model.__name__}", allowed, hint)

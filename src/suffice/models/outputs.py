@@ -58,7 +58,7 @@ class Outputs:
             return out
         # Floats that are numbers of classes: above either usual threshold, 0 or 0.5, lies 1 alone.
         numbers = out.dtype.kind in "iub" or len(self._given) > 2
-        if numbers or (self.threshold is None and self._whole(out)):
+        if numbers or self._whole(out):
             return named(self._given, self._numbers_of_classes(out))
         return named(self._given, (out > self._need_threshold()).astype(int))
 
@@ -111,8 +111,10 @@ class Outputs:
         return (1, count) if count == 2 or whole else (count,)
 
     def _whole(self, out: Values) -> bool:
-        """Are these floats, each the number of a class?"""
-        if self._given is None or out.ndim != 1 or out.dtype.kind != "f":
+        """Are these floats, each the number of a class, and no threshold that says otherwise?"""
+        if self._given is None or self.threshold is not None:
+            return False
+        if out.ndim != 1 or out.dtype.kind != "f":
             return False
         return bool(np.isin(out, np.arange(len(self._given))).all())
 

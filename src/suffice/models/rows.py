@@ -11,7 +11,7 @@ import numpy as np
 
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.models.adapter import Adapter, adapted
-from suffice.tables.frames import ArrayTable, PandasTable, as_table
+from suffice.tables import ArrayTable, PandasTable, as_table
 from suffice.tables.table import Table
 from suffice.typing import Values
 from suffice.wording import and_more, listed

@@ -209,7 +209,7 @@ def _ask(name: str, function: Callable[[Any], Any], rows: Table) -> Values:
     out = as_answers(name, answers)
     if out.ndim == 2 and out.shape[1] == 1:
         out = out[:, 0]
-    if out.ndim not in (1, 2) or len(out) != len(rows):
+    if out.ndim not in (1, 2) or len(out) != len(rows) or not out.size:
         got = f"shape {out.shape}" if out.ndim else f"{type(answers).__name__}"
         raise ModelError(
             f"{name} returned {got} for {len(rows)} row(s): "
@@ -230,9 +230,10 @@ def as_answers(name: str, answers: Any) -> Values:
             if not nested and not all(issubclass(k, int | float) for k in kinds):
                 return as_labels(answers)
         return np.asarray(answers.toarray() if hasattr(answers, "toarray") else answers)
-    except Exception as error:
-        lengths = {len(row) for row in answers if isinstance(row, Sized)}
-        if isinstance(answers, list) and len(lengths) > 1:
+    except Exception as error:  # of a kind of array that will not become NumPy's, or a ragged list
+        rows = answers if isinstance(answers, list) else []
+        lengths = {len(row) for row in rows if isinstance(row, Sized)}
+        if len(lengths) > 1:
             raise ModelError(
                 f"{name} returned rows of different lengths, {min(lengths)} and {max(lengths)} "
                 "among them: it must return as many scores for each row"
@@ -251,7 +252,7 @@ def _checked(name: str, out: Values) -> Values:
     if out.dtype.kind in "biuf" or (out.ndim == 1 and out.dtype.kind in "USmM"):
         return out
     if out.dtype.kind == "O":
-        kinds = {type(value) for value in out.flat}
+        kinds = set(map(type, out.ravel().tolist()))
         if all(issubclass(k, float | np.floating) for k in kinds):
             return out.astype(np.float64)
         if out.ndim == 2 and all(issubclass(k, int | float | np.number) for k in kinds):

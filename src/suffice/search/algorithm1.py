@@ -29,13 +29,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.basis import Basis
+from suffice.checks import level, threshold
 from suffice.errors import InputError
 from suffice.factors.kinds import Factor
 from suffice.factors.order import linear_extension
 from suffice.inference import Adjustment, adjusted_p_values, check_adjustment, p_value
 from suffice.measures import Measures, prob_nec, tally
 
-__all__ = ["MinimalFactors", "check_alpha", "check_tau", "minimal_sufficient_factors"]
+__all__ = ["MinimalFactors", "minimal_sufficient_factors"]
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,7 @@ def minimal_sufficient_factors(
     Without `alpha` the sample's proportions are taken as they are (oracle mode, Thm. 1); with it,
     a factor must pass the exact binomial test of PS <= τ at that level (sample mode, Thm. 2).
     """
-    check_tau(tau)
-    check_alpha(alpha)
+    tau, alpha = threshold(tau), level(alpha)
     check_adjustment(adjust, alpha)
     if y not in (True, False):
         raise InputError("y", y, "True (the target's event holds) or False")
@@ -94,19 +94,6 @@ def minimal_sufficient_factors(
         necessity=necessity,
         undefined=tuple(f for f, m in zip(basis.factors, counts, strict=True) if not m.factor),
     )
-
-
-def check_tau(tau: float) -> None:
-    """Raise unless 0 < τ <= 1: at τ = 0 the empty factor suffices for everything."""
-    if not (isinstance(tau, int | float | np.number) and 0 < tau <= 1):
-        raise InputError("tau", tau, "a number in (0, 1]")
-
-
-def check_alpha(alpha: float | None) -> None:
-    """Raise unless α is None or 0 < α < 1."""
-    if alpha is not None and not (isinstance(alpha, int | float | np.number) and 0 < alpha < 1):
-        hint = "0.05 is usual."
-        raise InputError("alpha", alpha, "None (no test) or a number in (0, 1)", hint)
 
 
 def _p_values(

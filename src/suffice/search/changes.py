@@ -27,12 +27,12 @@ def cheapest_changes(
     best, whose = np.empty(len(ranks)), np.empty(len(ranks), dtype=np.int64)
     for start in range(0, len(ranks), _FACTORS_AT_ONCE):
         part = slice(start, start + _FACTORS_AT_ONCE)
-        replaced = np.zeros((len(ranks[part]), lattice.d))
-        np.put_along_axis(replaced, lattice.unrank(size, ranks[part]), 1.0, axis=1)
+        replaced = lattice.held_at(size, ranks[part])
         # Replacing a set is holding its complement, which is numbered backwards.
         kept = sweep.outcomes(lattice.d - size, lattice.width(size) - 1 - ranks[part])
-        price = np.where(replaced @ forbidden.T > 0, np.inf, replaced @ finite.T)
-        donors = hybrids.donors(replaced == 0)
+        moved = replaced.astype(float)
+        price = np.where(moved @ forbidden.T > 0, np.inf, moved @ finite.T)
+        donors = hybrids.donors(~replaced)
         if donors is None:
             raise TypeError("rows that were made, not observed, have no cost")
         total = np.where(kept, np.inf, np.take_along_axis(price, donors - 1, axis=1))

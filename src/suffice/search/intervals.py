@@ -24,10 +24,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.factors.lattice import Lattice, drop_one_ranks, masks_by_size
+from suffice.factors.lattice import (
+    Lattice,
+    by_level,
+    by_mask,
+    drop_one_ranks,
+    over_subsets,
+)
 from suffice.typing import Reals
 
-__all__ = ["Ladder", "climb", "climb_by_cost", "climb_dense"]
+__all__ = ["Ladder", "climb", "climb_dense", "climb_levels"]
 
 _SUBSETS_AT_ONCE = 1 << 18
 
@@ -71,50 +77,10 @@ def climb_levels(passes: Sequence[Reals], d: int) -> Ladder:
 
 
 def climb_dense(passes: Sequence[Reals], d: int) -> Ladder:
-    """The fast path, valid when all 2^d subsets are given: a running maximum along each player.
-
-    On an array indexed by bit mask the subsets that lack player j are half of it, so each of the d
-    steps is one vectorised maximum (the zeta transform over the subset lattice, in the max
-    semiring).
-    """
-    order = masks_by_size(d)
-    reach = np.empty(1 << d)
-    reach[order] = np.concatenate(passes)
-    for j in range(d):
-        halves = reach.reshape(-1, 2, 1 << j)
-        np.maximum(halves[:, 1], halves[:, 0], out=halves[:, 1])
+    """The fast path, valid when all 2^d subsets are given: a running maximum along each player."""
+    reach = over_subsets(by_mask(passes), np.maximum)
     below = np.zeros(1 << d)
-    for j in range(d):
+    for j in range(d):  # the reaches of the subsets that lack one member
         source, sink = reach.reshape(-1, 2, 1 << j), below.reshape(-1, 2, 1 << j)
         np.maximum(sink[:, 1], source[:, 0], out=sink[:, 1])
-    cuts = np.cumsum([len(level) for level in passes])[:-1]
-    split = (tuple(np.split(values[order], cuts)) for values in (below, reach))
-    return Ladder(tuple(passes), *split)
-
-
-def climb_by_cost(passes: Reals, costs: Reals, d: int) -> tuple[Reals, Reals]:
-    """`below` and `reach`, by bit mask, under the cost order: smaller sets of no greater cost.
-
-    Where cost never falls as a set grows, that is the subset order, and the fast path serves.
-    Elsewhere each pair of nested subsets is compared: 3^d steps, for d up to about 16.
-    """
-    if _is_monotone(costs, d):
-        order = masks_by_size(d)
-        cuts = np.cumsum([Lattice(d).width(size) for size in range(d)])
-        ladder = climb_dense(np.split(passes[order], cuts), d)
-        below, reach = np.empty(1 << d), np.empty(1 << d)
-        below[order], reach[order] = np.concatenate(ladder.below), np.concatenate(ladder.reach)
-        return below, reach
-    masks = np.arange(1 << d)
-    below = np.zeros(1 << d)
-    for added in range(1, 1 << d):
-        smaller = masks[(masks & added) == 0]
-        larger = smaller | added
-        counts = costs[smaller] <= costs[larger]
-        below[larger[counts]] = np.maximum(below[larger[counts]], passes[smaller[counts]])
-    return below, np.maximum(passes, below)
-
-
-def _is_monotone(costs: Reals, d: int) -> bool:
-    halves = (costs.reshape(-1, 2, 1 << j) for j in range(d))
-    return all(bool((half[:, 0] <= half[:, 1]).all()) for half in halves)
+    return Ladder(tuple(passes), by_level(below), by_level(reach))

@@ -144,9 +144,9 @@ class _Used:
 class LimitKeeper:
     """Keeps a search within its limits: notes what was used, says how much may be done next.
 
-    Asking it changes nothing; only `counting`, `note` and `cover` write. Only a time limit looks at
-    the clock: with a budget the same rows are asked on any machine. The time counts from `started`,
-    as `clock` tells it: by default from now.
+    What it is asked changes nothing; only `ask` and the methods that note something write. Only a
+    time limit looks at the clock: with a budget the same rows are asked on any machine. The time
+    counts from `started`, as `clock` tells it: by default from now.
     """
 
     def __init__(
@@ -209,9 +209,13 @@ class LimitKeeper:
         """
         if self.forbids(unit) is not None:
             return 0
-        units = max(1, int(min(most, self._batch) if self.timed else most) // unit)
+        units = max(1, self.paced(most) // unit)
         left = self.rows_left
         return units if left is None else min(units, left // unit)
+
+    def paced(self, most: int) -> int:
+        """As many hybrids as a small part of the time limit allows, if none is to be asked."""
+        return int(min(most, self._batch)) if self.timed else most
 
     def check(self, rows: int = 1) -> None:
         """Raise LimitReached where a limit forbids to ask about so many rows more."""
@@ -247,6 +251,7 @@ class LimitKeeper:
 
     def ask(self, evaluator: Evaluator, held: Held, references: Counts) -> BoolVector:
         """Outcomes of single hybrids in their order, up to the first that a limit forbids."""
+        self.expect(evaluator.seconds_per_row)
         parts = [np.empty(0, dtype=bool)]
         start = 0
         while start < len(held):
@@ -261,13 +266,23 @@ class LimitKeeper:
     # -- what is written down -----------------------------------------------------------
 
     @contextmanager
-    def counting(self, evaluator: Evaluator, hybrids: int) -> Iterator[None]:
-        """Note what the evaluator asks of the model, and how long it takes, in this block."""
-        before, started = evaluator.rows_predicted, self._now
+    def counting(self, evaluator: Evaluator | None, hybrids: int) -> Iterator[None]:
+        """Note how long so many hybrids take, and what the evaluator asks of the model."""
+        before, started = 0 if evaluator is None else evaluator.rows_predicted, self._now
         try:
             yield
         finally:
-            self.note(evaluator.rows_predicted - before, hybrids, self._now - started)
+            rows = 0 if evaluator is None else evaluator.rows_predicted - before
+            self.note(rows, hybrids, self._now - started)
+
+    def cover(self, hybrids: int) -> None:
+        """So many hybrids were dealt with, whether or not the model was asked."""
+        self._used.hybrids += hybrids
+
+    def expect(self, seconds_per_hybrid: float | None) -> None:
+        """About what a hybrid costs, until that was measured; None: nobody knows."""
+        if self.limits.time_limit is not None and seconds_per_hybrid and not self._last_batch:
+            self._batch = max(1.0, self.limits.time_limit / _BATCHES / seconds_per_hybrid)
 
     def note(self, rows: int, hybrids: int = 0, seconds: float = 0.0) -> None:
         """So many rows were asked, for so many hybrids, in one batch that took so long."""
@@ -277,10 +292,6 @@ class LimitKeeper:
             self._last_batch = seconds
             affordable = self.limits.time_limit / _BATCHES / max(seconds, 1e-9) * hybrids
             self._batch = max(1.0, min(affordable, _GROWTH * max(self._batch, float(hybrids))))
-
-    def cover(self, hybrids: int) -> None:
-        """So many hybrids were dealt with, whether or not the model was asked."""
-        self._used.hybrids += hybrids
 
     # -- the clock ----------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from suffice.search.intervals import Ladder, climb
 from suffice.search.question import Question
 from suffice.search.sweep import Draws
 from suffice.search.tally import UNSEEN, Tally
-from suffice.typing import BoolVector, Counts, Held, Reals
+from suffice.typing import Counts, Held, Reals
 
 __all__ = ["Findings", "Found", "Minimal", "Profile", "Proof"]
 
@@ -52,6 +52,8 @@ class Findings:
     factors: tuple[Found, ...]
     decided: bool
     """Was every subset decided at τ, or left out because a factor inside it was found?"""
+    decided_size: int = -1
+    """Every subset of up to this size was; -1: not even the empty one."""
     only_at_tau: bool = False
     """Is nothing known at another τ, because the search counted too little?"""
 
@@ -276,18 +278,14 @@ class Profile:
         for size in np.unique(sizes):
             mine = np.flatnonzero(sizes == size)
             for part in np.array_split(mine, 1 + len(mine) // 4096):
-                inside = free @ self._membership(int(size), ranks[part]).T.astype(np.float32) == 0
+                sets = self.tally.lattice.held_at(int(size), ranks[part])
+                inside = free @ sets.T.astype(np.float32) == 0
                 reach = np.maximum(reach, np.where(inside, high[part], 0.0).max(axis=1, initial=0))
         if self.findings is not None:
             for found in self.findings.factors:
                 inside = held[:, list(found.members)].all(axis=1)
                 reach[inside] = np.maximum(reach[inside], self.findings.tau)
         return reach
-
-    def _membership(self, size: int, ranks: Counts) -> BoolVector:
-        out = np.zeros((len(ranks), self.tally.d), dtype=bool)
-        np.put_along_axis(out, self.tally.lattice.unrank(size, ranks), True, axis=1)
-        return out
 
     def _members(self, size: int, rank: int) -> tuple[int, ...]:
         return tuple(self.tally.lattice.unrank(size, np.array([rank]))[0].tolist())

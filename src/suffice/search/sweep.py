@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.evaluate import Evaluator, LatticeEvaluator
-from suffice.factors.lattice import Lattice, masks_by_size
+from suffice.factors.lattice import Lattice, by_level
 from suffice.progress import Bar, progress_bar
 from suffice.randomness import Stream, generator
 from suffice.search.limits import LimitKeeper, LimitReached, Stop
@@ -23,6 +23,7 @@ from suffice.typing import BoolVector, Counts, Held
 
 __all__ = [
     "DRAWS",
+    "MOST_COUNTED",
     "Draws",
     "Sweep",
     "draw_hybrids",
@@ -33,7 +34,7 @@ _BLOCK = 1 << 20
 """Hybrids evaluated together: enough to find most that are the same row."""
 _BUDGETED_BLOCK = 1 << 16
 """Under a budget fewer: how many of them had to be asked is known only afterwards."""
-_MOST_COUNTED = 1 << 53
+MOST_COUNTED = 1 << 53
 """A progress bar with a larger total would never move."""
 
 DRAWS = 1024
@@ -86,6 +87,7 @@ def run_sweep(
     left = keeper.rows_left
     kept_back = DRAWS if left is None else max(0, min(DRAWS, left // 10, left - 2 * n))
     sweeping = keeper.keeping_back(kept_back)
+    sweeping.expect(evaluator.seconds_per_row)
     store = _Store(lattice, n)
     largest = d if limits.max_size is None else min(limits.max_size, d)
     small, large = ends != "replaced", ends != "held"
@@ -93,9 +95,7 @@ def run_sweep(
     todo = _Queue(lattice, wanted, ends)
     total = todo.left * n
     stopped = None if largest == d else Stop("max_size", largest)
-    with progress_bar(
-        "hybrids", total if total < _MOST_COUNTED else None, question.progress
-    ) as bar:
+    with progress_bar("hybrids", total if total < MOST_COUNTED else None, question.progress) as bar:
         while todo.left:
             sets = sweeping.batch(_BLOCK if left is None else _BUDGETED_BLOCK, n)
             if not sets:
@@ -129,10 +129,7 @@ def _sweep_by_mask(evaluator: LatticeEvaluator, d: int, progress: bool | None) -
             block = slice(start, start + len(block_hits))
             hits[block], bits[block] = block_hits, block_bits
             bar.update(len(block_hits) * n)
-    order = masks_by_size(d)
-    cuts = np.cumsum([Lattice(d).width(size) for size in range(d)])
-    tally = Tally(d, n, tuple(np.split(hits[order], cuts)))
-    return Sweep(tally, tuple(bits[part] for part in np.split(order, cuts)), None, None)
+    return Sweep(Tally(d, n, by_level(hits)), by_level(bits), None, None)
 
 
 class _Queue:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from suffice.errors import NotVisitedError
-from suffice.factors.lattice import Lattice, masks_by_size
+from suffice.factors.lattice import Lattice, by_mask
 from suffice.typing import Counts
 
 __all__ = ["UNSEEN", "Tally"]
@@ -84,6 +84,4 @@ class Tally:
     @cached_property
     def dense(self) -> Counts:
         """Hits by bit mask, for a complete tally."""
-        out = np.empty(self.lattice.count, dtype=np.int64)
-        out[masks_by_size(self.d)] = np.concatenate(self.levels)
-        return out
+        return by_mask(self.levels)

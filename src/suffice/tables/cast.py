@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.typing import BoolVector, Values
 
-__all__ = ["cast", "cast_pandas"]
+if TYPE_CHECKING:
+    from suffice.tables.table import Table
+
+__all__ = ["cast", "cast_pandas", "fitting"]
 
 
 def cast(values: Values, dtype: np.dtype[Any]) -> tuple[Values, BoolVector]:
@@ -44,6 +48,19 @@ def cast_pandas(values: Values, dtype: Any) -> tuple[Any, BoolVector]:
         return pd.array(numbers, dtype=dtype), bad
     out = pd.array(list(values), dtype=dtype)
     return out, np.asarray(out.astype(object) != values.astype(object), dtype=bool)
+
+
+def fitting(
+    table: Table, position: int, values: Values, to_dtype: Callable[[Values], tuple[Any, Values]]
+) -> Any:
+    """Values in the column's dtype, or an error that shows one that does not fit."""
+    try:
+        out, bad = to_dtype(values)
+    except Exception as error:  # every library has its own class for a failed cast
+        raise table.misfit(position, values[0], "values") from error
+    if bad.any():
+        raise table.misfit(position, values[np.argmax(bad)], "values")
+    return out
 
 
 def _converted(values: Values, dtype: np.dtype[Any]) -> Values:

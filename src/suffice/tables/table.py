@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from math import isfinite
-from typing import Any, cast
+from typing import Any, Self
 
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean, shorten
-from suffice.typing import Counts, Held, Scalar, Values
+from suffice.errors import InputError, did_you_mean, one_line, shorten
+from suffice.tables.cells import as_moment, is_missing, plain, same
+from suffice.tables.codes import column_codes
+from suffice.typing import Counts, Held, Values
+from suffice.wording import and_more
 
-__all__ = ["Table", "as_row_mapping", "column_codes", "has_several_rows", "is_frame", "plain"]
+__all__ = ["Table", "column_codes", "is_frame", "plain"]
 
 
 class Table(ABC):
@@ -37,7 +39,7 @@ class Table(ABC):
         """One column's values."""
 
     @abstractmethod
-    def take(self, rows: Counts) -> Table:
+    def take(self, rows: Counts) -> Self:
         """These rows, in this order."""
 
     @abstractmethod
@@ -64,12 +66,28 @@ class Table(ABC):
         """This table with another of the same columns below it."""
 
     @abstractmethod
-    def one(self, values: Sequence[Any]) -> Table:
-        """One row of these values in this table's dtypes; an error where one does not fit."""
-
-    @abstractmethod
     def dtype(self, position: int) -> str:
         """The column's dtype, for messages."""
+
+    @abstractmethod
+    def same_dtype(self, position: int, other: Table) -> bool:
+        """Has the column at this position the same dtype in another table of this kind?"""
+
+    @abstractmethod
+    def holds_moments(self, position: int) -> bool:
+        """Is it a column of dates or of points in time?"""
+
+    @abstractmethod
+    def cell(self, row: int, position: int) -> Any:
+        """One value, as its library gives it."""
+
+    @abstractmethod
+    def _fitted(self, position: int, value: Any) -> tuple[Any, Any]:
+        """A value in the column's dtype: as a column of one row, and by itself."""
+
+    @abstractmethod
+    def _row(self, cells: Sequence[Any]) -> Table:
+        """One row of such columns."""
 
     def position(self, name: str, argument: str) -> int:
         """Where a named column stands."""
@@ -81,66 +99,51 @@ class Table(ABC):
                 argument, f"unknown column {name!r}", "columns of data", hint
             ) from None
 
-    def adopt(self, row: object, argument: str = "x") -> Table:
-        """Read one row given in any form, with this table's columns and dtypes."""
-        given = as_row_mapping(row, self.names, argument)
-        extra = [name for name in given if name not in self.names]
-        if extra:
-            hint = did_you_mean(extra[0], self.names)
-            raise InputError(argument, f"extra column {extra[0]!r}", "the columns of data", hint)
-        missing = [name for name in self.names if name not in given]
-        if missing:
-            raise InputError(
-                argument,
-                f"no value for {', '.join(map(repr, missing))}",
-                f"a value for each of the {len(self.names)} columns of data",
-            )
-        return self.one([given[name] for name in self.names])
+    def one(self, values: Sequence[Any], argument: str = "x") -> Table:
+        """One row of these values in this table's dtypes; an error where one does not fit."""
+        cells = []
+        for j, value in enumerate(values):
+            try:
+                if self.holds_moments(j) and not is_missing(value):
+                    cell, kept = self._fitted(j, as_moment(value))
+                    fits = _same_moment(kept, as_moment(value))
+                else:
+                    cell, kept = self._fitted(j, value)
+                    fits = same(kept, value)
+            except Exception as error:  # every library has its own class for a failed cast
+                raise self.misfit(j, value, argument) from error
+            if not fits:
+                raise self.misfit(j, value, argument)
+            cells.append(cell)
+        return self._row(cells)
 
     def codes(self) -> Counts:
         """(rows, columns): equal values share a number; larger values have larger ones."""
         return np.stack([column_codes(self.column(j)) for j in range(len(self.names))], axis=1)
 
+    def same_kind(self, other: Table) -> bool:
+        """Is the other table of the same library, so that the two can be stacked?"""
+        return type(self) is type(other)
+
+    def labelled_like(self, other: Table) -> Table:
+        """This table with the labels of another's columns, which may be more than names."""
+        return self
+
+    def categories(self, position: int) -> list[Any] | None:
+        """The values that the column's dtype lists; None if it lists none."""
+        return None
+
     def misfit(self, position: int, value: object, argument: str = "x") -> InputError:
         """The error for a value that the column cannot hold."""
-        return InputError(
-            argument,
-            f"{shorten(value)} for column {self.names[position]!r}",
-            f"a value that fits its dtype, {self.dtype(position)}",
-        )
-
-
-def as_row_mapping(row: object, names: Sequence[str], argument: str) -> dict[str, Any]:
-    """One row as {column: value}, from a mapping, a series, a one-row frame, an array or a list."""
-    if isinstance(row, Mapping):
-        return {str(k): v for k, v in row.items()}
-    frame = getattr(row, "to_dict", None)
-    if is_frame(row):
-        _require_one_row(len(cast(Any, row)), argument)
-        if type(row).__module__.startswith("pandas"):  # whose columns may have any kind of name
-            frame_row = cast(Any, row)
-            return {str(c): frame_row.iloc[0, j] for j, c in enumerate(frame_row.columns)}
-        import narwhals as nw
-
-        wide: Any = nw.from_native(cast(Any, row), eager_only=True)
-        return {str(name): wide[name][0] for name in wide.columns}
-    if frame is not None and hasattr(row, "index"):  # a pandas series: a row of a frame
-        return {str(k): v for k, v in frame().items()}
-    values = np.asarray(row, dtype=object)
-    if values.ndim == 2:
-        _require_one_row(len(values), argument)
-        values = values[0]
-    if values.ndim != 1:
-        allowed = "a mapping, a series, a one-row frame, or a list of values"
-        raise InputError(argument, row, allowed)
-    if len(values) != len(names):
-        raise InputError(
-            argument,
-            f"{len(values)} values",
-            f"one value for each of the {len(names)} columns of data",
-            "Pass a mapping or a one-row frame to name them.",
-        )
-    return dict(zip(names, values, strict=True))
+        got = f"{shorten(value)} for column {self.names[position]!r}"
+        known = self.categories(position)
+        if known is not None:
+            allowed = f"one of its categories: {and_more(map(repr, known))}"
+            hint = did_you_mean(value, known)
+            return InputError(argument, got, allowed, hint if hint.startswith("Did") else "")
+        what = "a date, such as '2020-01-31'," if self.holds_moments(position) else "a value"
+        dtype = one_line(self.dtype(position), 120)
+        return InputError(argument, got, f"{what} that fits its dtype, {dtype}")
 
 
 def is_frame(data: object) -> bool:
@@ -148,78 +151,11 @@ def is_frame(data: object) -> bool:
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
 
 
-def column_codes(values: Values) -> Counts:
-    """Number the distinct values so that order is kept; missing values are equal to each other.
-
-    >>> column_codes(np.array(["b", "a", "b"])).tolist()
-    [1, 0, 1]
-    """
+def _same_moment(kept: Any, given: Any) -> bool:
+    """Did a column of dates keep the moment? One without a zone is read in the column's own."""
     import pandas as pd
 
-    array = np.asarray(values)
-    if array.dtype == object:
-        array = _told_apart(array)
-    codes, distinct = pd.factorize(array, use_na_sentinel=False)
-    order = _argsort(np.asarray(distinct))
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return np.asarray(rank[codes])
-
-
-def plain(value: Any) -> Scalar:
-    """A cell as it is shown and stored: no library's own types, missing as None.
-
-    >>> plain(np.float64(2.0)), plain(float("nan")), plain(np.str_("own"))
-    (2.0, None, 'own')
-    """
-    import pandas as pd
-
-    if isinstance(value, np.datetime64):
-        value = pd.Timestamp(value)
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, str | bool | int):
-        return value
-    if value is None or (np.ndim(value) == 0 and pd.isna(value)):
-        return None
-    if isinstance(value, float):
-        return value if isfinite(value) else str(value)
-    return str(value.isoformat() if hasattr(value, "isoformat") else value)
-
-
-def _told_apart(values: Values) -> Values:
-    """Cells of several types, or that cannot be hashed, named by type and text: 1 is not True."""
-    kinds = {type(v) for v in values if v is not None}
-    if len(kinds) < 2 and all(kind.__hash__ is not None for kind in kinds):
-        return values
-    out = np.empty(len(values), dtype=object)
-    out[:] = [None if v is None else f"{type(v).__name__} {v!r}" for v in values]
-    return out
-
-
-def _argsort(distinct: Values) -> Counts:
-    try:
-        return np.argsort(distinct, kind="stable")
-    except TypeError:  # values of several types, or missing ones among strings
-        keys = [(type(v).__name__, str(v)) for v in distinct]
-        return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
-
-
-def has_several_rows(x: Any) -> bool:
-    """Is this a table of more than one row, or a list of rows, rather than one row?
-
-    >>> has_several_rows([1, "own"]), has_several_rows([[1, "own"], [2, "rents"]])
-    (False, True)
-    """
-    if is_frame(x):
-        return len(x.shape) == 2 and x.shape[0] > 1
-    if isinstance(x, np.ndarray):
-        return x.ndim == 2 and len(x) > 1
-    rows = isinstance(x, list | tuple) and len(x) > 1
-    return rows and all(isinstance(row, Mapping | list | tuple | np.ndarray) for row in x)
-
-
-def _require_one_row(n: int, argument: str) -> None:
-    if n != 1:
-        raise InputError(
-            argument, f"{n} rows", "exactly one row", "explain_many takes several at once."
-        )
+    moment = pd.Timestamp(kept)
+    if given.tzinfo is None and moment.tzinfo is not None:
+        moment = moment.tz_localize(None)
+    return bool(moment == given)

@@ -17,8 +17,8 @@ import numpy as np
 from suffice.context import Hybrids, Players, SwapHybrids
 from suffice.context.hybrids import Context, PooledHybrids
 from suffice.tables import Table
+from suffice.tables.arrays import ArrayTable
 from suffice.tables.distinct import distinct_rows
-from suffice.tables.frames import ArrayTable
 from suffice.typing import Counts, Held, Values
 
 __all__ = ["Cells", "InText"]

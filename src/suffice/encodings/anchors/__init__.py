@@ -2,7 +2,7 @@
 
 from suffice.encodings.anchors.rule import Rule
 from suffice.encodings.anchors.rules import AnchorRules
-from suffice.encodings.anchors.score import score_rule
-from suffice.encodings.anchors.search import anchor
+from suffice.encodings.anchors.score import ScoreOptions, score_rule
+from suffice.encodings.anchors.search import AnchorOptions, anchor
 
-__all__ = ["AnchorRules", "Rule", "anchor", "score_rule"]
+__all__ = ["AnchorOptions", "AnchorRules", "Rule", "ScoreOptions", "anchor", "score_rule"]

@@ -13,7 +13,7 @@ what r would take, and all rules are compared on the same draws.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import prod
 from zlib import crc32
@@ -29,7 +29,7 @@ from suffice.encodings.anchors.counts import RuleCounts
 from suffice.errors import InputError
 from suffice.evaluate import BlackBox
 from suffice.factors.lattice import Lattice
-from suffice.progress import progress_bar
+from suffice.progress import Bar, progress_bar
 from suffice.randomness import Stream, generator
 from suffice.tables.distinct import first_seen
 from suffice.tables.table import Table
@@ -176,11 +176,16 @@ def count_perturbed(
             for start in range(0, width, step):
                 held = lattice.held(size, start, min(start + step, width))
                 rules = np.flatnonzero(conditions.are_rules(held, largest))
+                bar.update((len(held) - len(rules)) * hybrids.n)
                 if len(rules):
-                    hits[size][start + rules] = box.outcomes(held[rules]).sum(axis=1)
+                    tick = partial(_advance, bar, len(rules) * hybrids.n)
+                    hits[size][start + rules] = box.outcomes(held[rules], tick).sum(axis=1)
                     n[size][start + rules] = hybrids.n
-                bar.update(len(held) * hybrids.n)
     return RuleCounts(hybrids.d, tuple(hits), tuple(n))
+
+
+def _advance(bar: Bar, work: int, share: float) -> None:
+    bar.update(share * work)
 
 
 def _make_slots(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
-from suffice.checks import choice, level, threshold
+from suffice.checks import level, level_or_same, threshold
 from suffice.context.players import Players
 from suffice.encodings.anchors.conditions import Conditions
 from suffice.encodings.anchors.counts import Counted, Observed, RuleCounts
@@ -105,13 +105,10 @@ class AnchorRules(Result, Sequence[Rule]):
         self, tau: float | None = None, *, alpha: float | Literal["same"] | None = "same"
     ) -> AnchorRules:
         """The same counts at another τ, or with another test; no model call."""
-        given: object = alpha
-        if isinstance(given, str):
-            choice("alpha", given, ("same",), also="None or a number in (0, 1)")
         return replace(
             self,
             tau=self.tau if tau is None else threshold(tau),
-            alpha=self.alpha if isinstance(given, str) else level(given),
+            alpha=level_or_same(alpha, self.alpha),
         )
 
     def rule(self, *features: str) -> Rule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -20,7 +20,15 @@ from suffice.tables.frames import as_table
 from suffice.tables.table import Table
 from suffice.target import Outcome
 
-__all__ = ["score_rule"]
+__all__ = ["ScoreOptions", "score_rule"]
+
+
+class ScoreOptions(TypedDict, total=False):
+    """What can be asked besides the input and the rule: see `score_rule`."""
+
+    sample: Any
+    distribution: Distribution | None
+    tau: float
 
 
 def score_rule(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -20,9 +20,25 @@ from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from suffice.typing import BoolVector
 from suffice.wording import large
 
-__all__ = ["DISTRIBUTIONS", "anchor", "check_explainer", "outcomes_of_data"]
+__all__ = ["DISTRIBUTIONS", "AnchorOptions", "anchor", "check_explainer", "outcomes_of_data"]
 
 DISTRIBUTIONS: tuple[Distribution, ...] = ("perturbed", "observed")
+
+
+class AnchorOptions(TypedDict, total=False):
+    """What can be asked besides the input: see `anchor`."""
+
+    tau: float
+    alpha: float | None
+    bins: int
+    cuts: Mapping[str, Sequence[float]] | None
+    categorical: str | Iterable[str]
+    bounds: Bounds
+    distribution: Distribution
+    n_rows: int | None
+    max_size: int | None
+    features: str | Iterable[str] | None
+    progress: bool | None
 
 
 def anchor(

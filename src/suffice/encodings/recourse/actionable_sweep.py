@@ -46,8 +46,11 @@ class ActionableSweep:
         stop = self.sweep.stopped
         if stop is None or stop.kind == "max_size":
             return ()
+        if not self.largest_swept:
+            each = f"each takes up to {count(self.sweep.tally.n, 'row')}, one per reference"
+            return (f"Stopped by {stop} before any set of features was looked at: {each}.",)
         whole = min(size for size, swept, width in self._by_size() if swept < width) - 1
-        sizes = f"more than {count(whole, 'feature')}" if whole > 0 else "features"
+        sizes = f"more than {count(whole, 'feature')}" if whole else "features"
         return (f"Stopped by {stop} before all sets of {sizes} were looked at.",)
 
     def _by_size(self) -> Iterator[tuple[int, int, int]]:
@@ -62,23 +65,29 @@ def sweep_actionable(
     numbers: tuple[int, ...],
     max_size: int | None,
     keeper: LimitKeeper,
+    share: float,
     progress: bool | None,
 ) -> ActionableSweep:
-    """Evaluate the sets of these players on every reference; all others keep the input's values."""
+    """Evaluate the sets of these players on every reference; all others keep the input's values.
+
+    A share of what the limits still allow may be used.
+    """
     players = Players(
         tuple(decision.players.names[p] for p in numbers),
         tuple(decision.players.columns[p] for p in numbers),
     )
     d = len(numbers)
     limits = replace(keeper.limits, max_size=max_size).checked(d)
+    left = replace(limits, budget=keeper.rows_left)
     evaluator: Evaluator
     if decision.context.is_causal:
         flip = decision.hybrids[1]
-        evaluator = _Among(decision.evaluator(flip, limits, limits.none), numbers, flip.d)
+        evaluator = _Among(decision.evaluator(flip, left, limits.none), numbers, flip.d)
     else:
-        evaluator = decision.evaluator(_swapped(decision.pool, players), limits, limits.none)
+        evaluator = decision.evaluator(_swapped(decision.pool, players), left, limits.none)
+    keeper.note(evaluator.rows_predicted)  # an engine checks itself on a few rows when it is made
     question = Question(limits=limits, seed=decision.seed, progress=progress, ends="replaced")
-    return ActionableSweep(numbers, players, run_sweep(evaluator, d, question, keeper))
+    return ActionableSweep(numbers, players, run_sweep(evaluator, d, question, keeper.part(share)))
 
 
 def _swapped(pool: Table, players: Players) -> SwapHybrids:

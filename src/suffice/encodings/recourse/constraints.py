@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from suffice.checks import names
 from suffice.context.players import Players
 from suffice.encodings.recourse.column_rules import ColumnRule, keeps_rules
+from suffice.errors import InputError, did_you_mean
 from suffice.factors import Factor
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Held, Outcomes
 
-__all__ = ["AllowedReferences", "Constraints", "Lifted", "satisfied"]
+__all__ = ["AllowedReferences", "Constraints", "Lifted", "Names", "fixed_players", "satisfied"]
+
+Names = str | Iterable[str]
+_FEATURES = "names of features"
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,59 @@ class Lifted:
     rest: Constraints
 
 
+def fixed_players(
+    table: Table, players: Players, immutable: Names, actionable: Names | None
+) -> dict[int, str]:
+    """The players that cannot change, with the reason in words.
+
+    A group of columns moves as one: if one of its columns is immutable, so is the group, and it is
+    actionable only as a whole.
+    """
+    fixed: dict[int, str] = {}
+    for name in names("immutable", immutable, _FEATURES):
+        player = _player(table, players, name, "immutable")
+        label = players.names[player]
+        within = f"{label} is immutable, as its column {name} is"
+        fixed[player] = f"{label} is immutable" if name == label else within
+    if actionable is None:
+        return fixed
+    free = _actionable(table, players, actionable)
+    both = sorted(free & set(fixed))
+    if both:
+        name = players.names[both[0]]
+        raise InputError("actionable", f"{name!r}, which is also immutable", "names in one of them")
+    for player, name in enumerate(players.names):
+        if player not in free and player not in fixed:
+            fixed[player] = f"{name} is not actionable"
+    return dict(sorted(fixed.items()))
+
+
+def _actionable(table: Table, players: Players, actionable: Names) -> set[int]:
+    asked = names("actionable", actionable, _FEATURES)
+    if not asked:
+        hint = "Leave it out to let everything change."
+        raise InputError("actionable", "no name", "one feature or more", hint)
+    free = set()
+    for name in asked:
+        player = _player(table, players, name, "actionable")
+        members = {table.names[j] for j in players.columns[player]}
+        if name != players.names[player] and not members <= set(asked):
+            group = players.names[player]
+            got = f"{name!r}, one column of the group {group!r}"
+            raise InputError("actionable", got, "whole groups: their columns change together")
+        free.add(player)
+    return free
+
+
+def _player(table: Table, players: Players, name: str, argument: str) -> int:
+    if name in players.names:
+        return players.names.index(name)
+    if name in table.names:
+        return int(players.of_column[table.names.index(name)])
+    hint = did_you_mean(name, dict.fromkeys((*players.names, *table.names)))
+    raise InputError(argument, f"unknown feature {name!r}", "features or columns", hint)
+
+
 class AllowedReferences:
     """Which references are allowed on which sets, for one input (row 0 of the pool).
 
@@ -69,9 +127,11 @@ class AllowedReferences:
     """
 
     def __init__(self, pool: Table, players: Players, constraints: Constraints) -> None:
-        refused = ~keeps_rules(pool, players, constraints.rules)[1:]
         self._n = len(pool) - 1
-        self._refused = refused.T.astype(np.float32) if refused.any() else None
+        self._refused = None
+        if constraints.rules:
+            refused = ~keeps_rules(pool, players, constraints.rules)[1:]
+            self._refused = refused.T.astype(np.float32)
         self._factors = [_ByPattern(factor, pool, players) for factor in constraints.forbidden]
 
     def on(self, members: Held) -> Outcomes:

@@ -64,7 +64,9 @@ def choose_on_grid(
     reach = np.full(1 << sets.d, np.inf)
     reach[masks] = np.minimum(known, sets.least_inside(known))
     reach[~_part_of_wanted(wanted)] = -1.0
-    search = _GridSearch(grid, decision, constraints, wanted, reach, keeper)
+    # What the grid does not improve on has yet to be verified, a row for each.
+    searching = keeper.keeping_back(len(candidates.minimal(known, most)))
+    search = _GridSearch(grid, decision, constraints, wanted, reach, searching)
     best = search.run(enough, request.progress)
     costs = least(best)
     chosen = []

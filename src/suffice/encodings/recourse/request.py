@@ -11,7 +11,6 @@ import numpy as np
 
 from suffice.checks import choice, names, number, threshold, truth, whole
 from suffice.context.cost import CostSpec
-from suffice.context.players import Players
 from suffice.decision import Decision
 from suffice.encodings.recourse.column_rules import (
     ColumnRule,
@@ -23,17 +22,15 @@ from suffice.encodings.recourse.column_rules import (
     is_numeric,
     ranks,
 )
-from suffice.encodings.recourse.constraints import Constraints
+from suffice.encodings.recourse.constraints import Constraints, Names, fixed_players
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.factors import Factor
 from suffice.search.limits import Limits
 from suffice.tables.table import Table, plain
 
-__all__ = ["Names", "RecourseRequest", "ValuesFrom"]
+__all__ = ["RecourseRequest", "ValuesFrom"]
 
-Names = str | Iterable[str]
 ValuesFrom = Literal["observed", "grid"]
-_FEATURES = "names of features"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,66 +91,13 @@ class RecourseRequest:
             *_steps(table, self.steps),
         ]
         return Constraints(
-            _fixed(table, players, self.immutable, self.actionable),
+            fixed_players(table, players, self.immutable, self.actionable),
             (*rules, *_not_missing(table, rules)),
             _forbidden(table, self.forbidden),
             self.tau,
             np.inf if self.max_cost is None else self.max_cost,
             self.max_size,
         )
-
-
-def _fixed(
-    table: Table, players: Players, immutable: Names, actionable: Names | None
-) -> dict[int, str]:
-    """The players that cannot change, with the reason in words.
-
-    A group of columns moves as one: if one of its columns is immutable, so is the group, and it is
-    actionable only as a whole.
-    """
-    fixed: dict[int, str] = {}
-    for name in names("immutable", immutable, _FEATURES):
-        player = _player(table, players, name, "immutable")
-        label = players.names[player]
-        within = f"{label} is immutable, as its column {name} is"
-        fixed[player] = f"{label} is immutable" if name == label else within
-    if actionable is None:
-        return fixed
-    free = _actionable(table, players, actionable)
-    both = sorted(free & set(fixed))
-    if both:
-        name = players.names[both[0]]
-        raise InputError("actionable", f"{name!r}, which is also immutable", "names in one of them")
-    for player, name in enumerate(players.names):
-        if player not in free and player not in fixed:
-            fixed[player] = f"{name} is not actionable"
-    return dict(sorted(fixed.items()))
-
-
-def _actionable(table: Table, players: Players, actionable: Names) -> set[int]:
-    asked = names("actionable", actionable, _FEATURES)
-    if not asked:
-        hint = "Leave it out to let everything change."
-        raise InputError("actionable", "no name", "one feature or more", hint)
-    free = set()
-    for name in asked:
-        player = _player(table, players, name, "actionable")
-        members = {table.names[j] for j in players.columns[player]}
-        if name != players.names[player] and not members <= set(asked):
-            group = players.names[player]
-            got = f"{name!r}, one column of the group {group!r}"
-            raise InputError("actionable", got, "whole groups: their columns change together")
-        free.add(player)
-    return free
-
-
-def _player(table: Table, players: Players, name: str, argument: str) -> int:
-    if name in players.names:
-        return players.names.index(name)
-    if name in table.names:
-        return int(players.of_column[table.names.index(name)])
-    hint = did_you_mean(name, dict.fromkeys((*players.names, *table.names)))
-    raise InputError(argument, f"unknown feature {name!r}", "features or columns", hint)
 
 
 def _ranges(table: Table, ranges: object) -> list[ColumnRule]:
@@ -207,9 +151,14 @@ def _one_of(table: Table, j: int, given: list[Any]) -> OneOf:
 
 def _not_missing(table: Table, rules: list[ColumnRule]) -> list[ColumnRule]:
     """No new value may be missing, unless the list of allowed values has None in it."""
+    from pandas import isna
+
     asked_for = {rule.column for rule in rules if isinstance(rule, OneOf) and None in rule.values}
-    found = (NotMissing(j, name) for j, name in enumerate(table.names) if j not in asked_for)
-    return [rule for rule in found if not rule.meets(table).all()]
+    return [
+        NotMissing(j, name)
+        for j, name in enumerate(table.names)
+        if j not in asked_for and np.any(isna(table.column(j)))
+    ]
 
 
 def _directions(table: Table, argument: str, given: Names) -> list[ColumnRule]:

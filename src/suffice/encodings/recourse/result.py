@@ -13,6 +13,11 @@ from suffice.wording import count, listed, percent, show
 __all__ = ["Option", "Recourse", "Solution"]
 
 _SHOWN = 10
+_LEGEND = (
+    "Sufficiency: of the references allowed on these features, the share whose values do it. "
+    "Necessity: of all the ways, the share that change at least these features."
+)
+_WORKS = "Works: the share of draws in which these very values do it."
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,11 +160,11 @@ class Recourse(Result, Sequence[Option]):
     def sheet(self) -> Sheet:
         """One line per option."""
         head = f"From {self.outcome} to {self.desired}: "
-        notes = tuple(self.reason.splitlines()) if self.reason else ()
+        reasons = tuple(self.reason.splitlines()) if self.reason else ()
         if not self.options:
-            return Sheet(f"{head}no way found", notes=notes)
+            return Sheet(f"{head}no way found", notes=reasons)
         random = any(option.reliability < 1 for option in self.options)
-        shares = ["suff.", "nec."] + ["works"] * random
+        shares = ["sufficiency", "necessity"] + ["works"] * random
         columns = [Column("cost", "number"), *(Column(heading, "share") for heading in shares)]
         rows = [
             (o.cost, o.sufficiency, o.necessity, *[o.reliability] * random, o.says)
@@ -168,7 +173,9 @@ class Recourse(Result, Sequence[Option]):
         left_out = len(self.options) - _SHOWN
         more = f"and {left_out} more: .options" if left_out > 0 else ""
         panel = Panel((*columns, Column("change")), tuple(rows), more=more)
-        return Sheet(f"{head}{count(len(self.options), 'way')}", panels=(panel,), notes=notes)
+        legend = f"{_LEGEND} {_WORKS}" if random else _LEGEND
+        title = f"{head}{count(len(self.options), 'way')}"
+        return Sheet(title, panels=(panel,), notes=(legend, *reasons))
 
     def to_frame(self) -> Any:
         """One row per option, as a pandas frame."""

@@ -28,10 +28,10 @@ from suffice.wording import count
 
 __all__ = ["Solver", "find_recourse"]
 
-_SWEPT = 0.5
-"""The part of the rows and seconds that the sweep may take where a search follows it, and"""
-_ONLY_SWEPT = 0.9
-"""where none does: the rest is for asking the model about each option once more."""
+_BEFORE_SEARCH = 0.5
+"""The part of the rows and seconds that the sweep may take where a search follows it."""
+_BEFORE_OPTIONS = 0.9
+"""The same where none does: the rest is for asking the model about each option once more."""
 
 
 def find_recourse(decision: Decision, request: RecourseRequest) -> Recourse:
@@ -131,8 +131,10 @@ class Solver:
         key = numbers, None if max_size is None or max_size >= len(numbers) else max_size
         if key not in self._sweeps:
             last = self._request.values == "observed" and not self.decision.context.is_causal
-            part = keeper.part(_ONLY_SWEPT if last else _SWEPT)
-            self._sweeps[key] = sweep_actionable(self.decision, *key, part, self._request.progress)
+            share = _BEFORE_OPTIONS if last else _BEFORE_SEARCH
+            self._sweeps[key] = sweep_actionable(
+                self.decision, *key, keeper, share, self._request.progress
+            )
         return self._sweeps[key]
 
     def _verified(

@@ -13,17 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.context.swap import SwapHybrids
-from suffice.evaluate.additive.bits import WORD, Words
-from suffice.evaluate.additive.scores import Margins
-from suffice.evaluate.additive.split import split_blocks
-from suffice.evaluate.blackbox import BlackBox
-from suffice.evaluate.protocol import Tick
+from suffice.evaluate.additive.readers import AdditiveModel
+from suffice.evaluate.additive.scores import Margins, margins_of
+from suffice.evaluate.additive.split import WORD, split_blocks
+from suffice.evaluate.blackbox import Engine
+from suffice.evaluate.protocol import Swept, Tick, Unreadable
+from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
 from suffice.target import Target
-from suffice.typing import BoolVector, Counts, Held, Outcomes
+from suffice.typing import BoolVector, Counts, Held, Outcomes, Words
 
 __all__ = ["AdditiveEngine"]
 
@@ -33,37 +33,30 @@ _FEW_PLAYERS = 9
 _SUMS = 1 << 18
 """Computed together: few enough to stay in cache."""
 
-_ASK = 1 << 18
-"""Hybrids looked through together for distinct rows."""
+_PROBES = 64
+"""Hybrids that are put to the model as well, to see that it does what its parameters say."""
 
 
-class AdditiveEngine:
-    """A lattice evaluator for targets whose event is a conjunction of additive margins."""
+class AdditiveEngine(Engine):
+    """A lattice evaluator for targets whose event is a conjunction of additive margins.
+
+    A model is read by its class and its fitted parameters, which another version of its library
+    may use otherwise. So a few hybrids are put to the model as well; one difference is reason
+    enough not to serve. Raises `Unreadable` then, and for an event that the scores do not tell.
+    """
 
     name = "additive"
-    note = None
     seconds_per_row = None  # next to nothing: the model is asked about few hybrids
 
-    def __init__(self, target: Target, hybrids: SwapHybrids, y: bool, margins: Margins) -> None:
-        self._model = BlackBox(target, hybrids, y, distinct=False)
-        self._hybrids = hybrids
-        self._y = y
-        self._margins = margins
-
-    @property
-    def n(self) -> int:
-        """How many references there are."""
-        return self._hybrids.n
-
-    @property
-    def rows_predicted(self) -> int:
-        """Rows that the model was really asked about."""
-        return self._model.rows_predicted
-
-    @property
-    def model_seconds(self) -> float:
-        """Time spent inside the model."""
-        return self._model.model_seconds
+    def __init__(self, model: AdditiveModel, target: Target, hybrids: SwapHybrids, y: bool) -> None:
+        super().__init__(target, hybrids, y)
+        scores, classes = model.scores(hybrids), target.model.classes or ()
+        if target.event.kind == "versus" and model.probabilities_apart:
+            raise Unreadable(f"the probabilities of {model.name} are a fit of their own")
+        with np.errstate(all="ignore"):  # what is not finite in the end is refused
+            self._margins = margins_of(target.event, scores, classes, model.scores_are)
+        if not self._agrees_with_model():
+            raise Unreadable(f"{model.name} does not predict as its parameters say")
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""
@@ -78,19 +71,19 @@ class AdditiveEngine:
 
     def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
         """(rows,): the outcome of hybrid (held[i], references[i])."""
-        outcomes, doubt = self.decide(held, references)
+        outcomes, doubt = self._decide(held, references)
         outcomes[doubt] = self._ask(held[doubt], references[doubt])
         return outcomes
 
-    def agrees_with_model(self, probes: int) -> bool:
-        """Put some hybrids to the model: does it answer as it should where there is no doubt?"""
+    def _agrees_with_model(self) -> bool:
+        """Does the model answer as the sums say, wherever they are in no doubt?"""
         rng = generator(0, Stream.CHECKS)
-        held = rng.random((probes, self._hybrids.d)) < rng.random((probes, 1))
-        references = rng.integers(self.n, size=probes)
-        outcomes, doubt = self.decide(held, references)
+        held = rng.random((_PROBES, self._hybrids.d)) < rng.random((_PROBES, 1))
+        references = rng.integers(self.n, size=_PROBES)
+        outcomes, doubt = self._decide(held, references)
         return bool((doubt | (outcomes == self._ask(held, references))).all())
 
-    def decide(self, held: Held, references: Counts) -> tuple[BoolVector, BoolVector]:
+    def _decide(self, held: Held, references: Counts) -> tuple[BoolVector, BoolVector]:
         """(rows,): what the sums alone say of single hybrids, and which of them are in doubt."""
         margins = Margins(
             self._margins.starts[:, references],
@@ -100,7 +93,7 @@ class AdditiveEngine:
         holds, doubt = margins.decide(np.einsum("mrj,rj->mr", margins.deltas, held))
         return np.equal(holds, self._y), doubt
 
-    def sweep(self) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
+    def sweep(self) -> Iterator[Swept]:
         """Blocks of consecutive bit masks, as `LatticeEvaluator` wants them."""
         d = self._hybrids.d
         if d <= _FEW_PLAYERS:
@@ -114,29 +107,15 @@ class AdditiveEngine:
             bits = np.ascontiguousarray(packed.T).reshape(-1, len(every)).view(np.uint8)
             yield first, hits.T.ravel(), bits[:, : (self.n + 7) // 8]
 
-    def _sweep_directly(self, d: int) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
+    def _sweep_directly(self, d: int) -> Iterator[Swept]:
         step = max(1, _SUMS // (self.n * len(self._margins)))
         for first in range(0, 1 << d, step):
-            outcomes = self.outcomes(_held(np.arange(first, min(first + step, 1 << d)), d))
+            outcomes = self.outcomes(held_of_masks(np.arange(first, min(first + step, 1 << d)), d))
             yield first, outcomes.sum(axis=1, dtype=np.int64), np.packbits(outcomes, axis=1)
 
     def _event(self, masks: Counts, references: Counts) -> BoolVector:
         """Does the event hold, says the model, for single hybrids given by their masks?"""
-        return np.equal(self._ask(_held(masks, self._hybrids.d), references), self._y)
-
-    def _ask(self, held: Held, references: Counts) -> BoolVector:
-        """The outcomes of single hybrids, each distinct row asked for once."""
-        out = np.empty(len(references), dtype=bool)
-        for start in range(0, len(out), _ASK):
-            part = slice(start, start + _ASK)
-            identity, first = self._hybrids.distinct(held[part], references[part])
-            answers = self._model.outcomes_of(held[part][first], references[part][first])
-            out[part] = answers[identity]
-        return out
-
-
-def _held(masks: Counts, d: int) -> Held:
-    return (masks[:, None] >> np.arange(d) & 1).astype(bool)
+        return np.equal(self._ask(held_of_masks(masks, self._hybrids.d), references), self._y)
 
 
 def _all_bits(n: int) -> Words:

@@ -1,25 +1,93 @@
-"""Readers of fitted estimators: from numbers in their columns to additive scores.
+"""Readers of fitted estimators: from the rows they see to additive scores.
 
 Each reader repeats, term by term, what its estimator's `predict` sums up, and leaves the sum out.
 An estimator is known by its exact class, since a subclass may predict as it likes.
+
+`interpret`'s explainable boosting machines bin each feature and look its score up, so that their
+`eval_terms` on the pool is all that is needed. With interaction terms they are not additive in the
+features, and say so here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from suffice.context.swap import SwapHybrids
 from suffice.evaluate.additive.scores import AdditiveScores, Decision
-from suffice.evaluate.owners import sklearn_name
+from suffice.evaluate.columns import PerColumn, kind_of, sklearn_name, split_pipeline
 from suffice.evaluate.protocol import Unreadable
+from suffice.tables.table import Table
 from suffice.typing import Counts, Reals, Values
 
-__all__ = ["read_scores"]
+__all__ = ["AdditiveModel", "read_additive"]
 
 _LARGEST = 1 << 27
 """Cells of the transformed pool: 1 GB of terms, past which the black box is the better bargain."""
+
+_GAMS = ("ExplainableBoostingClassifier", "ExplainableBoostingRegressor")
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveModel:
+    """A fitted model that is known to be additive, perhaps after steps that keep columns apart."""
+
+    parts: PerColumn
+    scores_are: str | None
+    """The method that a comparison of two classes asks for their scores."""
+
+    @property
+    def name(self) -> str:
+        """The class of the estimator at the end."""
+        return kind_of(self.parts.final)
+
+    @property
+    def probabilities_apart(self) -> bool:
+        """Are its probabilities a fit of their own, as those of support vectors are?"""
+        return getattr(self.parts.final, "probability", False) is True
+
+    def scores(self, hybrids: SwapHybrids) -> AdditiveScores:
+        """The terms of the pool's rows, by player."""
+        final = self.parts.final
+        player = hybrids.players.of_column[self.parts.owner]
+        try:
+            with np.errstate(all="ignore"):
+                seen = self.parts.seen(hybrids.pool)
+                if _is_gam(final):
+                    return _read_gam(final, seen.native, player, hybrids.d)
+                return _read_terms(final, _matrix(seen), player, hybrids.d)
+        except Unreadable:
+            raise
+        except Exception as error:  # private attributes, which another version may not have
+            raise Unreadable(
+                f"{self.name} keeps its parameters in a form that suffice does not know"
+            ) from error
+
+
+def read_additive(model: Any, columns: tuple[str, ...]) -> AdditiveModel:
+    """What is additive in a fitted model; `Unreadable` says why it is not known to be.
+
+    `columns` names the table that the model is given, for pipelines.
+    """
+    parts = split_pipeline(model, columns)
+    if not (_is_gam(parts.final) or sklearn_name(parts.final) in _READERS):
+        raise Unreadable(f"{kind_of(parts.final)} is not known to be additive")
+    asked = (m for m in ("predict_proba", "decision_function") if hasattr(model, m))
+    return AdditiveModel(parts, next(asked, None))
+
+
+def _is_gam(model: Any) -> bool:
+    kind = type(model)
+    return kind.__module__.startswith("interpret.") and kind.__name__ in _GAMS
+
+
+def _matrix(seen: Table) -> Values:
+    """The rows as an array of numbers, as precise as they are."""
+    values = np.asarray(seen.native)
+    return values if values.dtype.kind in "fiub" else values.astype(np.float64)
 
 
 class _Reading(NamedTuple):
@@ -37,19 +105,15 @@ class _Reading(NamedTuple):
     """Of the numbers that make up the base, where they cancel: else its own."""
 
 
-def read_scores(final: Any, seen: Values, player: Counts, d: int) -> AdditiveScores:
-    """Scores of the rows that an estimator sees; `player` tells whose each column is.
-
-    Raises `Unreadable`, with the reason, for an estimator that is not known to be additive.
-    """
+def _read_terms(final: Any, seen: Values, player: Counts, d: int) -> AdditiveScores:
+    """Scores of the rows that an estimator sees; `player` tells whose each column is."""
     name = sklearn_name(final)
-    reader = _READERS.get(name)
-    if reader is None:
-        raise Unreadable(f"{type(final).__name__} is not known to be additive")
     rows, columns = seen.shape
     if rows * columns > _LARGEST:
-        raise Unreadable(f"{rows} × {columns} transformed values are too many to keep")
-    reading = reader(final, seen.astype(np.float64))
+        raise Unreadable(
+            f"{rows:,} rows of {columns:,} columns, as {name} sees them, are too many to keep"
+        )
+    reading = _READERS[name](final, seen.astype(np.float64))
     base = np.asarray(reading.base, dtype=np.float64)
     base_size = np.abs(base) if reading.base_size is None else reading.base_size
     belongs = (player[:, None] == np.arange(d)).astype(np.float64)
@@ -67,6 +131,30 @@ def read_scores(final: Any, seen: Values, player: Counts, d: int) -> AdditiveSco
         reading.decision,
         2 * columns + reading.extra,
         _coarsest(seen.dtype, *reading.dtypes),
+    )
+
+
+def _read_gam(model: Any, rows: Any, player: Counts, d: int) -> AdditiveScores:
+    """Scores of rows in the model's own kind; `player` tells whose each of its columns is."""
+    if any(len(features) > 1 for features in model.term_features_):
+        raise Unreadable(f"{type(model).__name__} has interactions: fit it with interactions=0")
+    if model.link_ not in ("logit", "mlogit", "identity"):
+        raise Unreadable(f"{type(model).__name__} has the link {model.link_!r}, which is not read")
+    scores = np.asarray(model.eval_terms(rows), dtype=np.float64)
+    scores = scores[..., None] if scores.ndim == 2 else scores  # (rows, terms, K)
+    of_term = player[[features[0] for features in model.term_features_]]
+    belongs = (of_term[:, None] == np.arange(d)).astype(np.float64)
+    base = np.broadcast_to(np.ravel(model.intercept_), scores.shape[2]).astype(np.float64)
+    decision: Decision = "value"
+    if hasattr(model, "classes_"):
+        decision = "sign" if len(base) == 1 else "argmax"
+    return AdditiveScores(
+        np.einsum("rtk,td->krd", scores, belongs),
+        np.abs(scores).sum(axis=1).T + np.abs(base)[:, None],
+        base,
+        decision,
+        2 * scores.shape[1],
+        float(np.finfo(np.float64).eps),
     )
 
 

@@ -30,6 +30,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.evaluate.protocol import Unreadable
+from suffice.tables.labels import find
 from suffice.target import Event
 from suffice.typing import Reals, Values
 
@@ -85,14 +87,14 @@ class Margins:
 
 def margins_of(
     event: Event, scores: AdditiveScores, classes: tuple[object, ...], scores_are: str | None
-) -> Margins | str:
-    """Read an event from additive scores, or say why it cannot be read.
+) -> Margins:
+    """Read an event from additive scores; `Unreadable` where they do not tell it.
 
     `scores_are` names the method that a comparison of two classes would ask for their scores.
     """
     kind, parameters = event.kind, event.parameters
-    if kind == "class" and scores.decision != "value":
-        label = classes.index(parameters[0])
+    label = find(classes, parameters[0]) if kind == "class" else None
+    if label is not None and scores.decision != "value":
         if scores.decision == "sign":
             return _margins(scores, [_signed(label == 1)])
         others = [k for k in range(len(classes)) if k != label]
@@ -102,7 +104,7 @@ def margins_of(
         # Probabilities of three classes and more may underflow or saturate to equal numbers
         # where the scores behind them differ.
         if scores_are != "decision_function" and len(classes) > 2:
-            return f"versus compares {scores_are}, which rounds what its scores tell apart"
+            raise Unreadable(f"versus compares {scores_are}, which rounds what scores tell apart")
         # expit and softmax keep the order of two scores unless they differ by less than this.
         blur = 0.0 if scores_are == "decision_function" else 64.0
         if scores.decision == "sign":
@@ -117,7 +119,7 @@ def margins_of(
         at, delta = map(float, parameters)
         blur = abs(at) + abs(delta)
         return _margins(scores, [({0: 1.0}, delta - at, blur), ({0: -1.0}, delta + at, blur)])
-    return f"the outcome {event.says!r} cannot be read from the model's scores"
+    raise Unreadable(f"the outcome {event.says!r} cannot be read from the model's scores")
 
 
 Combination = tuple[dict[int, float], float, float]
@@ -128,7 +130,7 @@ def _signed(positive: bool) -> Combination:
     return {0: 1.0 if positive else -1.0}, 0.0, 0.0
 
 
-def _margins(scores: AdditiveScores, combinations: list[Combination]) -> Margins | str:
+def _margins(scores: AdditiveScores, combinations: list[Combination]) -> Margins:
     _, rows, d = scores.terms.shape
     starts = np.empty((len(combinations), rows - 1))
     deltas = np.empty((len(combinations), rows - 1, d))
@@ -145,5 +147,5 @@ def _margins(scores: AdditiveScores, combinations: list[Combination]) -> Margins
         deltas[m] = terms[0] - terms[1:]
         slack[m] = 1.01 * gamma * (size + mass[0] + 2 * mass[1:]) + np.finfo(float).tiny
     if not (np.isfinite(slack).all() and np.isfinite(starts).all() and np.isfinite(deltas).all()):
-        return "its terms are not all finite on these rows"
+        raise Unreadable("the model's terms are not all finite on these rows")
     return Margins(starts, deltas, slack)

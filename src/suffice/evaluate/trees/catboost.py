@@ -9,14 +9,22 @@ from __future__ import annotations
 
 import json
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from suffice.evaluate.protocol import Unreadable
-from suffice.evaluate.trees.ensemble import Ensemble, Tree, join_trees
-from suffice.evaluate.trees.rows import numbers
+from suffice.evaluate.trees.ensemble import Ensemble
+from suffice.evaluate.trees.reading import (
+    Tree,
+    join_trees,
+    labels_of,
+    not_a_tree_model,
+    not_the_sum,
+    numbers,
+)
 
 __all__ = ["read"]
 
@@ -29,27 +37,27 @@ def read(model: Any) -> Ensemble:
     """The ensemble behind a fitted catboost model; Unreadable for those not known here."""
     name = type(model).__name__
     if name not in ("CatBoostClassifier", "CatBoostRegressor"):
-        raise Unreadable(f"{name} is not a tree model that suffice can read")
+        raise not_a_tree_model(model)
     classifier = name == "CatBoostClassifier"
     loss = str(model.get_all_params().get("loss_function", "")).split(":")[0]
     if loss not in (_CLASSIFIED if classifier else _PLAIN):
-        raise Unreadable(f"{name} with loss_function={loss!r}")
+        raise not_the_sum(model, f"loss_function={loss!r}")
     if classifier and model.get_probability_threshold() != 0.5:
-        raise Unreadable(f"{name} with a probability threshold of its own")
+        raise Unreadable(f"{name} has a probability threshold of its own")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")
         content = json.loads(path.read_text())
     if "oblivious_trees" not in content:
-        raise Unreadable(f"{name} whose trees are not oblivious")
+        raise Unreadable(f"{name} grew trees that are not symmetric (grow_policy)")
     columns = content["features_info"]["float_features"]
     scale, bias = content["scale_and_bias"]
     trees = [_tree(tree, columns, len(bias), scale) for tree in content["oblivious_trees"]]
     return join_trees(
         trees,
-        lambda table: numbers(table, single=True),
+        partial(numbers, single=True),
         base=np.array(bias, dtype=np.float64),
-        classes=tuple(np.asarray(model.classes_).tolist()) if classifier else None,
+        classes=labels_of(model.classes_) if classifier else None,
         link_slack=1e-12 if classifier else 0.0,
     )
 
@@ -57,7 +65,7 @@ def read(model: Any) -> Ensemble:
 def _tree(tree: dict[str, Any], columns: list[dict[str, Any]], outputs: int, scale: float) -> Tree:
     splits = tree["splits"] or []
     if any(split["split_type"] != "FloatFeature" for split in splits):
-        raise Unreadable("splits on categories")
+        raise Unreadable("the model splits on categories, which are not read from catboost")
     asked = [columns[split["float_feature_index"]] for split in splits]
     depth = len(splits)
     level = np.repeat(np.arange(depth), 1 << np.arange(depth))

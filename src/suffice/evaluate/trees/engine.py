@@ -10,29 +10,30 @@ disagrees, the reading is given up and the black box takes over.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
-from importlib.util import find_spec
-from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.context.swap import SwapHybrids
-from suffice.evaluate.blackbox import BlackBox
-from suffice.evaluate.trees.asking import Asking
+from suffice.evaluate.blackbox import Engine
+from suffice.evaluate.protocol import Swept, Tick, Unreadable
+from suffice.evaluate.trees.blocks import Kernel, choose_kernel, make_block
 from suffice.evaluate.trees.ensemble import Ensemble
-from suffice.evaluate.trees.fallback import NumpyBlock
-from suffice.evaluate.trees.margins import Reading
-from suffice.evaluate.trees.problem import Problem, make_problem
+from suffice.evaluate.trees.margins import read_event
+from suffice.evaluate.trees.problem import make_problem
+from suffice.factors.lattice import held_of_masks
+from suffice.randomness import Stream, generator
 from suffice.target import Target
-from suffice.typing import Counts, Words
+from suffice.typing import BoolVector, Counts, Held, Outcomes, Words
 
 __all__ = ["TreeEngine"]
+
+_MOST_PLAYERS = 30
+"""A node keeps its player as a bit of a 32-bit number; no sweep of the whole lattice is longer."""
 
 _SLAB_CELLS = 1 << 21
 """Masks × lanes of a slab, 32 bits each: more is slower, as it leaves the cache."""
@@ -43,26 +44,18 @@ _BLOCK_BYTES = 1 << 27
 _TURNED_AT_ONCE = 1 << 11
 """Masks of which a transposed piece stays in the cache."""
 
-_NUMBA_START = 0.8
-"""Seconds of numpy's work from which importing numba and loading its kernels pays."""
+_CHECKED = 32
+"""Decided hybrids per block of masks that the model is asked about all the same."""
 
-_rent = [0.0]
-"""Seconds of such work in this process so far."""
-
-
-class Block(Protocol):
-    """A kernel at work on one block of references."""
-
-    def slab(self, number: int) -> tuple[Words, Words]:
-        """By mask: the lanes that surely have the event, and those that surely do not."""
-        ...
+_ROWS_AT_ONCE = 1 << 20
+"""Hybrids written out together to be asked about."""
 
 
-class TreeEngine(BlackBox):
-    """A tree ensemble on a swap context: a black box that can also sweep the whole lattice.
+class TreeEngine(Engine):
+    """A tree ensemble on swapped values: it sweeps the whole lattice, and asks about single sets.
 
     `kernel` is "numba", "numpy", or None to choose: numba where it is installed and the work is
-    worth its start. `note` says why the black box took over, if it did.
+    worth its start. Raises `Unreadable` for a question that the trees do not tell.
     """
 
     name = "trees"
@@ -70,42 +63,57 @@ class TreeEngine(BlackBox):
     def __init__(
         self,
         ensemble: Ensemble,
-        reading: Reading,
         target: Target,
         hybrids: SwapHybrids,
         y: bool,
-        kernel: str | None = None,
+        kernel: Kernel | None = None,
     ) -> None:
+        if hybrids.d > _MOST_PLAYERS:
+            raise Unreadable(
+                f"{hybrids.d} features are too many for a sweep of all their sets: "
+                f"{_MOST_PLAYERS} are the most"
+            )
         super().__init__(target, hybrids, y)
-        self._swapped = hybrids
-
-        self._problem = make_problem(ensemble, reading, hybrids)
+        self._problem = make_problem(ensemble, read_event(ensemble, target.event), hybrids)
         self._kernel = kernel
 
-    def sweep(self) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
-        """All 2^d subsets, in blocks of consecutive masks; see `LatticeEvaluator`."""
-        asking = Asking(self, self._swapped, self._problem)
+    @property
+    def seconds_per_row(self) -> float | None:
+        """Of a single hybrid, which is asked of the model."""
+        return self._box.seconds_per_row
+
+    def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
+        """(subsets, references): does the hybrid have the input's outcome, says the model?"""
+        return self._box.outcomes(held, tick)
+
+    def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
+        """(rows,): the same for single hybrids."""
+        return self._box.outcomes_of(held, references)
+
+    def sweep(self) -> Iterator[Swept]:
+        """All 2^d subsets, in blocks of consecutive masks."""
         kernel = self._kernel or choose_kernel(self._problem)
         rows = 1 << min(self._problem.d, _log2(8 * _BLOCK_BYTES // self.n))
-        start = 0
-        while start < 1 << self._problem.d:
-            words = self._evaluate(kernel, start, rows, asking)
-            if not asking.settle(words, start, self._y):
-                self.note = "its trees, as read, disagree with its predictions"
-                self.name = BlackBox.name
+        for start in range(0, 1 << self._problem.d, rows):
+            words, undecided = self._evaluate(kernel, start, rows)
+            if not self._settle(words, start, undecided):
+                self.note = (
+                    "the trees, as they were read, disagree with the model's predictions, so that "
+                    "it was asked about every hybrid"
+                )
                 yield from self._ask_everything(rows)
                 return
             yield start, *self._finish(words)
-            start += rows
 
-    def _evaluate(self, kernel: str, start: int, rows: int, asking: Asking) -> NDArray[Any]:
-        """(blocks, masks): the words of lanes that have the input's outcome."""
+    def _evaluate(self, kernel: Kernel, start: int, rows: int) -> tuple[NDArray[Any], _Hybrids]:
+        """(blocks, masks): the words of lanes that have the input's outcome; and the undecided."""
         problem = self._problem
         players = min(_log2(rows), _log2(_SLAB_CELLS // problem.width))
         size = 1 << players
         slabs = rows // size
         # Handed on as bytes, so their order in memory matters.
         out = np.empty((problem.blocks, rows), dtype=f"<u{problem.width // 8}")
+        undecided: list[_Hybrids] = []
         # Enough tasks to share evenly, few enough that preparing a block is not done too often.
         cuts = max(1, min(slabs, -(-8 // problem.blocks)))
         edges = [slabs * i // cuts for i in range(cuts + 1)]
@@ -121,7 +129,10 @@ class TreeEngine(BlackBox):
                 yes, no = at_work.slab(start // size + slab)
                 here = slice(slab * size, (slab + 1) * size)
                 out[block, here] = yes if self._y else no
-                asking.note(start + slab * size, block, everyone & ~(yes | no))
+                masks, lanes = _places(everyone & ~(yes | no))
+                if len(masks):  # appending to a list is safe in threads
+                    first = start + slab * size
+                    undecided.append((first + masks, block * problem.width + lanes))
 
         tasks = range(problem.blocks * cuts)
         workers = min(len(tasks), _cores())
@@ -131,7 +142,37 @@ class TreeEngine(BlackBox):
         else:
             with ThreadPoolExecutor(workers) as pool:
                 list(pool.map(work, tasks))
-        return out
+        none = np.empty(0, dtype=np.int64)
+        masks, places = zip((none, none), *undecided, strict=True)
+        return out, (np.concatenate(masks), np.concatenate(places))
+
+    def _settle(self, words: NDArray[Any], start: int, undecided: _Hybrids) -> bool:
+        """Write the model's answers into `words`; False if it denies a decided one."""
+        checked = self._to_check(words, start, undecided)
+        decided = len(checked[0])
+        masks, places = (np.concatenate(both) for both in zip(checked, undecided, strict=True))
+        d, width = self._problem.d, self._problem.width
+        for at in range(0, len(masks), _ROWS_AT_ONCE):
+            part = slice(at, at + _ROWS_AT_ONCE)
+            mask, place = masks[part], places[part]
+            answers = self._ask(held_of_masks(mask, d), self._problem.order[place])
+            row, block = mask - start, place // width
+            bit = np.left_shift(words.dtype.type(1), (place % width ^ 7).astype(words.dtype))
+            if at == 0:
+                first = slice(decided)
+                if (answers[first] != (words[block[first], row[first]] & bit[first] > 0)).any():
+                    return False
+            np.bitwise_and.at(words, (block, row), ~bit)
+            np.bitwise_or.at(words, (block[answers], row[answers]), bit[answers])
+        return True
+
+    def _to_check(self, words: NDArray[Any], start: int, undecided: _Hybrids) -> _Hybrids:
+        """A few hybrids, always the same ones, that no kernel left undecided."""
+        rng = generator(0, Stream.CHECKS, start)
+        masks = start + rng.integers(words.shape[1], size=_CHECKED)
+        places = rng.integers(self.n, size=_CHECKED)
+        free = ~np.isin(masks * self.n + places, undecided[0] * self.n + undecided[1])
+        return masks[free], places[free]
 
     def _finish(self, words: NDArray[Any]) -> tuple[Counts, NDArray[np.uint8]]:
         """Count, turn blocks × masks into masks × references, and put these back in order."""
@@ -149,64 +190,24 @@ class TreeEngine(BlackBox):
         lanes = np.unpackbits(bits, axis=1, count=self.n)
         return hits, np.packbits(lanes[:, np.argsort(self._problem.order)], axis=1)
 
-    def _ask_everything(self, rows: int) -> Iterator[tuple[int, Counts, NDArray[np.uint8]]]:
+    def _ask_everything(self, rows: int) -> Iterator[Swept]:
         d = self._problem.d
         step = max(1, min(rows, (1 << 20) // self.n))
         for start in range(0, 1 << d, step):
-            masks = np.arange(start, min(start + step, 1 << d))
-            outcomes = self.outcomes((masks[:, None] >> np.arange(d) & 1).astype(bool))
+            outcomes = self.outcomes(held_of_masks(np.arange(start, min(start + step, 1 << d)), d))
             yield start, outcomes.sum(axis=1, dtype=np.int64), np.packbits(outcomes, axis=1)
 
 
-def make_block(
-    kernel: str, problem: Problem, block: int, players: int, scratch: dict[Any, NDArray[Any]]
-) -> Block:
-    """A kernel made ready for one block of references."""
-    if kernel == "numpy":
-        return NumpyBlock(problem, block, players)
-    from suffice.evaluate.trees.compiled import CompiledBlock
-
-    return CompiledBlock(problem, block, players, scratch)
+_Hybrids = tuple[Counts, Counts]
+"""Masks, and beside each the place of a reference in the order of lanes."""
 
 
-def choose_kernel(problem: Problem) -> str:
-    """Numba where it is loaded already, or where its start is soon earned back.
-
-    Like someone who rents skis until the rent has come to the price of a pair: numpy's work so far
-    in this process counts, so that many small questions load numba too. The work ahead is guessed
-    from a part of it: one slab of the first block.
-    """
-    if not find_numba():
-        return "numpy"
-    if numba_is_loaded():
-        return "numba"
-    players = min(problem.d, 9)
-    started = perf_counter()
-    make_block("numpy", problem, 0, players, {}).slab(0)
-    ahead = (perf_counter() - started) * problem.blocks * 2.0 ** (problem.d - players)
-    if _rent[0] + ahead > _NUMBA_START and _load_numba():
-        return "numba"
-    _rent[0] += ahead
-    return "numpy"
-
-
-def find_numba() -> bool:
-    """Is numba installed?"""
-    return find_spec("numba") is not None
-
-
-def _load_numba() -> bool:
-    """Load the kernels; numba refuses a numpy that is newer than it knows."""
-    try:
-        import_module("suffice.evaluate.trees.compiled")
-    except ImportError:
-        return False
-    return True
-
-
-def numba_is_loaded() -> bool:
-    """Are the kernels ready, so that they cost nothing more?"""
-    return "suffice.evaluate.trees.kernel" in sys.modules
+def _places(words: Words) -> _Hybrids:
+    """Which rows have lanes set, and the references in those lanes."""
+    rows = np.flatnonzero(words)
+    lanes = np.unpackbits(words[rows].astype("<u8").view(np.uint8).reshape(-1, 8), axis=1)
+    row, reference = np.nonzero(lanes)  # big-endian bits undo the order of lanes
+    return rows[row], reference
 
 
 def _cores() -> int:

@@ -11,7 +11,7 @@ column), so the questions are kept once, as `Tests`, and nodes refer to them by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,12 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.evaluate.protocol import Unreadable
-from suffice.tables.distinct import first_seen
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Reals
 
-__all__ = ["Categories", "Ensemble", "Ints", "Tests", "Tree", "join_trees"]
+__all__ = ["Categories", "Ensemble", "Ints", "Tests"]
 
 Ints = NDArray[np.int32]
 
@@ -71,21 +69,6 @@ class Tests:
             if split.known is not None:
                 missing = missing | ~np.isin(whole, list(split.known))
         return np.asarray(np.where(missing, self.missing_left[number], left))
-
-
-@dataclass(frozen=True, eq=False)
-class Tree:
-    """One tree as a reader finds it: children are numbers of nodes, -1 at a leaf."""
-
-    left: NDArray[Any]
-    right: NDArray[Any]
-    column: NDArray[Any]
-    threshold: Reals
-    missing_left: BoolVector
-    values: Reals
-    """(nodes, outputs): read at the leaves only."""
-    categories: dict[int, Categories] | None = None
-    """By number of the node."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,59 +130,3 @@ class Ensemble:
     def with_base(self, base: Reals) -> Ensemble:
         """The same trees on another base score."""
         return replace(self, base=base)
-
-
-def join_trees(trees: Sequence[Tree], matrix: Callable[[Table], Reals], **rest: Any) -> Ensemble:
-    """Lay trees one after another and number their distinct tests."""
-    if not trees:
-        raise Unreadable("it has no trees")
-    sizes = [len(tree.left) for tree in trees]
-    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
-    shift = np.repeat(roots, sizes)
-    left, right = (np.concatenate([getattr(t, side) for t in trees]) for side in ("left", "right"))
-    leaf = left < 0
-    values = np.concatenate([tree.values for tree in trees]).astype(np.float64)
-    if not np.isfinite(values[leaf]).all():
-        raise Unreadable("a leaf has no finite value")
-    values[~leaf] = 0.0
-    test, tests = _number_tests(trees, roots, ~leaf)
-    return Ensemble(
-        roots=roots,
-        test=test,
-        left=np.where(leaf, -1, left + shift).astype(np.int32),
-        right=np.where(leaf, -1, right + shift).astype(np.int32),
-        values=values,
-        tests=tests,
-        matrix=matrix,
-        **rest,
-    )
-
-
-def _number_tests(trees: Sequence[Tree], roots: Ints, inner: BoolVector) -> tuple[Ints, Tests]:
-    import pandas as pd
-
-    column = np.concatenate([tree.column for tree in trees])[inner].astype(np.int32)
-    threshold = np.concatenate([tree.threshold for tree in trees])[inner].astype(np.float64)
-    missing = np.concatenate([tree.missing_left for tree in trees])[inner].astype(bool)
-    kinds: dict[Categories, int] = {}
-    which = np.zeros(len(inner), dtype=np.int64)
-    for root, tree in zip(roots, trees, strict=True):
-        for node, split in (tree.categories or {}).items():
-            which[root + node] = kinds.setdefault(split, len(kinds) + 1)
-    which = which[inner]
-    # Adding 0.0 makes -0.0 and 0.0, which compare equal, one test. Tests are numbered in order of
-    # appearance, so that the nodes of a tree find theirs close together.
-    key = pd.factorize(np.where(which > 0, 0.0, threshold + 0.0))[0].astype(np.int64)
-    for part in (column, missing, which):
-        key = pd.factorize(key * (int(part.max(initial=0)) + 1) + part)[0].astype(np.int64)
-    test = np.full(len(inner), -1, dtype=np.int32)
-    test[inner] = key
-    _, first = first_seen(key)
-    by_kind = {number: split for split, number in kinds.items()}
-    categories = {i: by_kind[int(k)] for i, k in enumerate(which[first]) if k}
-    return test, Tests(
-        column=column[first],
-        threshold=threshold[first],
-        missing_left=missing[first],
-        categories=categories,
-    )

@@ -6,13 +6,22 @@ with zero_as_missing, zero; or, where training saw none, nothing at all, and NaN
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from suffice.evaluate.protocol import Unreadable
-from suffice.evaluate.trees.ensemble import Categories, Ensemble, Tree, join_trees
-from suffice.evaluate.trees.rows import numbers
+from suffice.evaluate.trees.ensemble import Categories, Ensemble
+from suffice.evaluate.trees.reading import (
+    Tree,
+    join_trees,
+    labels_of,
+    not_a_tree_model,
+    not_the_sum,
+    numbers,
+)
+from suffice.tables.table import Table
 from suffice.typing import Counts, Reals
 
 __all__ = ["read"]
@@ -32,10 +41,10 @@ def read(model: Any) -> Ensemble:
     name = type(model).__name__
     bare = name == "Booster"
     if not bare and name not in ("LGBMClassifier", "LGBMRegressor"):
-        raise Unreadable(f"{name} is not a tree model that suffice can read")
+        raise not_a_tree_model(model)
     settings = model.params if bare else model.get_params()
     if any(key.startswith("pred_early_stop") for key in settings):
-        raise Unreadable(f"{name} that stops early in predictions")
+        raise Unreadable(f"{name} does not use all its trees in a prediction (pred_early_stop)")
     booster = model if bare else model.booster_
     head, *blocks = booster.model_to_string().split("\nend of trees")[0].split("\nTree=")
     about = dict(line.partition("=")[::2] for line in head.splitlines())
@@ -44,14 +53,12 @@ def read(model: Any) -> Ensemble:
     classifier = classified if bare else name == "LGBMClassifier"
     known = _CLASSIFIED if classifier else _PLAIN
     if objective.split(" ")[0] not in known or (not classifier and " " in objective):
-        raise Unreadable(f"{name} with objective {objective}")
+        raise not_the_sum(model, f"objective={objective!r}")
     outputs = int(about["num_tree_per_iteration"])
     trees = [_tree(block, i % outputs, outputs) for i, block in enumerate(blocks)]
-    zeros = _zero_columns(blocks)
-    categories = booster.pandas_categorical
     return join_trees(
         trees,
-        lambda table: _zeros_as_nan(numbers(table, categories=categories), zeros),
+        partial(_rows, categories=booster.pandas_categorical, zeros=_zero_columns(blocks)),
         base=np.zeros(outputs),
         divisor=float(len(trees) // outputs) if "average_output" in head else 1.0,
         classes=_classes(model, bare, outputs) if classifier else None,
@@ -61,7 +68,7 @@ def read(model: Any) -> Ensemble:
 
 def _classes(model: Any, bare: bool, outputs: int) -> tuple[Any, ...]:
     """A booster by itself numbers its classes, as `adapt` does."""
-    return tuple(range(max(2, outputs)) if bare else np.asarray(model.classes_).tolist())
+    return tuple(range(max(2, outputs))) if bare else labels_of(model.classes_)
 
 
 def _fields(block: str) -> dict[str, str]:
@@ -76,7 +83,7 @@ def _tree(block: str, output: int, outputs: int) -> Tree:
     """Inner nodes first, then leaves; lightgbm counts a leaf i as the child -1 - i."""
     field = _fields(block)
     if field.get("is_linear", "0") != "0":
-        raise Unreadable("trees with linear models in their leaves")
+        raise Unreadable("the leaves of the model hold linear models (linear_tree)")
     leaves = _array(field["leaf_value"])
     inner = int(field["num_leaves"]) - 1
     values = np.zeros((inner + len(leaves), outputs))
@@ -129,11 +136,13 @@ def _zero_columns(blocks: list[str]) -> list[int]:
         for kind, column in zip(kinds.tolist(), columns.tolist(), strict=True):
             (zero if (kind >> 2 & 3) == _ZERO_IS_MISSING else other).add(column)
     if zero & other:
-        raise Unreadable("a column in which zero is missing in some splits only")
+        raise Unreadable("a zero is missing to some splits on a column and a number to others")
     return sorted(zero)
 
 
-def _zeros_as_nan(rows: Reals, columns: list[int]) -> Reals:
-    for column in columns:
+def _rows(table: Table, categories: Any, zeros: list[int]) -> Reals:
+    """The table as the trees see it, with NaN for every zero that counts as missing."""
+    rows = numbers(table, categories=categories)
+    for column in zeros:
         rows[np.abs(rows[:, column]) <= _ZERO, column] = np.nan
     return rows

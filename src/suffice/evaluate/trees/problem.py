@@ -6,6 +6,12 @@ its words, byte by byte in memory, are then the order that `numpy.packbits` writ
 In a small lattice the walk over the trees is most of the work, and it is shared by references that
 take the same turns; so they are sorted first, coarse columns before fine ones, to bring such
 references into the same block. (On German credit this saves a third of the leaves visited.)
+
+Which references part from the input at which test is one word of lanes per test. Comparing every
+reference with every threshold would take as long as the walk that follows. Instead the thresholds
+of a column are sorted once per model; a value goes left at all of them from its own place on. So a
+lane's bit is switched on at that place and off at the column's end, and a running exclusive-or over
+all sorted tests leaves in each the word of lanes that go left.
 """
 
 from __future__ import annotations
@@ -16,12 +22,12 @@ from functools import cached_property
 import numpy as np
 
 from suffice.context.swap import SwapHybrids
-from suffice.evaluate.trees.ensemble import Ensemble, Ints
+from suffice.evaluate.protocol import Unreadable
+from suffice.evaluate.trees.ensemble import Ensemble, Ints, Tests
 from suffice.evaluate.trees.margins import Reading
-from suffice.evaluate.trees.sides import Sides
-from suffice.typing import Counts
+from suffice.typing import BoolVector, Counts, Reals, Words
 
-__all__ = ["Problem", "make_problem"]
+__all__ = ["Problem", "Sides", "make_problem"]
 
 _WIDE_PLAYERS = 11
 """Up to so many players a block has 64 lanes, past it 32: what a walk shares among references is
@@ -74,7 +80,7 @@ class Problem:
 
 def make_problem(ensemble: Ensemble, reading: Reading, hybrids: SwapHybrids) -> Problem:
     """Turn an ensemble towards a context's input."""
-    rows = ensemble.matrix(hybrids.pool)
+    rows = _matrix(ensemble, hybrids)
     tests, n = ensemble.tests, hybrids.n
     source = np.arange(rows.shape[1]) if ensemble.source is None else ensemble.source
     width = 64 if hybrids.d <= _WIDE_PLAYERS else 32
@@ -98,7 +104,73 @@ def make_problem(ensemble: Ensemble, reading: Reading, hybrids: SwapHybrids) -> 
     )
 
 
+def _matrix(ensemble: Ensemble, hybrids: SwapHybrids) -> Reals:
+    """The pool as the trees see it: its input and its references in their numbers."""
+    try:
+        return ensemble.matrix(hybrids.pool)
+    except Unreadable:
+        raise
+    except Exception as error:  # turning rows into a matrix is the library's own doing
+        raise Unreadable(
+            "the model's library turns rows into numbers in a way that suffice cannot repeat"
+        ) from error
+
+
 def _alike_together(hybrids: SwapHybrids) -> Counts:
     codes = hybrids.codes[1:]
     finest_first = np.argsort(-codes.max(axis=0), kind="stable")
     return np.lexsort(codes[:, finest_first].T)
+
+
+class Sides:
+    """The references' values, as places among the sorted thresholds."""
+
+    def __init__(self, tests: Tests, rows: Reals, width: int) -> None:
+        """`rows` has the input first, then the references in the order of their lanes."""
+        self._tests = tests
+        self._width = width
+        self._rows = rows
+        by_threshold = tests.by_threshold
+        self.input_left: BoolVector = self._answers(rows[:1])[:, 0]
+        self._flip = np.where(self.input_left, ~np.uint64(0), np.uint64(0))
+        columns, starts = np.unique(tests.column[by_threshold], return_index=True)
+        ends = np.append(starts, len(tests))[1:]
+        limits = tests.threshold[by_threshold]
+        self._places: Counts = np.empty((len(columns), len(rows) - 1), dtype=np.int64)
+        for i, (column, start, end) in enumerate(zip(columns, starts, ends, strict=True)):
+            # NaN sorts past every threshold: it is never switched on.
+            self._places[i] = start + np.searchsorted(limits[start:end], rows[1:, column])
+        self._ends: Counts = ends
+        self._missing = np.isnan(rows[1:]) if np.isnan(rows).any() else None
+
+    def words(self, block: int) -> Words:
+        """By test: the lanes of a block that are not on the input's side."""
+        tests, first = self._tests, block * self._width
+        places = self._places[:, first : first + self._width]
+        bits = np.left_shift(np.uint64(1), (np.arange(places.shape[1]) ^ 7).astype(np.uint64))
+        left = np.zeros(len(tests) + 1, dtype=np.uint64)
+        np.bitwise_xor.at(left, places.ravel(), np.tile(bits, len(places)))
+        left[self._ends] ^= np.bitwise_or.reduce(bits)
+        left = np.bitwise_xor.accumulate(left)
+        out = np.zeros_like(left)
+        out[tests.by_threshold] = left[:-1]
+        if self._missing is not None:
+            absent = self._missing[first : first + self._width]
+            nowhere = np.bitwise_or.reduce(np.where(absent, bits[:, None], np.uint64(0)), axis=0)
+            out[:-1] |= np.where(tests.missing_left, nowhere[tests.column], np.uint64(0))
+        for number in tests.categories:
+            values = self._rows[1 + first : 1 + first + self._width, tests.column[number]]
+            out[number] = np.bitwise_or.reduce(bits[tests.answer(number, values)], initial=0)
+        out[:-1] ^= self._flip & np.bitwise_or.reduce(bits)
+        return out
+
+    def _answers(self, rows: Reals) -> BoolVector:
+        """(tests, rows): who goes left."""
+        tests = self._tests
+        values = rows[:, tests.column].T
+        left = np.where(
+            np.isnan(values), tests.missing_left[:, None], values <= tests.threshold[:, None]
+        )
+        for number in tests.categories:
+            left[number] = tests.answer(number, values[number])
+        return np.asarray(left)

@@ -7,12 +7,20 @@ HistGradientBoosting) and its encoding of categories are the model's.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from suffice.evaluate.protocol import Unreadable
-from suffice.evaluate.trees.ensemble import Categories, Ensemble, Tree, join_trees
+from suffice.evaluate.trees.ensemble import Categories, Ensemble
+from suffice.evaluate.trees.reading import (
+    Tree,
+    join_trees,
+    labels_of,
+    not_a_tree_model,
+    not_the_sum,
+)
 from suffice.tables.table import Table
 from suffice.typing import Counts, Reals
 
@@ -23,7 +31,7 @@ def read(model: Any) -> Ensemble:
     """The ensemble behind a fitted scikit-learn model; Unreadable for those not known here."""
     name = type(model).__name__
     if getattr(model, "n_outputs_", 1) != 1:
-        raise Unreadable(f"{name} with several outputs")
+        raise Unreadable(f"{name} predicts several outputs")
     if name in ("DecisionTreeClassifier", "ExtraTreeClassifier"):
         return _forest(model, [model], classes=True)
     if name in ("DecisionTreeRegressor", "ExtraTreeRegressor"):
@@ -36,7 +44,7 @@ def read(model: Any) -> Ensemble:
         return _boosting(model)
     if name in ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"):
         return _histogram_boosting(model)
-    raise Unreadable(f"{name} is not a tree model that suffice can read")
+    raise not_a_tree_model(model)
 
 
 def _forest(model: Any, estimators: list[Any], classes: bool) -> Ensemble:
@@ -44,11 +52,11 @@ def _forest(model: Any, estimators: list[Any], classes: bool) -> Ensemble:
     trees = [_tree(e.tree_, e.tree_.value[:, 0, :]) for e in estimators]
     return join_trees(
         trees,
-        lambda table: _validated(model, table),
+        partial(_validated, model),
         base=np.zeros(trees[0].values.shape[1]),
         divisor=float(len(trees)),
         leaf_answers=hasattr(model, "tree_"),
-        classes=tuple(model.classes_.tolist()) if classes else None,
+        classes=labels_of(model.classes_) if classes else None,
     )
 
 
@@ -56,7 +64,7 @@ def _boosting(model: Any) -> Ensemble:
     """Means of the leaves times the learning rate, on top of a constant first guess."""
     constant = type(model.init_).__module__ == "sklearn.dummy"
     if not constant and model.init_ != "zero":
-        raise Unreadable(f"{type(model).__name__} that starts from a model of its own (init)")
+        raise Unreadable(f"{type(model).__name__} starts from another model (init)")
     stages, outputs = model.estimators_.shape
     trees = []
     for stage in range(stages):
@@ -69,9 +77,9 @@ def _boosting(model: Any) -> Ensemble:
     classes = getattr(model, "classes_", None)
     return join_trees(
         trees,
-        lambda table: _validated(model, table),
+        partial(_validated, model),
         base=np.asarray(model._raw_predict_init(row)[0], dtype=np.float64),
-        classes=None if classes is None else tuple(classes.tolist()),
+        classes=None if classes is None else labels_of(classes),
         tie_to_first=outputs > 1,  # the binary margin is read as >= 0
         link_slack=1e-12,
     )
@@ -107,7 +115,7 @@ def _histogram_boosting(model: Any) -> Ensemble:
     """Leaves already hold the learning rate; values are compared as float64."""
     loss = model._loss
     if not hasattr(model, "classes_") and type(loss.link).__name__ != "IdentityLink":
-        raise Unreadable(f"{type(model).__name__} with loss={model.loss!r}")
+        raise not_the_sum(model, f"loss={model.loss!r}")
     sets, place = model._bin_mapper.make_known_categories_bitsets()
     known = {int(c): _members(sets[i]) for c, i in enumerate(place) if _is_categorical(model, c)}
     outputs = model.n_trees_per_iteration_
@@ -119,21 +127,24 @@ def _histogram_boosting(model: Any) -> Ensemble:
     classes = getattr(model, "classes_", None)
     return join_trees(
         trees,
-        lambda table: _encoded(model, table, sorted(known)),
+        partial(_encoded, model, categorical=sorted(known)),
         base=np.asarray(model._baseline_prediction, dtype=np.float64).ravel(),
-        classes=None if classes is None else tuple(classes.tolist()),
+        classes=None if classes is None else labels_of(classes),
         link_slack=1e-12 if classes is not None else 0.0,
         source=_encoded_order(model),
     )
 
 
-def _encoded(model: Any, table: Table, categorical: list[int]) -> Reals:
+def _encoded(model: Any, table: Table, *, categorical: list[int]) -> Reals:
     """The table as the trees see it; a negative category is a missing one."""
     rows = np.array(model._preprocess_X(table.native, reset=False), dtype=np.float64)
     for column in categorical:
         values = rows[:, column]
         if (values >= 256).any():  # scikit-learn keeps categories in eight bits
-            raise Unreadable("a category beyond 255")
+            raise Unreadable(
+                f"{type(model).__name__} keeps categories in eight bits, and a column holds one "
+                "above 255"
+            )
         values[values < 0] = np.nan
     return rows
 

@@ -8,14 +8,23 @@ is taken from one prediction instead: the margin of a row of zeros, less the row
 from __future__ import annotations
 
 import json
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from suffice.evaluate.protocol import Unreadable
-from suffice.evaluate.trees.ensemble import Categories, Ensemble, Tree, join_trees
-from suffice.evaluate.trees.rows import numbers
+from suffice.evaluate.trees.ensemble import Categories, Ensemble
+from suffice.evaluate.trees.reading import (
+    Tree,
+    join_trees,
+    labels_of,
+    not_a_tree_model,
+    not_the_sum,
+    numbers,
+)
+from suffice.tables.table import Table
 from suffice.typing import Reals
 
 __all__ = ["read"]
@@ -37,29 +46,28 @@ def read(model: Any) -> Ensemble:
     name = type(model).__name__
     bare = name == "Booster"
     if not bare and name not in _CLASSIFIERS + _REGRESSORS:
-        raise Unreadable(f"{name} is not a tree model that suffice can read")
+        raise not_a_tree_model(model)
     booster = model if bare else model.get_booster()
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     grown, objective = learner["gradient_booster"], learner["objective"]["name"]
     classifier = objective in _CLASSIFIED if bare else name in _CLASSIFIERS
     if grown["name"] != "gbtree":
-        raise Unreadable(f"{name} with booster={grown['name']!r}")
+        raise not_the_sum(model, f"booster={grown['name']!r}")
     if objective not in (_CLASSIFIED if classifier else _PLAIN):
-        raise Unreadable(f"{name} with objective={objective!r}")
+        raise not_the_sum(model, f"objective={objective!r}")
     # A booster by itself uses all its rounds; the wrappers stop at the best.
     rounds = (0, 0) if bare else model._get_iteration_range(None)
     used = _trees_used(rounds, grown["model"])
     outputs = max(1, int(learner["learner_model_param"]["num_class"]))
     if int(learner["learner_model_param"].get("num_target", 1)) > 1:
-        raise Unreadable(f"{name} with several outputs")
+        raise Unreadable(f"{name} predicts several outputs")
     groups = grown["model"]["tree_info"]
     trees = [
         _tree(tree, groups[i], outputs) for i, tree in enumerate(grown["model"]["trees"][:used])
     ]
-    missing = np.nan if bare else model.missing
     ensemble = join_trees(
         trees,
-        lambda table: _missing_as_nan(numbers(table, single=True), missing),
+        partial(_rows, missing=np.nan if bare else model.missing),
         base=np.zeros(outputs),
         classes=_classes(model, bare, outputs) if classifier else None,
         unit=2.0**-24,
@@ -70,7 +78,7 @@ def read(model: Any) -> Ensemble:
 
 def _classes(model: Any, bare: bool, outputs: int) -> tuple[Any, ...]:
     """A booster by itself numbers its classes, as `adapt` does."""
-    return tuple(range(max(2, outputs)) if bare else np.asarray(model.classes_).tolist())
+    return tuple(range(max(2, outputs))) if bare else labels_of(model.classes_)
 
 
 def _trees_used(rounds: tuple[int, int], grown: dict[str, Any]) -> int:
@@ -82,7 +90,7 @@ def _tree(tree: dict[str, Any], group: int, outputs: int) -> Tree:
     left = np.array(tree["left_children"], dtype=np.int64)
     condition = np.array(tree["split_conditions"], dtype=np.float32)
     if int(tree["tree_param"]["size_leaf_vector"]) > 1:
-        raise Unreadable("trees with several outputs per leaf")
+        raise Unreadable("the leaves of the model hold several outputs")
     values = np.zeros((len(left), outputs))
     values[:, group] = condition
     categories = {}
@@ -119,7 +127,9 @@ def _base(booster: Any, rounds: tuple[int, int], ensemble: Ensemble) -> Reals:
     return np.asarray(np.ravel(margin) - ensemble.score(row[0].astype(np.float64)))
 
 
-def _missing_as_nan(rows: Reals, missing: Any) -> Reals:
+def _rows(table: Table, missing: Any) -> Reals:
+    """The table as the trees see it, with NaN for the user's own mark of a missing value."""
+    rows = numbers(table, single=True)
     if missing is not None and not np.isnan(missing):
         rows[rows == np.float32(missing)] = np.nan
     return rows

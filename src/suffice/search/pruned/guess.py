@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.context.swap import SwapHybrids
-from suffice.search.rows import Block
+from suffice.search.pruned.rows import Numbered
 from suffice.typing import Counts, Held
 
 __all__ = ["Guess"]
@@ -63,7 +63,7 @@ class Guess:
         self._level = weights[0]
         self._by_player = np.einsum("rjk,jk->rj", self._moves, weights[1:].reshape(-1, 3))
 
-    def hits(self, block: Block, subsets: Counts) -> Shares:
+    def hits(self, block: Numbered, subsets: Counts) -> Shares:
         """(subsets, references): how likely is the input's outcome?"""
         mean = (~block.held[subsets]).astype(np.float32) @ self._by_player.T
         mean += self._level
@@ -79,7 +79,7 @@ class Guess:
         return np.asarray(mean)
 
 
-def _neighbours(block: Block, subsets: Counts) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+def _neighbours(block: Numbered, subsets: Counts) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
     """The sum of the known outcomes one player away, and how many are known."""
     near = subsets[:, None] ^ (1 << np.arange(block.held.shape[1]))
     place = np.zeros(len(block.held), dtype=np.int64)

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate import Evaluator
-from suffice.search.guess import Guess
+from suffice.factors.lattice import masks_of_held
 from suffice.search.limits import LimitKeeper, Stop
-from suffice.search.rows import Block, Rows
+from suffice.search.pruned.guess import Guess
+from suffice.search.pruned.rows import Numbered, Rows
 from suffice.typing import BoolVector, Counts, Held, Reals
 
 __all__ = ["Curtailed"]
@@ -44,27 +45,29 @@ class Curtailed:
         self, evaluator: Evaluator, hybrids: SwapHybrids, least: int, keeper: LimitKeeper
     ) -> None:
         self._evaluator = evaluator
-        self._d, self._n = hybrids.d, hybrids.n
+        self._d, self.n = hybrids.d, hybrids.n
         self._enough = hybrids.n - least + 1  # misses that settle a failure
         self._keeper = keeper
         self.stopped: Stop | None = None
         """The limit that forbade to ask about a row that had to be asked about."""
         self._rows = Rows(hybrids)
         self._guess = Guess(hybrids)
-        self.subsets_at_once = self._rows.subsets_at_once
-        if keeper.timed and self._rows.lattice is None:  # the clock is looked at between blocks
-            self.subsets_at_once = max(1, self.subsets_at_once // 16)
+        self.hybrids_at_once = self._rows.hybrids_at_once
 
-    def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
+    def outcomes_of(self, held: Held, references: Counts, keeper: LimitKeeper) -> BoolVector:
         """Outcomes of single hybrids in their order, up to the first that a limit forbids."""
         parts = []
-        for start in range(0, len(held), self.subsets_at_once):
-            part = slice(start, start + self.subsets_at_once)
+        step = max(1, self.hybrids_at_once // self.n)
+        for start in range(0, len(held), step):
+            part = slice(start, start + step)
             block, at = self._place(held[part])
             rows = block.ids[at, references[part]]
             unknown = rows[block.answers[rows] == 0]
-            self._ask(block, unknown[np.sort(np.unique(unknown, return_index=True)[1])])
+            unknown = unknown[np.sort(np.unique(unknown, return_index=True)[1])]
+            done = self._ask(block, unknown, keeper)
             parts.append(block.answers[rows])
+            if done < len(unknown):
+                break
         answers = np.concatenate(parts)
         known = np.append(np.flatnonzero(answers == 0), len(answers))[0]
         return np.asarray(answers[:known] > 0)
@@ -93,13 +96,13 @@ class Curtailed:
         sizes = (0, self._d)
         return {k: int((row > 0).sum()) for k, row in zip(sizes, answers, strict=True) if row.all()}
 
-    def _place(self, held: Held) -> tuple[Block, Counts]:
+    def _place(self, held: Held) -> tuple[Numbered, Counts]:
         """A block that has these sets, and where they are in it."""
         if self._rows.lattice is None:
             return self._rows.block(held), np.arange(len(held))
-        return self._rows.lattice, held @ (1 << np.arange(held.shape[1]))
+        return self._rows.lattice, masks_of_held(held)
 
-    def _passing(self, block: Block, at: Counts, wanted: Signs) -> Counts:
+    def _passing(self, block: Numbered, at: Counts, wanted: Signs) -> Counts:
         """Which cases pass: is wanted[i] the outcome of enough hybrids of subset at[i]?"""
         cases, passed, least = np.arange(len(at)), [], _LEAST_ASKED
         while True:
@@ -116,25 +119,26 @@ class Curtailed:
             lack = np.maximum(self._enough - misses[going], least)
             likely = self._likely_misses(block, at[cases], wanted[cases])
             likely *= answers[going] == 0
-            self._ask(block, _choose(ids[going], likely, lack, block.weight))
+            rows = _choose(ids[going], likely, lack, block.weight)
+            if self._ask(block, rows, self._keeper) < len(rows):
+                self.stopped = self._keeper.forbids()
             least *= 2
 
-    def _likely_misses(self, block: Block, at: Counts, wanted: Signs) -> Weights:
+    def _likely_misses(self, block: Numbered, at: Counts, wanted: Signs) -> Weights:
         likely = self._guess.hits(block, at)
         keeping = wanted > 0
         likely[keeping] = 1 - likely[keeping]
         return likely
 
-    def _ask(self, block: Block, rows: Counts) -> None:
-        """Ask the model about rows that are not known, as far as the limits allow."""
-        subset, reference = np.divmod(block.first[rows], self._n)
+    def _ask(self, block: Numbered, rows: Counts, keeper: LimitKeeper) -> int:
+        """Ask about rows that are not known, as far as the limits allow: how many were asked?"""
+        subset, reference = np.divmod(block.first[rows], self.n)
         held = block.held[subset]
-        outcomes = self._keeper.ask(self._evaluator, held, reference)
+        outcomes = keeper.ask(self._evaluator, held, reference)
         done = len(outcomes)
         self._rows.note(block, rows[:done], outcomes)
         self._guess.learn(held[:done], reference[:done], block.answers[rows[:done]])
-        if done < len(rows):
-            self.stopped = self._keeper.forbids()
+        return done
 
 
 def _choose(ids: NDArray[np.int32], likely: Weights, lack: Reals, weight: Weights) -> Counts:

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.context.swap import SwapHybrids
+from suffice.factors.lattice import held_of_masks, masks_of_held
 from suffice.tables.distinct import first_seen
 from suffice.typing import BoolVector, Counts, Held
 
-__all__ = ["Block", "Rows"]
+__all__ = ["Numbered", "Rows"]
 
 _WHOLE = 1 << 22
 """Up to so many hybrids are all numbered in advance: some hundred megabytes."""
@@ -30,7 +31,7 @@ Answers = NDArray[np.int8]
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class Numbered:
     """Some subsets' hybrids, numbered by the row that they are."""
 
     held: Held
@@ -59,11 +60,9 @@ class Rows:
         self._answers = np.empty(0, dtype=np.int8)
         self._fresh: list[tuple[Counts, Answers]] = []
         self.lattice = self._whole() if hybrids.n << hybrids.d <= _WHOLE else None
-        self.subsets_at_once = max(1, _AT_ONCE // hybrids.n)
-        if self.lattice is not None:
-            self.subsets_at_once = 2 << hybrids.d
+        self.hybrids_at_once = _AT_ONCE if self.lattice is None else 2 * hybrids.n << hybrids.d
 
-    def block(self, held: Held) -> Block:
+    def block(self, held: Held) -> Numbered:
         """Number some subsets' hybrids, with the answers that are known."""
         keys = self._hybrids.keys(held).ravel()
         ids, first = first_seen(keys)
@@ -72,7 +71,7 @@ class Rows:
         weight = np.bincount(ids, weights=np.tile(alike, len(held)), minlength=len(first))
         lasting = keys[first] if self._hybrids.stable_keys else self._by_reference(held, first)
         unknown = np.zeros(len(first), dtype=np.int8)
-        return Block(
+        return Numbered(
             held,
             ids.astype(np.int32).reshape(len(held), self._n),
             unknown if lasting is None else self._recall(lasting),
@@ -82,7 +81,7 @@ class Rows:
             whole=False,
         )
 
-    def note(self, block: Block, rows: Counts, outcomes: BoolVector) -> None:
+    def note(self, block: Numbered, rows: Counts, outcomes: BoolVector) -> None:
         """Put the model's answers about some rows, none known before, into the block."""
         answers = np.where(outcomes, 1, -1).astype(np.int8)
         block.answers[rows] = answers
@@ -103,7 +102,7 @@ class Rows:
         at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[at] == keys, self._answers[at], 0).astype(np.int8)
 
-    def _whole(self) -> Block:
+    def _whole(self) -> Numbered:
         """All 2^d subsets. Most hybrids need no key.
 
         Where a reference equals the input, holding the player changes nothing: the hybrids of S and
@@ -111,8 +110,8 @@ class Rows:
         """
         d, n = self._hybrids.d, self._n
         masks = np.arange(1 << d, dtype=np.int32)
-        held = (masks[:, None] >> np.arange(d) & 1).astype(bool)
-        closed = masks[:, None] | (self._same @ (1 << np.arange(d))).astype(np.int32)
+        held = held_of_masks(masks, d)
+        closed = masks[:, None] | masks_of_held(self._same).astype(np.int32)
         closed *= np.int32(n)
         closed += np.arange(n, dtype=np.int32)
         closed = closed.ravel()
@@ -126,7 +125,7 @@ class Rows:
         alike = np.exp2(self._same.sum(axis=1))[cells % n]
         weight = np.bincount(numbers, weights=alike).astype(np.float32)
         answers = np.zeros(len(first), dtype=np.int8)
-        return Block(held, ids.reshape(-1, n), answers, weight, cells[first], None, whole=True)
+        return Numbered(held, ids.reshape(-1, n), answers, weight, cells[first], None, whole=True)
 
     def _by_reference(self, held: Held, first: Counts) -> Counts | None:
         """A key that lasts where the context's own do not: what differs, and the reference.
@@ -137,5 +136,4 @@ class Rows:
         subset, reference = np.divmod(first, self._n)
         if self._hybrids.d + int(self._n).bit_length() > 62:
             return None  # so many players that only the subsets at hand are told apart
-        bits = np.int64(1) << np.arange(self._hybrids.d, dtype=np.int64)
-        return np.asarray((held[subset] | self._same[reference]) @ bits * self._n + reference)
+        return masks_of_held(held[subset] | self._same[reference]) * self._n + reference

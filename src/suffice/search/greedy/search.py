@@ -3,11 +3,9 @@
 What it returns is verified: each factor passes the same test as in the exhaustive search, and each
 set one smaller fails it. That no other factor exists is not claimed.
 
-Each start looks for a set among the players that are left when one player of every factor
-already known is forbidden (a minimal hitting set of them, as Reiter's diagnosis and the MARCO
-enumeration of minimal unsatisfiable sets do). So whatever is found is new and contains no factor
-known before; and where PS happens to be monotone, every factor not yet known lies in some such
-universe. The search ends when `starts` starts in a row bring nothing new, or at a limit.
+Each start looks among players that hold no factor known before (`starts.py`) and goes down to a set
+that cannot be made smaller (`shrink.py`); what is sufficient is decided by `verdicts.py`. The
+search ends when `starts` starts in a row bring nothing new, or at a limit.
 """
 
 from __future__ import annotations
@@ -20,14 +18,13 @@ import numpy as np
 from suffice.evaluate import Evaluator
 from suffice.progress import Bar, progress_bar
 from suffice.randomness import Stream, generator
-from suffice.search.hitting import hitting_set
-from suffice.search.judge import Judge
-from suffice.search.leads import Leads
+from suffice.search.greedy.shrink import Probe, Search, find_one
+from suffice.search.greedy.starts import Starts
+from suffice.search.greedy.verdicts import Judge
 from suffice.search.limits import LimitKeeper, LimitReached, Stop
 from suffice.search.profile import Findings, Found
 from suffice.search.question import Question, ViewName
-from suffice.search.shrink import Probe, Search, find_one
-from suffice.typing import BoolVector, Counts
+from suffice.typing import BoolVector
 
 __all__ = ["Greedy", "greedy_search"]
 
@@ -37,8 +34,6 @@ _IN_STEP = 8
 """Starts whose questions go to the model together; what one finds helps only later ones."""
 _SUBSETS_PER_START = 64
 """About how many subsets a start asks about, to tell how many a budget allows at once."""
-_DRAWS = 8
-"""How often to draw for a universe that was not tried before."""
 _STARTS_IN_ALL = 16
 """Times `starts`: the end of a search that has no other limit and keeps finding."""
 
@@ -93,7 +88,6 @@ class _Search:
         self._known = sorted(known)
         self.found: dict[Members, BoolVector] = {}
         self.starts = 0
-        self._tried: set[bytes] = set()
         self._fruitless = 0
 
     def run(self, patience: int, progress: bool | None) -> Stop:
@@ -108,13 +102,13 @@ class _Search:
         over = self._over(patience)
         if over is not None:
             return over
-        leads = Leads(self._judge, self._d, self._rng)
+        where = Starts(self._judge, self._d, self._rng)
         while over is None:
-            blocked = [*self._known, *self.found]
+            known = [*self._known, *self.found]
             affordable = self._judge.subsets_left / (4 * _SUBSETS_PER_START)
             width = int(min(_IN_STEP, patience - self._fruitless, max(1, affordable)))
             self.starts += width
-            searches = [find_one(self._universe(blocked, leads), self._d) for _ in range(width)]
+            searches = [find_one(where.universe(known), self._d) for _ in range(width)]
             _run_in_step(searches, self._judge, self._note)
             bar.update(width)
             over = self._over(patience)
@@ -129,16 +123,6 @@ class _Search:
         if self._fruitless >= patience:
             return Stop("fruitless", patience)
         return Stop("starts", self.starts) if self.starts >= _STARTS_IN_ALL * patience else None
-
-    def _universe(self, blocked: list[Members], leads: Leads) -> Counts:
-        """The players left by a random minimal hitting set of the known factors, in some order."""
-        for _ in range(_DRAWS):
-            forbidden = hitting_set(blocked, self._d, self._rng)
-            if forbidden.tobytes() not in self._tried:
-                break
-        # Where all draws were tried before, another order of the players may still find more.
-        self._tried.add(forbidden.tobytes())
-        return leads.order(np.flatnonzero(~forbidden))
 
     def _note(self, members: Members | None) -> None:
         """Keep what a start found; the outcomes on all references are the last word on it."""

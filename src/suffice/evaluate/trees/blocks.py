@@ -1,21 +1,123 @@
-"""The same sums without numba: all trees and references of a block walked together, level by level.
+"""The walk over the trees, block by block: numpy's own here, numba's where its start has paid.
 
-The frontier is a set of arrays (node, lane, players held, players freed), one entry per path that
-is still alive; a step moves every entry one split down and doubles those that part. Leaves become
-signed terms exactly as in the compiled kernel, grouped by how many there are per leaf, and numpy
-does the subset sums along axes of length two.
+Numpy's kernel walks all trees and references of a block together, level by level. The frontier is a
+set of arrays (node, lane, players held, players freed), one entry per path that is still alive; a
+step moves every entry one split down and doubles those that part. Leaves become signed terms
+exactly as in the compiled kernel (`kernel` says why), grouped by how many there are per leaf, and
+numpy does the subset sums along axes of length two.
+
+The compiled kernel is much faster, once numba is loaded; that takes most of a second. Whether it
+will pay is not known in advance, since more questions may come, so it is treated like skis.
 """
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any, Literal, Protocol
+
 import numpy as np
+from numpy.typing import NDArray
 
 from suffice.evaluate.trees.ensemble import Ints
 from suffice.evaluate.trees.margins import Margin
 from suffice.evaluate.trees.problem import Problem
+from suffice.factors.lattice import over_subsets
 from suffice.typing import BoolVector, Counts, Words
 
-__all__ = ["NumpyBlock"]
+__all__ = [
+    "NUMBA_START",
+    "Kernel",
+    "NumpyBlock",
+    "ReferenceBlock",
+    "SkiRental",
+    "choose_kernel",
+    "make_block",
+]
+
+Kernel = Literal["numba", "numpy"]
+
+
+class ReferenceBlock(Protocol):
+    """A kernel at work on one block of references."""
+
+    def slab(self, number: int) -> tuple[Words, Words]:
+        """By mask: the lanes that surely have the event, and those that surely do not."""
+        ...
+
+
+class SkiRental:
+    """When to buy: once the rents would come to more than the price.
+
+    Not knowing how often one will ski, that never costs more than twice the best choice.
+    """
+
+    def __init__(self, price: float) -> None:
+        self.price = price
+        self.paid = 0.0
+
+    def should_buy(self, rent: float) -> bool:
+        """Would this rent bring the rents paid above the price?"""
+        return self.paid + rent > self.price
+
+    def pay(self, rent: float) -> None:
+        """Rent once more."""
+        self.paid += rent
+
+
+NUMBA_START = SkiRental(price=0.8)
+"""The rent is numpy's work in this process, in seconds; the price what loading numba takes."""
+
+
+def choose_kernel(problem: Problem, start: SkiRental = NUMBA_START) -> Kernel:
+    """Numba where it is loaded already, or where its start is earned back by now.
+
+    The work ahead is guessed from a part of it: one slab of the first block.
+    """
+    if not find_numba():
+        return "numpy"
+    if numba_is_loaded():
+        return "numba"
+    players = min(problem.d, 9)
+    started = perf_counter()
+    make_block("numpy", problem, 0, players, {}).slab(0)
+    ahead = (perf_counter() - started) * problem.blocks * 2.0 ** (problem.d - players)
+    if start.should_buy(ahead) and load_numba():
+        return "numba"
+    start.pay(ahead)
+    return "numpy"
+
+
+def find_numba() -> bool:
+    """Is numba installed?"""
+    return find_spec("numba") is not None
+
+
+def load_numba() -> bool:
+    """Load the kernels; numba refuses a numpy that is newer than it knows."""
+    try:
+        import_module("suffice.evaluate.trees.compiled")
+    except ImportError:
+        return False
+    return True
+
+
+def numba_is_loaded() -> bool:
+    """Are the kernels ready, so that they cost nothing more?"""
+    return "suffice.evaluate.trees.kernel" in sys.modules
+
+
+def make_block(
+    kernel: Kernel, problem: Problem, block: int, players: int, scratch: dict[Any, NDArray[Any]]
+) -> ReferenceBlock:
+    """A kernel made ready for one block of references."""
+    if kernel == "numpy":
+        return NumpyBlock(problem, block, players)
+    from suffice.evaluate.trees.compiled import CompiledBlock
+
+    return CompiledBlock(problem, block, players, scratch)
 
 
 class NumpyBlock:
@@ -73,8 +175,8 @@ class NumpyBlock:
             freed = np.concatenate([np.where(both, freed | bit, freed), freed[both]])
             lane = np.concatenate([lane, lane[both]])
         shape = (size, width)
-        upper = _subset_sums(above.reshape(shape), self._players)
-        return np.asarray(upper + _subset_sums(below.reshape(shape), self._players)[::-1])
+        upper = over_subsets(above.reshape(shape), np.add)
+        return np.asarray(upper + over_subsets(below.reshape(shape), np.add)[::-1])
 
     def _add(
         self, above: Ints, below: Ints, value: Ints, lane: Counts, held: Counts, freed: Counts
@@ -98,13 +200,6 @@ class NumpyBlock:
             lane = np.concatenate([lane, lane[has]])
             value = np.concatenate([value, -value[has]])
         np.add.at(flat, row * self._problem.width + lane, value)
-
-
-def _subset_sums(table: Ints, players: int) -> Ints:
-    for player in range(players):
-        halves = table.reshape(-1, 2, 1 << player, table.shape[1])
-        halves[:, 1] += halves[:, 0]
-    return table
 
 
 def _as_words(lanes: BoolVector) -> Words:

@@ -2,8 +2,8 @@
 
 Level by level, smaller sets first, in both views together. What contains a found factor is never
 evaluated; on German credit that leaves 431 of 512 sets, so it is not where the saving is. The
-saving is in curtailed evaluation: see `suffice.search.curtailed`. The factors and their hits are
-those of an exhaustive search; necessity, which counts all hybrids, is estimated from a sample.
+saving is in curtailed evaluation: see `curtailed.py`. The factors and their hits are those of an
+exhaustive search; necessity, which counts all hybrids, is estimated from a sample.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from suffice.context.swap import SwapHybrids
 from suffice.errors import InputError
 from suffice.evaluate import Evaluator
 from suffice.factors.lattice import Lattice
-from suffice.inference import Adjustment, passing_levels
+from suffice.inference import fewest_hits
 from suffice.progress import progress_bar
-from suffice.search.curtailed import Curtailed
 from suffice.search.limits import LimitKeeper, Stop
 from suffice.search.profile import Findings, Found
+from suffice.search.pruned.curtailed import Curtailed
 from suffice.search.question import Question
-from suffice.search.sweep import DRAWS, Draws, draw_hybrids
+from suffice.search.sweep import DRAWS, MOST_COUNTED, Draws, draw_hybrids
 from suffice.search.tally import UNSEEN, Tally
 from suffice.typing import BoolVector, Counts, Held
 
-__all__ = ["Pruned", "hits_to_pass", "pruned_search"]
+__all__ = ["Pruned", "pruned_search"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,61 +60,82 @@ def pruned_search(
     limits = question.limits.checked(d)
     keeper = LimitKeeper(limits) if keeper is None else keeper
     largest = d if limits.max_size is None else min(limits.max_size, d)
-    least = hits_to_pass(d, n, tau, question.alpha, question.adjust, largest)
-    curtailed = Curtailed(evaluator, hybrids, least, keeper)
-
-    # The sample comes first: it is asked for anyway, and tells where to look.
-    left = keeper.rows_left
-    count = DRAWS if left is None else min(DRAWS, left // 10)
-    draws = None
-    if count:
-        held, references = draw_hybrids(d, n, question.seed, count, question.size_weights)
-        outcomes = curtailed.outcomes_of(held, references)
-        draws = Draws(held[: len(outcomes)], outcomes)
-
+    least = _fewest_hits(question, n, sum(Lattice(d).width(k) for k in range(largest + 1)))
     keep, flip = _Side(d), _Side(d)
-    lattice = Lattice(d)
-    stopped = None if largest == d else Stop("max_size", largest)
-    total = sum(lattice.width(k) for k in range(largest + 1))
-    with progress_bar("sets", total if total < 1 << 53 else None, question.progress) as bar:
-        for size in range(largest + 1):
-            left = 0
-            step = max(1, curtailed.subsets_at_once // 2)
-            for start in range(0, lattice.width(size), step):
-                stop = min(start + step, lattice.width(size))
-                sets = lattice.held(size, start, stop)
-                open_keep, open_flip = keep.undominated(sets), flip.undominated(sets)
-                left += len(open_keep) + len(open_flip)
-                passing = curtailed.decide(open_keep, ~open_flip)
-                keep.add(open_keep, passing[0])
-                flip.add(open_flip, passing[1])
-                bar.update(stop - start)
-                keeper.cover((stop - start) * n)
-                ended = curtailed.stopped or keeper.forbids(0)
-                if ended:
-                    break
-            if ended or not left:  # with nothing left here, all larger sets are dominated
-                break
-    stopped = ended or stopped
+    draws, ends, decided, stopped = None, {}, largest, None
+    if least <= n:  # else not even a set that hits for every reference would pass
+        curtailed = Curtailed(evaluator, hybrids, least, keeper)
+        # The sample comes first: it is asked for anyway, and tells where to look.
+        draws = _sample(curtailed, hybrids, question, keeper)
+        decided, stopped = _climb(curtailed, keep, flip, largest, keeper, question.progress)
+        ends = curtailed.ends()
+    if stopped is None and largest < d:
+        stopped = Stop("max_size", largest)
     return Pruned(
-        _tally(d, n, keep, flip, curtailed.ends()),
-        keep.findings(tau, True, stopped is None),
-        flip.findings(tau, False, stopped is None),
+        _tally(d, n, keep, flip, ends),
+        Findings(tau, keep.found(True), stopped is None, decided, only_at_tau=True),
+        Findings(tau, flip.found(False), stopped is None, decided, only_at_tau=True),
         tuple(flip.outcomes),
         draws,
         stopped,
     )
 
 
-def hits_to_pass(
-    d: int, n: int, tau: float, alpha: float | None, adjust: Adjustment, largest: int
-) -> int:
-    """The fewest hits among n that pass at τ; n + 1 where not even n do.
+def _sample(
+    curtailed: Curtailed, hybrids: SwapHybrids, question: Question, keeper: LimitKeeper
+) -> Draws | None:
+    left = keeper.rows_left
+    count = DRAWS if left is None else min(DRAWS, left // 10)
+    if not count:
+        return None
+    weights = question.size_weights
+    held, references = draw_hybrids(hybrids.d, hybrids.n, question.seed, count, weights)
+    # Of the time a fifth will do: what is decided matters more.
+    asking = keeper.part(0.2) if keeper.timed else keeper
+    outcomes = curtailed.outcomes_of(held, references, asking)
+    return Draws(held[: len(outcomes)], outcomes)
 
-    >>> hits_to_pass(9, 700, 0.9, None, "none", 9)
-    630
-    """
-    if alpha is not None and adjust in ("holm", "bh"):
+
+def _climb(
+    curtailed: Curtailed,
+    keep: _Side,
+    flip: _Side,
+    largest: int,
+    keeper: LimitKeeper,
+    progress: bool | None,
+) -> tuple[int, Stop | None]:
+    """Decide sets from the smallest up: to which size all were, and the limit that ended it."""
+    lattice, blocks = Lattice(keep.d), keeper.part(1.0)
+    total = sum(lattice.width(size) for size in range(largest + 1))
+    with progress_bar("sets", total if total < MOST_COUNTED else None, progress) as bar:
+        for size in range(largest + 1):
+            start, undominated = 0, 0
+            while start < lattice.width(size):
+                limit = keeper.forbids(0)
+                if limit is not None:
+                    return size - 1, limit
+                step = max(1, blocks.paced(curtailed.hybrids_at_once // 2) // curtailed.n)
+                stop = min(start + step, lattice.width(size))
+                with blocks.counting(None, (stop - start) * curtailed.n):
+                    sets = lattice.held(size, start, stop)
+                    open_keep, open_flip = keep.undominated(sets), flip.undominated(sets)
+                    undominated += len(open_keep) + len(open_flip)
+                    passing = curtailed.decide(open_keep, ~open_flip)
+                    keep.add(open_keep, passing[0])
+                    flip.add(open_flip, passing[1])
+                if curtailed.stopped is not None:
+                    return size - 1, curtailed.stopped
+                bar.update(stop - start)
+                start = stop
+            if not undominated:  # then all larger sets are dominated, too
+                break
+    return largest, None
+
+
+def _fewest_hits(question: Question, n: int, tests: int) -> int:
+    """The fewest hits that pass, where every set that may be reported is tested."""
+    adjust = question.adjust
+    if adjust == "holm" or adjust == "bh":
         raise InputError(
             "adjust",
             repr(adjust),
@@ -122,15 +143,14 @@ def hits_to_pass(
             "Holm and Benjamini-Hochberg compare the counts of all sets, which this search does "
             "not make: search exhaustively.",
         )
-    family = sum(Lattice(d).width(size) for size in range(largest + 1))
-    passes = passing_levels(np.arange(n + 1), n, alpha, adjust, family) >= tau
-    return int(np.argmax(passes)) if passes.any() else n + 1
+    return fewest_hits(n, question.tau, question.alpha, adjust, tests)
 
 
 class _Side:
     """What one view has found."""
 
     def __init__(self, d: int) -> None:
+        self.d = d
         self.sets: Held = np.empty((0, d), dtype=bool)
         self.outcomes: list[BoolVector] = []
 
@@ -146,12 +166,12 @@ class _Side:
             self.outcomes.append(outcomes)
         self.sets = np.concatenate([self.sets, sets[places]])
 
-    def findings(self, tau: float, outcome: bool, decided: bool) -> Findings:
-        factors = (
+    def found(self, outcome: bool) -> tuple[Found, ...]:
+        """The factors, with the number of references that have the view's outcome."""
+        return tuple(
             Found(tuple(np.flatnonzero(members).tolist()), int((outcomes == outcome).sum()))
             for members, outcomes in zip(self.sets, self.outcomes, strict=True)
         )
-        return Findings(tau, tuple(factors), decided, only_at_tau=True)
 
 
 def _tally(d: int, n: int, keep: _Side, flip: _Side, ends: dict[int, int]) -> Tally:

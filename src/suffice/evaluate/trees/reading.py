@@ -1,0 +1,197 @@
+"""From a fitted model to an ensemble: what the readers of all libraries share.
+
+A reader is the module named like the library; it gives each tree as it finds it, and says how the
+library turns a table into the numbers that its trees compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.evaluate.columns import PerColumn, kind_of, split_pipeline
+from suffice.evaluate.protocol import Unreadable
+from suffice.evaluate.trees.ensemble import Categories, Ensemble, Ints, Tests
+from suffice.tables.distinct import first_seen
+from suffice.tables.labels import own
+from suffice.tables.table import Table
+from suffice.typing import BoolVector, Reals
+
+__all__ = [
+    "Tree",
+    "join_trees",
+    "labels_of",
+    "not_a_tree_model",
+    "not_the_sum",
+    "numbers",
+    "read_trees",
+]
+
+_READERS = ("sklearn", "xgboost", "lightgbm", "catboost")
+"""A reader is chosen by the library that the model's class comes from, which is then loaded."""
+
+
+def read_trees(model: Any, columns: tuple[str, ...] = ()) -> Ensemble:
+    """The trees of a fitted model; `Unreadable` says why they are not read.
+
+    `columns` names the table that the model is given, for pipelines: steps before the trees may do
+    what they like to a column, as long as they keep it apart from the others.
+    """
+    parts = split_pipeline(model, columns)
+    trees = _read_estimator(parts.final)
+    if not parts.steps:
+        return trees
+    source = np.arange(len(parts.owner)) if trees.source is None else trees.source
+    return replace(
+        trees,
+        matrix=partial(_matrix_after, parts, trees.matrix),
+        source=parts.owner[source].astype(np.int32),
+    )
+
+
+def _read_estimator(model: Any) -> Ensemble:
+    library = type(model).__module__.split(".")[0]
+    if library not in _READERS:
+        raise not_a_tree_model(model)
+    reader = import_module(f"suffice.evaluate.trees.{library}")
+    try:
+        ensemble = reader.read(model)
+    except Unreadable:
+        raise
+    except Exception as error:  # readers look inside other libraries, whose insides change
+        raise Unreadable(
+            f"{kind_of(model)} is not fitted, or keeps its trees in a form that suffice does not "
+            "know"
+        ) from error
+    assert isinstance(ensemble, Ensemble)
+    return ensemble
+
+
+def not_a_tree_model(model: Any) -> Unreadable:
+    """The reason for all that no reader knows."""
+    return Unreadable(f"{kind_of(model)} is not a tree model that suffice can read")
+
+
+def not_the_sum(model: Any, setting: str) -> Unreadable:
+    """The reason for a model whose setting makes its prediction something else."""
+    return Unreadable(f"{kind_of(model)} with {setting} does not predict the sum of its leaves")
+
+
+def labels_of(classes: Any) -> tuple[Any, ...]:
+    """A model's classes as the labels that they are."""
+    return tuple(own(label) for label in np.asarray(classes).ravel())
+
+
+def _matrix_after(parts: PerColumn, matrix: Callable[[Table], Reals], rows: Table) -> Reals:
+    """Rows as the trees at the end of a pipeline see them."""
+    return matrix(parts.seen(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """One tree as a reader finds it: children are numbers of nodes, -1 at a leaf."""
+
+    left: NDArray[Any]
+    right: NDArray[Any]
+    column: NDArray[Any]
+    threshold: Reals
+    missing_left: BoolVector
+    values: Reals
+    """(nodes, outputs): read at the leaves only."""
+    categories: dict[int, Categories] | None = None
+    """By number of the node."""
+
+
+def join_trees(trees: Sequence[Tree], matrix: Callable[[Table], Reals], **rest: Any) -> Ensemble:
+    """Lay trees one after another and number their distinct tests."""
+    if not trees:
+        raise Unreadable("the model has no trees")
+    sizes = [len(tree.left) for tree in trees]
+    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
+    shift = np.repeat(roots, sizes)
+    left, right = (np.concatenate([getattr(t, side) for t in trees]) for side in ("left", "right"))
+    leaf = left < 0
+    values = np.concatenate([tree.values for tree in trees]).astype(np.float64)
+    if not np.isfinite(values[leaf]).all():
+        raise Unreadable("a leaf of the model holds no finite number")
+    values[~leaf] = 0.0
+    test, tests = _number_tests(trees, roots, ~leaf)
+    return Ensemble(
+        roots=roots,
+        test=test,
+        left=np.where(leaf, -1, left + shift).astype(np.int32),
+        right=np.where(leaf, -1, right + shift).astype(np.int32),
+        values=values,
+        tests=tests,
+        matrix=matrix,
+        **rest,
+    )
+
+
+def _number_tests(trees: Sequence[Tree], roots: Ints, inner: BoolVector) -> tuple[Ints, Tests]:
+    import pandas as pd
+
+    column = np.concatenate([tree.column for tree in trees])[inner].astype(np.int32)
+    threshold = np.concatenate([tree.threshold for tree in trees])[inner].astype(np.float64)
+    missing = np.concatenate([tree.missing_left for tree in trees])[inner].astype(bool)
+    kinds: dict[Categories, int] = {}
+    which = np.zeros(len(inner), dtype=np.int64)
+    for root, tree in zip(roots, trees, strict=True):
+        for node, split in (tree.categories or {}).items():
+            which[root + node] = kinds.setdefault(split, len(kinds) + 1)
+    which = which[inner]
+    # Adding 0.0 makes -0.0 and 0.0, which compare equal, one test. Tests are numbered in order of
+    # appearance, so that the nodes of a tree find theirs close together.
+    key = pd.factorize(np.where(which > 0, 0.0, threshold + 0.0))[0].astype(np.int64)
+    for part in (column, missing, which):
+        key = pd.factorize(key * (int(part.max(initial=0)) + 1) + part)[0].astype(np.int64)
+    test = np.full(len(inner), -1, dtype=np.int32)
+    test[inner] = key
+    _, first = first_seen(key)
+    by_kind = {number: split for split, number in kinds.items()}
+    categories = {i: by_kind[int(k)] for i, k in enumerate(which[first]) if k}
+    return test, Tests(
+        column=column[first],
+        threshold=threshold[first],
+        missing_left=missing[first],
+        categories=categories,
+    )
+
+
+def numbers(
+    table: Table, single: bool = False, categories: Sequence[Sequence[Any]] | None = None
+) -> Reals:
+    """(rows, columns) in float64; with `single` each value is rounded to float32 first.
+
+    Columns of a pandas category dtype become the positions of their values in `categories`, one
+    list for each such column, in order; without that they are not read.
+    """
+    columns, left = [], list(categories or ())
+    for j in range(len(table.names)):
+        if table.dtype(j).startswith("CategoricalDtype"):
+            if not left:
+                raise Unreadable(
+                    f"column {table.names[j]!r} holds categories, and how the model numbers them "
+                    "is not read"
+                )
+            columns.append(_positions(table.column(j), left.pop(0)))
+            continue
+        values = table.column(j)
+        if values.dtype.kind not in "fiub":
+            raise Unreadable(f"column {table.names[j]!r} does not hold numbers")
+        columns.append(values.astype(np.float32 if single else np.float64).astype(np.float64))
+    return np.stack(columns, axis=1)
+
+
+def _positions(values: Any, known: Sequence[Any]) -> Reals:
+    import pandas as pd
+
+    codes = pd.Index(list(known)).get_indexer(values).astype(np.float64)
+    codes[codes < 0] = np.nan
+    return np.asarray(codes)

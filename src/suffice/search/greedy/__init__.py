@@ -1,0 +1,5 @@
+"""The greedy search: sets of any size, from many starts, each of them verified."""
+
+from suffice.search.greedy.search import Greedy, greedy_search
+
+__all__ = ["Greedy", "greedy_search"]

@@ -1,0 +1,112 @@
+"""Numbers for a column's values: equal exactly where a model could not tell two cells apart.
+
+So 0.0 is not -0.0, 1 is not True, and 1.0 is not 1 where a column holds both. All missing values
+are one. Larger values have larger numbers, missing ones the largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from contextlib import suppress
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from suffice.tables.cells import is_missing
+from suffice.typing import Counts, Values
+
+__all__ = ["column_codes"]
+
+_SAME_WHERE_EQUAL = frozenset({str, np.str_, int, bool, bytes, date})
+"""Types whose equal values nothing can tell apart. Not floats (0.0 is -0.0), Decimals (1.0 is 1.00)
+or points in time (one instant has many time zones)."""
+_COMPARABLE = (int, float, np.floating, Decimal), (datetime,), (time,), (timedelta,)
+"""Values of these types have an order among themselves."""
+
+
+def column_codes(values: Values) -> Counts:
+    """Number the distinct values so that order is kept; missing values are equal to each other.
+
+    >>> column_codes(np.array(["b", "a", "b"])).tolist()
+    [1, 0, 1]
+    >>> column_codes(np.array([0.0, -0.0, np.nan, 7.0, np.nan])).tolist()
+    [1, 0, 3, 2, 3]
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "biufmM" or array.dtype.itemsize > 8:
+        return _object_codes(array.tolist())
+    import pandas as pd
+
+    # A hash table, and a sort of what is distinct: sorting all takes six times as long.
+    codes, distinct = pd.factorize(array, use_na_sentinel=False)
+    order = np.argsort(distinct, kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    found = np.asarray(rank[codes])
+    return _with_signs(array, found) if array.dtype.kind == "f" else found
+
+
+def _with_signs(values: Values, codes: Counts) -> Counts:
+    """Tell 0.0 from -0.0, which are equal and so have one number, where both occur."""
+    if np.count_nonzero(values) == len(values):
+        return codes
+    zero = values == 0
+    negative = zero & np.signbit(values)
+    if not negative.any() or (negative == zero).all():
+        return codes
+    return np.asarray(codes + ((codes >= codes[zero.argmax()]) & ~negative))
+
+
+def _object_codes(cells: list[Any]) -> Counts:
+    """A dictionary serves: strings keep their hash, and few are distinct."""
+    kinds = set(map(type, cells))
+    if not (len(kinds) == 1 and kinds <= _SAME_WHERE_EQUAL):
+        cells = [None if is_missing(cell) else cell for cell in cells]
+        kinds = set(map(type, cells)) - {type(None)}
+        if kinds and kinds <= {float, np.float64}:
+            return column_codes(np.array(cells, dtype=float))
+        if not (len(kinds) == 1 and kinds <= _SAME_WHERE_EQUAL):
+            return _told_apart(cells)
+    distinct = set(cells)
+    ordered = [*sorted(distinct - {None}), None] if None in distinct else sorted(distinct)
+    number = dict(zip(ordered, range(len(ordered)), strict=True))
+    return np.fromiter(map(number.__getitem__, cells), np.int64, len(cells))
+
+
+def _told_apart(cells: list[Any]) -> Counts:
+    """The same for cells of several types, or of types whose equal values may differ."""
+    keys = [None if cell is None else (_identity(cell), _hashable(cell)) for cell in cells]
+    distinct = {key: cell for key, cell in zip(keys, cells, strict=True) if key is not None}
+    order = sorted(distinct, key=lambda key: key[0])
+    if any(all(isinstance(c, kind) for c in distinct.values()) for kind in _COMPARABLE):
+        with suppress(TypeError):  # times with a zone and times without have no order
+            order = sorted(order, key=distinct.__getitem__)
+    number: dict[Hashable, int] = {key: i for i, key in enumerate(order)} | {None: len(order)}
+    return np.fromiter(map(number.__getitem__, keys), np.int64, len(keys))
+
+
+def _identity(cell: Any) -> str:
+    """What a cell is, in full; containers by what they hold, since NumPy would cut them short."""
+    if isinstance(cell, np.generic) and cell.dtype.kind in "biufU":
+        cell = cell.item()
+    kind = type(cell).__name__
+    if isinstance(cell, dict):
+        return f"{kind} {[(_identity(k), _identity(v)) for k, v in cell.items()]}"
+    if isinstance(cell, set | frozenset):
+        return f"{kind} {sorted(map(_identity, cell))}"
+    if isinstance(cell, np.ndarray):
+        return f"{kind} {cell.dtype} {cell.shape} {_identity(cell.tolist())}"
+    if isinstance(cell, list | tuple):
+        return f"{kind} {[_identity(c) for c in cell]}"
+    return f"{kind} {cell!r}"
+
+
+def _hashable(cell: Any) -> Hashable:
+    """The cell itself beside what it says it is, which may not be all; None where it cannot be."""
+    try:
+        hash(cell)
+    except TypeError:
+        return None
+    return None if isinstance(cell, tuple | frozenset) else cell  # (1,) equals (True,)

@@ -1,0 +1,119 @@
+"""Cases that tests put to engines: a model, an outcome, an input and its references."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from suffice.context import SwapHybrids, make_players
+from suffice.evaluate import BlackBox, LatticeEvaluator
+from suffice.evaluate.additive import AdditiveEngine, read_additive
+from suffice.evaluate.protocol import Unreadable
+from suffice.evaluate.trees import Ensemble, TreeEngine, read_trees
+from suffice.models import as_model
+from suffice.tables import as_table
+from suffice.target import Target, event_for
+
+KERNELS = ["numpy", "numba"]
+
+
+class Case:
+    """A model, an outcome, and rows of which the first is the input and the rest references."""
+
+    def __init__(self, model: Any, rows: Any, outcome: Any = None, groups: Any = None) -> None:
+        table = as_table(rows)
+        wrapped, answers = as_model(model, table)
+        self.model = model
+        self.target = Target(wrapped, event_for(outcome, wrapped, answers[0]))
+        self.hybrids = SwapHybrids(table, make_players(table, groups))
+        self.y = bool(self.target(table.take(np.array([0])))[0])
+
+    @property
+    def held(self) -> np.ndarray:
+        """Every set, in the order of bit masks."""
+        d = self.hybrids.d
+        return (np.arange(1 << d)[:, None] >> np.arange(d) & 1).astype(bool)
+
+    def box(self) -> BlackBox:
+        return BlackBox(self.target, self.hybrids, self.y, distinct=False)
+
+    def truth(self) -> np.ndarray:
+        """The outcome of every hybrid, as the model gives it."""
+        return self.box().outcomes(self.held)
+
+    def trees(self, kernel: Any = None, read: Ensemble | None = None) -> TreeEngine:
+        read = read or read_trees(self.model, self.hybrids.pool.names)
+        return TreeEngine(read, self.target, self.hybrids, self.y, kernel)
+
+    def additive(self) -> AdditiveEngine:
+        read = read_additive(self.model, self.hybrids.pool.names)
+        return AdditiveEngine(read, self.target, self.hybrids, self.y)
+
+
+def refusal(case: Case, engine: str) -> str:
+    """Why an engine, "trees" or "additive", does not serve."""
+    with pytest.raises(Unreadable) as refused:
+        case.trees() if engine == "trees" else case.additive()
+    return str(refused.value)
+
+
+def swept(engine: LatticeEvaluator) -> np.ndarray:
+    """(subsets, references): a sweep's outcomes, put together and checked against its counts."""
+    assert isinstance(engine, LatticeEvaluator)
+    parts, at = [], 0
+    for start, hits, bits in engine.sweep():
+        assert start == at
+        at += len(hits)
+        assert bits.shape[1] == (engine.n + 7) // 8
+        parts.append(np.unpackbits(bits, axis=1, count=engine.n).astype(bool))
+        np.testing.assert_array_equal(parts[-1].sum(axis=1), hits)
+        np.testing.assert_array_equal(np.packbits(parts[-1], axis=1), bits)
+    return np.concatenate(parts)
+
+
+def check_trees(case: Case, kernel: Any = "numpy") -> TreeEngine:
+    """Every outcome of the tree engine's sweep is the black box's; gives the engine."""
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    engine = case.trees(kernel)
+    np.testing.assert_array_equal(swept(engine), case.truth())
+    assert engine.note is None
+    return engine
+
+
+def tree_data(n: int = 120, d: int = 5, seed: int = 0, missing: bool = False) -> Any:
+    """Rows with many equal values, two classes, three classes, and a number."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)).round(1)
+    X[:, 1] = rng.integers(3, size=n)
+    score = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=n)
+    if missing:
+        X[rng.random(X.shape) < 0.15] = np.nan
+    three = np.digitize(score, [-0.5, 1.0])
+    return X, (score > 0).astype(int), three, 10 * score
+
+
+def check_additive(
+    model: Any, rows: Any, outcome: Any = None, groups: Any = None
+) -> AdditiveEngine:
+    """All three ways of asking the additive engine give the black box's outcomes."""
+    case = Case(model, rows, outcome, groups)
+    engine, truth = case.additive(), case.truth()
+    np.testing.assert_array_equal(swept(engine), truth)
+    np.testing.assert_array_equal(engine.outcomes(case.held), truth)
+    rng = np.random.default_rng(1)
+    subset, reference = (rng.integers(size, size=50) for size in truth.shape)
+    asked = engine.outcomes_of(case.held[subset], reference)
+    np.testing.assert_array_equal(asked, truth[subset, reference])
+    assert engine.note is None
+    return engine
+
+
+def numbers(d: int = 5, n: int = 70, classes: int = 2, seed: int = 0) -> tuple[Any, Any]:
+    """Rows of reals, and classes that a sum of them tells nearly."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n + 1, d)) * 3
+    score = X @ rng.normal(size=d) + rng.normal(size=n + 1)
+    return X, np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))

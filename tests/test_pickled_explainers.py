@@ -1,0 +1,121 @@
+"""An explainer can be stored, copied and sent before its first explanation and after it."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
+
+from suffice import Explainer, at_least, datasets, within
+
+ROWS, LABELS = datasets.loans()
+ROWS = ROWS[["age", "income", "debt", "late payments", "job"]]
+NUMBERS = ROWS.drop(columns="job")
+
+
+def encoded(final: Any) -> Any:
+    columns = make_column_transformer((OneHotEncoder(), ["job"]), remainder="passthrough")
+    return make_pipeline(columns, final)
+
+
+def booster(library: str, name: str, **options: Any) -> Callable[[], Any]:
+    return lambda: getattr(pytest.importorskip(library), name)(**options)
+
+
+MODELS: dict[str, tuple[Callable[[], Any], pd.DataFrame, str]] = {
+    "forest": (lambda: RandomForestClassifier(5, random_state=0), NUMBERS, "trees"),
+    "tree": (lambda: DecisionTreeClassifier(random_state=0), NUMBERS, "trees"),
+    "boosting": (lambda: GradientBoostingClassifier(n_estimators=5), NUMBERS, "trees"),
+    "histogram": (lambda: HistGradientBoostingClassifier(max_iter=5), NUMBERS, "trees"),
+    "forest in a pipeline": (
+        lambda: encoded(RandomForestClassifier(5, random_state=0)),
+        ROWS,
+        "trees",
+    ),
+    "xgboost": (booster("xgboost", "XGBClassifier", n_estimators=5, n_jobs=1), NUMBERS, "trees"),
+    "lightgbm": (
+        booster("lightgbm", "LGBMClassifier", n_estimators=5, n_jobs=1, verbose=-1),
+        NUMBERS,
+        "trees",
+    ),
+    "catboost": (
+        booster(
+            "catboost", "CatBoostClassifier", iterations=5, verbose=0, allow_writing_files=False
+        ),
+        NUMBERS,
+        "trees",
+    ),
+    "logistic": (lambda: encoded(LogisticRegression(max_iter=5000)), ROWS, "additive"),
+    "neighbours": (lambda: KNeighborsClassifier(), NUMBERS, "blackbox"),
+}
+
+
+def by_pickle(explainer: Explainer) -> Any:
+    return pickle.loads(pickle.dumps(explainer))
+
+
+def by_joblib(explainer: Explainer) -> Any:
+    file = io.BytesIO()
+    joblib.dump(explainer, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+def answers(explainer: Explainer, rows: pd.DataFrame) -> list[Any]:
+    """All that is counted, for a row that is explained and one that was not before."""
+    found = [explainer.explain(rows.iloc[i]) for i in (8, 20)]
+    return [
+        (
+            e.prediction,
+            e.provenance.evaluator,
+            [(f.features, f.sufficiency) for f in e.keep.factors],
+            [(f.features, f.sufficiency) for f in e.flip.factors],
+            e.keep.necessity,
+            e.flip.necessity,
+        )
+        for e in found
+    ]
+
+
+@pytest.mark.parametrize("way", [by_pickle, copy.deepcopy, by_joblib])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_copy_gives_the_same_answers_after_an_explanation(name: str, way: Any) -> None:
+    make, rows, engine = MODELS[name]
+    labels = LABELS if name != "xgboost" else np.unique(LABELS, return_inverse=True)[1]
+    explainer = Explainer(make().fit(rows, labels), rows, n_references=30)
+    before = way(explainer)
+    explained = explainer.explain(rows.iloc[8])
+    assert explained.provenance.evaluator == engine
+    after = way(explainer)
+    expected = answers(explainer, rows)
+    assert answers(before, rows) == expected
+    assert answers(after, rows) == expected
+
+
+@pytest.mark.parametrize("model", [RandomForestRegressor(5, random_state=0), LinearRegression()])
+@pytest.mark.parametrize("outcome", [at_least(5), within(5)], ids=repr)
+def test_outcomes_of_numbers_are_stored_with_it(model: Any, outcome: Any) -> None:
+    rows = NUMBERS.drop(columns="debt")
+    model.fit(rows, NUMBERS["debt"])
+    explainer = Explainer(model, rows, outcome=outcome, references="all", n_references=30)
+    assert explainer.explain(rows.iloc[8]).provenance.evaluator in ("trees", "additive")
+    assert answers(by_pickle(explainer), rows) == answers(explainer, rows)

@@ -1,0 +1,230 @@
+"""Trees of xgboost, lightgbm and catboost are read as these libraries themselves read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from threadpoolctl import threadpool_limits
+
+from suffice.evaluate.protocol import Unreadable
+from suffice.evaluate.trees import read_trees
+from suffice.evaluate.trees.blocks import find_numba
+from suffice.models import as_model
+from suffice.tables import as_table
+from suffice.target import at_least, at_most, versus, within
+from tests.engine_cases import Case, check_trees, tree_data
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    """On a busy machine, small fits by several OpenMP threads wait for each other for seconds."""
+    with threadpool_limits(1):
+        yield
+
+
+def reason(model: Any) -> str:
+    with pytest.raises(Unreadable) as refused:
+        read_trees(model)
+    return str(refused.value)
+
+
+def boosters(library: str) -> Any:
+    """A classifier and a regressor, small and in one thread."""
+    module = pytest.importorskip(library)
+    if library == "xgboost":
+        common: Any = {"n_estimators": 10, "max_depth": 3, "n_jobs": 1}
+        return module.XGBClassifier(**common), module.XGBRegressor(**common)
+    if library == "lightgbm":
+        common = {"n_estimators": 10, "num_leaves": 7, "n_jobs": 1, "verbose": -1}
+        return module.LGBMClassifier(**common), module.LGBMRegressor(**common)
+    common = {"iterations": 10, "depth": 3, "verbose": 0, "thread_count": 1}
+    common |= {"allow_writing_files": False}
+    return module.CatBoostClassifier(**common), module.CatBoostRegressor(**common)
+
+
+LIBRARIES = ["xgboost", "lightgbm", "catboost"]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_every_librarys_outcomes_are_its_own(library: str, missing: bool) -> None:
+    classifier, regressor = boosters(library)
+    X, two, three, number = tree_data(missing=missing)
+    kernel = "numba" if find_numba() else "numpy"
+    check_trees(Case(classifier.fit(X, two), X), kernel)
+    check_trees(Case(classifier, X, versus(0, 1)), kernel)
+    classifier = boosters(library)[0].fit(X, three)
+    for outcome in (0, 1, 2):
+        check_trees(Case(classifier, X, outcome), kernel)
+    regressor.fit(X, number)
+    at_a_row = float(regressor.predict(X)[3])
+    for outcome in (at_least(at_a_row), at_most(0.0), within(3.0)):
+        check_trees(Case(regressor, X, outcome), kernel)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_boosters_without_their_wrappers_are_read(library: str, missing: bool) -> None:
+    module = pytest.importorskip(library)
+    X, two, three, number = tree_data(missing=missing)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+
+    def train(labels: Any, objective: str, rows: Any = X, **params: Any) -> Any:
+        params |= {"objective": objective}
+        if library == "xgboost":
+            params |= {"nthread": 1, "max_depth": 3}
+            return module.train(params, module.DMatrix(rows, labels), 10)
+        params |= {"num_threads": 1, "num_leaves": 7, "verbose": -1}
+        return module.train(params, module.Dataset(rows, labels), 10)
+
+    names = {
+        "xgboost": ("binary:logistic", "multi:softprob", "reg:squarederror"),
+        "lightgbm": ("binary", "multiclass", "regression"),
+    }
+    for_two, for_three, for_number = names[library]
+    booster = train(two, for_two)
+    for outcome in (0, versus(0, 1), at_least(1)):
+        check_trees(Case(booster, X, outcome), "numpy")
+    check_trees(Case(train(two, for_two, frame), frame), "numpy")
+    booster = train(three, for_three, num_class=3)
+    for outcome in (0, 1, 2):
+        check_trees(Case(booster, X, outcome), "numpy")
+    booster = train(number, for_number, frame)
+    at_a_row = float(as_model(booster, as_table(frame))[1][3])
+    for outcome in (at_least(at_a_row), within(3.0)):
+        check_trees(Case(booster, frame, outcome), "numpy")
+
+
+def test_boosters_that_stopped_early_use_the_trees_they_use_themselves() -> None:
+    X, y, _, _ = tree_data(300)
+    xgboost = pytest.importorskip("xgboost")
+    train, test = (xgboost.DMatrix(X[s], y[s]) for s in (slice(200), slice(200, 300)))
+    params: Any = {"objective": "binary:logistic", "max_depth": 3, "nthread": 1}
+    booster = xgboost.train(
+        params, train, 60, evals=[(test, "e")], early_stopping_rounds=4, verbose_eval=False
+    )
+    assert booster.best_iteration + 1 < booster.num_boosted_rounds()
+    check_trees(Case(booster, X[:90]), "numpy")  # asked by itself it uses all rounds
+    lightgbm = pytest.importorskip("lightgbm")
+    params = {"objective": "binary", "num_leaves": 7, "verbose": -1, "num_threads": 1}
+    stopped = lightgbm.train(
+        params,
+        lightgbm.Dataset(X[:200], y[:200]),
+        60,
+        valid_sets=[lightgbm.Dataset(X[200:], y[200:])],
+        callbacks=[lightgbm.early_stopping(4, verbose=False)],
+    )
+    assert 0 < stopped.best_iteration < 60
+    check_trees(Case(stopped, X[:90]), "numpy")
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_values_at_a_threshold_fall_on_the_librarys_side(library: str) -> None:
+    model = boosters(library)[0]
+    X, y, _, _ = tree_data()
+    model.fit(X, y)
+    read = read_trees(model)
+    rows = X.copy()
+    for column in range(X.shape[1]):
+        limits = read.tests.threshold[read.tests.column == column]
+        if len(limits):
+            near = np.resize(limits, len(rows)).astype(np.float32)
+            above = np.nextafter(near, np.float32(np.inf))
+            rows[:, column] = np.where(np.arange(len(rows)) % 2, near, above)
+    check_trees(Case(model, rows), "numpy")
+
+
+def test_lightgbm_reads_categories_and_zeros_as_it_was_told() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, _, _ = tree_data(300)
+    kind = np.random.default_rng(1).integers(8, size=300)
+    y = np.where(np.isin(kind, [1, 4, 6]), y, 1 - y)
+    rows = pd.DataFrame(X, columns=list("abcde"))
+    rows["kind"] = pd.Categorical(np.array(list("stuvwxyz"))[kind])
+    rows.loc[3, "kind"] = np.nan
+    common = {"n_estimators": 8, "verbose": -1, "n_jobs": 1, "min_child_samples": 5}
+    model = lightgbm.LGBMClassifier(**common, min_data_per_group=5, cat_smooth=1).fit(rows, y)
+    assert read_trees(model).tests.categories
+    check_trees(Case(model, rows[:90]), "numpy")
+    X[np.random.default_rng(3).random(X.shape) < 0.3] = 0.0
+    model = lightgbm.LGBMClassifier(**common, zero_as_missing=True).fit(X, y)
+    check_trees(Case(model, X[:90]), "numpy")
+    forest = lightgbm.LGBMRegressor(
+        **common, boosting_type="rf", subsample=0.7, subsample_freq=1
+    ).fit(X, X[:, 0])
+    check_trees(Case(forest, X[:90], at_least(0.1)), "numpy")
+    linear = lightgbm.LGBMRegressor(**common, linear_tree=True).fit(X, X[:, 0])
+    assert reason(linear) == "the leaves of the model hold linear models (linear_tree)"
+    poisson = lightgbm.LGBMRegressor(**common, objective="poisson").fit(X, np.abs(X[:, 0]))
+    why = "LGBMRegressor with objective='poisson' does not predict the sum of its leaves"
+    assert reason(poisson) == why
+    hasty = lightgbm.LGBMClassifier(**common, pred_early_stop=True).fit(X, y)
+    why = "LGBMClassifier does not use all its trees in a prediction (pred_early_stop)"
+    assert reason(hasty) == why
+
+
+def test_xgboost_reads_categories_early_stopping_and_missing_marks() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    X, y, _, _ = tree_data(300)
+    X[:, 3] = np.random.default_rng(1).integers(8, size=300)
+    y = np.where(np.isin(X[:, 3], [1, 4, 6]), y, 1 - y)
+    common = {"n_estimators": 8, "max_depth": 3, "n_jobs": 1}
+    model = xgboost.XGBClassifier(
+        **common, feature_types=["q", "q", "q", "c", "q"], enable_categorical=True
+    ).fit(X, y)
+    assert read_trees(model).tests.categories
+    check_trees(Case(model, X[:90]), "numpy")
+    stopped = xgboost.XGBClassifier(
+        n_estimators=60, early_stopping_rounds=2, max_depth=3, n_jobs=1
+    ).fit(X[:200], y[:200], eval_set=[(X[200:], y[200:])], verbose=False)
+    assert stopped.best_iteration + 1 < 60
+    check_trees(Case(stopped, X[:90]), "numpy")
+    marked = X.copy()
+    marked[::4, 0] = -999.0
+    model = xgboost.XGBClassifier(**common, missing=-999.0).fit(marked, y)
+    check_trees(Case(model, marked[:90]), "numpy")
+    dart = xgboost.XGBClassifier(**common, booster="dart").fit(X, y)
+    assert reason(dart) == (
+        "XGBClassifier with booster='dart' does not predict the sum of its leaves"
+    )
+    labels = xgboost.train(
+        {"objective": "multi:softmax", "num_class": 2, "nthread": 1}, xgboost.DMatrix(X, y), 3
+    )
+    assert reason(labels) == (
+        "Booster with objective='multi:softmax' does not predict the sum of its leaves"
+    )
+
+
+def test_catboost_beyond_symmetric_numeric_trees_is_a_reason() -> None:
+    catboost = pytest.importorskip("catboost")
+    X, y, _, _ = tree_data()
+    common = {"iterations": 5, "depth": 3, "verbose": 0, "allow_writing_files": False}
+    model = catboost.CatBoostClassifier(**common, grow_policy="Depthwise").fit(X, y)
+    assert reason(model) == "CatBoostClassifier grew trees that are not symmetric (grow_policy)"
+    rows = pd.DataFrame(X, columns=list("abcde")).assign(kind=np.where(y, "u", "v"))
+    model = catboost.CatBoostClassifier(**common, cat_features=["kind"]).fit(rows, y)
+    assert reason(model) == "the model splits on categories, which are not read from catboost"
+    poisson = catboost.CatBoostRegressor(**common, loss_function="Poisson").fit(X, np.abs(X[:, 0]))
+    assert reason(poisson) == (
+        "CatBoostRegressor with loss_function='Poisson' does not predict the sum of its leaves"
+    )
+    model = catboost.CatBoostClassifier(**common).fit(X, y)
+    model.set_probability_threshold(0.3)
+    assert reason(model) == "CatBoostClassifier has a probability threshold of its own"
+
+
+def test_xgboost_categories_of_a_frame_are_a_reason() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    X, y, _, _ = tree_data()
+    rows = pd.DataFrame(X, columns=list("abcde"))
+    rows["kind"] = pd.Categorical(np.where(y, "u", "v"))
+    model = xgboost.XGBClassifier(n_estimators=3, n_jobs=1, enable_categorical=True).fit(rows, y)
+    with pytest.raises(Unreadable) as refused:
+        Case(model, rows).trees()
+    assert str(refused.value) == (
+        "column 'kind' holds categories, and how the model numbers them is not read"
+    )
