@@ -76,7 +76,7 @@ def find_changes(
     swept = {} if answer.sweep is None else _swept(answer.sweep, flip, hybrids, costs)
     affordable = {mask: priced for mask, priced in (swept | found).items() if priced[0] < np.inf}
     changes = CheapestChanges(affordable, hybrids, players)
-    best = cheapest_of_all(answer.sweep, found, hybrids, costs, decision.context.is_causal)
+    best = cheapest_of_all(answer.sweep, affordable, hybrids, costs, decision.context.is_causal)
     if best is None:
         return changes, None
     mask, priced = best
