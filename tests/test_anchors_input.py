@@ -53,6 +53,7 @@ def loans():
         ({"categorical": ["agee"]}, "categorical: got unknown column 'agee'"),
         ({"features": []}, r"features: got \[\]; allowed: a name or a list of names"),
         ({"features": 3}, "features: got 3"),
+        ({"features": np.array(3)}, r"features: got array\(3\)"),
         ({"features": ["agee"]}, "features: got unknown feature 'agee'.*Did you mean 'age'"),
         ({"distribution": "all"}, "distribution: got 'all'; allowed: 'perturbed' or 'observed'"),
         ({"distribution": ["observed"]}, r"distribution: got \['observed'\]; allowed: 'perturbed'"),

@@ -18,6 +18,7 @@ from suffice import (
     at_least,
     datasets,
     versus,
+    within,
 )
 from suffice.tables.labels import are, as_labels, distinct, find
 
@@ -171,6 +172,9 @@ def test_labels_of_no_number_have_no_threshold():
             Explainer(Estimator(labels), X, outcome=at_least(1)).explain(ROW)
     e = Explainer(Estimator(PAIRS["decimals"]), X, outcome=at_least(2)).explain(ROW)
     assert e.keep.outcome == "prediction ≥ 2"
+    e = Explainer(Estimator(PAIRS["decimals"]), X, outcome=within(0.5)).explain(ROW)
+    assert e.keep.outcome == "prediction within 0.5 of 2.2"
+    assert [f.features for f in e.keep.factors] == [("age",)]
 
 
 def test_labels_are_told_apart_by_what_they_equal():

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError
-from suffice.models.adapter import Adapter, Options
-from suffice.models.outputs import Outputs, named, no_scores
+from suffice.models.adapter import Adapter
+from suffice.models.outputs import Options, Outputs, named, no_scores
 from suffice.models.pipelines import best_labels, is_labelled, require_known, score_table
 from suffice.models.wrapped import as_answers
 from suffice.tables.labels import own

@@ -1,4 +1,5 @@
-"""Reading a model's raw numbers: scores per class, one number, or numbers of classes.
+"""Reading a model's raw numbers: scores per class, one number, or numbers of classes; and what a
+user can say about them.
 
 Nothing is guessed. One number per row stays a number; only who knows whether it is a probability or
 a logit can say where its two classes part.
@@ -6,15 +7,47 @@ a logit can say where its two classes part.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from suffice import checks
 from suffice.errors import InputError, ModelError, SufficeError
 from suffice.tables.labels import as_labels, own
 from suffice.typing import Values
 
-__all__ = ["Outputs", "check_classes", "named", "no_scores"]
+__all__ = ["Options", "Outputs", "named", "no_scores"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user can say about a model; see `adapt`."""
+
+    classes: tuple[Any, ...] | None = None
+    threshold: float | None = None
+    batch_size: int | None = None
+    device: Any = None
+    preprocess: Callable[[Any], Any] | None = None
+
+    @classmethod
+    def checked(
+        cls, classes: Any, threshold: Any, batch_size: Any, device: Any, preprocess: Any
+    ) -> Options:
+        """The options, each of the right kind."""
+        if threshold is not None:
+            threshold = checks.number("threshold", threshold, "a finite number")
+        if batch_size is not None:
+            batch_size = checks.whole("batch_size", batch_size, also="None")
+        if preprocess is not None and not callable(preprocess):
+            raise InputError("preprocess", preprocess, "a function of rows")
+        return cls(_checked_classes(classes), threshold, batch_size, device, preprocess)
+
+    @property
+    def none(self) -> bool:
+        """Was nothing said?"""
+        return self == Options()
 
 
 class Outputs:
@@ -162,7 +195,7 @@ def named(classes: Any, numbers: Any) -> Values:
     return np.asarray(as_labels(classes)[numbers])
 
 
-def check_classes(classes: Any) -> tuple[Any, ...] | None:
+def _checked_classes(classes: Any) -> tuple[Any, ...] | None:
     """Labels in the order of the model's scores: at least two, all different."""
     if classes is None:
         return None
