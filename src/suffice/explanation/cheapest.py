@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.context.hybrids import Hybrids, PooledHybrids
+from suffice.context.hybrids import Hybrids
+from suffice.context.swap import PooledHybrids
 from suffice.search.sweep import Sweep
 from suffice.search.tally import UNSEEN
 from suffice.typing import Counts, Held, Reals
