@@ -19,7 +19,7 @@ from suffice.explanation.factor import Change, Player
 from suffice.search.profile import Profile
 from suffice.search.strategy import Answer
 from suffice.search.sweep import Sweep
-from suffice.tables.table import plain
+from suffice.tables import plain
 from suffice.typing import Counts, Held, Reals, Scalar
 
 __all__ = ["CheapestChanges", "find_changes"]
