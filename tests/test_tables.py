@@ -137,6 +137,16 @@ def test_large_whole_numbers_beside_missing_ones_are_not_rounded(made):
     assert as_table(made([5, 7, None, 5])).column(0).dtype == float
 
 
+def test_a_column_of_whole_numbers_may_be_missing_throughout():
+    for table in (
+        as_table(in_pandas([None, None], "Int64")[["v"]]),
+        as_table(pl.DataFrame({"v": [None, None]}, schema={"v": pl.Int64})),
+        as_table(pa.table({"v": pa.array([None, None], pa.int64())})),
+    ):
+        assert table.codes()[:, 0].tolist() == [0, 0]
+        assert plain(read_row({"v": None}, table).cell(0, 0)) is None
+
+
 _VALUES = st.one_of(
     st.sampled_from([0.0, -0.0, 1, True, 1.0, None, float("nan"), "", "\x00", "1", (1,), (True,)]),
     st.floats(allow_nan=False, width=16),
