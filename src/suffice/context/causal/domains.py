@@ -12,7 +12,7 @@ import numpy as np
 
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.tables import Table, column_codes
-from suffice.tables.codes import distinct_rows
+from suffice.tables.cells import distinct_rows
 from suffice.typing import BoolVector, Counts, Values
 from suffice.wording import and_more
 
