@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from suffice.checks import names
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.tables.table import Table
 from suffice.typing import Counts
@@ -35,15 +36,13 @@ class Players:
             out[list(columns)] = player
         return out
 
-    def numbers(self, features: Sequence[str] | str) -> tuple[int, ...]:
-        """Read names of players as their numbers."""
-        if not isinstance(features, str | Iterable):
-            raise InputError("features", features, "names of features")
-        asked = [features] if isinstance(features, str) else [str(f) for f in features]
+    def numbers(self, features: object, argument: str = "features") -> tuple[int, ...]:
+        """Read names of players as their numbers; `argument` is what the user calls them."""
+        asked = names(argument, features, "names of features")
         for name in asked:
             if name not in self.names:
                 hint = did_you_mean(name, self.names)
-                raise InputError("features", f"unknown feature {name!r}", "known features", hint)
+                raise InputError(argument, f"unknown feature {name!r}", "known features", hint)
         return tuple(sorted({self.names.index(name) for name in asked}))
 
 

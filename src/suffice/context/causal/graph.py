@@ -47,9 +47,11 @@ class Graph:
     def require(self, names: Iterable[object], argument: str) -> None:
         """Raise for a name that no node has."""
         for name in names:
-            if name not in self.parents:
+            if not isinstance(name, str) or name not in self.parents:
                 hint = did_you_mean(name, self.nodes)
-                raise InputError(argument, f"unknown node {name!r}", "nodes of the DAG", hint)
+                raise InputError(
+                    argument, f"unknown node {shorten(name)}", "nodes of the DAG", hint
+                )
 
 
 def read_graph(dag: Any) -> Graph:
