@@ -33,6 +33,7 @@ from suffice.factors.kinds import (
     Held,
     IsIn,
 )
+from suffice.results import read_json
 from suffice.typing import Scalar
 
 __all__ = ["auxiliary", "between", "compare", "equals", "factor_from_json", "held", "isin"]
@@ -111,12 +112,9 @@ def held(*players: str) -> Factor:
 def factor_from_json(text: str | bytes) -> Factor:
     """Read a factor back from `Factor.to_json`."""
     allowed = "JSON written by Factor.to_json"
-    given: object = text
-    if not isinstance(given, str | bytes):
-        raise InputError("text", given, allowed)
     try:
-        factor: Factor = msgspec.json.decode(given, type=AnyFactor)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        factor: Factor = msgspec.convert(read_json(text, allowed), type=AnyFactor)
+    except msgspec.ValidationError as error:
         raise InputError("text", str(error), allowed) from error
     return factor
 

@@ -4,8 +4,9 @@ from suffice.tables.arrays import ArrayTable
 from suffice.tables.cells import plain
 from suffice.tables.codes import column_codes
 from suffice.tables.frames import as_table, has_several_rows, read_row
+from suffice.tables.identifiers import identifier_columns
 from suffice.tables.pandas_frames import PandasTable
-from suffice.tables.table import Table
+from suffice.tables.table import Table, is_frame
 
 __all__ = [
     "ArrayTable",
@@ -14,6 +15,8 @@ __all__ = [
     "as_table",
     "column_codes",
     "has_several_rows",
+    "identifier_columns",
+    "is_frame",
     "plain",
     "read_row",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.tables.cast import cast_pandas, fitting
-from suffice.tables.cells import as_objects, storable
+from suffice.tables.cells import as_objects, is_missing, storable
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held, Values
 from suffice.wording import and_more
@@ -42,7 +42,7 @@ class PandasTable(Table):
         values = self._frame.iloc[:, position]
         kind = values.dtype.kind
         missing = values.hasnans
-        if missing and (kind == "f" or (kind in "iu" and values.abs().max() <= EXACT_FLOAT)):
+        if missing and (kind == "f" or (kind in "iu" and _exact_as_floats(values))):
             return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))
         if missing and kind in "iuOb":
             return np.asarray(np.where(values.isna(), None, values.to_numpy(dtype=object)))
@@ -157,8 +157,10 @@ class PandasTable(Table):
         if dtype.kind == "O" and isinstance(dtype, np.dtype):
             return as_objects([value]), value
         # pandas would make an unseen category missing, which `same` tells.
-        cell = pd.Series([value], dtype=dtype).array
-        return cell, cell[0]
+        cell = pd.Series([value], dtype=dtype)
+        if cell.dtype != dtype:  # a list stays an object, whatever dtype is asked for
+            raise TypeError("a value of another dtype")
+        return cell.array, cell.iloc[0]
 
     def _row(self, cells: Sequence[Any]) -> PandasTable:
         return self._named(dict(enumerate(cells)))
@@ -171,6 +173,11 @@ class PandasTable(Table):
         frame = pd.DataFrame(columns, copy=False)
         frame.columns = self._frame.columns
         return PandasTable(frame)
+
+
+def _exact_as_floats(values: Any) -> bool:
+    largest = values.abs().max()
+    return is_missing(largest) or bool(largest <= EXACT_FLOAT)
 
 
 def _as_it_is(values: Any) -> Any:

@@ -13,12 +13,12 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.errors import InputError, did_you_mean, one_line, shorten
-from suffice.tables.cells import as_moment, is_missing, plain, same
+from suffice.tables.cells import as_moment, is_missing, same
 from suffice.tables.codes import column_codes
 from suffice.typing import Counts, Held, Values
 from suffice.wording import and_more
 
-__all__ = ["Table", "column_codes", "is_frame", "plain"]
+__all__ = ["Table", "is_frame"]
 
 
 class Table(ABC):

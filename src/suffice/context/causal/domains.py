@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, did_you_mean, shorten
-from suffice.tables.distinct import distinct_rows
-from suffice.tables.table import Table, column_codes, plain
+from suffice.tables import Table, column_codes, plain
+from suffice.tables.codes import distinct_rows
 from suffice.typing import BoolVector, Counts, Values
 
 __all__ = [

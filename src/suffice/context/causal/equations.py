@@ -15,7 +15,7 @@ from suffice.context.causal.domains import Domain, as_values, differs, is_missin
 from suffice.context.causal.graph import Graph
 from suffice.context.causal.mechanisms import Mechanism, Support
 from suffice.errors import InputError
-from suffice.tables.table import plain
+from suffice.tables import plain
 from suffice.typing import BoolVector, Reals, Values
 
 __all__ = ["MOST_ROWS", "Equations"]

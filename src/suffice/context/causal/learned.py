@@ -22,7 +22,7 @@ from suffice.context.causal.calibrated import Calibrated
 from suffice.context.causal.domains import Labels, NodeData, per_distinct
 from suffice.context.causal.mechanisms import Additive, Mechanism, Parents, Recoverable
 from suffice.errors import InputError, shorten
-from suffice.tables.table import plain
+from suffice.tables import plain
 from suffice.typing import Reals, Values
 
 __all__ = ["Categorical", "Fit", "Fitter"]

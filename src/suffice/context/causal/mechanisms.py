@@ -16,7 +16,7 @@ import numpy as np
 from suffice.checks import number
 from suffice.context.causal.domains import Labels, as_values, distinct_values, is_missing
 from suffice.errors import InputError, shorten
-from suffice.tables.table import column_codes
+from suffice.tables import column_codes
 from suffice.typing import Reals, Values
 from suffice.wording import count
 
