@@ -163,7 +163,10 @@ def _checked_map(given: Any, size: tuple[int, int]) -> Labels:
 def _checked_names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
     if names is None:
         return None
-    given = checks.names("names", names, "a list of strings, one per region")
+    allowed = "a list of strings, one per region"
+    if isinstance(names, str):
+        raise InputError("names", repr(names), allowed)
+    given = checks.names("names", names, allowed)
     if len(given) != d or len(set(given)) != d:
         got = f"{count(len(given), 'name')}, {len(set(given))} of them distinct"
         raise InputError("names", got, f"{d} distinct names, one per region")
