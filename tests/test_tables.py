@@ -15,7 +15,8 @@ from suffice.context import make_players
 from suffice.context.references import canonical_order
 from suffice.context.swap import SwapHybrids
 from suffice.tables import as_table, column_codes, identifier_columns, plain, read_row
-from suffice.tables.cells import as_objects, is_missing, same
+from suffice.tables.cells import as_objects, is_missing
+from suffice.tables.table import same
 
 
 def objects(rows):

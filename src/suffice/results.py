@@ -191,7 +191,7 @@ def renderer(face: Face, result: Result) -> Callable[[Any], Any]:
 
 def write_text(path: object, text: str) -> None:
     """Write a file, or say why it cannot be written."""
-    write_bytes(path, text.encode("utf-8", errors="surrogatepass"))
+    write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
 
 
 def write_bytes(path: object, content: bytes) -> None:

@@ -17,7 +17,7 @@ from suffice.context.hybrids import Context, KeyedHybrids
 from suffice.context.players import Players
 from suffice.context.sample import Sample
 from suffice.factors.lattice import Lattice
-from suffice.tables.codes import distinct_rows, joint_codes
+from suffice.tables.cells import distinct_rows, joint_codes
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held
 

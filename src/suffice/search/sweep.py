@@ -18,7 +18,7 @@ from suffice.progress import Bar, progress_bar
 from suffice.randomness import Stream, generator
 from suffice.search.limits import LimitKeeper, LimitReached, Stop
 from suffice.search.question import Ends, Question
-from suffice.search.tally import Tally
+from suffice.search.tally import UNSEEN, Tally
 from suffice.typing import BoolVector, Counts, Held
 
 __all__ = [
@@ -67,6 +67,17 @@ class Sweep:
         """(subsets, references): the outcomes of some subsets of one size, once more."""
         packed = self.bits[size][ranks]
         return np.unpackbits(packed, axis=1, count=self.tally.n).astype(bool)
+
+    def flips(self, size: int, ranks: Counts, references: Counts) -> BoolVector:
+        """Does each of some held sets lose the outcome with the reference beside it?
+
+        False where that set was not visited.
+        """
+        level, bits = self.tally.levels[size], self.bits[size]
+        seen = ranks < len(level)
+        at = np.where(seen, ranks, 0)
+        kept = bits[at, references >> 3] >> (7 - (references & 7)) & 1
+        return np.asarray(seen & (level[at] != UNSEEN) & (kept == 0))
 
 
 def run_sweep(

@@ -1,8 +1,7 @@
 """Rows by name, whatever library they came in: read once, given back to the model as they came."""
 
 from suffice.tables.arrays import ArrayTable
-from suffice.tables.cells import plain
-from suffice.tables.codes import column_codes
+from suffice.tables.cells import column_codes, plain
 from suffice.tables.frames import as_table, has_several_rows, read_row
 from suffice.tables.identifiers import identifier_columns
 from suffice.tables.pandas_frames import PandasTable

@@ -19,7 +19,7 @@ from suffice.context.hybrids import Context
 from suffice.context.swap import PooledHybrids
 from suffice.tables import Table
 from suffice.tables.arrays import ArrayTable
-from suffice.tables.codes import distinct_rows
+from suffice.tables.cells import distinct_rows
 from suffice.typing import Counts, Held, Values
 
 __all__ = ["Cells", "InText"]

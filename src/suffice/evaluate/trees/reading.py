@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from suffice.evaluate.columns import PerColumn, kind_of, split_pipeline
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees.ensemble import Categories, Ensemble, Ints, Tests
-from suffice.tables.codes import first_seen
+from suffice.tables.cells import first_seen
 from suffice.tables.labels import own
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Reals
