@@ -51,9 +51,8 @@ def _view(view: ViewSummary, more: str) -> list[str]:
         lines.append(_wrap(f"{percent(factor.sufficiency):>6}  {_what(factor)}", "", " " * 8))
         lines += [_wrap(note, " " * 8, " " * 10) for note in factor.notes]
     if len(view.factors) > _SHOWN:
-        lines.append(
-            f"     …  and {len(view.factors) - _SHOWN:,} more: {more.format(view=view.name)}"
-        )
+        rest = f"{len(view.factors) - _SHOWN:,} more: {more.format(view=view.name)}"
+        lines.append(f"     …  and {rest}")
     notes = [text for text in (view.none_reached, view.necessity_text) if text]
     return lines + [_wrap(text, "  ") for text in notes]
 

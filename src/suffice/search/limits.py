@@ -93,7 +93,7 @@ _ARGUMENT: dict[StopKind, str] = {
     "hybrids": "budget",
     "time_limit": "time_limit",
 }
-"""The kinds that are a user's own bounds; each of their sentences begins with its argument and =."""
+"""The kinds that are a user's own bounds: their sentences begin with the argument and "="."""
 
 
 class LimitReached(Exception):  # noqa: N818 - it is how a search ends, not an error
