@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 import msgspec
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean, shorten
+from suffice.errors import InputError, did_you_mean, one_line, shorten
 from suffice.results import json_text
 from suffice.typing import BoolVector, Scalar, Values
 
@@ -22,6 +22,8 @@ HELD = "held:"
 """Auxiliary column `held:p` records whether player p kept the input's value in this hybrid."""
 
 Relation = Literal["<", "<=", ">", ">=", "!="]
+
+_TRUTH = (bool, int, float, np.bool_, np.number)
 
 COMPARISONS: dict[Relation, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -143,7 +145,8 @@ class Auxiliary(Factor, frozen=True, tag="auxiliary"):
 
     def __call__(self, z: Sample) -> BoolVector:
         column = _column(z, self.name)
-        if not set(np.unique(column.astype(str))) <= {"True", "False", "0", "1", "0.0", "1.0"}:
+        plain = column.dtype.kind in "biuf" or all(isinstance(c, _TRUTH) for c in column.tolist())
+        if not plain or not np.isin(column, [0, 1]).all():
             got = f"column {self.name!r} of other values"
             raise InputError("auxiliary", got, "truth values, none missing", "Use equals or isin.")
         return column.astype(bool)
@@ -265,9 +268,10 @@ def read_factors(given: object, argument: str = "factors") -> tuple[Factor, ...]
 
 def _ordered(factor: Factor, compared: Callable[[], Any]) -> BoolVector:
     try:
-        return np.asarray(compared(), dtype=bool)
-    except TypeError as error:
-        hint = f"The column's values have no such order ({error})."
+        with np.errstate(invalid="ignore"):  # a missing number is neither less nor more
+            return np.asarray(compared(), dtype=bool)
+    except Exception as error:  # values of the user's own may raise anything
+        hint = f"The column's values have no such order ({one_line(error)})."
         raise InputError("factor", repr(factor), "a column that can be compared", hint) from error
 
 
@@ -299,4 +303,14 @@ def _is(column: Values, value: Scalar) -> BoolVector:
         from pandas import isna
 
         return np.asarray(isna(column), dtype=bool)
-    return np.asarray(column == value, dtype=bool)
+    try:
+        return np.asarray(column == value, dtype=bool)
+    except Exception:  # pd.NA, arrays, or values whose own == raises, among the cells
+        return np.array([_equal(cell, value) for cell in column], dtype=bool)
+
+
+def _equal(cell: Any, value: Scalar) -> bool:
+    try:
+        return bool(cell == value)
+    except Exception:
+        return False
