@@ -19,6 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from suffice.checks import choice, number
 from suffice.errors import InputError
 from suffice.typing import Counts, Reals
 
@@ -71,8 +72,8 @@ def clopper_pearson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple
     """
     from scipy.special import betaincinv
 
-    k, m = np.asarray(hits, dtype=float), np.asarray(n, dtype=float)
-    half = (1 - level) / 2
+    k, m = _counts(hits, n)
+    half = (1 - _coverage(level)) / 2
     high = np.where(k < m, betaincinv(k + 1, np.maximum(m - k, 1), 1 - half), 1.0)
     return lower_bound(k, m, half), high
 
@@ -86,10 +87,10 @@ def wilson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple[Reals, R
     """
     from scipy.special import ndtri
 
-    k, m = np.asarray(hits, dtype=float), np.asarray(n, dtype=float)
-    z = ndtri(1 - (1 - level) / 2)
+    k, m = _counts(hits, n)
+    z = ndtri(1 - (1 - _coverage(level)) / 2)
     middle = (k + z**2 / 2) / (m + z**2)
-    reach = z / (m + z**2) * np.sqrt(k * (m - k) / m + z**2 / 4)
+    reach = z / (m + z**2) * np.sqrt(k * (1 - k / m) + z**2 / 4)
     return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
 
 
@@ -157,11 +158,44 @@ def fewest_hits(
     return int(np.argmax(passing)) if passing.any() else n + 1
 
 
-def check_adjustment(adjustment: str, alpha: float | None) -> Adjustment:
+def check_adjustment(adjustment: object, alpha: float | None) -> Adjustment:
     """Raise unless the adjustment is one of those known, and there is a test to adjust."""
-    known = get_args(Adjustment)
-    if adjustment not in known:
-        raise InputError("adjust", repr(adjustment), "one of " + ", ".join(known))
-    if alpha is None and adjustment != "none":
-        raise InputError("adjust", f"{adjustment!r} without alpha", "none", "Set alpha as well.")
-    return adjustment  # type: ignore[return-value]
+    known: tuple[Adjustment, ...] = get_args(Adjustment)
+    chosen = choice("adjust", adjustment, known)
+    if alpha is None and chosen != "none":
+        raise InputError("adjust", f"{chosen!r} without alpha", "'none'", "Set alpha as well.")
+    return chosen
+
+
+def _counts(hits: ArrayLike, n: ArrayLike) -> tuple[Reals, Reals]:
+    """Hits and trials as numbers, if each pair makes sense."""
+    k, m = (_numbers(name, given) for name, given in (("hits", hits), ("n", n)))
+    if not (np.isfinite(m) & (m > 0)).all():
+        raise InputError("n", n, "numbers of trials, above 0")
+    try:
+        sound = (k >= 0) & (k <= m)
+    except ValueError as error:
+        got = f"{k.shape} beside n of shape {m.shape}"
+        raise InputError("hits", f"shape {got}", "as many hits as numbers of trials") from error
+    if not sound.all():
+        raise InputError("hits", hits, "from 0 to n of them")
+    return k, m
+
+
+def _numbers(argument: str, given: ArrayLike) -> Reals:
+    allowed = "a number, or an array of numbers"
+    try:
+        found = np.asarray(given)
+    except ValueError as error:  # ragged lists
+        raise InputError(argument, given, allowed) from error
+    if found.dtype.kind not in "iuf":
+        raise InputError(argument, repr(given) if isinstance(given, str) else given, allowed)
+    return found.astype(float)
+
+
+def _coverage(level: float) -> float:
+    allowed = "a number in (0, 1)"
+    value = number("level", level, allowed, above=0, most=1)
+    if value == 1:
+        raise InputError("level", level, allowed)
+    return value

@@ -9,30 +9,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import InputError
-from suffice.factors.kinds import Factor
-from suffice.typing import Counts
+from suffice.checks import ran
+from suffice.errors import InputError, shorten
+from suffice.factors.kinds import Factor, read_factors
+from suffice.typing import BoolVector, Counts, Reals
 
 __all__ = [
+    "ROUNDING",
     "CostOrder",
     "CustomOrder",
     "Order",
     "SubsetOrder",
-    "check_costs",
     "check_order",
+    "cost_ranks",
     "linear_extension",
+    "no_dearer",
+    "read_relation",
     "upward_closure",
 ]
 
 Relation = NDArray[np.bool_]
 """[i, j]: c_i ⪯ c_j."""
 
+ROUNDING = 1e-9
+"""Costs that differ by less than this share of themselves are equal: they are sums of quotients
+that were rounded, so that 8/3 + 1 + 1 is not the float 14/3."""
 
+
+@runtime_checkable
 class Order(Protocol):
     """A partial order, as the matrix of its relation on a given list of factors."""
 
@@ -53,7 +62,7 @@ class SubsetOrder:
 
     def matrix(self, factors: Sequence[Factor]) -> Relation:
         """Compare the factors' sets of conditions."""
-        sets = [factor.conditions() for factor in factors]
+        sets = [factor.conditions() for factor in read_factors(factors)]
         atoms = {atom: i for i, atom in enumerate(dict.fromkeys(a for s in sets for a in s))}
         has = np.zeros((len(sets), len(atoms)), dtype=np.float32)
         for i, conditions in enumerate(sets):
@@ -64,14 +73,36 @@ class SubsetOrder:
 
 @dataclass(frozen=True)
 class CostOrder:
-    """c ⪯ c' when c ⪯ c' by subset and cost(c) <= cost(c')."""
+    """c ⪯ c' when c ⪯ c' by subset and cost(c) <= cost(c'), rounding aside.
+
+    >>> from suffice.factors.predicates import compare, equals
+    >>> rich, owner = compare("income", ">", 60), equals("home", "owns")
+    >>> CostOrder(lambda c: 3.0 if c == rich else 1.0).matrix([rich, rich & owner]).tolist()
+    [[True, False], [False, True]]
+    """
 
     cost: Callable[[Factor], float]
 
+    def __post_init__(self) -> None:
+        if not callable(self.cost):
+            raise InputError("cost", self.cost, _COST)
+
     def matrix(self, factors: Sequence[Factor]) -> Relation:
         """Compare conditions, then costs."""
-        costs = check_costs([self.cost(factor) for factor in factors], factors)
-        return SubsetOrder().matrix(factors) & (costs[:, None] <= costs[None, :])
+        given = read_factors(factors)
+        ranks = cost_ranks(np.array([self._price(factor) for factor in given]))
+        return SubsetOrder().matrix(given) & (ranks[:, None] <= ranks[None, :])
+
+    def _price(self, factor: Factor) -> float:
+        found = ran("cost", self.cost, _COST, factor, about=f"for {factor!r}")
+        try:
+            price = float(found)
+        except (TypeError, ValueError, OverflowError):
+            price = np.nan
+        if not price >= 0:
+            got = f"{shorten(found)} for {factor!r}"
+            raise InputError("cost", got, "a number >= 0 for every factor")
+        return price
 
 
 @dataclass(frozen=True)
@@ -80,11 +111,43 @@ class CustomOrder:
 
     no_worse: Callable[[Factor, Factor], bool]
 
+    def __post_init__(self) -> None:
+        if not callable(self.no_worse):
+            raise InputError("no_worse", self.no_worse, _NO_WORSE)
+
     def matrix(self, factors: Sequence[Factor]) -> Relation:
         """Ask for every pair."""
-        return np.array(
-            [[bool(self.no_worse(a, b)) for b in factors] for a in factors], dtype=bool
-        ).reshape(len(factors), len(factors))
+        given = read_factors(factors)
+        answers = [[self._asked(a, b) for b in given] for a in given]
+        return np.array(answers, dtype=bool).reshape(len(given), len(given))
+
+    def _asked(self, a: Factor, b: Factor) -> bool:
+        answer = ran("no_worse", self.no_worse, _NO_WORSE, a, b)
+        if isinstance(answer, bool | np.bool_):
+            return bool(answer)
+        raise InputError("no_worse", f"the answer {shorten(answer)}", _NO_WORSE)
+
+
+_COST = "a function from a factor to its cost"
+_NO_WORSE = "a function (c, c') -> True or False"
+
+
+def read_relation(order: Order, factors: Sequence[Factor]) -> Relation:
+    """What an order, perhaps the user's own, says of these factors, if it is an order at all."""
+    given: object = order
+    if isinstance(given, type) or not isinstance(given, Order):
+        raise InputError("order", given, "SubsetOrder(), CostOrder(cost) or CustomOrder(no_worse)")
+    size = len(factors)
+    allowed = f"a matrix of truth values for the {size} factors"
+    found = ran("order", order.matrix, allowed, factors)
+    if (
+        not isinstance(found, np.ndarray)
+        or found.dtype != np.dtype(bool)
+        or found.shape != (size, size)
+    ):
+        raise InputError("order", f"the relation {shorten(found)}", allowed)
+    check_order(found, factors)
+    return found
 
 
 def check_order(relation: Relation, factors: Sequence[Factor]) -> None:
@@ -105,14 +168,36 @@ def check_order(relation: Relation, factors: Sequence[Factor]) -> None:
         raise InputError("order", chain, allowed, "It is not transitive.")
 
 
-def check_costs(costs: Sequence[float], names: Sequence[object]) -> NDArray[np.float64]:
-    """Raise unless every cost is a number and none is negative."""
-    values = np.asarray(costs, dtype=float)
-    bad = np.flatnonzero(~(values >= 0))
-    if len(bad):
-        i = int(bad[0])
-        raise InputError("cost", f"{values[i]} for {names[i]!r}", "a number >= 0 for every factor")
-    return values
+def no_dearer(costs: Reals | float, than: Reals | float) -> BoolVector:
+    """Is each cost at most the other, rounding aside?
+
+    >>> bool(14 / 3 <= 8 / 3 + 1 + 1), bool(no_dearer(14 / 3, 8 / 3 + 1 + 1))
+    (False, True)
+    """
+    with np.errstate(over="ignore"):  # near the largest float; an infinite cost is above it
+        return np.asarray(costs <= np.multiply(than, 1 + ROUNDING))
+
+
+def cost_ranks(costs: Reals) -> Counts:
+    """Whole numbers that order costs; those that are equal, rounding aside, have the same.
+
+    Each rank holds what is no dearer than its cheapest, so that to have the same rank is transitive
+    even where a chain of costs, each close to the next, leads from one to quite another.
+
+    >>> cost_ranks(np.array([3.0, 14 / 3, 8 / 3 + 1 + 1, 1.0])).tolist()
+    [1, 2, 2, 0]
+    """
+    ranks = np.empty(len(costs), dtype=np.int64)
+    order = np.argsort(costs, kind="stable")
+    ordered = costs[order]
+    rank = start = 0
+    while start < len(order):
+        with np.errstate(over="ignore"):
+            last = ordered[start] * (1 + ROUNDING)
+        stop = int(np.searchsorted(ordered, last, side="right"))
+        ranks[order[start:stop]] = rank
+        rank, start = rank + 1, stop
+    return ranks
 
 
 def linear_extension(relation: Relation) -> Counts:

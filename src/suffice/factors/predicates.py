@@ -15,12 +15,13 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 import numpy as np
 
-from suffice.errors import InputError
+from suffice import checks
+from suffice.errors import InputError, shorten
 from suffice.factors.kinds import (
     COMPARISONS,
     AnyFactor,
@@ -44,7 +45,7 @@ def equals(column: str, value: object) -> Factor:
     >>> equals("Housing", "own")
     equals('Housing', 'own')
     """
-    return Equals(column, _plain(value))
+    return Equals(_name("column", column), _plain(value))
 
 
 def isin(column: str, values: Iterable[object]) -> Factor:
@@ -53,10 +54,15 @@ def isin(column: str, values: Iterable[object]) -> Factor:
     >>> isin("Job", [2, 3])
     isin('Job', [2, 3])
     """
-    plain = tuple(_plain(v) for v in values)
+    given: object = values
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        hint = f"For one value: [{shorten(given)}]." if isinstance(given, str) else ""
+        shown = repr(given) if isinstance(given, str) else given
+        raise InputError("values", shown, "a list of values", hint)
+    plain = tuple(_plain(v, "values") for v in given)
     if not plain:
         raise InputError("values", "no value", "one value or more")
-    return IsIn(column, plain)
+    return IsIn(_name("column", column), plain)
 
 
 def between(column: str, low: float, high: float) -> Factor:
@@ -65,11 +71,13 @@ def between(column: str, low: float, high: float) -> Factor:
     >>> between("Age", 30, 40)
     between('Age', 30.0, 40.0)
     """
-    if not -np.inf < low <= high < np.inf:
-        hint = "compare asks for one bound."
-        allowed = "two finite numbers with low <= high"
-        raise InputError("low, high", f"{low!r}, {high!r}", allowed, hint)
-    return Between(column, float(low), float(high))
+    ends = [
+        checks.number(name, end, "a finite number (compare asks for one bound)")
+        for name, end in (("low", low), ("high", high))
+    ]
+    if ends[0] > ends[1]:
+        raise InputError("low, high", f"{low!r}, {high!r}", "two numbers with low <= high")
+    return Between(_name("column", column), *ends)
 
 
 def compare(column: str, relation: str, value: object) -> Factor:
@@ -78,9 +86,9 @@ def compare(column: str, relation: str, value: object) -> Factor:
     >>> ~compare("Age", ">=", 40)
     ~compare('Age', '>=', 40)
     """
-    if relation not in COMPARISONS:
-        raise InputError("relation", repr(relation), "one of " + ", ".join(COMPARISONS))
-    return Compare(column, relation, _plain(value))
+    return Compare(
+        _name("column", column), checks.choice("relation", relation, COMPARISONS), _plain(value)
+    )
 
 
 def auxiliary(name: str) -> Factor:
@@ -89,7 +97,7 @@ def auxiliary(name: str) -> Factor:
     >>> auxiliary("do(income > 50k)")
     auxiliary('do(income > 50k)')
     """
-    return Auxiliary(name)
+    return Auxiliary(_name("name", name))
 
 
 def held(*players: str) -> Factor:
@@ -98,7 +106,7 @@ def held(*players: str) -> Factor:
     >>> held("Age", "Job").conditions() > held("Age").conditions()
     True
     """
-    return Held(tuple(sorted(players)))
+    return Held(tuple(sorted(_name("players", player) for player in players)))
 
 
 def factor_from_json(text: str | bytes) -> Factor:
@@ -111,10 +119,14 @@ def factor_from_json(text: str | bytes) -> Factor:
     return factor
 
 
-def _plain(value: object) -> Scalar:
+def _name(argument: str, given: object) -> str:
+    return checks.text(argument, given, "a name, which is a text")
+
+
+def _plain(value: object, argument: str = "value") -> Scalar:
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and value != value:
         return None
     if value is None or isinstance(value, str | int | float | bool):
         return value
-    raise InputError("value", value, "a string, a number, a truth value or None")
+    raise InputError(argument, value, "a string, a number, a truth value or None")

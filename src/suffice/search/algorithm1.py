@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.basis import Basis
-from suffice.checks import level, threshold
+from suffice.checks import level, threshold, truth
 from suffice.errors import InputError
 from suffice.factors.kinds import Factor
 from suffice.factors.order import linear_extension
@@ -65,11 +65,12 @@ def minimal_sufficient_factors(
     Without `alpha` the sample's proportions are taken as they are (oracle mode, Thm. 1); with it,
     a factor must pass the exact binomial test of PS <= τ at that level (sample mode, Thm. 2).
     """
+    given: object = basis
+    if not isinstance(given, Basis):
+        raise InputError("basis", given, "a Basis")
     tau, alpha = threshold(tau), level(alpha)
     check_adjustment(adjust, alpha)
-    if y not in (True, False):
-        raise InputError("y", y, "True (the target's event holds) or False")
-    has_outcome = basis.outcomes == bool(y)
+    has_outcome = basis.outcomes == truth("y", y)
     counts = [tally(row, has_outcome) for row in basis.satisfied]  # probSuff's n(c&y) and n(c)
     p = _p_values(counts, tau, adjust) if alpha is not None else None
 
