@@ -8,7 +8,7 @@ from suffice.explanation import View
 from suffice.explanation.subject import TextSubject
 from suffice.summary.lines import Bar, FactorLine, bar_of, line_of
 from suffice.summary.terms import Terms
-from suffice.wording import and_more, condition, count, listed, named, percent
+from suffice.wording import and_more, condition, count, listed, named, percent, price
 
 __all__ = ["ViewSummary", "summarise_view"]
 
@@ -129,7 +129,7 @@ def _cheapest(view: View) -> str:
         "weighted": ", in weighted typical deviations",
         "own": "",
     }[view.explanation.provenance.cost]
-    return f"{known}: {cheapest} (cost {cheapest.cost:.3g}{unit})."
+    return f"{known}: {cheapest} (cost {price(cheapest.cost)}{unit})."
 
 
 def _few(words: list[str]) -> str:
