@@ -6,7 +6,7 @@ of them ended it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
@@ -62,7 +62,17 @@ class Stop(msgspec.Struct, frozen=True):
     limit: int | float
 
     def __str__(self) -> str:
-        return _SENTENCES[self.kind].format(self.limit, HYBRIDS_PER_ROW)
+        return self.told({})
+
+    def told(self, arguments: Mapping[str, str]) -> str:
+        """The same with arguments under other names: an option's, where a command was called.
+
+        >>> Stop("max_size", 3).told({"max_size": "--max-size"})
+        '--max-size 3'
+        """
+        name = arguments.get(_ARGUMENT.get(self.kind, ""))
+        said = _SENTENCES[self.kind].format(self.limit, HYBRIDS_PER_ROW)
+        return said if name is None else f"{name} {said.partition('=')[2]}"
 
 
 _SENTENCES: dict[StopKind, str] = {
@@ -75,6 +85,15 @@ _SENTENCES: dict[StopKind, str] = {
     "untestable": "no set can pass the test with {0} references",
     "nothing": "nothing is needed, so there is nothing smaller to find",
 }
+
+
+_ARGUMENT: dict[StopKind, str] = {
+    "max_size": "max_size",
+    "budget": "budget",
+    "hybrids": "budget",
+    "time_limit": "time_limit",
+}
+"""The kinds that are a user's own bounds: their sentences begin with the argument and "="."""
 
 
 class LimitReached(Exception):  # noqa: N818 - it is how a search ends, not an error
