@@ -18,7 +18,6 @@ import numpy as np
 from suffice.context.hybrids import Hybrids
 from suffice.factors.lattice import members_of
 from suffice.search.sweep import Sweep
-from suffice.search.tally import UNSEEN
 from suffice.typing import Counts, Held, Reals
 
 __all__ = ["Priced", "cheapest_of_all", "of_players"]
@@ -75,7 +74,7 @@ def _cheapest_of_size(
     """The cheapest change of a set of this size, among the references that can be near enough."""
     lattice, n = sweep.tally.lattice, sweep.tally.n
     kept = sweep.tally.levels[lattice.d - size]
-    flips = np.flatnonzero((kept != UNSEEN) & (kept < n))
+    flips = np.flatnonzero(kept < n)
     never = np.isinf(prices[near])
     finite = np.where(never, 0.0, prices[near])
     best: tuple[int, Priced] | None = None

@@ -230,21 +230,17 @@ class LimitKeeper:
 
         What it says of a limit is still said of the limit as the user gave it.
         """
-        used, other = self._used, self._fresh(share)
+        used, elapsed, other = self._used, self._elapsed, copy(self)
+        other._batch, other._last_batch = float(_FIRST_BATCH), 0.0
+        other._seconds = elapsed + (self._seconds - elapsed) * share
         other._rows = used.rows + int((self._rows - used.rows) * share)
         other._hybrids = used.hybrids + int((self._hybrids - used.hybrids) * share)
         return other
 
     def keeping_back(self, rows: int) -> LimitKeeper:
-        """A keeper of all but so many rows, and a tenth of the time, for what comes after."""
-        other = self._fresh(0.9)
+        """A keeper of all but so many rows, which are kept for what comes after."""
+        other = self.part(1.0)
         other._rows, other._hybrids = self._rows - rows, self._hybrids - rows
-        return other
-
-    def _fresh(self, share: float) -> LimitKeeper:
-        other = copy(self)
-        other._batch, other._last_batch = float(_FIRST_BATCH), 0.0
-        other._seconds = self._elapsed + (self._seconds - self._elapsed) * share
         return other
 
     # -- asking within the limits -------------------------------------------------------
