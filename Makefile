@@ -7,18 +7,21 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 
 help: ## list what can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.made pyproject.toml
+	@echo "Installing suffice into $(VENV) …"
 	$(BIN)/pip install --quiet --editable .
 	@touch $@
 
+# Shown as it goes: the model libraries that the tests use are some 3 GB.
 $(VENV)/.dev: $(VENV)/.made pyproject.toml
-	$(BIN)/pip install --quiet --editable ".[dev]"
+	@echo "Installing what the tests use into $(VENV): model libraries, peers, linters …"
+	$(BIN)/pip install --progress-bar off --editable ".[dev]"
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.dev pyproject.toml
@@ -41,10 +44,29 @@ format: $(VENV)/.dev ## put the code into the common form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-dowhy: ## test the reader of dowhy's causal models, in an environment of its own
+$(VENV)-dowhy/.made: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-dowhy
+	@echo "Installing dowhy, which pins scipy, into an environment of its own …"
 	$(VENV)-dowhy/bin/pip install --quiet --editable ".[dowhy]" pytest hypothesis
+	@touch $@
+
+dowhy: $(VENV)-dowhy/.made ## test the reader of dowhy's causal models, in an environment of its own
 	$(VENV)-dowhy/bin/pytest tests/test_causal_dowhy.py
+
+# What needs no model library but scikit-learn: the meaning of every number, and the paper's claims.
+CORE = tests/test_theorem_1.py tests/test_lattice.py tests/test_inference.py tests/test_factors.py \
+	tests/test_views.py tests/test_contexts.py tests/test_limits.py tests/test_pruned.py \
+	tests/test_strategies.py tests/test_package.py tests/test_cli.py
+VERSIONS = 3.11 3.12 3.13
+
+test-all: ## run the core tests on every Python from 3.11 on that is found here
+	@for version in $(VERSIONS); do \
+		python$$version --version >/dev/null 2>&1 || { echo "Python $$version: not found, left out"; continue; }; \
+		echo "Python $$version"; \
+		test -x $(VENV)-$$version/bin/pytest || { python$$version -m venv $(VENV)-$$version && \
+			$(VENV)-$$version/bin/pip install --quiet --editable ".[core]"; } || exit 1; \
+		$(VENV)-$$version/bin/pytest -n 2 $(CORE) || exit 1; \
+	done
 
 bench: $(VENV)/.dev ## measure speed and memory, as ratios in one run
 	$(BIN)/python -m benchmarks
@@ -60,6 +82,6 @@ schema: $(VENV)/.dev ## write the JSON Schema of explanations
 	$(BIN)/python -m docs.write_schema
 
 clean: ## remove everything that was made
-	rm -rf $(VENV) $(VENV)-dowhy docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage suffice-report.html
+	rm -rf $(VENV) $(VENV)-* docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage suffice-report.html
 
-.PHONY: help demo test lint format dowhy bench reproduce docs schema clean
+.PHONY: help demo test test-all lint format dowhy bench reproduce docs schema clean

@@ -52,7 +52,9 @@ def _measure() -> list[tuple[float, float]]:
     net.register_forward_hook(after)
     images = load_digits().images[:, None].astype("float32") / 16
     references = images[1 : 1 + REFERENCES]
-    explainer = ImageExplainer(net, "grid", REGIONS, references, batch_size=256)
+    explainer = ImageExplainer(
+        net, regions="grid", n_regions=REGIONS, references=references, batch_size=256
+    )
     pairs = []
     for _ in range(RUNS + 1):
         inside.clear()

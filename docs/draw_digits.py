@@ -25,14 +25,18 @@ def draw(path: Path) -> None:
 
     image, others = digits.images[1530], digits.images[:20][digits.target[:20] != 2]
     found = {
-        "against black": ImageExplainer(read_digit, "grid", 9, references=0)(image),
-        "against other digits": ImageExplainer(read_digit, "grid", 9, references=others)(image),
+        "against black": ImageExplainer(read_digit, regions="grid", n_regions=9, references=0)(
+            image
+        ),
+        "against other digits": ImageExplainer(
+            read_digit, regions="grid", n_regions=9, references=others
+        )(image),
     }
     panels = [("the image, 9 regions", draw_map(found["against black"].subject))]
     for against, e in found.items():
         for view, does in (("keep", "keeps"), ("flip", "flips")):
             share = percent(getattr(e, view).factors[0].sufficiency)
-            panels.append((f"{does} “2” {share}\n{against}", overlay(e, view)))
+            panels.append((f"{does} “2” {share}\n{against}", overlay(e, view=view)))
     figure = Figure(figsize=(8.4, 2.2), layout="constrained")
     for axes, (title, drawn) in zip(figure.subplots(1, len(panels)), panels, strict=True):
         axes.imshow(drawn.pixels)

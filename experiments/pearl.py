@@ -49,9 +49,9 @@ def run(lab: Lab) -> Result:
     rows = []
     for name, (scm, cause, effect, closed) in worlds().items():
         exact = probabilities_of_causation(scm, cause, effect)
-        drawn = probabilities_of_causation(scm, cause, effect, n=n)
+        drawn = probabilities_of_causation(scm, cause, effect, n_worlds=n)
         for measure, attribute in (("suf", "sufficiency"), ("nec", "necessity"), ("PNS", "pns")):
-            low, high = drawn.intervals[attribute]
+            low, high = getattr(drawn.intervals, attribute)
             rows.append(
                 {
                     "causal model": name,

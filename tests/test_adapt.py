@@ -191,9 +191,10 @@ def test_what_is_no_model_and_rows_that_are_no_numbers() -> None:
     with pytest.raises(InputError, match="column 'x1', which holds 'a'"):
         adapt(net()).predict(mixed)
     gaps = SCALED.astype(object)
-    gaps[0, 0] = None
-    with pytest.raises(ModelError, match="returned NaN for 1 of 150 rows"):
-        adapt(net()).predict(gaps)
+    for missing in (None, pd.NA, np.nan):
+        gaps[0, 0] = missing
+        with pytest.raises(ModelError, match="returned NaN for 1 of 150 rows"):
+            adapt(net()).predict(gaps)
 
 
 def test_nothing_is_imported_to_find_out() -> None:

@@ -103,7 +103,7 @@ def test_draws_are_seeded_leave_the_global_generator_alone_and_have_dowhys_distr
     x = model.causal_mechanism("x").prediction_model.predict(np.array([[0.3]]))[0, 0]
     assert out.x.mean() == pytest.approx(x, abs=5 * 0.3 / np.sqrt(n))
     with pytest.raises(InputError, match="a category seen: 'u', 'v'"):
-        scm.sample(2, {"w": "uu"})
+        scm.sample(2, do={"w": "uu"})
 
 
 def test_a_post_nonlinear_model_is_inverted():

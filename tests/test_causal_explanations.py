@@ -75,7 +75,7 @@ def test_both_views_count_what_the_definition_says(world, noise):
         data,
         outcome=f(x),
         references=pd.DataFrame(references, columns=NODES),
-        context=CausalContext(scm, noise),
+        context=CausalContext(scm, noise=noise),
     )
     try:
         e = explainer.explain(x)

@@ -1,5 +1,9 @@
 """Tian and Pearl's bounds against a linear programme over the response types."""
 
+import json
+import pickle
+
+import jsonschema
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,8 +11,9 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from scipy.optimize import linprog
 
-from suffice.encodings.bounds import causation_bounds
+from suffice.encodings.causation import CausationBounds, causation_bounds
 from suffice.errors import InputError
+from suffice.results import result_schema
 
 TYPES = [(True, True), (True, False), (False, True), (False, False)]  # (y_x, y_x')
 CELLS = [(x, kind) for x in (True, False) for kind in TYPES]
@@ -250,6 +255,10 @@ def test_inconsistent_data_name_the_inequality(joint, trial, options, says):
         (None, {True: float("nan"), False: 0.5}, "finite numbers"),
         (None, 0.5, "experimental: got 0.5"),
         (None, pd.DataFrame({"x": [1, 1], "y": [0, 1]}), "one arm"),
+        ([[1, 2], [3]], None, "False before True"),
+        ({(True, True): 1e308, (True, False): 1e308}, None, "counts too large to add up"),
+        ({(True, True): True}, None, "got True; allowed: finite numbers"),
+        ({(True, True): "3"}, None, "got '3'; allowed: finite numbers"),
     ],
 )
 def test_data_that_cannot_be_read(joint, trial, says):
@@ -266,4 +275,89 @@ def test_undefined_is_said_in_words():
     bounds = causation_bounds({(True, False): 3, (False, False): 5})
     assert bounds.necessity is None
     assert bounds.pns == (0.0, 5 / 8)
-    assert "necessity    undefined" in str(bounds)
+    assert "necessity    undefined: nothing observed" in str(bounds)
+
+
+def test_small_bounds_are_not_shown_as_nothing():
+    """16 in 100,000 is not 0, and what rounding leaves of 0 is."""
+    seen = {(True, True): 16, (True, False): 50_000, (False, True): 10, (False, False): 49_974}
+    bounds = causation_bounds(seen)
+    assert bounds.pns == (0.0, 0.49990)
+    assert "0.000 to 1.000" in str(bounds)
+    rare = causation_bounds({(True, True): 16, (True, False): 99_984}, exogenous=False)
+    assert rare.pns == (0.0, 0.00016)
+    assert "pns          0.000 to 0.00016" in str(rare)
+    trace = causation_bounds(
+        {(True, True): 1, (True, False): 99_999, (False, True): 2, (False, False): 99_998},
+        {True: (3, 200_000), False: (3, 200_000)},
+    )
+    assert (trace.necessity, trace.sufficiency[0], trace.pns[0]) == ((0.0, 1.0), 0.0, 0.0)
+
+
+def test_they_say_in_words_what_they_mean():
+    bounds = causation_bounds(JOINT, {True: 0.6, False: 0.3}, monotone=True)
+    assert str(bounds).splitlines() == [
+        "Is it a cause? Bounds from observational and experimental data, assumed monotone",
+        "  Of the cases with cause and effect, 33% needed the cause.",
+        "  Of those with neither, the cause would have been enough for 50%.",
+        "               between",
+        "  necessity    0.333",
+        "  sufficiency  0.500",
+        "  pns          0.300",
+    ]
+    assert repr(causation_bounds(JOINT)) == (
+        "<CausationBounds: Is it a cause? Bounds from observational data>"
+    )
+    assert "33%" in bounds.to_html() and "0.333" in bounds._repr_html_()
+
+
+def test_they_are_stored_and_read_back_whole():
+    none = {(True, False): 3, (False, False): 5}
+    for bounds in (causation_bounds(JOINT), causation_bounds(none), causation_bounds(None, TRIAL)):
+        assert CausationBounds.from_json(bounds.to_json()) == bounds
+        assert pickle.loads(pickle.dumps(bounds)) == bounds
+        assert hash(CausationBounds.from_json(bounds.to_json())) == hash(bounds)
+        frame = bounds.to_frame()
+        assert frame.probability.tolist() == ["necessity", "sufficiency", "pns"]
+        assert tuple(frame.loc[2, ["low", "high"]]) == bounds.pns
+        jsonschema.validate(json.loads(bounds.to_json()), result_schema(CausationBounds))
+    content = json.loads(causation_bounds(JOINT).to_json())["content"]
+    for changed, says in (
+        ({"pns": [0.0, 1.5]}, "<= 1"),
+        ({"pns": [0.7, 0.5]}, "from 0.7 to 0.5"),
+        ({"data": ["hearsay"]}, "Invalid enum value 'hearsay'"),
+    ):
+        text = {"result": "CausationBounds", "version": 1, "content": content | changed}
+        with pytest.raises(InputError, match=says):
+            CausationBounds.from_json(json.dumps(text))
+
+
+TRIAL = {True: 0.6, False: 0.3}
+
+
+@pytest.mark.parametrize(
+    ("given_", "says"),
+    [
+        ({"monotone": "no"}, "monotone: got 'no'; allowed: True or False"),
+        ({"exogenous": 1}, "exogenous: got 1; allowed: True or False"),
+        ({"tolerance": "0.1"}, "tolerance: got '0.1'; allowed: a number"),
+        ({"tolerance": np.nan}, "tolerance: got nan"),
+        ({"tolerance": True}, "tolerance: got True"),
+    ],
+)
+def test_options_that_are_none(given_, says):
+    with pytest.raises(InputError, match=says):
+        causation_bounds(JOINT, **given_)
+    with pytest.raises(TypeError, match="positional"):
+        causation_bounds(JOINT, TRIAL, True)
+
+
+def test_text_is_no_truth_value():
+    """The text "False" counts as true in Python: a column of it must not be read so."""
+    for words in (["True", "False"], ["1", "0"], ["yes", "no"]):
+        rows = pd.DataFrame({"x": words, "y": [True, False]})
+        with pytest.raises(InputError, match="column 'x' of other values; allowed: truth values"):
+            causation_bounds(rows)
+    mixed = pd.DataFrame({"x": pd.array([True, False, True], dtype="boolean"), "y": [1, 0, 0]})
+    third = {(True, True): 1, (False, False): 1, (True, False): 1}
+    assert causation_bounds(mixed) == causation_bounds(third)

@@ -1,6 +1,5 @@
 """The command where things go wrong around it: disks, pipes, encodings, interrupts, odd cells."""
 
-import json
 import os
 import signal
 import subprocess
@@ -161,7 +160,7 @@ def test_numbers_can_be_learnt_and_asked_about(ask):
     ran = suffice(*ask(frame, train="extra-trees"), "--at-least", 150, "--json", "-")
     assert ran.returncode == 0, ran.stderr.decode()
     assert "of the variance of rows not seen" in ran.stderr.decode()
-    assert json.loads(ran.stdout)["keeps"]
+    assert Explanation.from_json(ran.stdout).keep.outcome
     ran = suffice(*ask(SMALL.assign(decision=Y)), "--at-least", 150)
     assert ran.returncode == 2
     assert "--target: got no numbers" in ran.stderr.decode()

@@ -165,7 +165,7 @@ def test_outcomes_that_trees_do_not_tell() -> None:
     forest = RandomForestClassifier(3, random_state=0).fit(rows, three)
     softmax = GradientBoostingClassifier(n_estimators=3, random_state=0).fit(rows, three)
     joined = refusal(Case(forest, rows, within(5)), "trees")
-    assert re.fullmatch(r"the outcome '.*' joins several classes of the model", joined)
+    assert re.fullmatch(r"the outcome '.*' does not set one class against the rest", joined)
     custom = Case(forest, rows, satisfies(lambda labels: labels == 1))
     assert refusal(custom, "trees") == (
         "an outcome given as a function can only be asked of the model"

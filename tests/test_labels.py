@@ -9,7 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from suffice import Explainer, Explanation, InputError, at_least, datasets, versus
+from suffice import (
+    Explainer,
+    Explanation,
+    ImageExplainer,
+    InputError,
+    TextExplainer,
+    at_least,
+    datasets,
+    versus,
+    within,
+)
 from suffice.tables.labels import are, as_labels, distinct, find
 
 X, _ = datasets.loans(60)
@@ -162,6 +172,9 @@ def test_labels_of_no_number_have_no_threshold():
             Explainer(Estimator(labels), X, outcome=at_least(1)).explain(ROW)
     e = Explainer(Estimator(PAIRS["decimals"]), X, outcome=at_least(2)).explain(ROW)
     assert e.keep.outcome == "prediction ≥ 2"
+    e = Explainer(Estimator(PAIRS["decimals"]), X, outcome=within(0.5)).explain(ROW)
+    assert e.keep.outcome == "prediction within 0.5 of 2.2"
+    assert [f.features for f in e.keep.factors] == [("age",)]
 
 
 def test_labels_are_told_apart_by_what_they_equal():
@@ -171,3 +184,29 @@ def test_labels_are_told_apart_by_what_they_equal():
         assert find(list(mixed), label) == i
     assert distinct([Colour.RED, Colour.BLUE, Colour.RED]) == (Colour.BLUE, Colour.RED)
     assert distinct(np.array(["b", "a", "b"])) == ("a", "b")
+
+
+def test_labels_of_texts_and_pictures_are_the_models_own_too():
+    no, yes = PAIRS["dates"]
+
+    def reads(texts):
+        return [yes if "good" in text else no for text in texts]
+
+    def sees(pictures):
+        return [yes if picture[:2].mean() > 0.5 else no for picture in pictures]
+
+    picture = np.ones((4, 4))
+    for make, x, factors in (
+        (lambda **o: TextExplainer(reads, **o), "a good film", [("good",)]),
+        (
+            lambda **o: ImageExplainer(sees, regions="grid", n_regions=4, references=0, **o),
+            picture,
+            [("row 1 column 1", "row 1 column 2")],
+        ),
+    ):
+        for outcome in (None, yes):
+            e = make(outcome=outcome)(x)
+            assert (e.prediction, e.keep.outcome) == ("2021-06-01", "2021-06-01")
+            assert [f.features for f in e.keep.factors] == factors
+        with pytest.raises(InputError, match=r"pass datetime\.date\(2021, 6, 1\)"):
+            make(outcome="2021-06-01")(x)

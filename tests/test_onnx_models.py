@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from suffice import Explainer, at_least, datasets, versus
+from suffice import Explainer, ImageExplainer, TextExplainer, at_least, datasets, versus
 from suffice.errors import InputError, ModelError
 from suffice.models import adapt
 from tests.loans import (
@@ -148,8 +148,6 @@ def test_an_onnx_session_reads_texts() -> None:
 
     runtime = pytest.importorskip("onnxruntime")
     skl2onnx = pytest.importorskip("skl2onnx")
-    from suffice import TextExplainer
-
     texts = ["good film", "bad film", "a good play", "a bad play", "good", "bad"]
     # Without lower-casing, for which onnxruntime wants a locale of its own.
     pipeline = make_pipeline(CountVectorizer(lowercase=False), LogisticRegression(C=100))
@@ -198,16 +196,18 @@ def test_columns_that_a_converter_renamed_are_found() -> None:
 def test_what_is_not_opened_yet_is_told_how_to_open_it() -> None:
     skl2onnx = pytest.importorskip("skl2onnx")
     proto = skl2onnx.to_onnx(LogisticRegression().fit(ROWS, Y), ROWS[:1].astype(np.float32))
-    opened = r"model: got {}; allowed: a fitted estimator .*Open it first: onnxruntime\."
+    opened = r"model: got {}; allowed: .*Open it first: onnxruntime\."
     for given, kind, call in (
         (proto, "ModelProto", r"InferenceSession\(model\.SerializeToString\(\)\)"),
         (proto.SerializeToString(), "bytes", r"InferenceSession\(model\)"),
         ("loans.onnx", "str", r"InferenceSession\('loans\.onnx'\)"),
         (Path("loans.onnx"), "PosixPath", r"InferenceSession\('loans\.onnx'\)"),
     ):
-        for ask in (lambda model: Explainer(model, X), adapt):
+        for ask in (lambda model: Explainer(model, X), adapt, ImageExplainer):
             with pytest.raises(InputError, match=opened.format(kind) + call):
                 ask(given)
+    with pytest.raises(InputError, match=r"Open it first: onnxruntime\.InferenceSession"):
+        TextExplainer("reviews.onnx")("a good film")
     with pytest.raises(InputError, match=r"Open it first: joblib\.load\('loans\.pkl'\)"):
         Explainer("loans.pkl", X)
     with pytest.raises(InputError, match=r"the class LogisticRegression;.*LogisticRegression\(…\)"):

@@ -1,7 +1,11 @@
 """Proposition 4: Pearl's probabilities of causation, against their definitions and closed forms."""
 
+import json
+import pickle
+import re
 from itertools import product
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,10 +22,10 @@ from suffice import (
     minimal_sufficient_factors as minimal,
 )
 from suffice.context.causal import CausalModel, additive
-from suffice.encodings.bounds import causation_bounds
-from suffice.encodings.pearl import Causation, probabilities_of_causation
+from suffice.encodings.causation import Causation, causation_bounds, probabilities_of_causation
 from suffice.errors import InputError
 from suffice.measures import Measures, tally
+from suffice.results import result_schema
 
 P, Q = 0.7, 0.2
 
@@ -156,7 +160,7 @@ def test_any_boolean_model_agrees_with_the_definition(world):
     circuit, x, y = world
     c = probabilities_of_causation(circuit.scm, x, y)
     assert c.exact
-    assert c.n is c.sample is c.intervals is None
+    assert c.n_worlds is c.sample is c.intervals is None
     for ours, theirs in zip(three(c), circuit.by_definition(x, y), strict=True):
         assert near(ours, theirs)
         assert ours is None or 0 <= ours <= 1
@@ -226,29 +230,35 @@ def test_proposition_4_by_algorithm_1(world):
 def test_drawn_worlds_agree_with_enumerated_ones():
     for cause in ("A", "B", "C", "W"):
         exact = probabilities_of_causation(firing_squad(), cause, "D")
-        drawn = probabilities_of_causation(firing_squad(), cause, "D", n=5000, random_state=3)
-        assert (drawn.exact, drawn.n) == (False, 5000)
+        drawn = probabilities_of_causation(
+            firing_squad(), cause, "D", n_worlds=5000, random_state=3
+        )
+        assert (drawn.exact, drawn.n_worlds) == (False, 5000)
         for name in ("necessity", "sufficiency", "pns"):
-            low, high = drawn.intervals[name]
+            low, high = getattr(drawn.intervals, name)
             assert low <= getattr(exact, name) <= high
             assert low <= getattr(drawn, name) <= high
-    again = probabilities_of_causation(firing_squad(), "W", "D", n=5000, random_state=3)
+    again = probabilities_of_causation(firing_squad(), "W", "D", n_worlds=5000, random_state=3)
     assert again == drawn
-    assert again != probabilities_of_causation(firing_squad(), "W", "D", n=5000, random_state=4)
+    assert again != probabilities_of_causation(
+        firing_squad(), "W", "D", n_worlds=5000, random_state=4
+    )
 
 
 def test_intervals_cover_as_they_say():
     truth = probabilities_of_causation(firing_squad(), "A", "D").necessity
     covered = 0
     for seed in range(200):
-        drawn = probabilities_of_causation(firing_squad(), "A", "D", n=300, random_state=seed)
-        low, high = drawn.intervals["necessity"]
+        drawn = probabilities_of_causation(
+            firing_squad(), "A", "D", n_worlds=300, random_state=seed
+        )
+        low, high = drawn.intervals.necessity
         covered += low <= truth <= high
     assert covered >= 184  # 95% of 200 is 190; below 184 has probability under 0.3%
 
 
 def test_the_drawn_context_goes_through_the_ordinary_machinery():
-    c = probabilities_of_causation(firing_squad(), "A", "D", n=4000)
+    c = probabilities_of_causation(firing_squad(), "A", "D", n_worlds=4000)
     assert c.tag == "do(A = True)"
     context = c.sample
     assert context.auxiliaries == ("do(A = True)",)
@@ -278,7 +288,7 @@ def test_equal_spaces_give_the_very_same_numbers():
         {"y": ["x", "z"]}, mechanisms={"x": 0.5, "z": 0.5, "y": lambda x, z: x & ~z | z & ~x}
     )
     for seed in range(200):
-        c = probabilities_of_causation(scm, "x", "y", n=40, random_state=seed)
+        c = probabilities_of_causation(scm, "x", "y", n_worlds=40, random_state=seed)
         seen = c.observational
         if seen[True, True] == seen[False, False] > 0:
             counts = tally(c.sample[c.tag], c.sample["y"])
@@ -305,7 +315,7 @@ def test_infinitely_many_worlds_are_sampled():
     from scipy.stats import norm
 
     c = probabilities_of_causation(credit(), "employed", compare("score", ">=", 700))
-    assert c.n == 100_000
+    assert c.n_worlds == 100_000
     treated, control = norm.sf(700, 750, 50), norm.sf(700, 650, 50)
     closed = {
         "necessity": (treated - control) / treated,  # noise is shared, so more is never less
@@ -313,13 +323,15 @@ def test_infinitely_many_worlds_are_sampled():
         "pns": treated - control,
     }
     for name, value in closed.items():
-        low, high = c.intervals[name]
-        assert low <= value <= high
+        low, high = getattr(c.intervals, name)
+        # A width is four standard errors; that intervals cover as they say is tested above.
+        assert abs(getattr(c, name) - value) < high - low
+        assert low <= getattr(c, name) <= high
     same = probabilities_of_causation(credit(), "employed", "granted")
     assert three(same) == three(c)
     bounds = causation_bounds(c.observational, c.experimental, monotone=True)
     assert np.allclose([pair[0] for pair in (bounds.necessity, bounds.pns)], [c.necessity, c.pns])
-    assert "from 100,000 worlds, 95% intervals" in str(c)
+    assert "Estimated from 100,000 worlds drawn, with exact 95% intervals." in str(c)
 
 
 def test_values_that_are_not_boolean():
@@ -351,10 +363,11 @@ def test_undefined_is_none():
     c = probabilities_of_causation(scm, "x", "y")
     assert three(c) == (1.0, None, 1.0)
     assert c.measures == Measures(both=0.0, factor=0.0, outcome=0.0, total=1.0)
-    assert "sufficiency  undefined: no world to condition on" in str(c)
-    drawn = probabilities_of_causation(scm, "x", "y", n=10)
+    assert "sufficiency  undefined: no world has neither" in str(c)
+    assert "For y = yes, x = yes is needed in 100% of the worlds that have both." in str(c)
+    drawn = probabilities_of_causation(scm, "x", "y", n_worlds=10)
     assert drawn.sample is None
-    assert drawn.intervals["sufficiency"] is None
+    assert drawn.intervals.sufficiency is None
     assert drawn.necessity == 1.0
     nothing = CausalModel({"y": ["x"]}, mechanisms={"x": 0.5, "y": lambda x: x & ~x})
     assert three(probabilities_of_causation(nothing, "x", "y")) == (None, 0.0, 0.0)
@@ -375,14 +388,20 @@ def test_undefined_is_none():
         ("employed", 7, {}, "effect: got 7; allowed"),
         ("employed", "employed", {}, "the cause itself"),
         ("employed", ("score", "high"), {}, "effect.*'high'.*a value that no world has"),
-        ("employed", "granted", {"n": 0}, "n: got 0; allowed: None, or a whole number"),
-        ("employed", "granted", {"n": 2.5}, "n: got 2.5"),
+        ("employed", "granted", {"n_worlds": 0}, "n_worlds: got 0; allowed: a whole number"),
+        ("employed", "granted", {"n_worlds": 2.5}, "n_worlds: got 2.5"),
+        ("employed", "granted", {"n_worlds": True}, "n_worlds: got True"),
+        ("employed", "granted", {"n_worlds": 10**12}, "n_worlds: .* <= 100000000"),
         ("employed", "granted", {"random_state": -1}, "random_state: got -1"),
+        ("employed", "granted", {"random_state": np.ones(2)}, "random_state: got array"),
+        (("employed", [1], [2]), "granted", {}, r"cause: got \[1\]; allowed: values that are text"),
+        (("employed", np.nan, True), "granted", {}, "cause: got nan"),
+        ("employed", ("score", np.ones(2)), {}, "effect: got array.*; allowed: values"),
     ],
 )
 def test_questions_that_cannot_be_asked(cause, effect, options, says):
     with pytest.raises(InputError, match=says):
-        probabilities_of_causation(credit(), cause, effect, **{"n": 50, **options})
+        probabilities_of_causation(credit(), cause, effect, **{"n_worlds": 50, **options})
 
 
 def test_something_that_is_no_causal_model():
@@ -390,12 +409,57 @@ def test_something_that_is_no_causal_model():
         probabilities_of_causation({"y": ["x"]}, "x", "y")
 
 
-def test_it_prints():
+def test_it_says_in_words_what_was_asked_and_found():
     c = probabilities_of_causation(firing_squad(), "A", "D")
     assert isinstance(c, Causation)
     assert str(c).splitlines() == [
-        "Is A = True rather than False a cause of equals('D', True)? (exact)",
-        "  necessity    0.079",
-        "  sufficiency  1.000",
-        "  pns          0.300",
+        "Is A = yes rather than no a cause of D = yes?",
+        "  For D = yes, A = yes is needed in 8% of the worlds that have both and enough in 100% of",
+        "  those that have neither.",
+        "               probability  asks",
+        "  necessity    0.079        both seen: would D = yes have failed, had A been no?",
+        "  sufficiency  1.000        neither seen: would D = yes have come about with A = yes?",
+        "  pns          0.300        would D = yes follow A, whichever of the two it is set to?",
+        "  Exact: all worlds were enumerated.",
     ]
+    assert repr(c) == "<Causation: Is A = yes rather than no a cause of D = yes?>"
+    drawn = probabilities_of_causation(firing_squad(), "A", "D", n_worlds=20_000)
+    assert re.search(r"necessity +0\.0\d\d +0\.0\d\d to 0\.0\d\d  both seen", str(drawn))
+    opposite = CausalModel({"y": ["x"]}, mechanisms={"x": 0.5, "y": lambda x: ~x})
+    assert "none has neither: there is nothing to ask" in str(
+        probabilities_of_causation(opposite, "x", "y")
+    )
+
+
+def test_it_is_stored_and_read_back_whole():
+    for effect in (compare("score", ">=", 700), "granted"):
+        c = probabilities_of_causation(credit(), "employed", effect, n_worlds=500)
+        again = Causation.from_json(c.to_json())
+        assert again == c and three(again) == three(c) and again.intervals == c.intervals
+        assert again.sample is None and c.sample is not None
+        copy = pickle.loads(pickle.dumps(c))
+        assert copy == c and copy.sample.n == c.sample.n and hash(copy) == hash(c)
+    exact = probabilities_of_causation(firing_squad(), "A", "D")
+    assert Causation.from_json(exact.to_json()) == exact != c
+    content = json.loads(exact.to_json())["content"]
+    jsonschema.validate(json.loads(exact.to_json()), result_schema(Causation))
+    for changed, says in (
+        ({"pns": 1.5}, r"Expected `float` <= 1"),
+        ({"measures": {"both": 3.0, "factor": 1.0, "outcome": 2.0, "total": 2.0}}, "counts that"),
+        ({"intervals": [[0.5, 0.2], None, [0.0, 1.0]]}, "from 0.5 to 0.2; allowed: low <= high"),
+        ({"cause": ["A"]}, "Expected `array` of"),
+    ):
+        text = json.dumps({"result": "Causation", "version": 1, "content": content | changed})
+        with pytest.raises(InputError, match=says):
+            Causation.from_json(text)
+
+
+def test_its_frame_has_a_row_for_each_probability():
+    exact = probabilities_of_causation(firing_squad(), "A", "D")
+    frame = exact.to_frame()
+    assert frame.probability.tolist() == ["necessity", "sufficiency", "pns"]
+    assert frame.value.tolist() == list(three(exact)) and frame.low.isna().all()
+    drawn = probabilities_of_causation(firing_squad(), "A", "D", n_worlds=100).to_frame()
+    assert (drawn.low <= drawn.value).all() and (drawn.value <= drawn.high).all()
+    page = exact.to_html()
+    assert "Is A = yes rather than no a cause of D = yes?" in page and "0.079" in page

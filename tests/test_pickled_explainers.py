@@ -17,14 +17,15 @@ from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from suffice import Explainer, datasets
+from suffice import Explainer, at_least, datasets, within
 
 ROWS, LABELS = datasets.loans()
 ROWS = ROWS[["age", "income", "debt", "late payments", "job"]]
@@ -108,3 +109,13 @@ def test_a_copy_gives_the_same_answers_after_an_explanation(name: str, way: Any)
     expected = answers(explainer, rows)
     assert answers(before, rows) == expected
     assert answers(after, rows) == expected
+
+
+@pytest.mark.parametrize("model", [RandomForestRegressor(5, random_state=0), LinearRegression()])
+@pytest.mark.parametrize("outcome", [at_least(5), within(5)], ids=repr)
+def test_outcomes_of_numbers_are_stored_with_it(model: Any, outcome: Any) -> None:
+    rows = NUMBERS.drop(columns="debt")
+    model.fit(rows, NUMBERS["debt"])
+    explainer = Explainer(model, rows, outcome=outcome, references="all", n_references=30)
+    assert explainer.explain(rows.iloc[8]).provenance.evaluator in ("trees", "additive")
+    assert answers(by_pickle(explainer), rows) == answers(explainer, rows)

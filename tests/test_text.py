@@ -223,7 +223,7 @@ def test_long_texts_are_cut_into_passages_and_then_looked_into():
     assert "words not looked at are all replaced (keep) or all held (flip)" in flat
     assert Explanation.from_json(fine.to_json()) == fine
 
-    one = explainer.refine(coarse, coarse.keep.players[-1].name)
+    one = explainer.refine(coarse, features=coarse.keep.players[-1].name)
     assert sets(one.keep) == of("fine friends")
     assert sets(one.flip) == set()  # “good” is held, as it is out of sight
 
@@ -243,7 +243,7 @@ def test_what_is_found_among_some_words_is_minimal_in_the_whole_text(n, random):
     explainer = TextExplainer(model, unit="sentence", mask=tokens)
     coarse = explainer(text)
     seen = {"aa", "bb", "cc"}
-    fine = explainer.refine(coarse, ["aa bb cc."])
+    fine = explainer.refine(coarse, features=["aa bb cc."])
     assert sets(fine.keep) == {s for s in sets(whole.keep) if s <= seen}
     assert sets(fine.flip) == {s for s in sets(whole.flip) if s <= seen}
     for s in map(list, combinations(sorted(seen), 2)):
@@ -256,7 +256,9 @@ def test_what_is_found_among_some_words_is_minimal_in_the_whole_text(n, random):
 def test_many_words_are_searched_greedily_or_within_bounds():
     text = " ".join(f"w{i}" for i in range(40)) + " good."
     explainer = TextExplainer(OR)
-    fine = explainer.refine(explainer(text), [p.name for p in explainer(text).keep.players])
+    fine = explainer.refine(
+        explainer(text), features=[p.name for p in explainer(text).keep.players]
+    )
     assert not fine.complete
     assert sets(fine.keep) == sets(fine.flip) == of("good")
     assert "Not complete" in str(fine)
@@ -275,7 +277,7 @@ def test_refine_says_what_cannot_be_refined():
         explainer.refine(table)
     coarse = explainer(LONG)
     with pytest.raises(InputError, match="unknown feature 'nope'"):
-        explainer.refine(coarse, ["nope"])
+        explainer.refine(coarse, features=["nope"])
     same = TextExplainer(OR, unit="sentence", mask="good")(LONG)
     with pytest.raises(InputError, match="without a factor to look into"):
         explainer.refine(same)
@@ -495,7 +497,7 @@ def test_bad_spans(spans, message):
         ({"mask": ["a", 2]}, "mask: got"),
         ({"candidates": []}, "candidates: got no token"),
         ({"n_references": 0, "mask": "x"}, "n_references: got 0"),
-        ({"model": 3}, "model: got 3; allowed: a callable on a list of strings"),
+        ({"model": 3}, "model: got int; allowed: a callable on a list of strings"),
     ],
 )
 def test_bad_options(options, message):

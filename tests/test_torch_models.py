@@ -217,6 +217,17 @@ def test_text_through_a_tokenizer_of_the_users() -> None:
     assert [f.features for f in e.keep.factors] == [("x0",)]
 
 
+def test_a_tensor_that_cannot_be_read_is_told_in_torchs_words() -> None:
+    torch = pytest.importorskip("torch")
+    weights = torch.ones(4, 2, requires_grad=True)
+
+    def forgets_to_detach(rows: Any) -> Any:
+        return torch.tensor(np.asarray(rows), dtype=torch.float32) @ weights
+
+    with pytest.raises(ModelError, match=r"returned Tensor that cannot be read: .*detach\(\)"):
+        Explainer(forgets_to_detach, Z)
+
+
 def yielding(*layers: Any) -> Any:
     """The layers, in a module that gives other threads every chance to come between."""
     torch = pytest.importorskip("torch")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -76,6 +77,13 @@ def test_three_named_classes_have_the_black_boxs_outcomes(name: str, kernel: str
     model = CLASSIFIERS[name].fit(X, labels)
     for outcome in (None, "high", "middle", "low"):
         check_trees(Case(model, X, outcome), kernel)
+
+
+def test_labels_that_are_dates_are_told_apart() -> None:
+    X, y, _, _ = tree_data()
+    days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[ns]")
+    for name in ("tree", "forest"):
+        check_trees(Case(clone(CLASSIFIERS[name]).fit(X, days[y]), X, days[1]))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

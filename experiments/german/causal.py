@@ -70,7 +70,7 @@ BENDS = {
 
 def causal_model(X) -> CausalModel:
     """Linear regressions for numbers, random forests for categories, as in the appendix."""
-    return CausalModel(EDGES, X, categorical=CATEGORICAL)
+    return CausalModel(EDGES, X, fit="paper", categorical=CATEGORICAL)
 
 
 def draw(path: Path) -> None:

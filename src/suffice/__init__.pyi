@@ -18,12 +18,12 @@ from .encodings.anchors import (
     anchor as anchor,
     score_rule as score_rule,
 )
-from .encodings.bounds import (
+from .encodings.causation import (
+    Causation as Causation,
     CausationBounds as CausationBounds,
     causation_bounds as causation_bounds,
+    probabilities_of_causation as probabilities_of_causation,
 )
-from .encodings.causation import Causation as Causation
-from .encodings.pearl import probabilities_of_causation as probabilities_of_causation
 from .encodings.ranking import TopK as TopK, top_k as top_k
 from .encodings.recourse import Option as Option, Recourse as Recourse
 from .encodings.shapley import (

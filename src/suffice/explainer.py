@@ -221,7 +221,7 @@ class Explainer:
         stopped = kept.stopped or flipped.stopped
         return Explanation(
             prediction=plain(decision.prediction),
-            score=self._model.own_scores(decision.row, [decision.prediction])[0],
+            score=decision.own_score,
             outcome=event.describe(decision.y),
             other_outcome=event.describe(not decision.y),
             players=players,

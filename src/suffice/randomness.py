@@ -34,6 +34,12 @@ class Stream(IntEnum):
     """The seed given to a user's own sampler."""
     CHECKS = 11
     """Hybrids that an engine puts to the model to check itself."""
+    WORLDS = 12
+    """Worlds of a causal model in which a cause is judged."""
+    ROWS = 13
+    """Rows drawn from a causal model."""
+    FOLDS = 14
+    """Rows on which ways to fit a mechanism are compared."""
 
 
 def generator(seed: int, stream: Stream, *more: int) -> np.random.Generator:

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from suffice import checks
-from suffice.errors import InputError
+from suffice.errors import InputError, shorten
 from suffice.tables.labels import are, find, not_a_class, own, say
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Values
@@ -150,7 +150,8 @@ def versus(label: object, foil: object) -> Outcome:
 
     Equal scores count for whichever class the model lists first, as in its own `predict`.
     """
-    return Outcome(f"versus({label!r}, {foil!r})", partial(_bind_versus, label, foil))
+    name = f"versus({shorten(label)}, {shorten(foil)})"
+    return Outcome(name, partial(_bind_versus, label, foil))
 
 
 def satisfies(predicate: Callable[[Values], Any], name: str = "the predicate holds") -> Outcome:
@@ -180,7 +181,7 @@ def event_for(outcome: object, model: Model, prediction: Any, argument: str = "o
     if not others:
         raise InputError(
             "model",
-            f"a model that gives one class, {known[number]!r}, to every row",
+            f"a model that gives one class, {shorten(known[number])}, to every row",
             "two classes or more",
             "Nothing can keep or flip its prediction.",
         )
@@ -241,7 +242,7 @@ def _bind_band(delta: float, model: Model, prediction: Any) -> Event:
     return Event(
         f"prediction within {delta:g} of {at:g}",
         f"prediction more than {delta:g} from {at:g}",
-        lambda answers: np.abs(np.asarray(answers, dtype=np.float64) - at) <= delta,
+        lambda answers: np.abs(_real(answers) - at) <= delta,
         kind="within",
         parameters=(at, delta),
     )
@@ -253,7 +254,9 @@ def _bind_versus(label: object, foil: object, model: Model, prediction: Any) -> 
         raise InputError("outcome", "versus for a model without classes", "at_least(t), …")
     first, second = (_number(classes, given) for given in (label, foil))
     if first == second:
-        raise InputError("outcome", f"versus({label!r}, {foil!r})", "two different classes")
+        raise InputError(
+            "outcome", f"versus({shorten(label)}, {shorten(foil)})", "two different classes"
+        )
 
     def ahead(scores: Values) -> BoolVector:
         more, same = (by(scores[:, first], scores[:, second]) for by in (np.greater, np.equal))
@@ -310,6 +313,11 @@ def _require_values(model: Model, outcome: str) -> None:
             "To threshold a probability pass a callable that returns it, "
             "e.g. lambda X: model.predict_proba(X)[:, 1].",
         )
+
+
+def _real(answers: Values) -> Values:
+    """Decimals as floats, which a float can be taken from; other numbers as they are."""
+    return answers.astype(np.float64) if answers.dtype == object else answers
 
 
 def _exact(number: float) -> str:

@@ -77,8 +77,6 @@ class ContextRecord(msgspec.Struct, frozen=True):
 
     kind: ContextKind
     words: str
-    refines: Literal["keep", "flip"] | None = None
-    """Of parts of a factor's regions: the view that the factor is of."""
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):

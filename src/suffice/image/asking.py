@@ -13,7 +13,7 @@ from suffice.errors import InputError, ModelError, one_line
 from suffice.image.compose import Composer, NumpyComposer, TorchComposer
 from suffice.image.picture import Picture
 from suffice.image.regions import Labels
-from suffice.models import adapted
+from suffice.models import adapted, not_a_model
 from suffice.typing import Counts, Values
 
 __all__ = ["PictureModel", "check_model"]
@@ -112,7 +112,7 @@ def check_model(model: Any, device: Any) -> None:
     known = adapted(model)
     if not callable(getattr(known, "predict", known)):
         allowed = "a callable from a batch of images to labels, values or scores, or a torch module"
-        raise InputError("model", type(model).__name__, allowed)
+        raise not_a_model(model, allowed)
     if device is not None:
         allowed = "None: only torch modules are told where to compute"
         raise InputError("device", repr(device), allowed)

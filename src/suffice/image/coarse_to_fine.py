@@ -1,17 +1,15 @@
-"""From coarse to fine: split the regions of one factor, and leave the rest as the factor had it."""
+"""From coarse to fine: split some regions, and leave all else as a set that names them has it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from suffice.context.hybrids import Context, PooledHybrids
 from suffice.context.players import Players
-from suffice.errors import InputError
-from suffice.explanation import ContextRecord
 from suffice.image.references import listed
 from suffice.image.regions import Labels
 from suffice.tables.arrays import ArrayTable
@@ -20,42 +18,29 @@ from suffice.typing import Counts, Held
 
 __all__ = ["Surroundings", "part_marks", "part_names", "split_regions"]
 
-_HELD = "all else held"
-
 
 @dataclass(frozen=True)
 class Surroundings(Context):
     """How parts of some regions mix with references while all other pixels stay put.
 
-    A hybrid is a row of cells for the parts and one more cell for the rest: 0 where the rest is
-    held, else the number of the same reference that replaced parts come from.
+    All else is replaced in the keep view and held in the flip view, as it is for any set that names
+    nothing of it. A hybrid is a row of cells for the parts and one more cell for the rest: 0 where
+    the rest is held, else the number of the same reference that replaced parts come from.
     """
 
     kind = "parts"
 
-    held: bool
     regions: tuple[str, ...]
-    rest: str = _HELD
-
-    def with_rest(self, elsewhere: str) -> Surroundings:
-        """The same, knowing what the rest looks like."""
-        return self if self.held else replace(self, rest=f"all else {elsewhere}")
-
-    @staticmethod
-    def check(context: ContextRecord, view: str) -> None:
-        """Parts of parts must be looked at in the view that they were found in."""
-        if context.refines not in (None, view):
-            allowed = f"the view that was refined before ({context.words})"
-            raise InputError("view", f"'{view}'", allowed)
+    elsewhere: str
+    """What the picture looks like where it is replaced."""
 
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[PartHybrids, PartHybrids]:
-        """The same hybrids for both views: replacing some parts is holding the others."""
-        parts = PartHybrids(pool, players, self.held)
-        return parts, parts
+        """Each view has hybrids of its own: they differ in the rest."""
+        return PartHybrids(pool, players, False), PartHybrids(pool, players, True)
 
     def describe(self) -> str:
         """What is split, and what becomes of the rest."""
-        return f"parts of {listed(self.regions)}; {self.rest}"
+        return f"parts of {listed(self.regions)}; all else {self.elsewhere} (keep) or held (flip)"
 
 
 @dataclass(frozen=True, eq=False)

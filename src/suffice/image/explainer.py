@@ -10,26 +10,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import msgspec
 import numpy as np
 
-from suffice.context import Context
-from suffice.errors import InputError
-from suffice.explainer import Explainer
+from suffice.checks import choice, whole
+from suffice.context import Context, SwapContext
+from suffice.errors import InputError, shorten
+from suffice.explainer import Asked, Explainer
 from suffice.explanation import Explanation, Player
+from suffice.explanation.closer import features_to_refine
 from suffice.explanation.subject import ImageSubject
 from suffice.image.asking import PictureModel, check_model
 from suffice.image.coarse_to_fine import Surroundings, part_marks, part_names, split_regions
-from suffice.image.overlay import members_of
+from suffice.image.overlay import subject_of
 from suffice.image.picture import Channels, Picture, as_picture
-from suffice.image.png import read_png, write_png
+from suffice.image.png import pillow, read_png, write_png
 from suffice.image.references import find_references
 from suffice.image.regions import Regions, find_regions
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from suffice.tables.arrays import ArrayTable
-from suffice.tables.labels import own
+from suffice.tables.labels import lookalike, not_a_class, own
 from suffice.target import Event, Model, Outcome, class_event, event_for, needs_input
 
 __all__ = ["ImageExplainer"]
@@ -81,6 +83,7 @@ class ImageExplainer:
     def __init__(
         self,
         model: Any,
+        *,
         regions: Any = "slic",
         n_regions: int = 12,
         references: Any = "blur",
@@ -89,27 +92,24 @@ class ImageExplainer:
         channels: Channels | None = None,
         random_state: int = 0,
         names: Sequence[str] | None = None,
-        *,
         device: Any = None,
     ) -> None:
-        for argument, value in (("n_regions", n_regions), ("batch_size", batch_size)):
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise InputError(argument, value, "a whole number >= 1")
-        if channels not in (None, "last", "first"):
-            raise InputError("channels", repr(channels), 'None, "last" or "first"')
+        if channels is not None:
+            choice("channels", channels, ("last", "first"), also="None")
         check_model(model, device)
+        pillow()  # told before the work, not after it
         self._model = model
         self._regions = regions
-        self._n_regions = int(n_regions)
+        self._n_regions = whole("n_regions", n_regions)
         self._references = references
         self._outcome = outcome
-        self._batch_size = int(batch_size)
+        self._batch_size = whole("batch_size", batch_size)
         self._channels = channels
-        self._seed = random_state
+        self._seed = whole("random_state", random_state, least=0)
         self._names = names
         self._device = device
 
-    def explain(self, image: Any, tau: float = 0.9, **question: Any) -> Explanation:
+    def explain(self, image: Any, **question: Unpack[Asked]) -> Explanation:
         """Every minimal set of regions that keeps the outcome, and every one that flips it.
 
         Takes the keyword arguments of `Explainer.explain`, and has the same answer.
@@ -117,66 +117,69 @@ class ImageExplainer:
         started = perf_counter()
         picture = as_picture(image, self._channels)
         regions = find_regions(self._regions, picture, self._n_regions, self._names)
-        return self._explain(picture, regions, started, None, tau=tau, **question)
+        return self._explain(picture, regions, started, (), question)
 
     __call__ = explain
 
     def refine(
         self,
-        image: Any,
         explanation: Explanation,
-        view: Literal["keep", "flip"] = "keep",
-        factor: int | Sequence[str] = 0,
-        tau: float | None = None,
-        **question: Any,
+        *,
+        image: Any,
+        features: Sequence[str] | str | None = None,
+        **question: Unpack[Asked],
     ) -> Explanation:
-        """Look closer at one factor: which parts of its regions suffice?
+        """Look closer at some regions: which of their parts suffice?
 
-        Its regions are split into up to `n_regions` parts. All other regions stay replaced ("keep")
-        or held ("flip"), as in the factor itself; the answer is complete for that context alone,
-        and its provenance says so.
+        They are split into up to `n_regions` parts. All other regions are replaced in the keep view
+        and held in the flip view, as they are for any set that names none of them. So each factor
+        found is sufficient, and minimal, in the picture as a whole; sets that reach into other
+        regions are not looked at, and the provenance says so.
 
         Parameters
         ----------
-        image
-            The image that was explained.
         explanation
-            What `explain`, or `refine`, said of it.
-        view, factor
-            Which factor: its number in that view, or the names of any regions.
-        tau
-            None: that of the explanation.
+            What `explain`, or `refine`, said of the image.
+        image
+            The image itself, as the model takes it.
+        features
+            Names of regions. None: those of the best factor in each view, which is the one with
+            the fewest members, and the surest of these.
+        **question
+            As in `explain`; τ is the explanation's own unless it is given.
         """
         started = perf_counter()
         picture = as_picture(image, self._channels)
-        members = members_of(explanation, view, factor)
-        subject = explanation.subject
-        assert isinstance(subject, ImageSubject)
+        subject = subject_of(explanation)
+        members = features_to_refine(explanation, features)
         if not np.array_equal(read_png(subject.picture), picture.shown):
             raise InputError("image", "another picture", "the one that was explained")
-        if not members:
-            hint = "It comes about anyway: there is nothing to look closer at."
-            raise InputError("factor", "a factor without regions", "one that names some", hint)
-        Surroundings.check(explanation.provenance.context, view)
         labels, owners = split_regions(subject.labels, members, self._n_regions)
         if len(owners) == len(members):
             got = f"{len(members)} region(s) that cannot be split"
+            allowed = f"fewer regions than n_regions={self._n_regions}"
             hint = "Regions of one pixel are as fine as it gets; else raise n_regions."
-            raise InputError("factor", got, f"fewer regions than n_regions={self._n_regions}", hint)
+            raise InputError("features", got, allowed, hint)
         players = [player.name for player in explanation.keep.players]
         names = part_names([players[owner] for owner in owners])
         regions = Regions(labels, names, part_marks(owners, subject.marks))
-        context = Surroundings(view == "flip", tuple(players[m] for m in members))
-        chosen = explanation.tau if tau is None else tau
-        return self._explain(picture, regions, started, context, tau=chosen, **question)
+        asked: Asked = {"tau": explanation.tau}
+        split = tuple(players[member] for member in members)
+        return self._explain(picture, regions, started, split, asked | question)
+
+    def __repr__(self) -> str:
+        model = getattr(self._model, "__name__", type(self._model).__name__)
+        regions = self._regions if isinstance(self._regions, str) else "own regions"
+        by = f"{regions} of at most {self._n_regions}"
+        return f"<ImageExplainer: {model}, {by}, references={shorten(self._references, 40)}>"
 
     def _explain(
         self,
         picture: Picture,
         regions: Regions,
         started: float,
-        surroundings: Surroundings | None,
-        **question: Any,
+        split: tuple[str, ...],
+        question: Asked,
     ) -> Explanation:
         _check_size(len(regions.names), question)
         references = find_references(self._references, picture, regions.labels)
@@ -192,7 +195,7 @@ class ImageExplainer:
         image = ArrayTable(np.zeros((1, d), dtype=np.int64), regions.names)
         model(image.native)  # what is wrong with the model is told of pictures, not of rows
         cells = np.repeat(np.arange(1, n + 1)[:, None], d, axis=1)
-        context: Context | None = surroundings and surroundings.with_rest(references.elsewhere)
+        context: Context = Surroundings(split, references.elsewhere) if split else SwapContext()
         explainer = Explainer(
             model,
             ArrayTable(cells, regions.names),
@@ -206,16 +209,11 @@ class ImageExplainer:
         )
         e = explainer.explain(image, **question)
         players = tuple(Player(name, {}) for name in regions.names)
-        of_context = e.provenance.context
-        if surroundings is not None:
-            refines: Literal["keep", "flip"] = "flip" if surroundings.held else "keep"
-            of_context = msgspec.structs.replace(of_context, refines=refines)
         provenance = msgspec.structs.replace(
             e.provenance,
             data=None,
             references=references.says,
             seconds=perf_counter() - started,
-            context=of_context,
         )
         return replace(
             e,
@@ -227,9 +225,9 @@ class ImageExplainer:
         )
 
 
-def _check_size(d: int, question: dict[str, Any]) -> None:
+def _check_size(d: int, question: Asked) -> None:
     """Too many sets are told of regions, which is what a user can have fewer of."""
-    bounded = any(question.get(name) for name in ("max_size", "budget", "time_limit"))
+    bounded = question.get("max_size") or question.get("budget") or question.get("time_limit")
     if d > EXHAUSTIVE_PLAYERS and not bounded and question.get("search") != "greedy":
         raise InputError(
             "regions",
@@ -250,6 +248,9 @@ def _open_ended(outcome: Any, model: PictureModel) -> Any:
     def bind(wrapped: Model, prediction: Any) -> Event:
         if isinstance(outcome, Outcome) or wrapped.classes is None or model.classes_known:
             return event_for(outcome, wrapped, prediction)
+        seen = (*wrapped.classes, own(prediction))
+        if lookalike(outcome, seen):
+            raise not_a_class("outcome", outcome, seen)
         return class_event(own(prediction) if outcome is None else outcome)
 
     return bind

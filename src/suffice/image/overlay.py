@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from suffice.checks import choice, whole
 from suffice.context.players import Players
 from suffice.errors import InputError
 from suffice.explanation import Explanation
@@ -21,7 +22,7 @@ from suffice.image.png import Bytes, read_png, write_png
 from suffice.image.regions import Labels
 from suffice.typing import BoolVector
 
-__all__ = ["Overlay", "draw_map", "draw_marked", "members_of", "overlay"]
+__all__ = ["Overlay", "draw_map", "draw_marked", "overlay", "subject_of"]
 
 _READABLE = 240
 """Smaller pictures are enlarged, by a whole number, to about so many pixels."""
@@ -59,6 +60,7 @@ class Overlay:
 
 def overlay(
     explanation: Explanation,
+    *,
     view: Literal["keep", "flip"] = "keep",
     factor: int | Sequence[str] = 0,
     size: int | None = None,
@@ -85,20 +87,24 @@ def overlay(
     >>> overlay(explainer(np.ones((4, 4)))).pixels.shape
     (240, 240, 3)
     """
-    marked = members_of(explanation, view, factor)
-    if size is not None and (not isinstance(size, int | np.integer) or size < 1):
-        raise InputError("size", size, "None or a whole number >= 1")
-    assert isinstance(explanation.subject, ImageSubject)
-    return draw_marked(explanation.subject, marked, view, size)
+    subject = subject_of(explanation)
+    chosen = choice("view", view, ("keep", "flip"))
+    marked = _members(explanation, chosen, factor)
+    most = None if size is None else whole("size", size, also="None")
+    return draw_marked(subject, marked, chosen, most)
 
 
-def members_of(explanation: Explanation, view: str, factor: int | Sequence[str]) -> tuple[int, ...]:
-    """The numbers of a factor's regions."""
-    if not isinstance(getattr(explanation, "subject", None), ImageSubject):
+def subject_of(explanation: Explanation) -> ImageSubject:
+    """The picture that was explained; an error for an explanation of anything else."""
+    subject = explanation.subject if isinstance(explanation, Explanation) else None
+    if not isinstance(subject, ImageSubject):
         allowed = "an explanation of a picture, by ImageExplainer"
         raise InputError("explanation", "one of something else", allowed)
-    if view not in _COLOURS:
-        raise InputError("view", repr(view), '"keep" or "flip"')
+    return subject
+
+
+def _members(explanation: Explanation, view: str, factor: int | Sequence[str]) -> tuple[int, ...]:
+    """The numbers of a factor's regions."""
     chosen = explanation.keep if view == "keep" else explanation.flip
     names: Sequence[str] | str
     if isinstance(factor, int | np.integer):

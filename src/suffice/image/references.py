@@ -155,6 +155,11 @@ def _given(spec: Any, picture: Picture) -> Iterator[tuple[str, Values]]:
             yield "images", _cast(one, picture)
     else:
         got = f"an array of shape {values.shape}"
+        if values.ndim == 1:
+            got = f"a colour of {len(values)} numbers"
+            allowed = f"a number, or one for each of the image's {channels} channels"
+            hint = "The last one is opacity: 255, or 1.0, is opaque." if channels == 4 else ""
+            raise InputError("references", got, allowed, hint)
         raise InputError("references", got, f"images of the image's own shape, {shape}")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.checks import ran
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.image.picture import Picture
 
@@ -46,7 +47,9 @@ def find_regions(
             hint = 'Raise n_regions, or use "grid".'
             raise InputError("regions", got, "regions that part the picture", hint)
     else:
-        given = spec(picture.pixels) if callable(spec) else spec
+        given = spec
+        if callable(spec):
+            given = ran("regions", spec, "a function from an image to a map", picture.pixels)
         labels = _checked_map(given, picture.size)
     _, labels = np.unique(labels, return_inverse=True)
     labels = labels.reshape(picture.size)

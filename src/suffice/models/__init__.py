@@ -6,9 +6,10 @@
 No library is imported to find out whether a model is of its kind.
 """
 
-from suffice.models.adapter import Adapter, adapt, adapted
+from suffice.models.adapter import Adapter, adapt, adapted, not_a_model
+from suffice.models.entry import as_model, make_target
 from suffice.models.rows import fitted_columns
-from suffice.models.wrapped import WrappedModel, as_model, make_target
+from suffice.models.wrapped import WrappedModel
 
 __all__ = [
     "Adapter",
@@ -18,4 +19,5 @@ __all__ = [
     "as_model",
     "fitted_columns",
     "make_target",
+    "not_a_model",
 ]

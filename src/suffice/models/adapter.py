@@ -6,7 +6,6 @@ Which library it comes from is told by its classes' names: nothing is imported t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePath
 from typing import Any, ClassVar, NamedTuple
@@ -15,40 +14,11 @@ import numpy as np
 
 from suffice import checks
 from suffice.errors import InputError
-from suffice.models.outputs import Outputs, check_classes
+from suffice.models.outputs import Options, Outputs
 from suffice.tables.labels import as_labels
 from suffice.typing import Values
 
-__all__ = ["Adapter", "Options", "adapt", "adapted", "not_a_model"]
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a user can say about a model; see `adapt`."""
-
-    classes: tuple[Any, ...] | None = None
-    threshold: float | None = None
-    batch_size: int | None = None
-    device: Any = None
-    preprocess: Callable[[Any], Any] | None = None
-
-    @classmethod
-    def checked(
-        cls, classes: Any, threshold: Any, batch_size: Any, device: Any, preprocess: Any
-    ) -> Options:
-        """The options, each of the right kind."""
-        if threshold is not None:
-            threshold = checks.number("threshold", threshold, "a finite number")
-        if batch_size is not None:
-            batch_size = checks.whole("batch_size", batch_size)
-        if preprocess is not None and not callable(preprocess):
-            raise InputError("preprocess", preprocess, "a function of rows")
-        return cls(check_classes(classes), threshold, batch_size, device, preprocess)
-
-    @property
-    def none(self) -> bool:
-        """Was nothing said?"""
-        return self == Options()
+__all__ = ["Adapter", "adapt", "adapted", "not_a_model"]
 
 
 class Adapter:
@@ -191,9 +161,11 @@ def adapted(model: Any) -> Any:
     return model if kind is None else _load(kind)(model, Options())
 
 
-def not_a_model(model: Any) -> InputError:
+_MODELS = "a fitted estimator with predict, or a callable from rows to labels or scores"
+
+
+def not_a_model(model: Any, allowed: str = _MODELS) -> InputError:
     """The error for what cannot be asked; the way to open it where it is a model's file."""
-    allowed = "a fitted estimator with predict, or a callable from rows to labels or scores"
     if isinstance(model, type):
         hint = f"Pass an object of it that was fitted: model = {model.__name__}(…).fit(X, y)."
         return InputError("model", f"the class {model.__name__}", allowed, hint)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError
-from suffice.models.adapter import Adapter, Options
-from suffice.models.outputs import Outputs, named
+from suffice.models.adapter import Adapter
+from suffice.models.outputs import Options, Outputs, named
 from suffice.models.rows import as_numbers, to_pandas
 from suffice.typing import Values
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError
-from suffice.models.adapter import Adapter, Options
-from suffice.models.outputs import Outputs, named, no_scores
+from suffice.models.adapter import Adapter
+from suffice.models.outputs import Options, Outputs, named, no_scores
 from suffice.models.pipelines import best_labels, is_labelled, require_known, score_table
 from suffice.models.wrapped import as_answers
+from suffice.tables.labels import own
 from suffice.typing import Values
 
 __all__ = ["CallableModel", "EstimatorModel"]
@@ -56,7 +57,7 @@ class EstimatorModel(Adapter):
     """
 
     def __init__(self, model: Any, options: Options) -> None:
-        self._own = tuple(np.asarray(getattr(model, "classes_", ())).ravel().tolist())
+        self._own = tuple(own(label) for label in getattr(model, "classes_", ()))
         given, threshold = options.classes, options.threshold
         if given is not None and len(given) != len(self._own):
             has = f"{len(self._own)} classes" if self._own else "no classes"
@@ -76,8 +77,7 @@ class EstimatorModel(Adapter):
         if self._options.classes is None:
             return labels
         number = {label: i for i, label in enumerate(self._own)}
-        found = [number[label] for label in labels.ravel().tolist()]
-        return named(self._options.classes, found)
+        return named(self._options.classes, [number[own(label)] for label in labels.ravel()])
 
     def _scores(self, batch: Any, rows: int) -> Values:
         if self._options.threshold is not None:

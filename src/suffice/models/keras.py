@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, ModelError
-from suffice.models.adapter import Adapter, Options
+from suffice.models.adapter import Adapter
+from suffice.models.outputs import Options
 from suffice.models.rows import as_numbers
 from suffice.typing import Values
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, ModelError, shorten
-from suffice.models.adapter import Adapter, Options
-from suffice.models.outputs import named, no_scores
+from suffice.models.adapter import Adapter
+from suffice.models.outputs import Options, named, no_scores
 from suffice.models.rows import columns_as_numbers, find_columns
 from suffice.tables.frames import as_table
 from suffice.tables.labels import as_labels

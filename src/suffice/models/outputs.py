@@ -1,4 +1,5 @@
-"""Reading a model's raw numbers: scores per class, one number, or numbers of classes.
+"""Reading a model's raw numbers: scores per class, one number, or numbers of classes; and what a
+user can say about them.
 
 Nothing is guessed. One number per row stays a number; only who knows whether it is a probability or
 a logit can say where its two classes part.
@@ -6,15 +7,47 @@ a logit can say where its two classes part.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from suffice import checks
 from suffice.errors import InputError, ModelError, SufficeError
 from suffice.tables.labels import as_labels, own
 from suffice.typing import Values
 
-__all__ = ["Outputs", "check_classes", "named", "no_scores"]
+__all__ = ["Options", "Outputs", "named", "no_scores"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user can say about a model; see `adapt`."""
+
+    classes: tuple[Any, ...] | None = None
+    threshold: float | None = None
+    batch_size: int | None = None
+    device: Any = None
+    preprocess: Callable[[Any], Any] | None = None
+
+    @classmethod
+    def checked(
+        cls, classes: Any, threshold: Any, batch_size: Any, device: Any, preprocess: Any
+    ) -> Options:
+        """The options, each of the right kind."""
+        if threshold is not None:
+            threshold = checks.number("threshold", threshold, "a finite number")
+        if batch_size is not None:
+            batch_size = checks.whole("batch_size", batch_size, also="None")
+        if preprocess is not None and not callable(preprocess):
+            raise InputError("preprocess", preprocess, "a function of rows")
+        return cls(_checked_classes(classes), threshold, batch_size, device, preprocess)
+
+    @property
+    def none(self) -> bool:
+        """Was nothing said?"""
+        return self == Options()
 
 
 class Outputs:
@@ -58,7 +91,7 @@ class Outputs:
             return out
         # Floats that are numbers of classes: above either usual threshold, 0 or 0.5, lies 1 alone.
         numbers = out.dtype.kind in "iub" or len(self._given) > 2
-        if numbers or (self.threshold is None and self._whole(out)):
+        if numbers or self._whole(out):
             return named(self._given, self._numbers_of_classes(out))
         return named(self._given, (out > self._need_threshold()).astype(int))
 
@@ -111,8 +144,10 @@ class Outputs:
         return (1, count) if count == 2 or whole else (count,)
 
     def _whole(self, out: Values) -> bool:
-        """Are these floats, each the number of a class?"""
-        if self._given is None or out.ndim != 1 or out.dtype.kind != "f":
+        """Are these floats, each the number of a class, and no threshold that says otherwise?"""
+        if self._given is None or self.threshold is not None:
+            return False
+        if out.ndim != 1 or out.dtype.kind != "f":
             return False
         return bool(np.isin(out, np.arange(len(self._given))).all())
 
@@ -160,7 +195,7 @@ def named(classes: Any, numbers: Any) -> Values:
     return np.asarray(as_labels(classes)[numbers])
 
 
-def check_classes(classes: Any) -> tuple[Any, ...] | None:
+def _checked_classes(classes: Any) -> tuple[Any, ...] | None:
     """Labels in the order of the model's scores: at least two, all different."""
     if classes is None:
         return None

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, ModelError, shorten
-from suffice.models.adapter import Adapter, Options
-from suffice.models.outputs import Outputs
+from suffice.models.adapter import Adapter
+from suffice.models.outputs import Options, Outputs
 from suffice.tables.frames import as_table
 from suffice.tables.labels import as_labels, own
 from suffice.typing import Values

@@ -6,25 +6,19 @@ Nothing is planted on the model and nothing is assumed of it beyond `predict` or
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Sized
-from functools import partial
-from inspect import ismethod
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from suffice.errors import InputError, ModelError, SufficeError, one_line, shorten
-from suffice.models.adapter import Adapter, adapted, not_a_model
 from suffice.models.outputs import named
 from suffice.models.pipelines import best_labels, is_labelled
-from suffice.models.rows import fitted_columns
-from suffice.tables.frames import as_table
 from suffice.tables.labels import as_labels, distinct, find, own
 from suffice.tables.table import Table
-from suffice.target import OwnScore, Target, event_for
+from suffice.target import OwnScore
 from suffice.typing import Values
 
-__all__ = ["WrappedModel", "as_answers", "as_model", "make_target"]
+__all__ = ["WrappedModel", "as_answers", "ask"]
 
 
 class WrappedModel:
@@ -55,7 +49,7 @@ class WrappedModel:
         if not len(rows):  # which many models refuse
             return self._answers_to_none
         rows = rows if self.prepare is None else self.prepare(rows)
-        return self._labels(_ask(self.name, self._predict, rows))
+        return self._labels(ask(self.name, self._predict, rows))
 
     def scores(self, rows: Table) -> Values:
         """One score per row and class, in the order of `classes`."""
@@ -63,7 +57,7 @@ class WrappedModel:
         if not len(rows):
             return np.empty((0, wanted))
         rows = rows if self.prepare is None else self.prepare(rows)
-        out = _ask(self.name, self._scores, rows) if self._scores else None
+        out = ask(self.name, self._scores, rows) if self._scores else None
         if out is not None and out.ndim == 1 and out.dtype.kind == "f" and wanted == 2:
             out = np.stack([-out, out], axis=1)  # a binary decision function
         if out is None or out.ndim != 2 or out.shape[1] != wanted:
@@ -129,55 +123,6 @@ class WrappedModel:
         return self.name
 
 
-def as_model(model: Any, data: Table) -> tuple[WrappedModel, Values]:
-    """Wrap a fitted estimator or a callable; also give its answers on `data`, asked for once.
-
-    Models of the libraries that `adapt` knows are adapted first, with no options.
-    """
-    asked = adapted(model)
-    predict = getattr(asked, "predict", None)
-    if isinstance(asked, type) or (predict is None and not callable(asked)):
-        raise not_a_model(model)
-    scores = getattr(asked, "predict_proba", None) or getattr(asked, "decision_function", None)
-    original = asked.original if isinstance(asked, Adapter) else model
-    name = _name(asked)
-    if predict is None:
-        wrapped = WrappedModel(name, asked, asked, original)
-    else:
-        wrapped = WrappedModel(name, predict, scores, original)
-    started = perf_counter()
-    # A copy, since some models write into the frame that they are given.
-    answers = _ask(name, predict or asked, data.take(np.arange(len(data))))
-    wrapped.seconds_per_row = (perf_counter() - started) / len(data)
-    # Only now, since an adapter may learn from the first answer how many classes there are.
-    return wrapped, wrapped.learn(answers, _classes_listed(asked, answers))
-
-
-def make_target(model: Any, data: Any, outcome: Any) -> Target:
-    """A target f for a basis: any model that `Explainer` takes, and an outcome.
-
-    `data` is a table like the one that the model will be asked about; `outcome` a class,
-    `versus(…)`, `at_least(t)`, `at_most(t)` or `satisfies(…)`.
-    """
-    if outcome is None:
-        raise InputError("outcome", None, "a class or an event: there is no input to take it from")
-    model = adapted(model)  # once, not for each table
-    wrapped, answers = as_model(model, fitted_columns(model, as_table(data)))
-    wrapped.prepare = partial(fitted_columns, model)
-    return Target(wrapped, event_for(outcome, wrapped, answers[0]))
-
-
-def _classes_listed(asked: Any, answers: Values) -> tuple[Any, ...] | None:
-    """The classes that a model names, or of a method such as `model.predict_proba` its owner."""
-    owner = asked.__self__ if ismethod(asked) else asked
-    known = getattr(owner, "classes_", None)
-    if known is None or not len(known):  # a regressor of catboost has none of them
-        return None
-    if owner is not asked and asked.__name__ != "predict" and answers.shape[1:] != (len(known),):
-        return None  # what else a method gives need not be one of the classes
-    return tuple(own(label) for label in (known.ravel() if hasattr(known, "ravel") else known))
-
-
 def _classes_seen(answers: Values) -> tuple[Any, ...] | None:
     """Columns of scores are classes 0, 1, …; floats are values; anything else is labels."""
     if answers.ndim == 2:
@@ -187,15 +132,7 @@ def _classes_seen(answers: Values) -> tuple[Any, ...] | None:
     return distinct(answers if answers.dtype.kind in "mM" else answers.tolist())
 
 
-def _name(model: Any) -> str:
-    """What to call the model; a pipeline is called by its last step."""
-    steps = getattr(model, "steps", None)
-    if isinstance(steps, list) and steps:
-        return f"{type(model).__name__} with {_name(steps[-1][-1])}"
-    return str(getattr(model, "__name__", type(model).__name__))
-
-
-def _ask(name: str, function: Callable[[Any], Any], rows: Table) -> Values:
+def ask(name: str, function: Callable[[Any], Any], rows: Table) -> Values:
     """The model's answers for the rows: one label, value or row of scores each."""
     try:
         answers = function(rows.native)
@@ -230,9 +167,10 @@ def as_answers(name: str, answers: Any) -> Values:
             if not nested and not all(issubclass(k, int | float) for k in kinds):
                 return as_labels(answers)
         return np.asarray(answers.toarray() if hasattr(answers, "toarray") else answers)
-    except Exception as error:
-        lengths = {len(row) for row in answers if isinstance(row, Sized)}
-        if isinstance(answers, list) and len(lengths) > 1:
+    except Exception as error:  # of a kind of array that will not become NumPy's, or a ragged list
+        rows = answers if isinstance(answers, list) else []
+        lengths = {len(row) for row in rows if isinstance(row, Sized)}
+        if len(lengths) > 1:
             raise ModelError(
                 f"{name} returned rows of different lengths, {min(lengths)} and {max(lengths)} "
                 "among them: it must return as many scores for each row"
@@ -251,7 +189,7 @@ def _checked(name: str, out: Values) -> Values:
     if out.dtype.kind in "biuf" or (out.ndim == 1 and out.dtype.kind in "USmM"):
         return out
     if out.dtype.kind == "O":
-        kinds = {type(value) for value in out.flat}
+        kinds = set(map(type, out.ravel().tolist()))
         if all(issubclass(k, float | np.floating) for k in kinds):
             return out.astype(np.float64)
         if out.ndim == 2 and all(issubclass(k, int | float | np.number) for k in kinds):

@@ -18,7 +18,7 @@ from suffice.tables.table import plain
 from suffice.typing import BoolVector, Values
 from suffice.wording import and_more, show
 
-__all__ = ["are", "as_labels", "distinct", "find", "not_a_class", "own", "say"]
+__all__ = ["are", "as_labels", "distinct", "find", "lookalike", "not_a_class", "own", "say"]
 
 
 def own(label: Any) -> Any:
@@ -88,16 +88,26 @@ def as_labels(classes: Sequence[Any]) -> Values:
     return out
 
 
+def lookalike(label: object, classes: Sequence[Any]) -> list[Any]:
+    """The classes that look like this label, which is none of them.
+
+    >>> lookalike("2020-01-01", [date(2020, 1, 1), date(2021, 1, 1)])
+    [datetime.date(2020, 1, 1)]
+    """
+    if find(classes, label) is not None:
+        return []
+    return [known for known in classes if str(own(label)) in (str(known), say(known))]
+
+
 def not_a_class(argument: str, label: object, classes: Sequence[Any]) -> InputError:
     """The error for a label that the model does not have: what it has, and what may be meant."""
     known = and_more([shorten(c) for c in classes])
-    given = label if isinstance(label, str) else str(own(label))
-    looks = [c for c in classes if given in (str(c), say(c))]
+    meant = lookalike(label, classes)
     texts = [c for c in classes if isinstance(c, str)]
     close = get_close_matches(label, texts, n=1) if isinstance(label, str) else []
     hint = ""
-    if looks:
-        hint = f"{shorten(label)} only looks like the model's own label: pass {shorten(looks[0])}."
+    if meant:
+        hint = f"{shorten(label)} only looks like the model's own label: pass {shorten(meant[0])}."
     elif close:
         hint = f"Did you mean {shorten(close[0])}?"
     allowed = f"one of the model's classes: {known}"

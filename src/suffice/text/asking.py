@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.errors import InputError
-from suffice.models import WrappedModel, adapted, as_model
+from suffice.models import WrappedModel, adapted, as_model, not_a_model
 from suffice.tables.arrays import ArrayTable
 from suffice.tables.labels import as_labels
 from suffice.target import Event, Outcome, Target, class_event, event_for
@@ -87,7 +86,7 @@ def decide(model: Any, text: str, others: Sequence[str], outcome: Any) -> TextDe
     model = model if isinstance(model, type) else adapted(model)
     if isinstance(model, type) or not (callable(model) or hasattr(model, "predict")):
         allowed = "a callable on a list of strings, or a model whose predict takes one"
-        raise InputError("model", model, allowed)
+        raise not_a_model(model, allowed)
     table = Texts([text, *others])
     wrapped, answers = as_model(model, table)
     event = _event(outcome, wrapped, answers[0])

@@ -23,7 +23,7 @@ from suffice.text.masks import (
 from suffice.text.parts import Parts
 from suffice.typing import BoolVector, Values
 
-__all__ = ["Contrast", "TokenMask", "contrast_with", "read_mask"]
+__all__ = ["Contrast", "TokenMask", "contrast_with", "describe_mask", "read_mask"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,9 @@ class Contrast:
 def read_mask(mask: object, candidates: Sequence[str]) -> TokenMask | Corpus:
     """A mask as the user gives it."""
     auto = isinstance(mask, str) and mask == "auto"
+    given: object = candidates
+    if not isinstance(given, list | tuple):
+        raise InputError("candidates", given, "a list of tokens")
     if not auto and tuple(candidates) != CANDIDATES:
         hint = "They are tried in turn where the mask is to be found."
         raise InputError("candidates", candidates, "none unless mask='auto'", hint)
@@ -53,7 +56,15 @@ def read_mask(mask: object, candidates: Sequence[str]) -> TokenMask | Corpus:
         return mask
     if auto:
         return TokenMask(check_tokens(candidates, "candidates"), first=True)
-    return TokenMask(check_tokens("" if mask == "delete" else mask, "mask"))
+    deletes = isinstance(mask, str) and mask == "delete"
+    return TokenMask(check_tokens("" if deletes else mask, "mask"))
+
+
+def describe_mask(mask: TokenMask | Corpus) -> str:
+    """What stands in for words, in a few of them."""
+    if isinstance(mask, Corpus):
+        return f"words of {len(mask.texts):,} other texts"
+    return "the first of some tokens that contrasts" if mask.first else describe_tokens(mask.tokens)
 
 
 def contrast_with(

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Unpack
 
 import msgspec
 import numpy as np
 
+from suffice.checks import whole
 from suffice.errors import InputError
-from suffice.explainer import Explainer
+from suffice.explainer import Asked, Explainer
 from suffice.explanation import Explanation
 from suffice.explanation.subject import TextSubject
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from suffice.text.asking import JoinedModel
 from suffice.text.cells import Cells, InText
-from suffice.text.contrast import contrast_with, read_mask
+from suffice.text.contrast import contrast_with, describe_mask, read_mask
 from suffice.text.join import Join
 from suffice.text.masks import CANDIDATES, Corpus, as_cells
 from suffice.text.parts import FEW_REFINED, Parts, check_unit, cut, look_into
@@ -63,6 +64,7 @@ class TextExplainer:
     def __init__(
         self,
         model: Any,
+        *,
         unit: Unit = "auto",
         mask: str | Sequence[str] | Corpus = "auto",
         candidates: Sequence[str] = CANDIDATES,
@@ -73,17 +75,18 @@ class TextExplainer:
         self._model = model
         self._unit = check_unit(unit)
         self._mask = read_mask(mask, candidates)
-        self._n_references = n_references
+        self._n_references = (
+            None if n_references is None else whole("n_references", n_references, also="None")
+        )
         self._outcome = outcome
-        self._seed = random_state
+        self._seed = whole("random_state", random_state, least=0)
 
     def explain(
         self,
         text: str,
-        tau: float = 0.9,
         *,
         spans: Iterable[Sequence[int]] | None = None,
-        **question: Any,
+        **question: Unpack[Asked],
     ) -> Explanation:
         """Find what suffices to keep the text's outcome, and to flip it.
 
@@ -91,12 +94,11 @@ class TextExplainer:
         ----------
         text
             The text. It reaches the model as it is, save for what is replaced.
-        tau
-            The share of references for which a set must bring the outcome about, in (0, 1].
         spans
             [(start, stop), …]: what is held or replaced in this text, in place of `unit`.
         **question
-            alpha, max_size, budget, time_limit, search, adjust, progress: see `Explainer.explain`.
+            tau, alpha, max_size, budget, time_limit, search, adjust, progress: as in
+            `Explainer.explain`.
         """
         parts = cut(check_text(text), self._unit, spans)
         d = len(parts.spans)
@@ -109,16 +111,16 @@ class TextExplainer:
                 "Use unit='auto' and then refine, search='greedy', or pass max_size, budget or "
                 "time_limit.",
             )
-        return self._answer(parts, tau, question)
+        return self._answer(parts, question)
 
     __call__ = explain
 
     def refine(
         self,
         explanation: Explanation,
-        passages: Sequence[str] | str | None = None,
-        tau: float | None = None,
-        **question: Any,
+        *,
+        features: Sequence[str] | str | None = None,
+        **question: Unpack[Asked],
     ) -> Explanation:
         """Look at the single words of some passages of an explanation.
 
@@ -130,20 +132,25 @@ class TextExplainer:
         ----------
         explanation
             Of passages, sentences or spans of a text.
-        passages
-            Names of its features. None: those of the best factor in each view, which is the one
-            with the fewest members, and the surest of these.
-        tau
-            None: as in the explanation.
+        features
+            Names of passages. None: those of the best factor in each view, which is the one with
+            the fewest members, and the surest of these.
         **question
-            As in `explain`. For more than 16 words the default is search="greedy".
+            As in `explain`; τ is the explanation's own unless it is given. For more than 16 words
+            the default is search="greedy".
         """
-        parts = look_into(explanation, passages)
+        parts = look_into(explanation, features)
+        asked: Asked = {"tau": explanation.tau}
         if len(parts.spans) > FEW_REFINED:
-            question = {"search": "greedy"} | question
-        return self._answer(parts, explanation.tau if tau is None else tau, question)
+            asked["search"] = "greedy"
+        return self._answer(parts, asked | question)
 
-    def _answer(self, parts: Parts, tau: float, question: dict[str, Any]) -> Explanation:
+    def __repr__(self) -> str:
+        model = getattr(self._model, "__name__", type(self._model).__name__)
+        unit = self._unit if isinstance(self._unit, str) else "own spans"
+        return f"<TextExplainer: {model}, by {unit}, mask: {describe_mask(self._mask)}>"
+
+    def _answer(self, parts: Parts, question: Asked) -> Explanation:
         started = perf_counter()
         join = Join(parts.text, parts.atoms)
         contrast = contrast_with(
@@ -164,7 +171,7 @@ class TextExplainer:
             context=InText(contrast.says, hidden > 0),
         )
         cells = as_cells([[parts.text[a:b] for a, b in parts.atoms]])
-        e = explainer.explain(Cells(cells, names, parts.seen), tau=tau, **question)
+        e = explainer.explain(Cells(cells, names, parts.seen), **question)
         seconds = perf_counter() - started
         return replace(
             e,

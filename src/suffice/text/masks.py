@@ -52,7 +52,10 @@ class Corpus:
             raise InputError("Corpus", wrong[0] if wrong else "no texts", "a list of texts")
         object.__setattr__(self, "texts", texts)
         if self.labels is not None:
-            labels = tuple(self.labels)
+            given_labels: object = self.labels
+            if isinstance(given_labels, str) or not isinstance(given_labels, Iterable):
+                raise InputError("labels", given_labels, "a label for each text")
+            labels = tuple(given_labels)
             if len(labels) != len(texts):
                 got = f"{len(labels)} labels for {len(texts)} texts"
                 raise InputError("Corpus", got, "a label for each text")

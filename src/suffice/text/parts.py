@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from suffice.context import Players
-from suffice.errors import InputError, did_you_mean
-from suffice.explanation import Explanation, View
+from suffice.checks import choice, ran
+from suffice.errors import InputError
+from suffice.explanation import Explanation
+from suffice.explanation.closer import features_to_refine
 from suffice.explanation.subject import TextSubject, Unit as Noun
 from suffice.text.passages import passages, words_within
 from suffice.text.spans import Span, Unit, check_spans, sentences, span_names, words
@@ -58,17 +59,15 @@ class Parts:
 
 def check_unit(unit: Unit) -> Unit:
     """A known unit, or a function."""
-    if not callable(unit) and unit not in UNITS:
-        allowed = "'auto', 'word', 'sentence' or a callable text -> spans"
-        raise InputError("unit", repr(unit), allowed, did_you_mean(unit, UNITS))
-    return unit
+    return unit if callable(unit) else choice("unit", unit, UNITS, also="a callable text -> spans")
 
 
 def cut(text: str, unit: Unit, spans: Iterable[Sequence[int]] | None) -> Parts:
     """The features that the unit, or a user's own spans, make of a text."""
+    if spans is None and callable(unit):
+        spans = ran("unit", unit, "a function from a text to [(start, stop), …]", text)
     if spans is not None or callable(unit):
-        given = unit(text) if spans is None and callable(unit) else spans
-        own = check_spans(given, text)
+        own = check_spans(spans, text)
         return Parts(text, own, own, "span", range(len(own)))
     atoms = words(text)
     seen = range(len(atoms))
@@ -83,35 +82,16 @@ def cut(text: str, unit: Unit, spans: Iterable[Sequence[int]] | None) -> Parts:
     return Parts(text, passages(text, atoms), atoms, "passage", seen)
 
 
-def look_into(explanation: Explanation, named: Sequence[str] | None) -> Parts:
+def look_into(explanation: Explanation, named: Sequence[str] | str | None) -> Parts:
     """The single words of some features of an explanation; None: of each view's best factor."""
     subject = getattr(explanation, "subject", None)
     if not isinstance(subject, TextSubject):
         raise InputError("explanation", "one that is not of a text", "one of a text")
-    players = Players(tuple(player.name for player in explanation.keep.players), ())
-    numbers = players.numbers(_best(explanation) if named is None else named)
+    numbers = features_to_refine(explanation, named)
     atoms = words(subject.text)
     within = words_within(atoms, [subject.spans[n] for n in numbers])
     if len(within) <= len(numbers):
-        got = ", ".join(players.names[n] for n in numbers) or "nothing"
+        got = ", ".join(explanation.keep.players[n].name for n in numbers) or "nothing"
         hint = "There is nothing smaller to look at."
-        raise InputError("passages", got, "passages of more than one word", hint)
+        raise InputError("features", got, "passages of more than one word", hint)
     return Parts(subject.text, within, atoms, "word", [atoms.index(atom) for atom in within])
-
-
-def _best(explanation: Explanation) -> list[str]:
-    """The features of the best factor of each view: the fewest, and the surest of these."""
-
-    def best(view: View) -> tuple[str, ...]:
-        factors = sorted(view.factors, key=lambda f: (f.size, -f.sufficiency))
-        return factors[0].features if factors else ()
-
-    found = [*best(explanation.keep), *best(explanation.flip)]
-    if not found:
-        raise InputError(
-            "explanation",
-            f"one without a factor to look into at τ = {explanation.tau:g}",
-            "one that has factors, or names of passages",
-            "Lower its threshold with .at(tau), or name passages.",
-        )
-    return found

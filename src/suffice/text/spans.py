@@ -27,8 +27,10 @@ _WORD = re.compile(r"cm*|s[sm]*|w[wm]*(?:-w[wm]*)*")
 
 _END = re.compile(r"([.!?…]+[\"'”’»)\]]*)(?=\s|$)|[。！？]+[」』”’）]*|\n\s*\n")
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(\[\"'“‘])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|vs|e\.g|i\.e|cf)\.$"
+    r"(?:^|[\s.(\[\"'“‘])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|vs|e\.g|i\.e|cf)\.$"
 )
+
+_NEXT = re.compile(r"\s*(\S)")
 
 _NAME_LENGTH = 40
 
@@ -46,15 +48,18 @@ def words(text: str) -> list[Span]:
 def sentences(text: str) -> list[Span]:
     """Sentences with their closing marks; a blank line also ends one.
 
-    >>> [text[a:b] for text in ["Dr. No is late. Why?"] for a, b in sentences(text)]
-    ['Dr. No is late.', 'Why?']
+    >>> [text[a:b] for text in ["Dr. No is… well, late. Why?"] for a, b in sentences(text)]
+    ['Dr. No is… well, late.', 'Why?']
     """
     cuts = [0]
     cased = text != text.lower()  # else a small letter after a stop tells nothing
     for match in _END.finditer(text):
-        before, after = text[: match.end()], text[match.end() :].lstrip()
-        goes_on = (cased and after[:1].islower()) or _ABBREVIATION.search(before[-8:]) is not None
-        if not (match.group(1) == "." and goes_on):
+        # No slice of the whole text: a long one has thousands of stops.
+        before, after = text[max(0, match.end() - 8) : match.end()], _NEXT.match(text, match.end())
+        small = cased and after is not None and after.group(1).islower()
+        mark = match.group(1) or ""
+        pause = mark != "" and not set("!?") & set(mark) and small
+        if not (pause or (mark == "." and _ABBREVIATION.search(before))):
             cuts.append(match.end())
     cuts.append(len(text))
     return [_strip(text, a, b) for a, b in pairwise(cuts) if text[a:b].strip()]

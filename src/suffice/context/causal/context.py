@@ -9,7 +9,7 @@ differ in which part of it was intervened on, so here each view has hybrids of i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -49,7 +49,7 @@ class CausalContext(Context):
     is_causal = True
 
     scm: CausalModel
-    noise: Noise = "sampled"
+    noise: Noise = field(default="sampled", kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.scm, CausalModel):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from suffice.context.causal.columns import Labels, as_values
-from suffice.context.causal.fitted import Categorical
+from suffice.context.causal.domains import Labels, as_values
+from suffice.context.causal.learned import Categorical
 from suffice.context.causal.mechanisms import Empirical, Mechanism, Parents, Recoverable, Sampled
 from suffice.context.causal.model import CausalModel
 from suffice.errors import InputError
-from suffice.typing import Values
+from suffice.typing import Reals, Values
 
 __all__ = ["from_dowhy"]
 
@@ -50,13 +51,10 @@ def _mechanism(node: str, given: Any, parents: list[str]) -> Mechanism:
     if not parents:
         if hasattr(given, "data"):  # an empirical distribution, whose states can be enumerated
             return Empirical(np.ravel(given.data))
-        return Sampled(lambda n, rng: _seeded(given.draw_samples, n, rng))
+        return Sampled(partial(_seeded, given.draw_samples))
     if hasattr(given, "estimate_probabilities") and hasattr(given, "classifier_model"):
-        return Categorical(
-            node,
-            Labels(as_values(given.classifier_model.classes)),
-            lambda few: np.asarray(given.estimate_probabilities(_matrix(few, parents))),
-        )
+        labels = Labels(as_values(given.classifier_model.classes))
+        return Categorical(node, labels, partial(_probabilities, given, parents))
     if hasattr(given, "evaluate") and hasattr(given, "draw_noise_samples"):
         return _Functional(given, parents)
     raise InputError(
@@ -89,6 +87,10 @@ class _Functional(Mechanism):
         """Ask the model for its noise."""
         matrix = _matrix(parents, self._parents)
         return np.ravel(self._model.estimate_noise(values.reshape(-1, 1), matrix))
+
+
+def _probabilities(model: Any, order: list[str], parents: Parents) -> Reals:
+    return np.asarray(model.estimate_probabilities(_matrix(parents, order)))
 
 
 def _matrix(parents: Parents, order: list[str]) -> Values:

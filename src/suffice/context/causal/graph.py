@@ -9,7 +9,9 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from suffice.errors import InputError, did_you_mean
+import numpy as np
+
+from suffice.errors import InputError, did_you_mean, shorten
 
 __all__ = ["Graph", "read_graph"]
 
@@ -72,31 +74,49 @@ def read_graph(dag: Any) -> Graph:
 
 def _mentions(dag: Any) -> Iterator[tuple[str, str | None]]:
     """(node, None) for a node that is named, (effect, cause) for an edge; in order of mention."""
-    if hasattr(dag, "nodes") and hasattr(dag, "edges"):
+    if isinstance(dag, Mapping):
+        for node, causes in dag.items():
+            name = _name(node)
+            yield name, None
+            for cause in _several(causes, f"{name!r}: {shorten(causes)}"):
+                yield name, _name(cause)
+        return
+    edges: Any = dag
+    # A networkx graph, or another that has its attributes; a class has them without being one.
+    if hasattr(dag, "nodes") and hasattr(dag, "edges") and not isinstance(dag, type):
         if not getattr(dag, "is_directed", lambda: True)():
             raise InputError("dag", "an undirected graph", _ALLOWED)
-        yield from ((str(node), None) for node in dag.nodes)
-        edges: Any = [edge[:2] for edge in dag.edges]  # those of a multigraph carry a key besides
-    elif isinstance(dag, Mapping):
-        for node, causes in dag.items():
-            if isinstance(causes, str) or not isinstance(causes, Iterable):
-                raise InputError("dag", f"{node!r}: {causes!r}", _ALLOWED)
-            yield str(node), None
-            yield from ((str(node), str(cause)) for cause in causes)
-        return
-    elif isinstance(dag, Iterable) and not isinstance(dag, str):
-        edges = dag
-    else:
-        raise InputError("dag", dag, _ALLOWED)
-    for edge in edges:
-        ends = [] if isinstance(edge, str) or not isinstance(edge, Iterable) else list(edge)
+        for node in _several(dag.nodes, f"nodes {shorten(dag.nodes)}"):
+            yield _name(node), None
+        # The edges of a multigraph carry a key besides.
+        edges = [tuple(edge)[:2] for edge in _several(dag.edges, f"edges {shorten(dag.edges)}")]
+    if isinstance(edges, np.ndarray) and edges.dtype.kind not in "OUT":
+        hint = "A matrix says nothing about names: list its edges."
+        raise InputError("dag", f"an array of {edges.dtype}", _ALLOWED, hint)
+    for edge in _several(edges, shorten(dag)):
+        ends = list(edge) if isinstance(edge, list | tuple | np.ndarray) else []
         if len(ends) == 3 and isinstance(ends[2], Mapping):
             ends.pop()  # attributes, as networkx lists them
         if len(ends) != 2:
-            raise InputError("dag", f"{edge!r} as an edge", _ALLOWED)
-        cause, effect = ends
-        yield str(cause), None
-        yield str(effect), str(cause)
+            raise InputError("dag", f"{shorten(edge)} as an edge", _ALLOWED)
+        cause, effect = map(_name, ends)
+        yield cause, None
+        yield effect, cause
+
+
+def _several(given: Any, got: str) -> Iterable[Any]:
+    """Something to go through, always in the same order; text is one thing, not its letters."""
+    if isinstance(given, str | bytes | type) or not isinstance(given, Iterable):
+        raise InputError("dag", got, _ALLOWED)
+    if isinstance(given, set | frozenset):  # whose order is another in every process
+        return sorted(given, key=str)
+    return given
+
+
+def _name(given: object) -> str:
+    if isinstance(given, str | int | np.integer) and not isinstance(given, bool):
+        return str(given)
+    raise InputError("dag", f"{shorten(given)} as a node", "names of nodes: text, or whole numbers")
 
 
 def _ordered(parents: Mapping[str, Iterable[str]]) -> tuple[str, ...]:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from suffice.checks import choice, names, whole
 from suffice.context.causal.assign import make_mechanisms
-from suffice.context.causal.columns import as_values, differs, read_columns
-from suffice.context.causal.domains import find_domains, truths_like
-from suffice.context.causal.equations import Equations
+from suffice.context.causal.domains import Domain, as_values, differs, read_columns, truths_like
+from suffice.context.causal.equations import MOST_ROWS, Equations
 from suffice.context.causal.graph import read_graph
+from suffice.context.causal.learned import Fit, Fitter
 from suffice.errors import InputError, did_you_mean
+from suffice.randomness import Stream, generator
 from suffice.tables.frames import as_table
 from suffice.tables.table import Table
 from suffice.typing import Values
+from suffice.wording import count
 
 __all__ = ["CausalModel", "Noise", "read_noise"]
 
@@ -48,14 +51,19 @@ class CausalModel(Equations):
     dag
         A networkx.DiGraph, a list of (cause, effect) pairs, or {node: [its causes]}.
     data
-        A frame with a column per node, from which the mechanisms not given are fitted: for nodes
-        without causes the observed values, drawn again; for numbers a linear regression with
-        Gaussian noise whose variance is the residual mean square; for categories a random forest's
-        class probabilities. A node whose column holds integers gets whole numbers, rounded.
+        A frame with a column per node, from which the mechanisms not given are fitted.
     mechanisms
         For each node: a function of its causes by keyword, vectorised over arrays; `additive(...)`
         or `noisy(...)`; a scikit-learn estimator to fit. For a node without causes: a distribution
         {value: probability}, a probability (of True), values to resample, a sampler of (n, rng).
+    fit
+        How mechanisms that are not given are fitted. Nodes without causes: the observed values,
+        drawn again. Numbers: a linear regression with Gaussian noise whose variance is the residual
+        mean square; a node whose column holds integers gets whole numbers, rounded. Categories,
+        "calibrated": class frequencies, a logistic regression or a forest with large leaves,
+        whichever has the smallest cross-validated log loss; no label seen ever gets probability 0.
+        Categories, "paper": a fully grown random forest's class probabilities, as in the paper's
+        appendix; these are far too sure of themselves.
     categorical
         Columns of numbers that are labels. Columns of text and Booleans are so anyway.
     random_state
@@ -66,21 +74,28 @@ class CausalModel(Equations):
         self,
         dag: Any,
         data: Any = None,
+        *,
         mechanisms: Mapping[str, Any] | None = None,
+        fit: Fit = "calibrated",
+        categorical: str | Iterable[str] = (),
         random_state: int = 0,
-        categorical: Sequence[str] = (),
     ) -> None:
         graph = read_graph(dag)
-        if isinstance(categorical, str):
-            raise InputError("categorical", repr(categorical), "a list of columns")
-        graph.require(categorical, "categorical")
+        labelled = names("categorical", categorical)
+        graph.require(labelled, "categorical")
         if mechanisms is not None and not isinstance(mechanisms, Mapping):
             raise InputError("mechanisms", mechanisms, "{node: mechanism}")
+        seed = whole("random_state", random_state, least=0, most=2**32 - 1)
+        fitter = Fitter(choice("fit", fit, get_args(Fit)), seed)
         table = None if data is None else as_table(data)
-        columns = read_columns(table, graph.nodes, categorical) if table else {}
-        names = table.names if table else ()
-        made = make_mechanisms(graph, columns, mechanisms or {}, random_state, names)
-        super().__init__(graph, made, find_domains(made, columns))
+        columns = read_columns(table, graph.nodes, labelled) if table is not None else {}
+        in_data = table.names if table is not None else ()
+        made = make_mechanisms(graph, columns, mechanisms or {}, fitter, in_data)
+        domains = {
+            node: columns[node].domain if node in columns else Domain(node, mechanism.labels())
+            for node, mechanism in made.items()
+        }
+        super().__init__(graph, made, domains)
 
     @staticmethod
     def from_dowhy(model: Any) -> CausalModel:
@@ -90,8 +105,14 @@ class CausalModel(Equations):
         return from_dowhy(model)
 
     def __repr__(self) -> str:
-        edges = sum(map(len, self._graph.parents.values()))
-        return f"CausalModel({len(self.nodes)} nodes, {edges} edges: {', '.join(self.nodes)})"
+        shown = [
+            f"{node} ← {', '.join(parents)}" if parents else node
+            for node, parents in self._graph.parents.items()
+        ]
+        more = [f"and {len(shown) - 12:,} more"] if len(shown) > 12 else []
+        sizes = len(shown), sum(map(len, self._graph.parents.values()))
+        nodes, edges = (count(*pair) for pair in zip(sizes, ("node", "edge"), strict=True))
+        return f"CausalModel({nodes}, {edges}: {'; '.join(shown[:12] + more)})"
 
     def parents(self, node: str) -> tuple[str, ...]:
         """Its direct causes."""
@@ -121,16 +142,16 @@ class CausalModel(Equations):
         """
         return {node: str(m.recoverable) for node, m in self._mechanisms.items()}
 
-    def sample(self, n: int, do: Mapping[str, Any] | None = None, random_state: int = 0) -> Any:
+    def sample(self, n: int, *, do: Mapping[str, Any] | None = None, random_state: int = 0) -> Any:
         """Draw n rows as a pandas frame, under an intervention."""
         import pandas as pd
 
-        if n < 1:
-            raise InputError("n", n, "a number of rows >= 1")
-        return pd.DataFrame(self.solve(self.draw(n, np.random.default_rng(random_state)), do))
+        rows = whole("n", n, most=MOST_ROWS)
+        rng = generator(whole("random_state", random_state, least=0), Stream.ROWS)
+        return pd.DataFrame(self.solve(self.draw(rows, rng), do))
 
     def counterfactual(
-        self, rows: Any, do: Mapping[str, Any], noise: Noise = "kept", random_state: int = 0
+        self, rows: Any, do: Mapping[str, Any], *, noise: Noise = "kept", random_state: int = 0
     ) -> Any:
         """What these rows would have been under an intervention, in a frame of the same kind.
 
@@ -151,27 +172,28 @@ class CausalModel(Equations):
            dose  pulse
         0     1   64.0
         """
-        read_noise(noise)
+        kept = read_noise(noise) == "kept"
+        rng = generator(whole("random_state", random_state, least=0), Stream.NOISE)
         if isinstance(rows, Mapping):
             import pandas as pd
 
             rows = pd.DataFrame([rows])
-        self._graph.require(do, "do")
+        given = self._read_do(do)
         table = as_table(rows, argument="rows")
-        before, rng = self.read(table, "rows"), np.random.default_rng(random_state)
+        before = self.read(table, "rows")
         values = dict(before)
-        for node, value in do.items():
-            given = self._domains[node].spread(value, len(table))
-            values[node] = truths_like(given, partial(before.__getitem__, node))
-        effects = frozenset[str]().union(*(self.descendants(node) for node in do)) - set(do)
-        if noise == "kept":
+        for node, value in given.items():
+            set_to = self._domains[node].spread(value, len(table))
+            values[node] = truths_like(set_to, partial(before.__getitem__, node))
+        effects = frozenset[str]().union(*map(self.descendants, given)) - set(given)
+        if kept:
             found, rows_before = self.abduct(before, rng, effects), before
         else:
             found, rows_before = self.draw(len(table), rng), None
-        fixed = {node: np.ones(len(table), dtype=bool) for node in do}
+        fixed = {node: np.ones(len(table), dtype=bool) for node in given}
         after = self.respond(values, fixed, found, rows_before)
-        changed = {table.names.index(n): after[n] for n in self.nodes if n in effects or n in do}
-        return _written(table, changed, do)
+        changed = {table.names.index(n): after[n] for n in self.nodes if n in effects or n in given}
+        return _written(table, changed, given)
 
     def read(self, table: Table, argument: str) -> dict[str, Values]:
         """Every node's column of a table, checked."""
@@ -185,13 +207,12 @@ class CausalModel(Equations):
         return out
 
 
-def read_noise(noise: object) -> None:
-    """Raise for anything but the two ways."""
-    if noise not in ("kept", "sampled"):
-        raise InputError("noise", repr(noise), "'kept' or 'sampled'")
+def read_noise(noise: object) -> Noise:
+    """One of the two ways."""
+    return choice("noise", noise, get_args(Noise))
 
 
-def _written(table: Table, columns: Mapping[int, Values], do: Mapping[str, Any]) -> Any:
+def _written(table: Table, columns: Mapping[int, Values], do: Iterable[str]) -> Any:
     """The table with these columns; a value set by the user must not be rounded away."""
     out = table.with_columns(columns)
     for node in do:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 
 from suffice.datasets.mail.message import body_of, header_of, read_message
+from suffice.text.spans import sentences
 
 __all__ = ["SEGMENTS", "mail_segments", "sentences_of"]
 
@@ -38,10 +39,6 @@ _URL = re.compile(r"(?:\b(?:https?|ftp)://|\bwww\.)[^\s<>\"']+", re.IGNORECASE)
 _AFTER_URL = ".,;:!?)]}*_"
 _QUOTED = re.compile(r"^[ \t]*(?:>[ \t]*)+", re.MULTILINE)
 _WORDLESS_LINE = re.compile(r"^[\W_]*$", re.MULTILINE)
-_SENTENCE_END = re.compile(
-    r"(?<=[.!?])(?<!\bMr\.)(?<!\bMs\.)(?<!\bMrs\.)(?<!\bDr\.)(?<!\b[A-Z]\.)\s++(?![a-z])"
-    r"|(?<=[.!?][\"')\]])\s++(?![a-z])"
-)
 _WORD = re.compile(r"[^\W_]")
 
 
@@ -75,18 +72,18 @@ def mail_segments(raw: str | bytes, *, lines_are_sentences: bool = False) -> dic
     urls = [url.rstrip(_AFTER_URL) for url in _URL.findall(written)]
     without_urls = _URL.sub(_only_what_follows, body)
     addresses = _ADDRESS.findall(_URL.sub(" ", written))
-    sentences = sentences_of(_ADDRESS.sub(" ", without_urls), lines_are_sentences)
-    enough = len(sentences) >= 4
+    told = sentences_of(_ADDRESS.sub(" ", without_urls), lines_are_sentences)
+    enough = len(told) >= 4
     found = (
         header_of(message, "From"),
         header_of(message, "To"),
         header_of(message, "Subject"),
         " ".join(urls),
         " ".join(addresses),
-        sentences[0] if sentences else "",
-        sentences[1] if enough else "",
-        sentences[-2] if enough else "",
-        sentences[-1] if len(sentences) > 1 else "",
+        told[0] if told else "",
+        told[1] if enough else "",
+        told[-2] if enough else "",
+        told[-1] if len(told) > 1 else "",
     )
     return dict(zip(SEGMENTS, found, strict=True))
 
@@ -100,7 +97,7 @@ def sentences_of(text: str, lines_are_sentences: bool = False) -> list[str]:
     text = "\n".join(text.splitlines())
     text = _WORDLESS_LINE.sub("", _QUOTED.sub("", text))
     paragraphs = text.split("\n" if lines_are_sentences else "\n\n")
-    cut = (s for paragraph in paragraphs for s in _SENTENCE_END.split(paragraph))
+    cut = (part[a:b] for part in paragraphs for a, b in sentences(part))
     return [" ".join(s.split()) for s in cut if _WORD.search(s)]
 
 

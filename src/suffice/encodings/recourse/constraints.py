@@ -127,9 +127,11 @@ class AllowedReferences:
     """
 
     def __init__(self, pool: Table, players: Players, constraints: Constraints) -> None:
-        refused = ~keeps_rules(pool, players, constraints.rules)[1:]
         self._n = len(pool) - 1
-        self._refused = refused.T.astype(np.float32) if refused.any() else None
+        self._refused = None
+        if constraints.rules:
+            refused = ~keeps_rules(pool, players, constraints.rules)[1:]
+            self._refused = refused.T.astype(np.float32)
         self._factors = [_ByPattern(factor, pool, players) for factor in constraints.forbidden]
 
     def on(self, members: Held) -> Outcomes:

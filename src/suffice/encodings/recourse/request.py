@@ -151,9 +151,14 @@ def _one_of(table: Table, j: int, given: list[Any]) -> OneOf:
 
 def _not_missing(table: Table, rules: list[ColumnRule]) -> list[ColumnRule]:
     """No new value may be missing, unless the list of allowed values has None in it."""
+    from pandas import isna
+
     asked_for = {rule.column for rule in rules if isinstance(rule, OneOf) and None in rule.values}
-    found = (NotMissing(j, name) for j, name in enumerate(table.names) if j not in asked_for)
-    return [rule for rule in found if not rule.meets(table).all()]
+    return [
+        NotMissing(j, name)
+        for j, name in enumerate(table.names)
+        if j not in asked_for and np.any(isna(table.column(j)))
+    ]
 
 
 def _directions(table: Table, argument: str, given: Names) -> list[ColumnRule]:

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.evaluate.protocol import Unreadable
+from suffice.tables.labels import find
 from suffice.target import Event
 from suffice.typing import Reals, Values
 
@@ -92,8 +93,8 @@ def margins_of(
     `scores_are` names the method that a comparison of two classes would ask for their scores.
     """
     kind, parameters = event.kind, event.parameters
-    if kind == "class" and scores.decision != "value" and parameters[0] in classes:
-        label = classes.index(parameters[0])
+    label = find(classes, parameters[0]) if kind == "class" else None
+    if label is not None and scores.decision != "value":
         if scores.decision == "sign":
             return _margins(scores, [_signed(label == 1)])
         others = [k for k in range(len(classes)) if k != label]

@@ -17,7 +17,14 @@ import numpy as np
 
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees.ensemble import Ensemble
-from suffice.evaluate.trees.reading import Tree, join_trees, not_a_tree_model, not_the_sum, numbers
+from suffice.evaluate.trees.reading import (
+    Tree,
+    join_trees,
+    labels_of,
+    not_a_tree_model,
+    not_the_sum,
+    numbers,
+)
 
 __all__ = ["read"]
 
@@ -50,7 +57,7 @@ def read(model: Any) -> Ensemble:
         trees,
         partial(numbers, single=True),
         base=np.array(bias, dtype=np.float64),
-        classes=tuple(np.asarray(model.classes_).tolist()) if classifier else None,
+        classes=labels_of(model.classes_) if classifier else None,
         link_slack=1e-12 if classifier else 0.0,
     )
 

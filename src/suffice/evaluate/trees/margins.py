@@ -31,6 +31,7 @@ import numpy as np
 
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees.ensemble import Ensemble, Ints
+from suffice.tables.labels import as_labels
 from suffice.target import Event
 from suffice.typing import BoolVector, Reals
 
@@ -84,9 +85,9 @@ def _read(ensemble: Ensemble, event: Event) -> Reading:
         return Reading((_lead(ensemble, first, second),))
     if ensemble.classes is None:
         return Reading((_between(ensemble, event),))
-    accepted = np.asarray(event.holds(np.asarray(ensemble.classes)), dtype=bool)
+    accepted = np.asarray(event.holds(as_labels(ensemble.classes)), dtype=bool)
     if accepted.sum() not in (1, len(accepted) - 1):
-        raise Unreadable(f"the outcome {event.says!r} joins several classes of the model")
+        raise Unreadable(f"the outcome {event.says!r} does not set one class against the rest")
     reverse = accepted.sum() != 1
     winner = int(np.flatnonzero(accepted ^ reverse)[0])
     others = [k for k in range(len(accepted)) if k != winner]
@@ -97,7 +98,7 @@ def _single_tree(ensemble: Ensemble, event: Event) -> Margin:
     """A leaf's answer is the row's: the event itself says which leaves count."""
     answers = ensemble.values if ensemble.classes is not None else ensemble.values[:, 0]
     if ensemble.classes is not None and not event.needs_scores:
-        answers = np.asarray(ensemble.classes)[ensemble.values.argmax(axis=1)]
+        answers = as_labels(ensemble.classes)[ensemble.values.argmax(axis=1)]
     holds = np.asarray(event.holds(answers), dtype=bool) & (ensemble.test < 0)
     return Margin(ensemble.roots, holds.astype(np.int32), 1, 1, _TOP, _TOP)
 

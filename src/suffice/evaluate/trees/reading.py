@@ -19,10 +19,19 @@ from suffice.evaluate.columns import PerColumn, kind_of, split_pipeline
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees.ensemble import Categories, Ensemble, Ints, Tests
 from suffice.tables.distinct import first_seen
+from suffice.tables.labels import own
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Reals
 
-__all__ = ["Tree", "join_trees", "not_a_tree_model", "not_the_sum", "numbers", "read_trees"]
+__all__ = [
+    "Tree",
+    "join_trees",
+    "labels_of",
+    "not_a_tree_model",
+    "not_the_sum",
+    "numbers",
+    "read_trees",
+]
 
 _READERS = ("sklearn", "xgboost", "lightgbm", "catboost")
 """A reader is chosen by the library that the model's class comes from, which is then loaded."""
@@ -72,6 +81,11 @@ def not_a_tree_model(model: Any) -> Unreadable:
 def not_the_sum(model: Any, setting: str) -> Unreadable:
     """The reason for a model whose setting makes its prediction something else."""
     return Unreadable(f"{kind_of(model)} with {setting} does not predict the sum of its leaves")
+
+
+def labels_of(classes: Any) -> tuple[Any, ...]:
+    """A model's classes as the labels that they are."""
+    return tuple(own(label) for label in np.asarray(classes).ravel())
 
 
 def _matrix_after(parts: PerColumn, matrix: Callable[[Table], Reals], rows: Table) -> Reals:

@@ -14,7 +14,13 @@ import numpy as np
 
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees.ensemble import Categories, Ensemble
-from suffice.evaluate.trees.reading import Tree, join_trees, not_a_tree_model, not_the_sum
+from suffice.evaluate.trees.reading import (
+    Tree,
+    join_trees,
+    labels_of,
+    not_a_tree_model,
+    not_the_sum,
+)
 from suffice.tables.table import Table
 from suffice.typing import Counts, Reals
 
@@ -50,7 +56,7 @@ def _forest(model: Any, estimators: list[Any], classes: bool) -> Ensemble:
         base=np.zeros(trees[0].values.shape[1]),
         divisor=float(len(trees)),
         leaf_answers=hasattr(model, "tree_"),
-        classes=tuple(model.classes_.tolist()) if classes else None,
+        classes=labels_of(model.classes_) if classes else None,
     )
 
 
@@ -73,7 +79,7 @@ def _boosting(model: Any) -> Ensemble:
         trees,
         partial(_validated, model),
         base=np.asarray(model._raw_predict_init(row)[0], dtype=np.float64),
-        classes=None if classes is None else tuple(classes.tolist()),
+        classes=None if classes is None else labels_of(classes),
         tie_to_first=outputs > 1,  # the binary margin is read as >= 0
         link_slack=1e-12,
     )
@@ -123,7 +129,7 @@ def _histogram_boosting(model: Any) -> Ensemble:
         trees,
         partial(_encoded, model, categorical=sorted(known)),
         base=np.asarray(model._baseline_prediction, dtype=np.float64).ravel(),
-        classes=None if classes is None else tuple(classes.tolist()),
+        classes=None if classes is None else labels_of(classes),
         link_slack=1e-12 if classes is not None else 0.0,
         source=_encoded_order(model),
     )

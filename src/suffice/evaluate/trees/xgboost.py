@@ -16,7 +16,14 @@ import numpy as np
 
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees.ensemble import Categories, Ensemble
-from suffice.evaluate.trees.reading import Tree, join_trees, not_a_tree_model, not_the_sum, numbers
+from suffice.evaluate.trees.reading import (
+    Tree,
+    join_trees,
+    labels_of,
+    not_a_tree_model,
+    not_the_sum,
+    numbers,
+)
 from suffice.tables.table import Table
 from suffice.typing import Reals
 
@@ -71,7 +78,7 @@ def read(model: Any) -> Ensemble:
 
 def _classes(model: Any, bare: bool, outputs: int) -> tuple[Any, ...]:
     """A booster by itself numbers its classes, as `adapt` does."""
-    return tuple(range(max(2, outputs)) if bare else np.asarray(model.classes_).tolist())
+    return tuple(range(max(2, outputs))) if bare else labels_of(model.classes_)
 
 
 def _trees_used(rounds: tuple[int, int], grown: dict[str, Any]) -> int:

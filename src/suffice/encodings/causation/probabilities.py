@@ -24,18 +24,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suffice.checks import whole
 from suffice.context.causal import CausalModel
+from suffice.context.causal.equations import MOST_ROWS
 from suffice.context.sample import Sample
-from suffice.encodings.causal_question import Contrast, World, read_cause, read_effect
-from suffice.encodings.causation import Causation
+from suffice.encodings.causation.data import Arms, Joint
+from suffice.encodings.causation.question import Cause, World, read_cause, read_effect
+from suffice.encodings.causation.result import Causation, Intervals
 from suffice.errors import InputError
 from suffice.factors.kinds import Factor
 from suffice.factors.predicates import equals
 from suffice.inference import clopper_pearson
 from suffice.measures import Measures
+from suffice.randomness import Stream, generator
 from suffice.typing import BoolVector, Reals, Values
 
-__all__ = ["Causation", "probabilities_of_causation"]
+__all__ = ["probabilities_of_causation"]
 
 DRAWS = 100_000
 """Worlds drawn where they cannot all be enumerated."""
@@ -45,7 +49,8 @@ def probabilities_of_causation(
     scm: CausalModel,
     cause: str | tuple[str, object, object],
     effect: str | tuple[str, object] | Factor,
-    n: int | None = None,
+    *,
+    n_worlds: int | None = None,
     random_state: int = 0,
 ) -> Causation:
     """Is x a necessary, and a sufficient, cause of y? Pearl's answers, from a causal model.
@@ -58,7 +63,7 @@ def probabilities_of_causation(
         A Boolean node (true rather than false), or (node, x, x').
     effect
         A Boolean node, (node, value), or a factor over nodes such as compare("score", ">=", 700).
-    n
+    n_worlds
         Draw so many worlds. By default all are enumerated; where that is impossible, 100,000
         are drawn.
     random_state
@@ -68,81 +73,76 @@ def probabilities_of_causation(
     >>> scm = CausalModel({"fire": ["match", "oxygen"]}, mechanisms={
     ...     "match": 0.1, "oxygen": 0.9, "fire": lambda match, oxygen: match & oxygen})
     >>> print(probabilities_of_causation(scm, "match", "fire"))
-    Is match = True rather than False a cause of equals('fire', True)? (exact)
-      necessity    1.000
-      sufficiency  0.900
-      pns          0.900
+    Is match = yes rather than no a cause of fire = yes?
+      For fire = yes, match = yes is needed in 100% of the worlds that have both and enough in
+      90% of those that have neither.
+                   probability  asks
+      necessity    1.000        both seen: would fire = yes have failed, had match been no?
+      sufficiency  0.900        neither seen: would fire = yes have come about with match = yes?
+      pns          0.900        would fire = yes follow match, whichever of the two it is set
+                                to?
+      Exact: all worlds were enumerated.
     """
     if not isinstance(scm, CausalModel):
         raise InputError("scm", scm, "a CausalModel", "Without one, see causation_bounds.")
-    noise, weights, drawn = _worlds(scm, n, random_state)
+    noise, weights, drawn = _worlds(scm, n_worlds, random_state)
     factual = scm.solve(noise)
-    contrast = read_cause(cause, factual, weights > 0)
-    y, check = read_effect(effect, contrast, factual)
-    with_x, without = (scm.solve(noise, {contrast.node: v}) for v in contrast[1:])
-    is_x, is_other = (equals(contrast.node, v)(factual) for v in contrast[1:])
+    x = read_cause(cause, factual, weights > 0)
+    y, check = read_effect(effect, x, factual)
+    with_x, without = (scm.solve(noise, {x.node: v}) for v in (x.value, x.other))
+    is_x, is_other = (equals(x.node, v)(factual) for v in (x.value, x.other))
     seen, y_x, y_other = y(factual), y(with_x), y(without)
     if check and not ((seen | y_x | y_other) & (weights > 0)).any():
         got = f"{effect!r}, a value that no world has"
         raise InputError("effect", got, "a value that the node takes")
 
-    whole = float(weights.sum())
     mass = _Mass(weights)
     space_i, space_r = is_x & seen, is_other & ~seen
-    helped = y_x & ~y_other
+    helped, everywhere = y_x & ~y_other, np.ones(len(weights), dtype=bool)
     return Causation(
-        cause=contrast,
+        cause=x,
         effect=y,
         measures=_measures(mass.share(y_x, space_r), mass.share(y_other, space_i)),
-        pns=mass(helped) / whole,
-        observational={
-            (x, has): mass((is_x if x else is_other) & (seen == has)) / whole
-            for x in (True, False)
-            for has in (True, False)
-        },
-        experimental={True: mass(y_x) / whole, False: mass(y_other) / whole},
-        n=drawn,
+        pns=mass(helped),
+        observational=Joint(
+            mass(space_i), mass(is_x & ~seen), mass(is_other & seen), mass(space_r)
+        ),
+        experimental=Arms(mass(y_x), mass(y_other)),
+        n_worlds=drawn,
         intervals=None
         if drawn is None
-        else {
-            "necessity": _interval(~y_other, space_i),
-            "sufficiency": _interval(y_x, space_r),
-            "pns": _interval(helped, np.ones_like(helped)),
-        },
-        sample=None if drawn is None else _rows(contrast, with_x, space_r, without, space_i),
+        else Intervals(
+            _interval(~y_other, space_i), _interval(y_x, space_r), _interval(helped, everywhere)
+        ),
+        sample=None if drawn is None else _rows(x, with_x, space_r, without, space_i),
     )
 
 
 @dataclass(frozen=True)
 class _Mass:
-    """The probability, up to a factor, of a set of worlds."""
+    """The probability of a set of worlds."""
 
     weights: Reals
 
     def __call__(self, worlds: BoolVector) -> float:
-        return float(self.weights[worlds].sum())
+        # The same worlds added in another order may come to a trace more than all of them.
+        return min(float(self.weights[worlds].sum()) / float(self.weights.sum()), 1.0)
 
     def share(self, part: BoolVector, of: BoolVector) -> float | None:
         """P(part | of)."""
-        whole = self(of)
-        return self(part & of) / whole if whole > 0 else None
+        whole = float(self.weights[of].sum())
+        return min(float(self.weights[part & of].sum()) / whole, 1.0) if whole > 0 else None
 
 
 def _worlds(
-    scm: CausalModel, n: int | None, random_state: int
+    scm: CausalModel, n_worlds: int | None, random_state: int
 ) -> tuple[Mapping[str, Values], Reals, int | None]:
     """Noise, a weight per world, and how many were drawn (None: these are all there are)."""
-    if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
-        raise InputError("n", n, "None, or a whole number of worlds >= 1")
-    if not isinstance(random_state, int | np.integer) or random_state < 0:
-        raise InputError("random_state", random_state, "a whole number >= 0")
-    if n is None:
-        try:
-            return *scm.worlds(), None
-        except InputError:  # too many worlds, or infinitely many
-            n = DRAWS
-    n = int(n)
-    return scm.draw(n, np.random.default_rng(random_state)), np.ones(n), n
+    seed = whole("random_state", random_state, least=0)
+    if n_worlds is None and scm.enumerable:
+        return *scm.worlds(), None
+    n = DRAWS if n_worlds is None else whole("n_worlds", n_worlds, most=MOST_ROWS)
+    return scm.draw(n, generator(seed, Stream.WORLDS)), np.ones(n), n
 
 
 def _measures(y_in_r: float | None, y_in_i: float | None) -> Measures:
@@ -164,7 +164,7 @@ def _interval(part: BoolVector, of: BoolVector) -> tuple[float, float] | None:
 
 
 def _rows(
-    cause: Contrast, with_x: World, space_r: BoolVector, without: World, space_i: BoolVector
+    cause: Cause, with_x: World, space_r: BoolVector, without: World, space_i: BoolVector
 ) -> Sample | None:
     """As many rows of either space, in the order drawn: worlds are alike, so any will do."""
     import pandas as pd

@@ -5,29 +5,35 @@ Users have these as probabilities, as counts, or as a row per case; here all bec
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from math import isclose, isfinite
-from typing import Any, NamedTuple, cast
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 
+from suffice.checks import number
 from suffice.errors import InputError
 from suffice.tables.frames import as_table
 from suffice.tables.table import is_frame
-from suffice.typing import BoolVector
+from suffice.typing import BoolVector, Values
 
-__all__ = ["Arms", "Joint", "read_arms", "read_joint"]
+__all__ = ["Arms", "Joint", "Probability", "read_arms", "read_joint"]
+
+Probability = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 CELLS = ((True, True), (True, False), (False, True), (False, False))
 
 
-class Joint(NamedTuple):
-    """P(cause, effect), the cause first: `no_yes` is P(x', y)."""
+@dataclass(frozen=True)
+class Joint(Mapping[tuple[bool, bool], float]):
+    """P(cause, effect), the cause first: `no_yes` is P(x', y), which is also at [False, True]."""
 
-    yes_yes: float
-    yes_no: float
-    no_yes: float
-    no_no: float
+    yes_yes: Probability
+    yes_no: Probability
+    no_yes: Probability
+    no_no: Probability
 
     @property
     def cause(self) -> float:
@@ -44,12 +50,32 @@ class Joint(NamedTuple):
         """P(y)."""
         return self.yes_yes + self.no_yes
 
+    def __getitem__(self, cell: tuple[bool, bool]) -> float:
+        cells = zip(CELLS, (self.yes_yes, self.yes_no, self.no_yes, self.no_no), strict=True)
+        return dict(cells)[cell]
 
-class Arms(NamedTuple):
+    def __iter__(self) -> Iterator[tuple[bool, bool]]:
+        return iter(CELLS)
+
+    def __len__(self) -> int:
+        return len(CELLS)
+
+
+@dataclass(frozen=True)
+class Arms(Mapping[bool, float]):
     """P(y_x) and P(y_x'): the effect's share where the cause is set, and where it is prevented."""
 
-    treated: float
-    control: float
+    treated: Probability
+    control: Probability
+
+    def __getitem__(self, arm: bool) -> float:
+        return {True: self.treated, False: self.control}[arm]
+
+    def __iter__(self) -> Iterator[bool]:
+        return iter((True, False))
+
+    def __len__(self) -> int:
+        return 2
 
 
 def read_joint(given: Any) -> Joint:
@@ -72,7 +98,10 @@ def read_joint(given: Any) -> Joint:
         cause, effect = _two_columns(given, argument)
         cells = [int(((cause == x) & (effect == y)).sum()) for x, y in CELLS]
     else:
-        table = np.asarray(given)
+        try:
+            table = np.asarray(given)
+        except ValueError:  # rows of different lengths
+            table = np.empty(0)
         if table.shape != (2, 2) or table.dtype.kind not in "iuf":
             allowed = "{(x, y): probability or count}, a 2x2 array, or a frame of two columns"
             hint = "An array is read as [cause][effect], False before True."
@@ -103,10 +132,11 @@ def read_arms(given: Any) -> Arms:
 
 
 def _normalised(cells: list[Any], argument: str) -> list[float]:
-    numbers = [_number(cell, argument) for cell in cells]
+    numbers = [number(argument, cell, "finite numbers >= 0", least=0) for cell in cells]
     total = sum(numbers)
-    if total <= 0:
-        raise InputError(argument, "no case at all", "a positive total")
+    if not total > 0 or not isfinite(total):
+        got = "counts too large to add up" if total else "no case at all"
+        raise InputError(argument, got, "a positive, finite total")
     # 0.2 can only be a probability; 1 may be a count, and 3.5 a weighted one.
     shares = all(v <= 1 for v in numbers) and any(v != int(v) for v in numbers)
     if shares and not isclose(total, 1, abs_tol=1e-6):
@@ -116,22 +146,16 @@ def _normalised(cells: list[Any], argument: str) -> list[float]:
 
 
 def _share(arm: Any, argument: str) -> float:
+    allowed = "finite numbers >= 0"
     if isinstance(arm, tuple | list) and len(arm) == 2:
-        events, n = (_number(v, argument) for v in arm)
+        events, n = (number(argument, v, allowed, least=0) for v in arm)
         if not 0 <= events <= n or n == 0:
             raise InputError(argument, arm, "(events, n) with 0 <= events <= n and n > 0")
         return events / n
-    share = _number(arm, argument)
+    share = number(argument, arm, allowed, least=0)
     if share > 1:
         raise InputError(argument, arm, "a probability", "Counts are given as (events, n).")
     return share
-
-
-def _number(value: Any, argument: str) -> float:
-    fits = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not fits or not isfinite(value) or value < 0:
-        raise InputError(argument, value, "finite numbers >= 0")
-    return float(value)
 
 
 def _two_columns(frame: Any, argument: str) -> tuple[BoolVector, BoolVector]:
@@ -142,11 +166,13 @@ def _two_columns(frame: Any, argument: str) -> tuple[BoolVector, BoolVector]:
     if len(table.names) != 2:
         got = f"{len(table.names)} columns"
         raise InputError(argument, got, "exactly two columns: the cause, then the effect")
-    read = []
-    for j, name in enumerate(table.names):
-        column = table.column(j)
-        if not set(np.unique(column.astype(str))) <= {"True", "False", "0", "1", "0.0", "1.0"}:
-            got = f"column {name!r} of other values"
-            raise InputError(argument, got, "truth values, none missing")
-        read.append(column.astype(bool))
-    return cast(tuple[BoolVector, BoolVector], tuple(read))
+    cause, effect = (_truths(table.column(j), table.names[j], argument) for j in range(2))
+    return cause, effect
+
+
+def _truths(values: Values, name: str, argument: str) -> BoolVector:
+    """Truth values, or numbers that are 0 or 1; the text "False" is neither, and would be true."""
+    plain = values.tolist()
+    if not all(isinstance(v, bool | int | float) and v in (0, 1) for v in plain):
+        raise InputError(argument, f"column {name!r} of other values", "truth values, none missing")
+    return np.array(plain, dtype=bool)

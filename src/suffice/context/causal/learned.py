@@ -12,18 +12,23 @@ that multiply matrices (a neural network, say) may differ in the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
-from suffice.context.causal.columns import Column, Labels, per_distinct
-from suffice.context.causal.functions import Additive
-from suffice.context.causal.mechanisms import Mechanism, Parents, Recoverable
+from suffice.checks import ran
+from suffice.context.causal.calibrated import Calibrated
+from suffice.context.causal.domains import Labels, NodeData, per_distinct
+from suffice.context.causal.mechanisms import Additive, Mechanism, Parents, Recoverable
 from suffice.errors import InputError, shorten
 from suffice.tables.table import plain
 from suffice.typing import Reals, Values
 
-__all__ = ["Categorical", "fit_classifier", "fit_regressor"]
+__all__ = ["Categorical", "Fit", "Fitter"]
+
+Fit = Literal["calibrated", "paper"]
+"""How mechanisms that are not given are fitted; they differ for categories only."""
 
 _LINEAR = {"LinearRegression", "Ridge", "Lasso", "ElasticNet"}
 
@@ -31,7 +36,7 @@ _LINEAR = {"LinearRegression", "Ridge", "Lasso", "ElasticNet"}
 class Encoder:
     """The parents as a matrix: numbers as they are, a column of zeros and ones per category."""
 
-    def __init__(self, parents: Mapping[str, Column]) -> None:
+    def __init__(self, parents: Mapping[str, NodeData]) -> None:
         self._labels = {name: column.labels for name, column in parents.items()}
 
     def __call__(self, parents: Parents) -> Reals:
@@ -51,6 +56,9 @@ class Regression:
     def __init__(self, model: Any, encode: Encoder) -> None:
         self._model, self._encode = model, encode
         self._linear = type(model).__name__ in _LINEAR and np.ndim(model.coef_) == 1
+
+    def __repr__(self) -> str:
+        return shorten(self._model)
 
     def __call__(self, parents: Parents) -> Values:
         """One number per row."""
@@ -76,6 +84,9 @@ class Remembered:
     def __init__(self, model: Any, encode: Encoder, limit: int = 100_000) -> None:
         self._model, self._encode, self._limit = model, encode, limit
         self._known: dict[bytes, Reals] = {}
+
+    def __repr__(self) -> str:
+        return shorten(self._model, 200)
 
     def __call__(self, parents: Parents) -> Reals:
         """(rows, labels); the rows are distinct."""
@@ -104,11 +115,26 @@ class Categorical(Mechanism):
     def __init__(
         self, node: str, labels: Labels, probabilities: Callable[[Parents], Reals]
     ) -> None:
-        self.node, self.labels, self._ask = node, labels, probabilities
+        self.node, self._labels, self._ask = node, labels, probabilities
+
+    def __repr__(self) -> str:
+        return f"Categorical({len(self._labels)} labels by {self._ask!r})"
+
+    def labels(self) -> Labels:
+        """All that were seen."""
+        return self._labels
 
     def probabilities(self, parents: Parents) -> Reals:
         """(rows, labels)."""
-        return np.asarray(per_distinct(parents, self._ask))
+        found = np.asarray(per_distinct(parents, self._ask))
+        fits = found.shape[1:] == (len(self._labels),) and np.isfinite(found).all()
+        if not fits or (found < 0).any() or (found.sum(axis=1) <= 0).any():
+            raise InputError(
+                f"mechanisms[{self.node!r}]",
+                f"a classifier that gave {shorten(found[:1].tolist())}",
+                f"a probability for each of its {len(self._labels)} labels",
+            )
+        return found
 
     def draw(self, n: int, rng: np.random.Generator) -> Values:
         """One uniform number per row."""
@@ -117,11 +143,11 @@ class Categorical(Mechanism):
     def value(self, parents: Parents, noise: Values) -> Values:
         """The label whose stretch of [0, 1) the noise falls on."""
         ends = self._ends(parents)[:, 1:-1]
-        return np.asarray(self.labels.values[(noise[:, None] >= ends).sum(axis=1)])
+        return np.asarray(self._labels.values[(noise[:, None] >= ends).sum(axis=1)])
 
     def abduct(self, parents: Parents, values: Values, rng: np.random.Generator) -> Values:
         """A uniform draw from the stretch of the observed label."""
-        codes = self.labels.codes(values, self.node, "values")
+        codes = self._labels.codes(values, self.node, "values")
         ends, rows = self._ends(parents), np.arange(len(values))
         low, high = ends[rows, codes], ends[rows, codes + 1]
         if (low >= high).any():
@@ -131,8 +157,8 @@ class Categorical(Mechanism):
                 f"{self.node} = {plain(values[row])!r} in row {row}, to which the mechanism fitted "
                 f"for {self.node!r} gives probability 0",
                 "rows that the model can produce",
-                "Its noise cannot be recovered: use noise='sampled', or give this node a "
-                "classifier that is less sure of itself.",
+                "Its noise cannot be recovered: use noise='sampled', or leave this node to the "
+                "default mechanism, which gives no label seen probability 0.",
             )
         drawn = low + (high - low) * rng.random(len(values))
         return np.asarray(np.minimum(drawn, np.nextafter(high, low)))
@@ -143,47 +169,67 @@ class Categorical(Mechanism):
         return np.pad(total / total[:, -1:], ((0, 0), (1, 0)))
 
 
-def fit_regressor(
-    node: str, estimator: Any, parents: Mapping[str, Column], column: Column, std: float | None
-) -> Additive:
-    """A regression on the parents; noise is Gaussian, its variance the residual mean square."""
-    encode = Encoder(parents)
-    matrix = encode({name: parent.values for name, parent in parents.items()})
-    model = _fitted(node, estimator, matrix, column.values.astype(np.float64))
-    mean = Regression(model, encode)
-    if std is None:
-        residuals = column.values - mean({name: p.values for name, p in parents.items()})
-        std = float(np.sqrt(np.mean(residuals**2)))
-    return Additive(mean, std)
+@dataclass(frozen=True)
+class Fitter:
+    """Fits the mechanism of a node to its column and its parents'."""
+
+    way: Fit
+    random_state: int
+
+    def __call__(
+        self, column: NodeData, parents: Mapping[str, NodeData], estimator: Any, std: float | None
+    ) -> Mechanism:
+        """With an estimator of the user's, or with None the default one."""
+        node = column.domain.node
+        if estimator is None:
+            estimator = self._default(column)
+        else:
+            from sklearn.base import clone
+
+            _require_kind(estimator, column)
+            estimator = clone(estimator)
+            if estimator.get_params().get("random_state", 0) is None:
+                estimator.set_params(random_state=self.random_state)
+        encode, given = Encoder(parents), {name: p.values for name, p in parents.items()}
+        if column.labels is None:
+            target: Values = column.values.astype(np.float64)
+        else:  # the labels' numbers: scikit-learn refuses labels such as 0.7
+            target = column.labels.codes(column.values, node, "data")
+        allowed = f"an estimator that can be fitted for {node!r} on this data"
+        ran(f"mechanisms[{node!r}]", estimator.fit, allowed, encode(given), target)
+        if column.labels is not None:
+            return Categorical(node, column.labels, Remembered(estimator, encode))
+        mean = Regression(estimator, encode)
+        if std is None:  # the variance of the noise is the residual mean square
+            std = float(np.sqrt(np.mean((target - mean(given)) ** 2)))
+        return Additive(mean, std)
+
+    def _default(self, column: NodeData) -> Any:
+        if column.labels is None:
+            from sklearn.linear_model import LinearRegression
+
+            return LinearRegression()
+        if self.way == "paper":  # appendix, German credit
+            from sklearn.ensemble import RandomForestClassifier
+
+            return RandomForestClassifier(random_state=self.random_state)
+        return Calibrated(self.random_state)
 
 
-def fit_classifier(
-    node: str, estimator: Any, parents: Mapping[str, Column], column: Column
-) -> Categorical:
-    """Class probabilities given the parents."""
-    assert column.labels is not None
-    if not hasattr(estimator, "predict_proba"):
+def _require_kind(estimator: Any, column: NodeData) -> None:
+    from sklearn.base import is_classifier, is_regressor
+
+    node = column.domain.node
+    got = f"{shorten(estimator)} for {node!r}"
+    if column.labels is None and not is_regressor(estimator):
+        hint = f"Name {node!r} in categorical=[...] if its numbers are labels."
+        raise InputError("mechanisms", got, f"a regressor, since {node!r} holds numbers", hint)
+    if column.labels is not None and not is_classifier(estimator):
+        raise InputError("mechanisms", got, f"a classifier, since {node!r} is categorical")
+    if column.labels is not None and not hasattr(estimator, "predict_proba"):
         raise InputError(
             "mechanisms",
-            f"{shorten(estimator)} for {node!r}, without predict_proba",
+            f"{got}, without predict_proba",
             "a classifier that gives probabilities",
             "CalibratedClassifierCV adds them to any classifier.",
         )
-    encode = Encoder(parents)
-    matrix = encode({name: parent.values for name, parent in parents.items()})
-    # Fitted on the labels' numbers: scikit-learn refuses labels such as 0.7.
-    codes = column.labels.codes(column.values, node, "data")
-    model = _fitted(node, estimator, matrix, codes)
-    return Categorical(node, column.labels, Remembered(model, encode))
-
-
-def _fitted(node: str, estimator: Any, matrix: Reals, target: Values) -> Any:
-    try:
-        return estimator.fit(matrix, target)
-    except ValueError as error:
-        raise InputError(
-            "mechanisms",
-            f"{shorten(estimator)}, which could not be fitted for {node!r}",
-            "an estimator that fits this data",
-            str(error).splitlines()[0],
-        ) from error
