@@ -98,6 +98,11 @@ class Limits:
         """Is the sweep to be exhaustive?"""
         return self.max_size is None and self.budget is None and self.time_limit is None
 
+    @property
+    def patience(self) -> float | None:
+        """How many seconds one batch may take; None: any number."""
+        return None if self.time_limit is None else self.time_limit / _BATCHES
+
     def checked(self, d: int) -> Limits:
         """The same limits in plain numbers; an error for one that cannot be meant.
 
@@ -277,16 +282,18 @@ class LimitKeeper:
 
     def expect(self, seconds_per_hybrid: float | None) -> None:
         """About what a hybrid costs, until that was measured; None: nobody knows."""
-        if self.limits.time_limit is not None and seconds_per_hybrid and not self._last_batch:
-            self._batch = max(1.0, self.limits.time_limit / _BATCHES / seconds_per_hybrid)
+        patience = self.limits.patience
+        if patience is not None and seconds_per_hybrid and not self._last_batch:
+            self._batch = max(1.0, patience / seconds_per_hybrid)
 
     def note(self, rows: int, hybrids: int = 0, seconds: float = 0.0) -> None:
         """So many rows were asked, for so many hybrids, in one batch that took so long."""
         self._used.rows += rows
         self._used.hybrids += hybrids
-        if self.limits.time_limit is not None and hybrids:
+        patience = self.limits.patience
+        if patience is not None and hybrids:
             self._last_batch = seconds
-            affordable = self.limits.time_limit / _BATCHES / max(seconds, 1e-9) * hybrids
+            affordable = patience / max(seconds, 1e-9) * hybrids
             self._batch = max(1.0, min(affordable, _GROWTH * max(self._batch, float(hybrids))))
 
     # -- the clock ----------------------------------------------------------------------
