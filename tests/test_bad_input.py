@@ -113,8 +113,24 @@ def labels(rows):
         ),
         (
             lambda: explain(references=np.zeros(len(X), bool)),
-            "none: no row of data is chosen by the mask",
+            "none: no row of data is chosen by the mask; .*at least one reference. It is False for",
         ),
+        (
+            lambda: explain(references=["opposite"]),
+            r"references: got \['opposite'\]; allowed: 'opp",
+        ),
+        (lambda: explain(references=[[1, 2, 3], [1, 2]]), "references: got rows of 2, 3 values"),
+        (
+            lambda: explain(references=[0, 1, 2]),
+            r"references: got \[0, 1, 2\]; allowed: 'opposite'",
+        ),
+        (
+            lambda: explain(references=lambda data, x: data.nothing),
+            "references: got a function that raised AttributeError: .*nothing.*; allowed: a function",
+        ),
+        (lambda: explain(references=lambda data: data), "a function that raised TypeError"),
+        (lambda: explain(references=lambda data, x: "others"), "references: got 'others'"),
+        (lambda: explain(references=X.set_axis([0, 1, 2], axis=1)), "references: got no column"),
         (
             lambda: explain(data=X[MODEL.predict(X) == MODEL.predict(X.iloc[[0]])[0]]),
             "references: got none: no row of data is predicted otherwise than the input.*outcome",
@@ -132,7 +148,11 @@ def labels(rows):
             lambda: explain(n_references=0),
             "n_references: got 0; allowed: None or a whole number >= 1",
         ),
+        (lambda: explain(n_references=True), "n_references: got True; allowed: None or a whole"),
         (lambda: explain(random_state=-1), "random_state: got -1"),
+        (lambda: explain(random_state=True), "random_state: got True"),
+        (lambda: explain(random_state=np.array([[1]])), r"random_state: got array\(\[\[1\]\]\)"),
+        (lambda: explain(random_state=np.random.default_rng(0)), "random_state: got Generator"),
         # groups
         (
             lambda: explain(groups={"g": ["agee"]}),
@@ -140,6 +160,18 @@ def labels(rows):
         ),
         (lambda: explain(groups={"g": ["age"], "h": ["age"]}), "'age' in both 'g' and 'h'"),
         (lambda: explain(groups={"g": []}), r"groups: got 'g': \[\]; allowed: a list of columns"),
+        (lambda: explain(groups={"g": None}), "groups: got 'g': None; allowed: a list of columns"),
+        (
+            lambda: explain(groups={"g": "age"}),
+            "groups: got 'g': 'age'; allowed: a list of columns",
+        ),
+        (lambda: explain(groups={"g": 5}), "groups: got 'g': 5; allowed: a list of columns"),
+        (
+            lambda: explain(groups={1: ["age"]}),
+            "groups: got the name 1; allowed: names that are text",
+        ),
+        (lambda: explain(groups={None: ["age"]}), "groups: got the name None"),
+        (lambda: explain(groups=np.array(["age"])), r"groups: got array\(\['age'\]"),
         (
             lambda: explain(groups={"debt": ["age"]}),
             "group 'debt', which is also a column outside it",
@@ -152,6 +184,24 @@ def labels(rows):
         ),
         (lambda: explain(cost=lambda c, a, b: b * np.nan), "cost: got nan for column 'age'"),
         (lambda: explain(cost=lambda c, a, b: [1]), r"cost: got shape \(1,\) for column 'age'"),
+        (lambda: explain(cost={"age": True}), "cost: got True for column 'age'; allowed: a number"),
+        (
+            lambda: explain(cost={"age": np.nan}),
+            "cost: got nan for column 'age'; allowed: a number",
+        ),
+        (lambda: explain(cost={0: 1}), "cost: got unknown column 0"),
+        (
+            lambda: explain(cost=lambda c, a, b: ["dear"] * len(b)),
+            r"cost: got \['dear'.* for column 'age'; allowed: a function .* which are numbers",
+        ),
+        (
+            lambda: explain(cost=lambda c, a, b: b[c]),
+            "cost: got a function that raised IndexError for column 'age': .*allowed: a function",
+        ),
+        (
+            lambda: explain(cost=lambda c, a: 0),
+            "cost: got a function that raised TypeError for col",
+        ),
         (lambda: explain(size_weights=[1, 1]), "size_weights: got .*; allowed: 4 positive numbers"),
         (lambda: explain(size_weights=[0, 0, 0, -1]), "size_weights: got"),
         # outcomes

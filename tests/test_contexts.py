@@ -1,15 +1,28 @@
 """Contexts other than the swap: near references, a user's sampler, and how far hybrids stray."""
 
 import json
+import pickle
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
+from jsonschema import validate
+from scipy.spatial.distance import cdist
 from sklearn.ensemble import RandomForestClassifier
 
-from suffice import ConditionalContext, Explainer, Explanation, InputError, datasets
+from suffice import (
+    ConditionalContext,
+    Explainer,
+    Explanation,
+    InputError,
+    SwapContext,
+    datasets,
+    result_schema,
+)
 from suffice.context import make_players
+from suffice.context.plausibility import Plausibility
 from suffice.context.swap import SwapHybrids
 from suffice.tables import as_table
 
@@ -237,6 +250,74 @@ def test_plausibility_reads_any_kind_of_column():
     assert p == Explainer(model, X).plausibility(X.iloc[0], n_hybrids=200)
     with pytest.raises(InputError, match="n_hybrids: got 1; allowed: a whole number >= 2"):
         Explainer(model, X).plausibility(X.iloc[0], n_hybrids=1)
+
+
+def test_plausibility_is_a_result_like_any_other():
+    X = two_columns()
+    model = lambda rows: (rows["a"] + rows["c"] >= 3).astype(int)  # noqa: E731
+    p = Explainer(model, X, references="all").plausibility(X.iloc[0], n_hybrids=np.int64(200))
+    assert type(p).from_json(p.to_json()) == p == pickle.loads(pickle.dumps(p))
+    validate(json.loads(p.to_json()), result_schema(Plausibility))
+    assert hash(p) == hash(Plausibility(p.far, 200, "values swapped"))
+    with pytest.raises(FrozenInstanceError):
+        p.far = 0.0
+    share = f"{p.far:.0%}"
+    assert (
+        repr(p) == f"<Plausibility: {share} of 200 hybrids (values swapped) are far from the data>"
+    )
+    assert p.to_frame().to_dict("records") == [
+        {"far": p.far, "n_hybrids": 200, "context": "values swapped"}
+    ]
+    for shown in (str(p), p.to_html(), p._repr_html_()):
+        assert share in shown and "rows of the data" in shown
+    with pytest.raises(InputError, match="of which there is no figure"):
+        p.plot()
+
+
+@pytest.mark.parametrize("bad", [0, 1, True, "many", 2.5, np.array([3, 4])])
+def test_bad_numbers_of_hybrids(loans, bad):
+    model, X = loans
+    with pytest.raises(InputError, match=r"n_hybrids: got .*; allowed: a whole number >= 2"):
+        Explainer(model, X).plausibility(X.iloc[0], n_hybrids=bad)
+
+
+def test_of_data_too_large_to_compare_the_same_sample_serves_in_any_order(monkeypatch):
+    """The work is bounded: rows of data × hybrids × columns, whatever the data's size."""
+    compared = []
+
+    def counted(some, others, metric):
+        compared.append(len(some) * len(others) * some.shape[1])
+        return cdist(some, others, metric)
+
+    monkeypatch.setattr("scipy.spatial.distance.cdist", counted)
+    monkeypatch.setattr("suffice.context.plausibility._COMPARISONS", 10**6)
+    monkeypatch.setattr("suffice.context.plausibility._FEWEST_ROWS", 50)
+    X = two_columns(4000).assign(d=[*"wxyz"] * 1000)
+    model = lambda rows: (rows["a"] + rows["c"] >= 3).astype(int)  # noqa: E731
+    found = [
+        Explainer(model, data, references="all").plausibility(X.iloc[0], n_hybrids=100)
+        for data in (X, X.sample(frac=1, random_state=1))
+    ]
+    assert found[0] == found[1]
+    assert found[0].far > 0.3
+    assert sum(compared) <= 2 * 10**6
+
+
+def test_identical_rows_are_not_far_from_each_other():
+    X = pd.DataFrame({"a": [1.0] * 30 + [2.0], "b": ["u"] * 31})
+    explainer = Explainer(lambda rows: (rows["a"] > 1.5).astype(int), X)
+    assert explainer.plausibility(X.iloc[0], n_hybrids=50).far == 0
+
+
+def test_the_swap_context_is_a_context_like_the_others(loans):
+    model, X = loans
+    x = X.iloc[8]
+    plain, swapped = Explainer(model, X), Explainer(model, X, context=SwapContext())
+    assert swapped.explain(x) == plain.explain(x)
+    assert swapped.plausibility(x) == plain.plausibility(x)
+    assert swapped.recourse(x) == plain.recourse(x)
+    assert swapped.explain(x, search="pruned") == plain.explain(x, search="pruned")
+    assert pickle.loads(pickle.dumps(SwapContext())) == SwapContext()
 
 
 def test_the_swap_context_says_where_its_values_come_from():

@@ -7,6 +7,7 @@ looked up by name when asked for, so that nothing here imports them.
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ __all__ = [
     "Panel",
     "Result",
     "Sheet",
+    "json_text",
+    "read_json",
     "renderer",
     "result_schema",
     "write_text",
@@ -99,13 +102,13 @@ class Result(ABC):
         """A versioned JSON text that holds the whole answer (see `result_schema`)."""
         name, record = type(self).__name__, self._record()
         envelope = {"result": name, "version": self.version, "content": record}
-        return msgspec.json.encode(envelope).decode()
+        return json_text(envelope)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Read an answer back; it is equal to the one that was stored."""
         allowed = f"JSON written by {cls.__name__}.to_json"
-        envelope = _decoded(text, allowed)
+        envelope = read_json(text, allowed)
         if envelope.get("result") != cls.__name__:
             raise InputError("text", f"a stored {shorten(envelope.get('result'))}", allowed)
         if envelope.get("version") != cls.version:
@@ -197,16 +200,31 @@ def write_text(path: object, text: str) -> None:
         raise InputError("path", f"{shorten(str(path))} ({why})", allowed) from error
 
 
-def _decoded(text: object, allowed: str) -> dict[str, Any]:
+def json_text(value: Any) -> str:
+    r"""The JSON of a value; lone surrogates, which UTF-8 cannot hold, as JSON's own escapes.
+
+    >>> json_text({"name": "\ud800"})
+    '{"name": "\\ud800"}'
+    """
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value))
+
+
+def read_json(text: object, allowed: str) -> dict[str, Any]:
+    """What such a text holds, or an error that says what is `allowed`."""
     if not isinstance(text, str | bytes | bytearray | memoryview):
         raise InputError("text", text, allowed)
+    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
     try:
-        envelope = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        # msgspec refuses lone surrogates even as escapes.
+        found = json.loads(raw) if rb"\ud" in raw else msgspec.json.decode(raw)
+    except (ValueError, RecursionError) as error:
         raise InputError("text", str(error), allowed) from error
-    if not isinstance(envelope, dict):
-        raise InputError("text", f"JSON of a {type(envelope).__name__}", allowed)
-    return envelope
+    if not isinstance(found, dict):
+        raise InputError("text", f"JSON of a {type(found).__name__}", allowed)
+    return found
 
 
 def result_schema(result: type[Result]) -> dict[str, Any]:

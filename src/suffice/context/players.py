@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from suffice.errors import InputError, did_you_mean, shorten
+from suffice.tables.cells import storable
 from suffice.tables.table import Table
 from suffice.typing import Counts
 
@@ -55,19 +56,11 @@ def make_players(table: Table, groups: Groups | None = None) -> Players:
     >>> make_players(t, {"colour": ["red", "blue"]}).names
     ('age', 'colour')
     """
-    if groups is not None and not isinstance(groups, Mapping):
-        raise InputError("groups", groups, '{"name": [columns]} or None')
+    known = _read_groups(groups)
     owner: dict[int, str] = {}
-    for name, members in (groups or {}).items():
-        if not isinstance(name, str):
-            raise InputError("groups", f"the name {shorten(name)}", "names that are text")
-        listed = isinstance(members, Iterable) and not isinstance(members, str | bytes | Mapping)
-        found = list(members) if listed else []
-        if not found:
-            got = f"{name!r}: {shorten(members)}"
-            raise InputError("groups", got, "a list of columns per group")
-        for member in found:
-            column = table.position(str(member), "groups")
+    for name, members in known.items():
+        for member in members:
+            column = table.position(member, "groups")
             if column in owner:
                 raise InputError(
                     "groups",
@@ -78,7 +71,7 @@ def make_players(table: Table, groups: Groups | None = None) -> Players:
     names: dict[str, list[int]] = {}
     for column, label in enumerate(table.names):
         player = owner.get(column, label)
-        if column not in owner and player in (groups or {}):
+        if column not in owner and player in known:
             raise InputError(
                 "groups",
                 f"group {player!r}, which is also a column outside it",
@@ -86,3 +79,21 @@ def make_players(table: Table, groups: Groups | None = None) -> Players:
             )
         names.setdefault(player, []).append(column)
     return Players(tuple(names), tuple(tuple(columns) for columns in names.values()))
+
+
+def _read_groups(groups: object) -> dict[str, list[str]]:
+    """Groups by name, each with the names of its columns, which may be given as numbers, too."""
+    if groups is None:
+        return {}
+    if not isinstance(groups, Mapping):
+        raise InputError("groups", groups, '{"name": [columns]} or None')
+    found = {}
+    for name, members in groups.items():
+        if not isinstance(name, str):
+            raise InputError("groups", f"the name {shorten(name)}", "names that are text")
+        columns = isinstance(members, Iterable) and not isinstance(members, str | bytes | Mapping)
+        found[storable(name)] = [storable(str(m)) for m in members] if columns else []
+        if not found[storable(name)]:
+            got = f"{name!r}: {shorten(members)}"
+            raise InputError("groups", got, "a list of columns per group")
+    return found

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from suffice.errors import InputError, did_you_mean
+from suffice.results import json_text
 from suffice.typing import BoolVector, Scalar, Values
 
 __all__ = ["COMPARISONS", "HELD", "AnyFactor", "Factor"]
@@ -59,7 +60,7 @@ class Factor(msgspec.Struct, frozen=True, tag_field="kind", repr_omit_defaults=F
 
     def to_json(self) -> str:
         """A text that `factor_from_json` reads back."""
-        return msgspec.json.encode(self).decode()
+        return json_text(self)
 
 
 class Equals(Factor, frozen=True, tag="equals"):

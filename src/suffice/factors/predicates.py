@@ -32,6 +32,7 @@ from suffice.factors.kinds import (
     Held,
     IsIn,
 )
+from suffice.results import read_json
 from suffice.typing import Scalar
 
 __all__ = ["auxiliary", "between", "compare", "equals", "factor_from_json", "held", "isin"]
@@ -102,10 +103,11 @@ def held(*players: str) -> Factor:
 
 def factor_from_json(text: str | bytes) -> Factor:
     """Read a factor back from `Factor.to_json`."""
+    allowed = "JSON written by Factor.to_json"
     try:
-        factor: Factor = msgspec.json.decode(text, type=AnyFactor)
-    except msgspec.DecodeError as error:
-        raise InputError("text", str(error), "JSON written by Factor.to_json") from error
+        factor: Factor = msgspec.convert(read_json(text, allowed), type=AnyFactor)
+    except msgspec.ValidationError as error:
+        raise InputError("text", str(error), allowed) from error
     return factor
 
 

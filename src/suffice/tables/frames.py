@@ -68,6 +68,8 @@ def _array(data: Any, names: Sequence[str] | None, argument: str) -> ArrayTable:
         lengths = sorted({len(row) for row in data if isinstance(row, Sequence | np.ndarray)})
         got = f"rows of {and_more(map(str, lengths))} values" if lengths else type(data).__name__
         raise InputError(argument, got, f"{_TABLE}, with as many values in each row") from error
+    if not array.ndim:
+        raise InputError(argument, data, _TABLE)
     if array.ndim != 2:
         raise InputError(argument, f"an array of {array.ndim} dimension(s)", _TABLE)
     if array.dtype.kind in "US" and not isinstance(data, np.ndarray):
@@ -139,7 +141,9 @@ def _pairs(row: Any, names: Sequence[str], argument: str) -> list[tuple[str, Any
             raise _not_one_row(len(row), argument)
         table = _frame(row, argument)
         return [(name, table.cell(0, j)) for j, name in enumerate(table.names)]
-    if type(row).__module__.startswith("pandas") and hasattr(row, "index"):  # a series
+    import pandas as pd
+
+    if isinstance(row, pd.Series):
         return [(storable(str(name)), value) for name, value in row.items()]
     values = _values(row, len(names), argument)
     if len(values) != len(names):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, shorten
-from suffice.tables.table import plain
+from suffice.tables.cells import plain, storable
 from suffice.typing import BoolVector, Values
 from suffice.wording import and_more, show
 
@@ -40,7 +40,7 @@ def say(label: Any) -> str:
     """
     if isinstance(label, date | np.datetime64):
         return show(plain(label))
-    return str(label)
+    return storable(str(label))
 
 
 def are(answers: Values, label: Any) -> BoolVector:

@@ -121,9 +121,10 @@ class NarwhalsTable(Table):
         return self._frame[self.names[position]][row : row + 1].to_list()[0]
 
     def _fitted(self, position: int, value: Any) -> tuple[Any, Any]:
-        if is_missing(value) and not isinstance(value, float):
+        dtype = self._frame.schema[self.names[position]]
+        if is_missing(value) and not (dtype.is_float() and isinstance(value, float)):
             value = None  # of the other kinds of nothing polars knows none, and may panic
-        elif self.holds_moments(position) and value is not None:
+        elif self.holds_moments(position):
             value = value.to_pydatetime(warn=False)
         cell = self._series(position, [value])
         return cell, cell.to_list()[0]

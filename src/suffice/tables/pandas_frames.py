@@ -157,8 +157,10 @@ class PandasTable(Table):
         if dtype.kind == "O" and isinstance(dtype, np.dtype):
             return as_objects([value]), value
         # pandas would make an unseen category missing, which `same` tells.
-        cell = pd.Series([value], dtype=dtype).array
-        return cell, cell[0]
+        cell = pd.Series([value], dtype=dtype)
+        if cell.dtype != dtype:  # a list stays an object, whatever dtype is asked for
+            raise TypeError("a value of another dtype")
+        return cell.array, cell.iloc[0]
 
     def _row(self, cells: Sequence[Any]) -> PandasTable:
         return self._named(dict(enumerate(cells)))
