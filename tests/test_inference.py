@@ -66,7 +66,7 @@ def test_passing_levels_say_what_adjusted_p_values_say(world, alpha, tau, adjust
 
 def test_unknown_adjustment():
     with pytest.raises(
-        InputError, match="adjust: got 'fdr'; allowed: one of none, bonferroni, holm, bh"
+        InputError, match="adjust: got 'fdr'; allowed: 'none', 'bonferroni', 'holm' or 'bh'"
     ):
         check_adjustment("fdr", 0.05)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,7 +11,7 @@ import numpy as np
 from suffice.context.sample import Sample
 from suffice.errors import InputError, did_you_mean
 from suffice.factors.kinds import Auxiliary, Factor
-from suffice.factors.order import Order, Relation, SubsetOrder, check_order
+from suffice.factors.order import Order, Relation, SubsetOrder, check_order, relation_of
 from suffice.target import Target
 from suffice.typing import BoolVector
 
@@ -32,6 +32,10 @@ class Basis:
     order: Order = field(default_factory=SubsetOrder)
 
     def __post_init__(self) -> None:
+        _require("target", self.target, Target, "a Target: see make_target")
+        _require("sample", self.sample, Sample, "a Sample of z = (x, w)")
+        _require("factors", self.factors, Iterable, "a list of factors", "One factor: [factor].")
+        _require("order", self.order, Order, "SubsetOrder(), CostOrder(cost) or CustomOrder(f)")
         object.__setattr__(self, "factors", tuple(self.factors))
         if not self.factors:
             raise InputError("factors", "no factor", "a finite space of at least one factor")
@@ -57,7 +61,7 @@ class Basis:
     @cached_property
     def relation(self) -> Relation:
         """[i, j]: factor i ⪯ factor j."""
-        return self.order.matrix(self.factors)
+        return relation_of(self.order, self.factors)
 
     @cached_property
     def outcomes(self) -> BoolVector:
@@ -68,3 +72,8 @@ class Basis:
     def satisfied(self) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
         """(factors, rows): c(z)."""
         return np.stack([factor(self.sample) for factor in self.factors])
+
+
+def _require(argument: str, given: object, kind: type, allowed: str, hint: str = "") -> None:
+    if not isinstance(given, kind) or isinstance(given, str):
+        raise InputError(argument, repr(given) if isinstance(given, str) else given, allowed, hint)

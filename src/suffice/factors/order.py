@@ -8,13 +8,15 @@ before it is believed: an answer computed from something that is not an order me
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import InputError
+from suffice.checks import ran, truth
+from suffice.errors import InputError, shorten
 from suffice.factors.kinds import Factor
 from suffice.typing import Counts
 
@@ -23,16 +25,20 @@ __all__ = [
     "CustomOrder",
     "Order",
     "SubsetOrder",
-    "check_costs",
     "check_order",
     "linear_extension",
+    "relation_of",
     "upward_closure",
 ]
+
+_COST = "a function from a factor to a number >= 0"
+_NO_WORSE = "a function from two factors to True or False"
 
 Relation = NDArray[np.bool_]
 """[i, j]: c_i ⪯ c_j."""
 
 
+@runtime_checkable
 class Order(Protocol):
     """A partial order, as the matrix of its relation on a given list of factors."""
 
@@ -68,9 +74,13 @@ class CostOrder:
 
     cost: Callable[[Factor], float]
 
+    def __post_init__(self) -> None:
+        _check_callable("cost", self.cost, _COST)
+
     def matrix(self, factors: Sequence[Factor]) -> Relation:
         """Compare conditions, then costs."""
-        costs = check_costs([self.cost(factor) for factor in factors], factors)
+        given = [ran("cost", self.cost, _COST, factor) for factor in factors]
+        costs = _checked_costs(given, factors)
         return SubsetOrder().matrix(factors) & (costs[:, None] <= costs[None, :])
 
 
@@ -80,11 +90,29 @@ class CustomOrder:
 
     no_worse: Callable[[Factor, Factor], bool]
 
+    def __post_init__(self) -> None:
+        _check_callable("no_worse", self.no_worse, _NO_WORSE)
+
     def matrix(self, factors: Sequence[Factor]) -> Relation:
         """Ask for every pair."""
-        return np.array(
-            [[bool(self.no_worse(a, b)) for b in factors] for a in factors], dtype=bool
-        ).reshape(len(factors), len(factors))
+        said = [
+            [truth("order", ran("order", self.no_worse, _NO_WORSE, a, b)) for b in factors]
+            for a in factors
+        ]
+        return np.array(said, dtype=bool).reshape(len(factors), len(factors))
+
+
+def relation_of(order: Order, factors: Sequence[Factor]) -> Relation:
+    """What an order says of each pair; whatever it raises is told as its own."""
+    allowed = f"an order whose matrix is {len(factors)} × {len(factors)} truth values"
+    given = ran("order", order.matrix, allowed, factors)
+    if (
+        not isinstance(given, np.ndarray)
+        or given.dtype != bool
+        or given.shape != (len(factors),) * 2
+    ):
+        raise InputError("order", f"a matrix {shorten(given)}", allowed)
+    return np.asarray(given)
 
 
 def check_order(relation: Relation, factors: Sequence[Factor]) -> None:
@@ -105,14 +133,21 @@ def check_order(relation: Relation, factors: Sequence[Factor]) -> None:
         raise InputError("order", chain, allowed, "It is not transitive.")
 
 
-def check_costs(costs: Sequence[float], names: Sequence[object]) -> NDArray[np.float64]:
-    """Raise unless every cost is a number and none is negative."""
-    values = np.asarray(costs, dtype=float)
-    bad = np.flatnonzero(~(values >= 0))
-    if len(bad):
-        i = int(bad[0])
-        raise InputError("cost", f"{values[i]} for {names[i]!r}", "a number >= 0 for every factor")
-    return values
+def _checked_costs(given: Sequence[object], factors: Sequence[Factor]) -> NDArray[np.float64]:
+    costs = np.full(len(given), np.nan)
+    for i, (cost, factor) in enumerate(zip(given, factors, strict=True)):
+        if not isinstance(cost, str | bool | np.bool_):
+            with suppress(TypeError, ValueError, OverflowError):
+                costs[i] = float(cost)  # type: ignore[arg-type]
+        if not costs[i] >= 0:
+            got = f"{shorten(cost)} for {factor!r}"
+            raise InputError("cost", got, "a number >= 0 for every factor")
+    return costs
+
+
+def _check_callable(argument: str, given: Any, allowed: str) -> None:
+    if not callable(given):
+        raise InputError(argument, given, allowed)
 
 
 def linear_extension(relation: Relation) -> Counts:

@@ -16,11 +16,13 @@ True
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isfinite
 
 import msgspec
 import numpy as np
 
-from suffice.errors import InputError
+from suffice.checks import choice, number
+from suffice.errors import InputError, shorten
 from suffice.factors.kinds import (
     COMPARISONS,
     AnyFactor,
@@ -44,7 +46,7 @@ def equals(column: str, value: object) -> Factor:
     >>> equals("Housing", "own")
     equals('Housing', 'own')
     """
-    return Equals(column, _plain(value))
+    return Equals(_name("column", column), _plain(value))
 
 
 def isin(column: str, values: Iterable[object]) -> Factor:
@@ -53,10 +55,14 @@ def isin(column: str, values: Iterable[object]) -> Factor:
     >>> isin("Job", [2, 3])
     isin('Job', [2, 3])
     """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        shown = repr(values) if isinstance(values, str) else values
+        hint = f"For one value: [{shorten(values)}], or equals."
+        raise InputError("values", shown, "a list of values", hint)
     plain = tuple(_plain(v) for v in values)
     if not plain:
         raise InputError("values", "no value", "one value or more")
-    return IsIn(column, plain)
+    return IsIn(_name("column", column), plain)
 
 
 def between(column: str, low: float, high: float) -> Factor:
@@ -65,11 +71,11 @@ def between(column: str, low: float, high: float) -> Factor:
     >>> between("Age", 30, 40)
     between('Age', 30.0, 40.0)
     """
-    if not -np.inf < low <= high < np.inf:
-        hint = "compare asks for one bound."
-        allowed = "two finite numbers with low <= high"
-        raise InputError("low, high", f"{low!r}, {high!r}", allowed, hint)
-    return Between(column, float(low), float(high))
+    allowed = "two finite numbers with low <= high (compare asks for one bound)"
+    least, most = number("low", low, allowed), number("high", high, allowed)
+    if least > most:
+        raise InputError("low, high", f"{low!r}, {high!r}", allowed)
+    return Between(_name("column", column), least, most)
 
 
 def compare(column: str, relation: str, value: object) -> Factor:
@@ -78,9 +84,8 @@ def compare(column: str, relation: str, value: object) -> Factor:
     >>> ~compare("Age", ">=", 40)
     ~compare('Age', '>=', 40)
     """
-    if relation not in COMPARISONS:
-        raise InputError("relation", repr(relation), "one of " + ", ".join(COMPARISONS))
-    return Compare(column, relation, _plain(value))
+    relation = choice("relation", relation, COMPARISONS)
+    return Compare(_name("column", column), relation, _plain(value))
 
 
 def auxiliary(name: str) -> Factor:
@@ -89,7 +94,7 @@ def auxiliary(name: str) -> Factor:
     >>> auxiliary("do(income > 50k)")
     auxiliary('do(income > 50k)')
     """
-    return Auxiliary(name)
+    return Auxiliary(_name("name", name))
 
 
 def held(*players: str) -> Factor:
@@ -98,7 +103,7 @@ def held(*players: str) -> Factor:
     >>> held("Age", "Job").conditions() > held("Age").conditions()
     True
     """
-    return Held(tuple(sorted(players)))
+    return Held(tuple(sorted(_name("players", player) for player in players)))
 
 
 def factor_from_json(text: str | bytes) -> Factor:
@@ -106,15 +111,25 @@ def factor_from_json(text: str | bytes) -> Factor:
     allowed = "JSON written by Factor.to_json"
     try:
         factor: Factor = msgspec.convert(read_json(text, allowed), type=AnyFactor)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, RecursionError) as error:
         raise InputError("text", str(error), allowed) from error
     return factor
+
+
+def _name(argument: str, given: object) -> str:
+    if isinstance(given, str):
+        return str(given)
+    raise InputError(argument, given, "a name")
 
 
 def _plain(value: object) -> Scalar:
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and value != value:
         return None
+    if isinstance(value, float) and not isfinite(value):
+        raise InputError("value", value, "a finite number", "JSON has no infinity.")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise InputError("value", value, "a whole number of at most 64 bits")
     if value is None or isinstance(value, str | int | float | bool):
         return value
     raise InputError("value", value, "a string, a number, a truth value or None")

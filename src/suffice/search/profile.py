@@ -19,6 +19,7 @@ from suffice.errors import NotVisitedError
 from suffice.inference import (
     Adjustment,
     adjusted_p_values,
+    fewest_hits,
     lower_bound,
     p_value,
     passing_levels,
@@ -215,7 +216,14 @@ class Profile:
         """Each level's hits, and what one of its subsets weighs."""
         return zip(self.tally.levels, self.weights.tolist(), strict=True)
 
-    # -- p-values -----------------------------------------------------------------------
+    # -- tests and p-values -------------------------------------------------------------
+
+    def can_pass(self, tau: float) -> bool:
+        """Would a set that hits for every reference pass the test, were it tested alone?"""
+        n = self.tally.n
+        if self.findings is None or self.adjust != "bonferroni":
+            return fewest_hits(n, tau, self.alpha) <= n
+        return fewest_hits(n, tau, self.alpha, "bonferroni", int(self._tests)) <= n
 
     def p_value(self, hits: int, tau: float) -> float:
         """The p-value that is compared with α, for a factor with so many hits."""
