@@ -20,7 +20,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.measure import Row, at_least, at_most, ratio, seconds
 from suffice.context import SwapHybrids, make_players
-from suffice.evaluate.trees import TreeEngine, read_trees
+from suffice.evaluate.trees import TreeEngine, TreeModel, read_trees
+from suffice.factors.lattice import held_of_masks
 from suffice.models import as_model
 from suffice.tables import as_table
 from suffice.target import Target, event_for
@@ -36,11 +37,11 @@ class Case:
         self.target = Target(wrapped, event_for(None, wrapped, wrapped.predict(table)[0]))
         self.hybrids = SwapHybrids(table.stack(as_table(references)), make_players(table))
         self.y = bool(self.target(table)[0])
-        self.read = read_trees(model)
+        self.trees = TreeModel(read_trees(model))
         self.sweep()
 
     def sweep(self) -> int:
-        engine = TreeEngine(self.read, self.target, self.hybrids, self.y, "numba")
+        engine = TreeEngine(self.trees, self.target, self.hybrids, self.y, "numba")
         hits = sum(int(found.sum()) for _, found, _ in engine.sweep())
         assert engine.note is None
         return hits
@@ -48,7 +49,7 @@ class Case:
     def rows(self) -> Any:
         """Every hybrid, as a table."""
         d, n = self.hybrids.d, self.hybrids.n
-        held = (np.arange(1 << d)[:, None] >> np.arange(d) & 1).astype(bool)
+        held = held_of_masks(np.arange(1 << d), d)
         return self.hybrids.rows(np.repeat(held, n, axis=0), np.tile(np.arange(n), 1 << d))
 
 

@@ -11,7 +11,8 @@ from suffice.context import SwapHybrids, make_players
 from suffice.evaluate import BlackBox, LatticeEvaluator
 from suffice.evaluate.additive import AdditiveEngine, read_additive
 from suffice.evaluate.protocol import Unreadable
-from suffice.evaluate.trees import Ensemble, TreeEngine, read_trees
+from suffice.evaluate.trees import Ensemble, TreeEngine, TreeModel, read_trees
+from suffice.factors.lattice import held_of_masks
 from suffice.models import as_model
 from suffice.tables import as_table
 from suffice.target import Target, event_for
@@ -34,7 +35,7 @@ class Case:
     def held(self) -> np.ndarray:
         """Every set, in the order of bit masks."""
         d = self.hybrids.d
-        return (np.arange(1 << d)[:, None] >> np.arange(d) & 1).astype(bool)
+        return held_of_masks(np.arange(1 << d), d)
 
     def box(self) -> BlackBox:
         return BlackBox(self.target, self.hybrids, self.y, distinct=False)
@@ -45,7 +46,7 @@ class Case:
 
     def trees(self, kernel: Any = None, read: Ensemble | None = None) -> TreeEngine:
         read = read or read_trees(self.model, self.hybrids.pool.names)
-        return TreeEngine(read, self.target, self.hybrids, self.y, kernel)
+        return TreeEngine(TreeModel(read), self.target, self.hybrids, self.y, kernel)
 
     def additive(self) -> AdditiveEngine:
         read = read_additive(self.model, self.hybrids.pool.names)

@@ -16,7 +16,7 @@ from suffice.evaluate import blackbox
 from suffice.evaluate.additive import engine, split
 from suffice.evaluate.additive.split import subset_sums, transpose_bits
 from suffice.search import Limits, Question, run_sweep
-from suffice.tables.distinct import distinct_rows
+from suffice.tables.cells import distinct_rows
 from suffice.target import at_least, at_most, versus, within
 from tests.engine_cases import Case, check_additive, numbers, refusal, swept
 

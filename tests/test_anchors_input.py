@@ -53,6 +53,7 @@ def loans():
         ({"categorical": ["agee"]}, "categorical: got unknown column 'agee'"),
         ({"features": []}, r"features: got \[\]; allowed: a name or a list of names"),
         ({"features": 3}, "features: got 3"),
+        ({"features": np.array(3)}, r"features: got array\(3\)"),
         ({"features": ["agee"]}, "features: got unknown feature 'agee'.*Did you mean 'age'"),
         ({"distribution": "all"}, "distribution: got 'all'; allowed: 'perturbed' or 'observed'"),
         ({"distribution": ["observed"]}, r"distribution: got \['observed'\]; allowed: 'perturbed'"),
@@ -134,7 +135,7 @@ def test_a_rule_that_cannot_be_used_is_named(loans):
         score_rule(explainer, x, compare("income", ">", 10**6))
     with pytest.raises(InputError, match="distribution: got 'observed' and a sample"):
         score_rule(explainer, x, equals("home", "owns"), sample=loans, distribution="observed")
-    with pytest.raises(InputError, match="sample: got unknown column 'age'"):
+    with pytest.raises(InputError, match="sample: got no column 'age', 'income', 'job'"):
         score_rule(explainer, x, equals("home", "owns"), sample=loans[["home"]])
     with pytest.raises(InputError, match="x: got None, and an outcome that depends"):
         score_rule(explainer, None, equals("home", "owns"))

@@ -37,7 +37,7 @@ def test_the_answer_as_text_and_frame(wide):
     told = str(wide)
     assert told.splitlines()[0] == f"When else is it “{wide.outcome}”?"
     assert f"If {wide.best.words}, the outcome is the same in" in flat(told)
-    assert f"{len(wide)} rules of precision at least 90%" in told
+    assert f"{len(wide)} rules of precision at least 0.9" in told
     frame = wide.to_frame()
     assert list(frame["rule"]) == [r.words for r in wide.rules]
     assert list(frame["coverage"]) == sorted(frame["coverage"], reverse=True)

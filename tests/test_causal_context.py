@@ -193,6 +193,23 @@ def test_a_label_that_the_model_makes_must_fit_the_table():
         keep.rows(held, references)
 
 
+def test_numbers_too_large_for_a_mechanism_are_told():
+    scm = CausalModel([("age", "income")], PEOPLE)
+    steep = PEOPLE.assign(age=PEOPLE.age * 1e305)
+    keep, _ = bound(
+        CausalModel([("age", "income")], mechanisms={"age": [1.0], "income": steeply}), steep
+    )
+    with pytest.raises(InputError, match=r"mechanisms\['income'\]: got a mechanism that gave inf"):
+        keep.rows(np.array([[True] + [False] * 4]), np.array([0]))
+    assert "income ← age" in repr(CausalContext(scm)) and "noise='sampled'" in repr(
+        CausalContext(scm)
+    )
+
+
+def steeply(age):
+    return age * 1e9
+
+
 def test_what_a_context_cannot_be_made_of():
     scm = fitted(PEOPLE)
     with pytest.raises(InputError, match="node 'job' of the DAG, which is no column of the data"):
@@ -201,6 +218,8 @@ def test_what_a_context_cannot_be_made_of():
         bound(scm, PEOPLE.assign(sex="x"))
     with pytest.raises(InputError, match="context: got a missing value for 'income'"):
         bound(scm, PEOPLE.assign(income=np.nan))
+    with pytest.raises(InputError, match="context: got income = inf; allowed: a finite number"):
+        bound(scm, PEOPLE.assign(income=np.inf))
     with pytest.raises(InputError, match="noise: got 'fresh'"):
         CausalContext(scm, noise="fresh")
     with pytest.raises(InputError, match="scm: got 3; allowed: a CausalModel"):

@@ -61,6 +61,8 @@ MODELS = {
     "True as a node": lambda: CausalModel([("a", True)]),
     r"\['b'\] as a node; allowed: names of nodes": lambda: CausalModel({"a": [["b"]]}),
     "'a': None; allowed: a networkx": lambda: CausalModel({"a": None}),
+    r"'a': array\(1\); allowed: a networkx": lambda: CausalModel({"a": np.array(1)}),
+    r"categorical: got array\(1\)": lambda: CausalModel(DAG, PEOPLE, categorical=np.array(1)),
     "an array of int64.*list its edges": lambda: CausalModel(np.array([[0, 1], [0, 0]])),
     "data: got no rows": lambda: CausalModel(DAG, PEOPLE.head(0)),
     "income = inf; allowed: finite numbers within": lambda: CausalModel(
@@ -174,6 +176,11 @@ SCM = fitted(PEOPLE)
 MATRIX = np.ones((1, 2)).view(np.matrix)  # NumPy's generator never comes back from one
 
 
+class Silent:
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+
 def boxed(value):
     """A value as the one object of an array, however many it holds itself."""
     out = np.empty(1, dtype=object)
@@ -184,6 +191,10 @@ def boxed(value):
 USES = {
     "do: got unknown node 'agee'.*Did you mean 'age'": lambda: SCM.sample(3, do={"agee": 1}),
     "node: got unknown node 'x'": lambda: SCM.parents("x"),
+    r"node: got unknown node \['x'\]": lambda: SCM.descendants(["x"]),
+    "node: got unknown node <Silent>": lambda: SCM.parents(Silent()),
+    "do: got job = <Silent>; allowed: a category seen": lambda: SCM.sample(1, do={"job": Silent()}),
+    "do: got age = <Silent>; allowed: a number": lambda: SCM.sample(1, do={"age": Silent()}),
     "do: got sex = 'male'; allowed: a category seen: 'f', 'm'": lambda: SCM.sample(
         3, do={"sex": "male"}
     ),
@@ -312,7 +323,7 @@ def test_what_the_users_own_functions_raise_is_told_as_theirs():
 def test_what_a_mechanism_gives_must_be_a_value_per_row():
     for gives, says in (
         (lambda x: x / 0, "gave inf in row 0"),
-        (lambda x: np.where(x > 1, np.nan, x), "gave None in row"),
+        (lambda x: np.where(x > 1, np.nan, x), "gave nan in row"),
         (lambda x: np.array([None] * len(x)), "gave None in row 0"),
     ):
         with pytest.raises(InputError, match=rf"mechanisms\['y'\]: got a mechanism that {says}"):
@@ -342,3 +353,10 @@ def test_a_set_of_edges_is_read_in_one_order():
 def test_one_name_is_a_list_of_one():
     data = pd.DataFrame({"a": [1, 2] * 10, "b": [0.5, 1.5] * 10})
     assert CausalModel([("b", "a")], data, categorical="a").capabilities["a"] == "posterior"
+
+
+def test_labels_that_are_equal_are_one():
+    """1 and True are different cells of a table, and the same label."""
+    data = pd.DataFrame({"a": pd.Series([True, 1, 0] * 10, dtype=object), "b": np.arange(30.0)})
+    scm = CausalModel([("a", "b")], data)
+    assert len(scm.sample(9)) == 9 and len(scm.counterfactual(data, {"a": 0})) == 30

@@ -125,7 +125,7 @@ def test_every_way_answers_a_row_alike_in_any_batch(labels):
     matrix, codes = rng.normal(size=(200, 6)), rng.integers(labels, size=200)
     fresh = rng.normal(size=(333, 6)) * 5
     for way in (calibrated.FREQUENCIES, calibrated.LOGISTIC, *FORESTS):
-        model = calibrated._fitted(way, matrix, codes, labels, 0)
+        model = calibrated.fit_way(way, matrix, codes, labels, 0, trees=10)
         whole = model(fresh)
         parts = np.concatenate([model(part) for part in np.split(fresh, [1, 2, 5, 12, 100])])
         assert (whole == parts).all(), way
@@ -134,13 +134,13 @@ def test_every_way_answers_a_row_alike_in_any_batch(labels):
 def test_probabilities_of_a_logistic_regression_are_scikit_learns():
     from sklearn.linear_model import LogisticRegression
 
-    from suffice.context.causal.calibrated import _softmax
+    from suffice.context.causal.calibrated import softmax
 
     rng = np.random.default_rng(0)
     matrix = rng.normal(size=(200, 4))
     for labels in (2, 3, 7):
         model = LogisticRegression().fit(matrix, rng.integers(labels, size=200))
-        assert np.allclose(_softmax(model, matrix), model.predict_proba(matrix), atol=1e-14)
+        assert np.allclose(softmax(model, matrix), model.predict_proba(matrix), atol=1e-14)
 
 
 def test_frequencies_under_do_are_the_class_probabilities():

@@ -396,6 +396,7 @@ def test_undefined_is_none():
         ("employed", "granted", {"random_state": np.ones(2)}, "random_state: got array"),
         (("employed", [1], [2]), "granted", {}, r"cause: got \[1\]; allowed: values that are text"),
         (("employed", np.nan, True), "granted", {}, "cause: got nan"),
+        (("employed", 10**30, True), "granted", {}, "cause: got 10+; allowed: values that are"),
         ("employed", ("score", np.ones(2)), {}, "effect: got array.*; allowed: values"),
     ],
 )

@@ -461,6 +461,7 @@ def test_what_cannot_be_answered_says_why(six):
         (np.ones((1, 6)), "1 scores"),
         ("x0", "scores by feature, scores in order, or names"),
         (3, "scores by feature, scores in order, or names"),
+        (np.array(3), "scores by feature, scores in order, or names"),
     ]:
         with pytest.raises(InputError, match=f"ranking: .*{message}"):
             top_k(view, 2, ranking=ranking)

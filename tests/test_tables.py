@@ -15,7 +15,8 @@ from suffice.context import make_players
 from suffice.context.references import canonical_order
 from suffice.context.swap import SwapHybrids
 from suffice.tables import as_table, column_codes, identifier_columns, plain, read_row
-from suffice.tables.cells import as_objects, is_missing, same
+from suffice.tables.cells import as_objects, is_missing
+from suffice.tables.table import same
 
 
 def objects(rows):
@@ -135,6 +136,16 @@ def test_large_whole_numbers_beside_missing_ones_are_not_rounded(made):
     codes = as_table(made([2**53, 2**53 + 1, None, 2**53])).codes()[:, 0]
     assert codes.tolist() == [0, 1, 2, 0]
     assert as_table(made([5, 7, None, 5])).column(0).dtype == float
+
+
+def test_a_column_of_whole_numbers_may_be_missing_throughout():
+    for table in (
+        as_table(in_pandas([None, None], "Int64")[["v"]]),
+        as_table(pl.DataFrame({"v": [None, None]}, schema={"v": pl.Int64})),
+        as_table(pa.table({"v": pa.array([None, None], pa.int64())})),
+    ):
+        assert table.codes()[:, 0].tolist() == [0, 0]
+        assert plain(read_row({"v": None}, table).cell(0, 0)) is None
 
 
 _VALUES = st.one_of(

@@ -287,7 +287,7 @@ def test_a_reading_that_proves_wrong_is_given_up() -> None:
     X, y, _, _ = tree_data()
     case = Case(CLASSIFIERS["forest"].fit(X, y), X)
     read = read_trees(case.model)
-    wrong = replace(read, values=read.values[:, ::-1], readings={})
+    wrong = replace(read, values=read.values[:, ::-1])
     found = case.trees("numpy", wrong)
     assert (swept(found) == case.truth()).all()
     assert found.name == "trees"  # it is what it is, and says what it had to do

@@ -149,7 +149,8 @@ def names(argument: str, given: object, allowed: str = "a name or a list of name
     if isinstance(given, str):
         return [given]
     if isinstance(given, Iterable) and not isinstance(given, bytes):
-        found = list(given)
+        # An array of no dimension says that it can be gone through, and cannot.
+        found = list(np.atleast_1d(given) if isinstance(given, np.ndarray) else given)
         if all(isinstance(name, str) for name in found):
             return [str(name) for name in found]
     raise InputError(argument, given, allowed)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.checks import number
-from suffice.tables.table import Table, column_codes
+from suffice.tables import Table, column_codes
 from suffice.typing import BoolVector, Counts, Reals, Values
 
 __all__ = ["association", "auto_groups"]

@@ -24,7 +24,7 @@ from suffice.context.players import Players
 from suffice.context.references import with_columns_of
 from suffice.errors import InputError
 from suffice.randomness import Stream, generator
-from suffice.tables.distinct import distinct_rows
+from suffice.tables.cells import distinct_rows
 from suffice.tables.frames import as_table
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held, Reals

@@ -20,7 +20,7 @@ import numpy as np
 from suffice.checks import number, ran
 from suffice.context.players import Players
 from suffice.errors import InputError, shorten
-from suffice.tables.table import Table, column_codes, plain
+from suffice.tables import Table, column_codes, plain
 from suffice.typing import BoolVector, Counts, Held, Reals, Values
 
 __all__ = [

@@ -8,16 +8,13 @@ an intervention (`CausalContext`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
-
-import numpy as np
 
 from suffice.context.players import Players
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held
 
-__all__ = ["Context", "ContextKind", "Hybrids", "KeyedHybrids", "PooledHybrids"]
+__all__ = ["Context", "ContextKind", "Hybrids", "KeyedHybrids"]
 
 ContextKind = Literal["swap", "conditional", "causal", "text", "parts", "other"]
 """Which way of mixing it is, for those who tell of it; "parts" are those of a picture's regions."""
@@ -66,31 +63,6 @@ class KeyedHybrids(ABC):
     @abstractmethod
     def stable_keys(self) -> bool:
         """Are keys comparable between calls?"""
-
-
-@dataclass(frozen=True, eq=False)
-class PooledHybrids:
-    """What hybrids share whose every subset takes its values from the same references.
-
-    `pool` holds the input in row 0 and the references below it.
-    """
-
-    pool: Table
-    players: Players
-
-    @property
-    def d(self) -> int:
-        """How many players there are."""
-        return len(self.players)
-
-    @property
-    def n(self) -> int:
-        """How many references there are."""
-        return len(self.pool) - 1
-
-    def donors(self, held: Held) -> Counts | None:
-        """Every subset takes its values from the same references."""
-        return np.broadcast_to(np.arange(1, self.n + 1), (len(held), self.n))
 
 
 class Context(ABC):

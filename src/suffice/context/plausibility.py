@@ -18,7 +18,7 @@ from suffice.context.hybrids import Hybrids
 from suffice.context.references import canonical_order
 from suffice.randomness import Stream, generator
 from suffice.results import Column, Panel, Result, Sheet
-from suffice.tables.table import Table, column_codes
+from suffice.tables import Table, column_codes
 from suffice.typing import Reals, Values
 from suffice.wording import count, percent
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from suffice.checks import choice, ran
 from suffice.errors import InputError
+from suffice.tables import Table, column_codes, is_frame
 from suffice.tables.frames import as_table
-from suffice.tables.table import Table, column_codes, is_frame
 from suffice.typing import BoolVector, Counts
 from suffice.wording import and_more, listed
 

@@ -13,18 +13,43 @@ from functools import cached_property
 
 import numpy as np
 
-from suffice.context.hybrids import Context, KeyedHybrids, PooledHybrids
+from suffice.context.hybrids import Context, KeyedHybrids
 from suffice.context.players import Players
 from suffice.context.sample import Sample
 from suffice.factors.lattice import Lattice
-from suffice.tables.distinct import distinct_rows, joint_codes
+from suffice.tables.cells import distinct_rows, joint_codes
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held
 
-__all__ = ["SwapContext", "SwapHybrids"]
+__all__ = ["PooledHybrids", "SwapContext", "SwapHybrids"]
 
 _EXACT_FLOAT = 2**53
 """Whole numbers below this are exact in float64, so keys can be made by one BLAS product."""
+
+
+@dataclass(frozen=True, eq=False)
+class PooledHybrids:
+    """What hybrids share whose every subset takes its values from the same references.
+
+    `pool` holds the input in row 0 and the references below it.
+    """
+
+    pool: Table
+    players: Players
+
+    @property
+    def d(self) -> int:
+        """How many players there are."""
+        return len(self.players)
+
+    @property
+    def n(self) -> int:
+        """How many references there are."""
+        return len(self.pool) - 1
+
+    def donors(self, held: Held) -> Counts | None:
+        """Every subset takes its values from the same references."""
+        return np.broadcast_to(np.arange(1, self.n + 1), (len(held), self.n))
 
 
 @dataclass(frozen=True, eq=False)

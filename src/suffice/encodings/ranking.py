@@ -6,7 +6,7 @@ counted every set of k features: the best of them shows what the ranking leaves 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,9 +150,13 @@ def _named(ranking: object, names: list[str]) -> tuple[list[str], list[Any] | No
         return [str(name) for name in ranking.index], list(ranking)
     if isinstance(ranking, Mapping):
         return [str(name) for name in ranking], list(ranking.values())
-    if isinstance(ranking, str | bytes) or not isinstance(ranking, Iterable):
-        raise InputError("ranking", ranking, "scores by feature, scores in order, or names")
-    given = list(ranking)
+    allowed = "scores by feature, scores in order, or names"
+    if isinstance(ranking, str | bytes):
+        raise InputError("ranking", ranking, allowed)
+    try:
+        given = list(ranking)  # type: ignore[call-overload]
+    except TypeError as error:  # nothing to go through, or an array of no dimension
+        raise InputError("ranking", ranking, allowed) from error
     if all(isinstance(name, str) for name in given):
         return [str(name) for name in given], None
     if len(given) != len(names):

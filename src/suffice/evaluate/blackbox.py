@@ -14,7 +14,7 @@ import numpy as np
 from suffice.context.hybrids import Hybrids, KeyedHybrids
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.protocol import Tick
-from suffice.tables.distinct import first_seen
+from suffice.tables.cells import first_seen
 from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Held, Outcomes
 

@@ -83,9 +83,10 @@ class Choice:
             from suffice.evaluate.additive import AdditiveEngine, read_additive
 
             return AdditiveEngine(self._shape(name, read_additive), target, hybrids, y)
-        from suffice.evaluate.trees import TreeEngine, read_trees
+        from suffice.evaluate.trees import TreeEngine, TreeModel, read_trees
 
-        return TreeEngine(self._shape(name, read_trees), target, hybrids, y)
+        trees = self._shape(name, lambda *given: TreeModel(read_trees(*given)))
+        return TreeEngine(trees, target, hybrids, y)
 
     def _shape(self, name: str, read: Callable[[Any, tuple[str, ...]], Any]) -> Any:
         """What an engine reads of the model, or again why it cannot."""

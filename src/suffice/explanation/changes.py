@@ -20,7 +20,7 @@ from suffice.search.changes import cheapest_changes
 from suffice.search.profile import Profile
 from suffice.search.strategy import Answer
 from suffice.search.sweep import Sweep
-from suffice.tables.table import plain
+from suffice.tables import plain
 from suffice.typing import Held, Reals, Scalar
 
 __all__ = ["CheapestChanges", "find_changes"]

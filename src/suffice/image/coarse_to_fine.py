@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.context.hybrids import Context, PooledHybrids
+from suffice.context.hybrids import Context
 from suffice.context.players import Players
+from suffice.context.swap import PooledHybrids
 from suffice.image.references import listed
 from suffice.image.regions import Labels
 from suffice.tables.arrays import ArrayTable

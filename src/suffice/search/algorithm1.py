@@ -125,8 +125,10 @@ class MinimalFactors(Result):
         if not self.factors:
             return ""
         one = len(self.factors) == 1
-        who = "It and those that it is preferred to cover" if one else (
-            "They and those that they are preferred to cover"
+        who = (
+            "It and those that it is preferred to cover"
+            if one
+            else ("They and those that they are preferred to cover")
         )
         return f"{who} {percent(self.necessity)} of the rows with {outcome} (necessity)."
 

@@ -1,12 +1,11 @@
 """Rows by name, whatever library they came in: read once, given back to the model as they came."""
 
 from suffice.tables.arrays import ArrayTable
-from suffice.tables.cells import plain
-from suffice.tables.codes import column_codes
+from suffice.tables.cells import column_codes, plain
 from suffice.tables.frames import as_table, has_several_rows, read_row
 from suffice.tables.identifiers import identifier_columns
 from suffice.tables.pandas_frames import PandasTable
-from suffice.tables.table import Table
+from suffice.tables.table import Table, is_frame
 
 __all__ = [
     "ArrayTable",
@@ -16,6 +15,7 @@ __all__ = [
     "column_codes",
     "has_several_rows",
     "identifier_columns",
+    "is_frame",
     "plain",
     "read_row",
 ]

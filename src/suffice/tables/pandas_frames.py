@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.tables.cast import cast_pandas, fitting
-from suffice.tables.cells import as_objects, storable
+from suffice.tables.cells import as_objects, is_missing, storable
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held, Values
 from suffice.wording import and_more
@@ -42,7 +42,7 @@ class PandasTable(Table):
         values = self._frame.iloc[:, position]
         kind = values.dtype.kind
         missing = values.hasnans
-        if missing and (kind == "f" or (kind in "iu" and values.abs().max() <= EXACT_FLOAT)):
+        if missing and (kind == "f" or (kind in "iu" and _exact_as_floats(values))):
             return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))
         if missing and kind in "iuOb":
             return np.asarray(np.where(values.isna(), None, values.to_numpy(dtype=object)))
@@ -173,6 +173,11 @@ class PandasTable(Table):
         frame = pd.DataFrame(columns, copy=False)
         frame.columns = self._frame.columns
         return PandasTable(frame)
+
+
+def _exact_as_floats(values: Any) -> bool:
+    largest = values.abs().max()
+    return is_missing(largest) or bool(largest <= EXACT_FLOAT)
 
 
 def _as_it_is(values: Any) -> Any:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from typing import Any, Self
 
 import numpy as np
 
 from suffice.errors import InputError, did_you_mean, one_line, shorten
-from suffice.tables.cells import as_moment, is_missing, plain, same
-from suffice.tables.codes import column_codes
+from suffice.tables.cells import column_codes, is_missing, plain
 from suffice.typing import Counts, Held, Values
 from suffice.wording import and_more
 
-__all__ = ["Table", "column_codes", "is_frame", "plain"]
+__all__ = ["Table", "as_moment", "is_frame", "same"]
+
+_SEQUENCE = (list, tuple, np.ndarray)
 
 
 class Table(ABC):
@@ -149,6 +152,41 @@ class Table(ABC):
 def is_frame(data: object) -> bool:
     """Does it have named columns? Asked of the class: a lazy frame must work to answer."""
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
+
+
+def same(kept: Any, given: Any) -> bool:
+    """Did a cast keep the value? 23.5 in a column of whole numbers, or a text cut short, did not.
+
+    >>> same(np.float32(0.1), 0.1), same(23, 23.5), same(Decimal("1.50"), 1.5), same(1, "1")
+    (True, False, True, False)
+    """
+    if is_missing(kept) or is_missing(given):
+        return is_missing(kept) and is_missing(given)
+    if isinstance(kept, _SEQUENCE) and isinstance(given, _SEQUENCE):
+        return len(kept) == len(given) and all(map(same, kept, given))
+    if isinstance(kept, Decimal) and isinstance(given, int | float | Decimal):
+        return kept == given or (isinstance(given, float) and float(kept) == given)
+    half = isinstance(kept, np.float16)
+    kept, given = plain(kept), plain(given)
+    if isinstance(kept, float) and isinstance(given, int | float):
+        # A float16 or float32 column rounds what it is given: its dtype's doing, not a misfit.
+        return bool(np.isclose(kept, given, rtol=1e-3 if half else 1e-6, atol=0.0))
+    return bool(kept == given)
+
+
+def as_moment(value: Any) -> Any:
+    """A date or time, given as such or as text, for a column of them.
+
+    Numbers are refused: a library would count 2020 from the year 1970 on, in a unit of its own.
+    """
+    import pandas as pd
+
+    if not isinstance(value, str | date | np.datetime64):
+        raise TypeError("no date")
+    moment: Any = pd.Timestamp(value)
+    if moment is pd.NaT:
+        raise ValueError("no date")
+    return moment
 
 
 def _same_moment(kept: Any, given: Any) -> bool:

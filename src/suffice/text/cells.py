@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from suffice.context import Hybrids, Players, SwapHybrids
-from suffice.context.hybrids import Context, PooledHybrids
+from suffice.context.hybrids import Context
+from suffice.context.swap import PooledHybrids
 from suffice.tables import Table
 from suffice.tables.arrays import ArrayTable
-from suffice.tables.distinct import distinct_rows
+from suffice.tables.cells import distinct_rows
 from suffice.typing import Counts, Held, Values
 
 __all__ = ["Cells", "InText"]

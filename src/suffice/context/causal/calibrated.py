@@ -26,11 +26,13 @@ from suffice.randomness import Stream, generator
 from suffice.typing import Counts, Reals
 from suffice.wording import listed
 
-__all__ = ["Calibrated"]
+__all__ = ["Calibrated", "fit_way", "softmax"]
 
 FOLDS = 5
 MOST_TRIED = 5_000
 """Rows on which the ways are compared: more would not change the choice, only take longer."""
+TREES, TREES_TRIED = 100, 25
+"""Of the forest that is chosen, and of those that are compared: building them takes the time."""
 FARTHEST = 1e30
 """Standard deviations: a forest reads numbers in single precision, which ends at 3e38."""
 
@@ -62,7 +64,7 @@ class Calibrated:
         scaled, labels = self._scaled(matrix), int(codes.max()) + 1
         self.losses = self._compared(scaled, codes, labels)
         self.chosen = min(self.losses, key=self.losses.__getitem__)
-        self._model = _fitted(self.chosen, scaled, codes, labels, self._seed)
+        self._model = fit_way(self.chosen, scaled, codes, labels, self._seed, TREES)
         return self
 
     def predict_proba(self, matrix: Reals) -> Reals:
@@ -92,13 +94,15 @@ class Calibrated:
         total = dict.fromkeys((FREQUENCIES, LOGISTIC, *FORESTS), 0.0)
         for train, test in KFold(FOLDS).split(matrix):
             for way in total:
-                model = _fitted(way, matrix[train], codes[train], labels, self._seed)
+                model = fit_way(way, matrix[train], codes[train], labels, self._seed, TREES_TRIED)
                 given = model(matrix[test])[np.arange(len(test)), codes[test]]
                 total[way] -= float(np.log(given).sum())
         return {way: loss / len(codes) for way, loss in total.items()}
 
 
-def _fitted(way: str, matrix: Reals, codes: Counts, labels: int, seed: int) -> _Smoothed:
+def fit_way(
+    way: str, matrix: Reals, codes: Counts, labels: int, seed: int, trees: int
+) -> _Smoothed:
     """One way, fitted on some rows, in which labels may be absent."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
@@ -109,9 +113,9 @@ def _fitted(way: str, matrix: Reals, codes: Counts, labels: int, seed: int) -> _
         return _Smoothed(None, present, frequencies, n)
     if way == LOGISTIC:
         linear = LogisticRegression(max_iter=1000, tol=1e-3).fit(matrix, codes)
-        return _Smoothed(partial(_softmax, linear), present, frequencies, n)
+        return _Smoothed(partial(softmax, linear), present, frequencies, n)
     leaf = max(5, round(FORESTS[way] * n))
-    forest = RandomForestClassifier(50, min_samples_leaf=leaf, random_state=seed)
+    forest = RandomForestClassifier(trees, min_samples_leaf=leaf, random_state=seed)
     return _Smoothed(forest.fit(matrix, codes).predict_proba, present, frequencies, n)
 
 
@@ -134,7 +138,7 @@ class _Smoothed:
         return np.asarray((self.n * out + self.frequencies) / (self.n + 1))
 
 
-def _softmax(model: Any, matrix: Reals) -> Reals:
+def softmax(model: Any, matrix: Reals) -> Reals:
     """A logistic regression's probabilities, column by column.
 
     A BLAS product rounds differently for other numbers of rows, and a row must be answered alike in

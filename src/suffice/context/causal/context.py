@@ -15,8 +15,9 @@ from functools import cached_property
 import numpy as np
 
 from suffice.context.causal.model import CausalModel, Noise, read_noise
-from suffice.context.hybrids import Context, PooledHybrids
+from suffice.context.hybrids import Context
 from suffice.context.players import Players
+from suffice.context.swap import PooledHybrids
 from suffice.errors import InputError, did_you_mean
 from suffice.randomness import Stream, generator
 from suffice.tables.table import Table

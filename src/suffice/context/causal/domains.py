@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,20 +11,23 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, did_you_mean, shorten
-from suffice.tables.distinct import distinct_rows
-from suffice.tables.table import Table, column_codes, plain
+from suffice.tables import Table, column_codes
+from suffice.tables.cells import distinct_rows
 from suffice.typing import BoolVector, Counts, Values
+from suffice.wording import and_more
 
 __all__ = [
     "Domain",
     "Labels",
     "NodeData",
     "as_values",
+    "boxed",
     "differs",
     "distinct_values",
     "is_missing",
     "per_distinct",
     "read_columns",
+    "shown",
     "truths_like",
 ]
 
@@ -36,6 +40,9 @@ class Labels:
 
     def __init__(self, values: Values) -> None:
         self.values = as_values(values)
+        if self.values.dtype == object:  # 1 and True are told apart by their cells, not as labels
+            with suppress(TypeError):  # lists and the like, which `codes` refuses
+                self.values = boxed(list(dict.fromkeys(self.values)))
 
     @cached_property
     def _index(self) -> Any:
@@ -55,15 +62,16 @@ class Labels:
 
         try:
             found = self._index.get_indexer(pd.Index(values, dtype=object))
-        except TypeError as error:  # lists and the like, which no label can be
+        except Exception as error:  # lists and the like, whose comparison may raise anything
             got = f"{node} = {shorten(values[0])}"
             raise InputError(argument, got, "text, numbers, dates or truth values") from error
         codes = np.asarray(found, dtype=np.int64)
         if (codes < 0).any():
-            stranger = plain(values[np.argmax(codes < 0)])
-            listed = ", ".join(repr(plain(v)) for v in self.values[:12])
+            stranger = values[np.argmax(codes < 0)]
+            listed = and_more(map(shown, self.values))
             hint = did_you_mean(stranger, self.values) if isinstance(stranger, str) else ""
-            raise InputError(argument, f"{node} = {stranger!r}", f"a category seen: {listed}", hint)
+            got = f"{node} = {shown(stranger)}"
+            raise InputError(argument, got, f"a category seen: {listed}", hint)
         return codes
 
 
@@ -85,7 +93,7 @@ class Domain:
         if self.labels is not None:
             return np.asarray(self.labels.values[self.labels.codes(values, self.node, argument)])
         if self.numbers and values.dtype.kind not in "biuf":
-            raise InputError(argument, f"{self.node} = {shorten(plain(values[0]))}", "a number")
+            raise InputError(argument, f"{self.node} = {shown(values[0])}", "a number")
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             got = values[np.argmax(~np.isfinite(values))]
             raise InputError(argument, f"{self.node} = {got}", "a finite number")
@@ -177,6 +185,18 @@ def as_values(values: Any) -> Values:
     """An array of one dimension, text as objects: fixed-width text would cut longer labels."""
     array = np.asarray(values)
     return array.astype(object) if array.dtype.kind in "US" else array
+
+
+def boxed(values: Sequence[Any]) -> Values:
+    """Values just as they are, whatever they are."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+def shown(value: Any) -> str:
+    """A value as messages have it: its own repr, without NumPy's name for its type."""
+    return shorten(value.item() if isinstance(value, np.generic) else value)
 
 
 def is_missing(values: Values) -> BoolVector:

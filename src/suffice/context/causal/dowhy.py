@@ -74,6 +74,9 @@ class _Functional(Mechanism):
         self._model, self._parents = model, parents
         self.recoverable: Recoverable = "exact" if hasattr(model, "estimate_noise") else "none"
 
+    def __repr__(self) -> str:
+        return f"dowhy's {type(self._model).__name__}"
+
     def draw(self, n: int, rng: np.random.Generator) -> Values:
         """Draw the model's own noise."""
         return _seeded(self._model.draw_noise_samples, n, rng)

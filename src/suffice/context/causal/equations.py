@@ -11,11 +11,17 @@ from typing import Any
 import numpy as np
 
 from suffice.checks import ran, whole
-from suffice.context.causal.domains import Domain, as_values, differs, is_missing, truths_like
+from suffice.context.causal.domains import (
+    Domain,
+    as_values,
+    differs,
+    is_missing,
+    shown,
+    truths_like,
+)
 from suffice.context.causal.graph import Graph
 from suffice.context.causal.mechanisms import Mechanism, Support
 from suffice.errors import InputError
-from suffice.tables.table import plain
 from suffice.typing import BoolVector, Reals, Values
 
 __all__ = ["MOST_ROWS", "Equations"]
@@ -219,7 +225,7 @@ class Equations:
         if out.dtype.kind == "f":
             wrong |= np.abs(out) >= (2.0**63 if self._domains[node].whole else np.inf)
         if wrong.any():
-            got = f"a mechanism that gave {plain(out[np.argmax(wrong)])} in row {np.argmax(wrong)}"
+            got = f"a mechanism that gave {shown(out[np.argmax(wrong)])} in row {np.argmax(wrong)}"
             raise InputError(f"mechanisms[{node!r}]", got, "a value, or a finite number")
         if self._domains[node].whole and out.dtype.kind == "f":
             out = np.rint(out).astype(np.int64)
@@ -249,8 +255,8 @@ class Equations:
             row = int(np.argmax(wrong))
             raise InputError(
                 "values",
-                f"{node} = {plain(values[node][row])!r} in row {row}, where its mechanism gives "
-                f"{plain(again[row])!r}",
+                f"{node} = {shown(values[node][row])} in row {row}, where its mechanism gives "
+                f"{shown(again[row])}",
                 "rows that the model can produce",
                 f"No noise of {node!r} explains this row.",
             )

@@ -47,9 +47,11 @@ class Graph:
     def require(self, names: Iterable[object], argument: str) -> None:
         """Raise for a name that no node has."""
         for name in names:
-            if name not in self.parents:
-                hint = did_you_mean(name, self.nodes)
-                raise InputError(argument, f"unknown node {name!r}", "nodes of the DAG", hint)
+            if not isinstance(name, str) or name not in self.parents:
+                hint = did_you_mean(name, self.nodes) if isinstance(name, str) else ""
+                raise InputError(
+                    argument, f"unknown node {shorten(name)}", "nodes of the DAG", hint
+                )
 
 
 def read_graph(dag: Any) -> Graph:
@@ -106,11 +108,13 @@ def _mentions(dag: Any) -> Iterator[tuple[str, str | None]]:
 
 def _several(given: Any, got: str) -> Iterable[Any]:
     """Something to go through, always in the same order; text is one thing, not its letters."""
-    if isinstance(given, str | bytes | type) or not isinstance(given, Iterable):
+    single = isinstance(given, str | bytes | type) or not isinstance(given, Iterable)
+    if single or (isinstance(given, np.ndarray) and not given.ndim):
         raise InputError("dag", got, _ALLOWED)
     if isinstance(given, set | frozenset):  # whose order is another in every process
         return sorted(given, key=str)
-    return given
+    found: Iterable[Any] = given
+    return found
 
 
 def _name(given: object) -> str:

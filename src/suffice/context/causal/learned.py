@@ -19,10 +19,9 @@ import numpy as np
 
 from suffice.checks import ran
 from suffice.context.causal.calibrated import Calibrated
-from suffice.context.causal.domains import Labels, NodeData, per_distinct
+from suffice.context.causal.domains import Labels, NodeData, per_distinct, shown
 from suffice.context.causal.mechanisms import Additive, Mechanism, Parents, Recoverable
 from suffice.errors import InputError, shorten
-from suffice.tables.table import plain
 from suffice.typing import Reals, Values
 
 __all__ = ["Categorical", "Fit", "Fitter"]
@@ -154,7 +153,7 @@ class Categorical(Mechanism):
             row = int(np.argmax(low >= high))
             raise InputError(
                 "values",
-                f"{self.node} = {plain(values[row])!r} in row {row}, to which the mechanism fitted "
+                f"{self.node} = {shown(values[row])} in row {row}, to which the mechanism fitted "
                 f"for {self.node!r} gives probability 0",
                 "rows that the model can produce",
                 "Its noise cannot be recovered: use noise='sampled', or leave this node to the "

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from suffice.checks import number
-from suffice.context.causal.domains import Labels, as_values, distinct_values, is_missing
+from suffice.context.causal.domains import Labels, as_values, boxed, distinct_values, is_missing
 from suffice.errors import InputError, shorten
-from suffice.tables.table import column_codes
+from suffice.tables import column_codes
 from suffice.typing import Reals, Values
 from suffice.wording import count
 
@@ -276,9 +276,7 @@ def one_kind(values: Sequence[Any]) -> Values:
         return as_values(values)
     if all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in values):
         return as_values(values)
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
+    return boxed(values)
 
 
 def called(function: Callable[..., Any]) -> str:

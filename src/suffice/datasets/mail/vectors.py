@@ -13,7 +13,7 @@ import numpy as np
 
 from suffice.datasets.mail.segments import SEGMENTS
 from suffice.errors import InputError, did_you_mean
-from suffice.tables.table import is_frame
+from suffice.tables import is_frame
 from suffice.typing import Reals
 
 __all__ = ["mean_vectors", "vector_columns", "vector_groups"]

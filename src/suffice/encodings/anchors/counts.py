@@ -23,7 +23,7 @@ from suffice.inference import lower_bound
 from suffice.progress import progress_bar
 from suffice.search.intervals import Ladder, climb
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
-from suffice.tables.distinct import distinct_rows
+from suffice.tables.cells import distinct_rows
 from suffice.typing import BoolVector, Counts, Held, Reals
 
 __all__ = [

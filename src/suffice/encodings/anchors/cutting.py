@@ -16,7 +16,7 @@ from suffice.checks import choice, names, whole
 from suffice.errors import InputError, shorten
 from suffice.factors.kinds import Factor
 from suffice.factors.predicates import compare, equals
-from suffice.tables.table import Table, plain
+from suffice.tables import Table, plain
 from suffice.typing import Reals, Values
 from suffice.wording import show
 

@@ -31,7 +31,7 @@ from suffice.evaluate import BlackBox
 from suffice.factors.lattice import Lattice
 from suffice.progress import Bar, progress_bar
 from suffice.randomness import Stream, generator
-from suffice.tables.distinct import first_seen
+from suffice.tables.cells import first_seen
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held
 

@@ -11,7 +11,7 @@ from suffice.factors.kinds import AnyFactor
 from suffice.factors.words import in_words
 from suffice.inference import clopper_pearson, p_value
 from suffice.results import Column, Panel, Result, Sheet
-from suffice.wording import count, percent, show
+from suffice.wording import count, percent, show, three_digits
 
 __all__ = ["Distribution", "InData", "Judged", "Rule"]
 
@@ -157,7 +157,7 @@ class Rule(Result):
             test = f"Binomial test of precision {show(self.tau)} or less: p = {self.p_value:.2g}."
             notes.append(test)
         if self.minimal_for is not None and self.minimal_for[0] < self.minimal_for[1]:
-            low, high = (f"{t:.3g}" for t in self.minimal_for)
+            low, high = map(three_digits, self.minimal_for)
             notes.append(
                 f"For a precision above {low} and up to {high} nothing can be left out of it."
             )

@@ -144,7 +144,7 @@ class AnchorRules(Result, Sequence[Rule]):
         if self.best is None:
             return Sheet(title, lead=(str(self.reason),), notes=notes)
         tested = "" if self.alpha is None else f", tested at α = {self.alpha:g}"
-        found = f"{count(len(self), 'rule')} of precision at least {percent(self.tau)}{tested}"
+        found = f"{count(len(self), 'rule')} of precision at least {self.tau:g}{tested}"
         lead = (
             f"If {self.best.words}, the outcome is the same in {percent(self.best.precision)} of "
             f"cases. {percent(self.best.coverage)} of the data meet this rule.",

@@ -15,8 +15,8 @@ import numpy as np
 
 from suffice.checks import number
 from suffice.errors import InputError
+from suffice.tables import is_frame
 from suffice.tables.frames import as_table
-from suffice.tables.table import is_frame
 from suffice.typing import BoolVector, Values
 
 __all__ = ["Arms", "Joint", "Probability", "read_arms", "read_joint"]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean
+from suffice.errors import InputError, did_you_mean, shorten
 from suffice.factors.kinds import AnyFactor, Factor
 from suffice.factors.predicates import equals
 from suffice.typing import BoolVector, Scalar, Values
@@ -89,14 +89,18 @@ def read_effect(effect: Any, cause: Cause, factual: World) -> tuple[AnyFactor, b
 
 def _require_node(name: object, argument: str, factual: World) -> None:
     if not isinstance(name, str) or name not in factual:
-        hint = did_you_mean(name, factual)
-        raise InputError(argument, f"unknown node {name!r}", "nodes of the causal model", hint)
+        hint = did_you_mean(name, factual) if isinstance(name, str) else ""
+        got = f"unknown node {shorten(name)}"
+        raise InputError(argument, got, "nodes of the causal model", hint)
 
 
 def _scalar(value: object, argument: str) -> Scalar:
     """A value that a node can be compared with, and that can be stored."""
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, str | int | float) and value == value:
+    # Past 2^63 there is nothing in an array that a whole number could equal.
+    if isinstance(value, str | float) and value == value:
+        return value
+    if isinstance(value, int) and abs(value) < 2**63:
         return value
     raise InputError(argument, value, "values that are text, numbers or truth values")
 

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from suffice.context.players import Players
-from suffice.tables.table import Table, column_codes, plain
+from suffice.tables import Table, column_codes, plain
 from suffice.typing import BoolVector, Held, Reals, Scalar, Values
 from suffice.wording import show
 

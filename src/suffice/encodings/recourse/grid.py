@@ -17,7 +17,7 @@ from suffice.context.players import Players
 from suffice.decision import Decision
 from suffice.encodings.recourse.column_rules import ColumnRule, Range, Step, keeps_rules
 from suffice.errors import InputError
-from suffice.tables.distinct import distinct_rows
+from suffice.tables.cells import distinct_rows
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Reals
 

@@ -26,7 +26,7 @@ from suffice.encodings.recourse.constraints import Constraints, Names, fixed_pla
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.factors import Factor
 from suffice.search.limits import Limits
-from suffice.tables.table import Table, plain
+from suffice.tables import Table, plain
 
 __all__ = ["RecourseRequest", "ValuesFrom"]
 

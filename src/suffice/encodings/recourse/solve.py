@@ -23,7 +23,7 @@ from suffice.encodings.recourse.request import RecourseRequest
 from suffice.encodings.recourse.result import Option, Recourse, Solution
 from suffice.errors import InputError, ModelError
 from suffice.search.limits import EXHAUSTIVE_PLAYERS, LimitKeeper
-from suffice.tables.table import plain
+from suffice.tables import plain
 from suffice.wording import count
 
 __all__ = ["Solver", "find_recourse"]

@@ -1,14 +1,14 @@
 """Tree ensembles, exactly: the outcomes of all hybrids from one walk over the trees.
 
-    ensemble = read_trees(model, columns)              # once per model
-    engine = TreeEngine(ensemble, target, hybrids, y)  # once per input
+    trees = TreeModel(read_trees(model, columns))   # once per model
+    engine = TreeEngine(trees, target, hybrids, y)  # once per input
 
 A model that is not known, or an event that its score does not tell, raises `Unreadable`: the reason
 is for the provenance, and the black box serves.
 """
 
-from suffice.evaluate.trees.engine import TreeEngine
+from suffice.evaluate.trees.engine import TreeEngine, TreeModel
 from suffice.evaluate.trees.ensemble import Ensemble
 from suffice.evaluate.trees.reading import read_trees
 
-__all__ = ["Ensemble", "TreeEngine", "read_trees"]
+__all__ = ["Ensemble", "TreeEngine", "TreeModel", "read_trees"]

@@ -23,14 +23,14 @@ from suffice.evaluate.blackbox import Engine
 from suffice.evaluate.protocol import Swept, Tick, Unreadable
 from suffice.evaluate.trees.blocks import Kernel, choose_kernel, make_block
 from suffice.evaluate.trees.ensemble import Ensemble
-from suffice.evaluate.trees.margins import read_event
+from suffice.evaluate.trees.margins import Reading, read_event
 from suffice.evaluate.trees.problem import make_problem
 from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
-from suffice.target import Target
+from suffice.target import Event, Target
 from suffice.typing import BoolVector, Counts, Held, Outcomes, Words
 
-__all__ = ["TreeEngine"]
+__all__ = ["TreeEngine", "TreeModel"]
 
 _MOST_PLAYERS = 30
 """A node keeps its player as a bit of a 32-bit number; no sweep of the whole lattice is longer."""
@@ -51,6 +51,26 @@ _ROWS_AT_ONCE = 1 << 20
 """Hybrids written out together to be asked about."""
 
 
+class TreeModel:
+    """The trees of one model, and what events ask of their sums.
+
+    That is kept for the next input: reading an event takes as long as all the rest.
+    """
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        self.ensemble = ensemble
+        self._readings: dict[tuple[Any, ...], Reading] = {}
+
+    def reading(self, event: Event) -> Reading:
+        """The event's margins; `Unreadable` where the sums do not tell it."""
+        if event.kind == "within":  # another event for every input
+            return read_event(self.ensemble, event)
+        key = event.kind, event.parameters
+        if key not in self._readings:
+            self._readings[key] = read_event(self.ensemble, event)
+        return self._readings[key]
+
+
 class TreeEngine(Engine):
     """A tree ensemble on swapped values: it sweeps the whole lattice, and asks about single sets.
 
@@ -62,7 +82,7 @@ class TreeEngine(Engine):
 
     def __init__(
         self,
-        ensemble: Ensemble,
+        model: TreeModel,
         target: Target,
         hybrids: SwapHybrids,
         y: bool,
@@ -74,7 +94,7 @@ class TreeEngine(Engine):
                 f"{_MOST_PLAYERS} are the most"
             )
         super().__init__(target, hybrids, y)
-        self._problem = make_problem(ensemble, read_event(ensemble, target.event), hybrids)
+        self._problem = make_problem(model.ensemble, model.reading(target.event), hybrids)
         self._kernel = kernel
 
     @property

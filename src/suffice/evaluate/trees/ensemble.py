@@ -12,7 +12,7 @@ column), so the questions are kept once, as `Tests`, and nodes refer to them by 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -48,9 +48,6 @@ class Tests:
     missing_left: BoolVector
     categories: dict[int, Categories]
     """By number of the test; all others compare with their threshold."""
-
-    def __len__(self) -> int:
-        return len(self.column)
 
     @cached_property
     def by_threshold(self) -> Counts:
@@ -99,8 +96,6 @@ class Ensemble:
     """How far from its boundary a score may be and yet read as equal by the link function."""
     source: Ints | None = None
     """For each column of the matrix the table's column, where they differ."""
-    readings: dict[Any, Any] = field(default_factory=dict)
-    """Events that have been read, for the next input: margins take as long as all the rest."""
 
     @property
     def margin(self) -> bool:

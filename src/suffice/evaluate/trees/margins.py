@@ -64,16 +64,6 @@ class Reading:
 
 def read_event(ensemble: Ensemble, event: Event) -> Reading:
     """The margins of an event; Unreadable where the score does not tell it."""
-    if event.kind in ("class", "versus"):  # few of them, asked again for every input
-        key = event.kind, event.parameters
-        if key not in ensemble.readings:
-            ensemble.readings[key] = _read(ensemble, event)
-        reading: Reading = ensemble.readings[key]
-        return reading
-    return _read(ensemble, event)
-
-
-def _read(ensemble: Ensemble, event: Event) -> Reading:
     if event.kind == "custom":
         raise Unreadable("an outcome given as a function can only be asked of the model")
     if ensemble.leaf_answers:

@@ -134,7 +134,7 @@ class Sides:
         self.input_left: BoolVector = self._answers(rows[:1])[:, 0]
         self._flip = np.where(self.input_left, ~np.uint64(0), np.uint64(0))
         columns, starts = np.unique(tests.column[by_threshold], return_index=True)
-        ends = np.append(starts, len(tests))[1:]
+        ends = np.append(starts, len(tests.column))[1:]
         limits = tests.threshold[by_threshold]
         self._places: Counts = np.empty((len(columns), len(rows) - 1), dtype=np.int64)
         for i, (column, start, end) in enumerate(zip(columns, starts, ends, strict=True)):
@@ -148,7 +148,7 @@ class Sides:
         tests, first = self._tests, block * self._width
         places = self._places[:, first : first + self._width]
         bits = np.left_shift(np.uint64(1), (np.arange(places.shape[1]) ^ 7).astype(np.uint64))
-        left = np.zeros(len(tests) + 1, dtype=np.uint64)
+        left = np.zeros(len(tests.column) + 1, dtype=np.uint64)
         np.bitwise_xor.at(left, places.ravel(), np.tile(bits, len(places)))
         left[self._ends] ^= np.bitwise_or.reduce(bits)
         left = np.bitwise_xor.accumulate(left)

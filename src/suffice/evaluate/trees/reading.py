@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from suffice.evaluate.columns import PerColumn, kind_of, split_pipeline
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees.ensemble import Categories, Ensemble, Ints, Tests
-from suffice.tables.distinct import first_seen
+from suffice.tables.cells import first_seen
 from suffice.tables.labels import own
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Reals
@@ -169,12 +169,12 @@ def numbers(
 ) -> Reals:
     """(rows, columns) in float64; with `single` each value is rounded to float32 first.
 
-    Columns of a pandas category dtype become the positions of their values in `categories`, one
+    Columns whose dtype lists categories become the positions of their values in `categories`, one
     list for each such column, in order; without that they are not read.
     """
     columns, left = [], list(categories or ())
     for j in range(len(table.names)):
-        if table.dtype(j).startswith("CategoricalDtype"):
+        if table.categories(j) is not None:
             if not left:
                 raise Unreadable(
                     f"column {table.names[j]!r} holds categories, and how the model numbers them "

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from suffice.context.swap import SwapHybrids
 from suffice.factors.lattice import held_of_masks, masks_of_held
-from suffice.tables.distinct import first_seen
+from suffice.tables.cells import first_seen
 from suffice.typing import BoolVector, Counts, Held
 
 __all__ = ["Numbered", "Rows"]
