@@ -56,7 +56,7 @@ dowhy: $(VENV)-dowhy/.made ## test the reader of dowhy's causal models, in an en
 # What needs no model library but scikit-learn: the meaning of every number, and the paper's claims.
 CORE = tests/test_theorem_1.py tests/test_lattice.py tests/test_inference.py tests/test_factors.py \
 	tests/test_views.py tests/test_contexts.py tests/test_limits.py tests/test_pruned.py \
-	tests/test_strategies.py tests/test_package.py tests/test_cli.py
+	tests/test_strategies.py tests/test_package.py
 VERSIONS = 3.11 3.12 3.13
 
 test-all: ## run the core tests on every Python from 3.11 on that is found here

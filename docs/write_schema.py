@@ -31,8 +31,9 @@ def schema_text(result: type[Result]) -> str:
 
 
 if __name__ == "__main__":
+    schemas = {result.__name__: schema_text(result) for result in result_classes()}
     FOLDER.mkdir(exist_ok=True)
     for old in FOLDER.glob("*.json"):
         old.unlink()
-    for result in result_classes():
-        (FOLDER / f"{result.__name__}.json").write_text(schema_text(result), encoding="utf-8")
+    for name, text in schemas.items():
+        (FOLDER / f"{name}.json").write_text(text, encoding="utf-8")

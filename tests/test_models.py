@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pytest
 from sklearn.base import BaseEstimator
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomForestRegressor
@@ -315,3 +316,40 @@ def test_an_outcome_says_whether_it_depends_on_the_input():
     assert needs_input(None)
     assert needs_input(within(3))
     assert not needs_input("granted")
+
+
+@pytest.mark.parametrize("kind", ["RandomForestClassifier", "ExtraTreesClassifier"])
+@pytest.mark.parametrize("labels", [["no", "yes"], [0, 1], [3, 1, 2]])
+def test_a_forests_probabilities_tell_the_labels_it_predicts(kind, labels):
+    """Ties included: 8 shallow trees on noise agree in half of the rows only."""
+    from sklearn import ensemble
+
+    from suffice.models import as_model
+    from suffice.tables import as_table
+
+    rng = np.random.default_rng(0)
+    data = rng.integers(3, size=(300, 4)).astype(float)
+    y = rng.choice(labels, size=300)
+    model = getattr(ensemble, kind)(8, max_depth=3, random_state=0).fit(data, y)
+    table = as_table(data)
+    wrapped, _ = as_model(model, table)
+    found, scores = wrapped.predict_scored(table)
+    assert (found == model.predict(data)).all()
+    assert found.dtype == model.predict(data).dtype
+    assert (scores == model.predict_proba(data)).all()
+
+
+def test_the_input_of_a_forest_is_asked_once(monkeypatch):
+    from sklearn.ensemble import RandomForestClassifier
+
+    data = np.random.default_rng(0).random((60, 3))
+    model = RandomForestClassifier(5, random_state=0).fit(data, data[:, 0] > 0.5)
+    asked = []
+    real = RandomForestClassifier.predict_proba
+    monkeypatch.setattr(
+        RandomForestClassifier, "predict_proba", lambda m, X: asked.append(len(X)) or real(m, X)
+    )
+    explainer = Explainer(model, data, n_references=5)
+    e = explainer.explain(data[0], search="exhaustive")
+    assert asked.count(1) == 1
+    assert e.score.value == pytest.approx(real(model, data[:1])[0].max())

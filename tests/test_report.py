@@ -1,7 +1,10 @@
 """What people see: text, terminal, notebook, page, stored form."""
 
 import json
+from datetime import UTC, datetime
+from html import unescape
 from html.parser import HTMLParser
+from importlib.metadata import version
 from io import StringIO
 
 import jsonschema
@@ -10,16 +13,23 @@ import pandas as pd
 import pytest
 from rich.console import Console
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.svm import LinearSVC
 
-from suffice import Explainer, Explanation, datasets, result_schema
+from suffice import Explainer, Explanation, TextExplainer, at_least, datasets, result_schema
 from suffice.report.html import barcode, curve
 from suffice.summary import summarise
+from suffice.wording import percent
 
 X, Y = datasets.loans(300)
 NUMERIC = X[["age", "income", "debt", "late payments"]]
 MODEL = RandomForestClassifier(20, random_state=0).fit(NUMERIC, Y)
 EXPLAINER = Explainer(MODEL, NUMERIC)
 E = EXPLAINER.explain(NUMERIC.iloc[8])
+
+
+def flat(text):
+    """Without line breaks and indents, and as it was before HTML escaped it."""
+    return " ".join(unescape(text).split())
 
 
 def screen(explanation, width=100):
@@ -43,6 +53,135 @@ def test_text_says_it_all_to_a_newcomer():
     assert f"cover {E.keep.necessity:.0%} of the ways to" in text
     assert "Complete: all 16 subsets of 4 features were evaluated" in text
     assert max(map(len, text.splitlines())) <= 92
+
+
+def test_one_sentence_sums_it_all_up_first():
+    answer = summarise(E).answer
+    names, held = (" and ".join(map(str, w)) for w in (E.keep[0].features, E.keep[0].players))
+    kept = f"“refused” because of {names}: holding {held} keeps it for"
+    assert answer.startswith(f"{kept} {percent(E.keep[0].sufficiency)} of references")
+    assert answer.endswith(f"; the cheapest change that flips it to “granted” is {E.cheapest}.")
+    for face in (str(E), screen(E), E.to_html(), E._repr_html_(), " ".join(E.sheet.lead)):
+        assert flat(answer) in flat(face)
+    assert str(E.keep).startswith("What keeps “refused”? Predicted with")
+    assert "flips" not in summarise(E.keep).answer
+    assert summarise(E.flip).answer.startswith("The cheapest change that flips it to “granted” is")
+
+
+def test_the_cheapest_change_of_all_leads_and_is_what_recourse_gives():
+    best = EXPLAINER.recourse(NUMERIC.iloc[8]).best
+    assert E.cheapest.cost == pytest.approx(best.cost, rel=1e-12)
+    assert E.cheapest.features == best.features
+    flip = str(E.flip)
+    lead = (
+        f"Cheapest change of all: {E.cheapest} (cost {E.cheapest.cost:.3g}, in typical deviations)."
+    )
+    assert flip.index(lead) < flip.index("cheapest change of this set: ")
+    weighted = Explainer(MODEL, NUMERIC, cost={"age": 2}).explain(NUMERIC.iloc[8])
+    assert "in weighted typical deviations" in flat(str(weighted))
+    own = Explainer(MODEL, NUMERIC, cost=lambda c, a, b: np.abs(b - a)).explain(NUMERIC.iloc[8])
+    assert f"Cheapest change of all: {own.cheapest} (cost {own.cheapest.cost:.3g})." in flat(
+        str(own)
+    )
+    bounded = EXPLAINER.explain(NUMERIC.iloc[8], max_size=1)
+    assert "Cheapest change found: " in str(bounded)
+
+
+def test_what_is_true_by_construction_is_said_to_be():
+    parity = Explainer(lambda r: np.asarray(r).sum(axis=1) % 2, np.eye(2, dtype=int))
+    e = parity.explain([0, 0], tau=1.0)
+    both = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    any_of = Explainer(lambda r: np.asarray(r).sum(axis=1) % 2, both, references="all", outcome=0)
+    of_any = any_of.explain([0, 0], tau=0.5)
+    assert [f.features for f in e.keep] == [("x0", "x1")]
+    assert "true by construction: with every feature held it is the input itself" in str(e)
+    assert "“0” hangs on all 2 features together: no smaller set keeps it" in flat(str(e))
+    assert "chosen for being predicted otherwise" not in str(of_any)
+    need_all = Explainer(lambda r: (np.asarray(r).sum(axis=1) == 2).astype(int), both)
+    flips = need_all.explain([0, 0], tau=1.0).flip
+    assert [f.features for f in flips] == [("x0", "x1")]
+    assert flat(
+        "true by construction: with every feature replaced it is the reference itself, and "
+        "references were chosen for being predicted otherwise"
+    ) in flat(str(flips))
+    assert "true by construction" not in str(E)
+
+
+def test_the_score_of_every_kind_of_model_stands_beside_the_question():
+    values = Explainer(
+        lambda r: np.asarray(r)[:, 0] / 2, np.arange(6.0)[:, None], outcome=at_least(2)
+    )
+    assert str(values.explain([5.0])).startswith("Why “prediction ≥ 2”? Predicted: 2.5.\n")
+    labels = Explainer(lambda r: np.asarray(r)[:, 0] > 2, np.arange(6.0)[:, None])
+    assert str(labels.explain([5.0])).startswith("Why “True”?\n")
+    three = RandomForestClassifier(5, random_state=0).fit(NUMERIC, np.arange(300) % 3)
+    other = Explainer(three, NUMERIC, outcome=1).explain(NUMERIC.iloc[0])
+    assert str(other).startswith("Why “not 1”? Predicted “0” with a probability of ")
+    margin = Explainer(LinearSVC().fit(NUMERIC / 50, Y), NUMERIC / 50).explain(NUMERIC.iloc[8] / 50)
+    assert margin.score.kind == "score"
+    assert f"with a score of {margin.score.value:.4g}." in str(margin)
+
+
+def test_the_date_and_the_size_of_the_data_are_on_the_page():
+    assert E.provenance.data == (300, 4)
+    day = E.provenance.created.date().isoformat()
+    assert abs(datetime.now(UTC) - E.provenance.created).days < 1
+    for face in (str(E), E.to_html()):
+        assert "Data of 300 rows × 4 columns; " in face
+        assert flat(f"suffice {version('suffice')}, {day}") in flat(face)
+
+
+NASTY = "ID\x1b[31m \u202eevil\u2066\x00\x07\x9b end"
+
+
+def test_no_character_of_the_data_steers_a_terminal_or_turns_the_reading():
+    rows = np.array([[NASTY, 0], ["plain", 1]] * 3, dtype=object)
+    frame = pd.DataFrame(rows, columns=[NASTY, "b"])
+
+    def model(r):
+        return np.where(r[NASTY] == "plain", "yes" + NASTY, "no" + NASTY)
+
+    model.__name__ = "model" + NASTY
+    text = TextExplainer(lambda ts: ["yes" if "fine" in t else "no" + NASTY for t in ts])
+    for e in (Explainer(model, frame).explain(frame.iloc[0]), text(f"a fine {NASTY} day")):
+        assert NASTY in json.loads(e.to_json())["content"]["other_outcome"] + e.outcome
+        faces = [str(e), repr(e), str(e.keep), screen(e), e.to_html(), e._repr_html_()]
+        faces += [str(f) + repr(f) for f in (*e.keep, *e.flip)] + [str(e.cheapest)]
+        for face in faces:
+            assert not set("\x1b\u202e\u2066\x00\x07\x9b") & set(face)
+        assert "ID␛[31m �evil" in str(e)
+
+
+def test_very_long_names_are_cut_and_can_be_read_elsewhere():
+    name = "n" * 10_000
+    frame = NUMERIC.rename(columns={"income": name})
+    e = Explainer(RandomForestClassifier(5, random_state=0).fit(frame, Y), frame).explain(
+        frame.iloc[8]
+    )
+    for face in (str(e), screen(e)):
+        assert "n" * 59 + "…" in face
+        assert "n" * 61 not in face
+        assert "Long names are cut: .players has them in full." in face
+    assert len(str(e)) < 4000
+    assert any(player.name == name for player in e.players)
+    assert f'title="{name}"' in e.to_html()
+    value = pd.DataFrame({"a": ["v" * 5000, "w"] * 3, "b": range(6)})
+    e = Explainer(lambda r: (r["a"] == "w").astype(int), value).explain(value.iloc[0])
+    assert "v" * 199 + "…" in flat(str(e)).replace(" ", "")
+    assert len(str(e)) < 5000
+
+
+def test_explanations_of_more_features_than_a_float_can_count_sets_of_are_shown():
+    rng = np.random.default_rng(0)
+    wide = rng.integers(0, 2, (12, 1100))
+    explainer = Explainer(lambda r: (np.asarray(r)[:, :3].sum(axis=1) > 1).astype(int), wide)
+    for question in ({"max_size": 1}, {"max_size": 1, "alpha": 0.05, "adjust": "bonferroni"}):
+        e = explainer.explain(wide[0], **question)
+        text = str(e)
+        assert "1.4e+331 of 1.4e+331 subsets were never evaluated." in flat(text)
+        assert "… and 1,060 more: .players" in text
+        assert screen(e) and e.to_html() and repr(e)
+        assert len(e.to_frame()) == len(e.keep) + len(e.flip)
 
 
 def test_terminal_fits_its_width_and_says_the_same():

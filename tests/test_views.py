@@ -3,10 +3,18 @@
 from math import comb
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from suffice import Explanation, InputError, NotVisitedError
+from suffice import (
+    CausalContext,
+    CausalModel,
+    Explainer,
+    Explanation,
+    InputError,
+    NotVisitedError,
+)
 from tests.worlds import World, subsets, taus, two_sided, worlds
 
 
@@ -97,10 +105,12 @@ def test_cumulative_necessity_is_a_direct_count(world, tau):
 @given(worlds())
 def test_necessity_never_rises_with_the_threshold(world):
     assume(two_sided(world))
-    for view in world.explainer().explain(world.x).__dict__.values():
-        if hasattr(view, "curve"):
-            shares = [pn for _, pn in view.curve]
-            assert shares == sorted(shares, reverse=True)
+    e = world.explainer().explain(world.x)
+    assert e.keep.curve or e.flip.curve  # one of the outcomes comes about
+    for view in (e.keep, e.flip):
+        shares = [pn for _, pn in view.curve]
+        assert shares == sorted(shares, reverse=True)
+        assert [view.at(tau).necessity for tau, _ in view.curve] == shares
 
 
 @given(worlds(), st.randoms(use_true_random=False))
@@ -116,14 +126,10 @@ def test_row_order_and_feature_order_change_nothing(world, random):
 
     order = list(range(world.d))
     random.shuffle(order)
-    import pandas as pd
-
     frame = pd.DataFrame(world.references, columns=names(range(world.d)))
 
     def model(rows):
         return world.model(rows[names(range(world.d))].to_numpy())
-
-    from suffice import Explainer
 
     shuffled = frame[names(order)]
     plain = [
@@ -155,6 +161,114 @@ def test_a_reported_change_flips_and_none_is_cheaper(world):
             if world.f(world.hybrid(set(range(world.d)) - replaced, r)) != world.f(world.x)
         ]
         assert factor.cost == min(prices)
+
+
+def distance(column, old, new):
+    return np.abs(new - old)
+
+
+@given(worlds(), st.sampled_from([None, distance, {"x0": 0.5}]))
+def test_the_cheapest_change_is_what_recourse_gives_first(world, cost):
+    assume(two_sided(world))
+    explainer = world.explainer(cost=cost)
+    e = explainer.explain(world.x)
+    best = explainer.recourse(world.x).best
+    assert (e.cheapest is None) == (best is None)
+    if best is None:
+        return
+    assert np.isclose(e.cheapest.cost, best.cost, rtol=1e-9)
+    assert len(e.cheapest.players) == len(best.features)
+    changed = list(world.x)
+    for name, value in e.cheapest.values.items():
+        assert value != world.x[int(name[1:])]
+        changed[int(name[1:])] = value
+    assert world.f(changed) != world.f(world.x)
+    # No set is cheaper than the cheapest of all.
+    assert all(f.cost >= e.cheapest.cost * (1 - 1e-9) for f in e.flip.barcode)
+
+
+def test_the_cheapest_change_may_be_of_a_set_that_is_minimal_nowhere():
+    """x0 alone flips for one reference at 5; with x1 it flips for the other, and only that, at 2."""
+    rows = np.array([[5, 7], [1, 1]])
+
+    def model(r):
+        return (((r[:, 0] == 5) & (r[:, 1] == 0)) | ((r[:, 0] == 1) & (r[:, 1] == 1))).astype(int)
+
+    explainer = Explainer(model, rows, outcome=0, references="all", cost=distance)
+    e = explainer.explain([0, 0])
+    assert [(f.features, f.cost) for f in e.flip.barcode] == [(("x0",), 5)]
+    assert e.cheapest.features == ("x0", "x1")
+    assert e.cheapest.cost == 2 == explainer.recourse([0, 0]).best.cost
+    assert "cheapest change that flips it to “1” is x0 0 → 1, x1 0 → 1." in str(e).replace(
+        "\n ", ""
+    )
+
+
+@pytest.mark.parametrize("needed", [1, 4, 9, 13])
+def test_the_cheapest_change_is_found_however_many_features_it_needs(needed):
+    """Where thousands of sets cost less and flip nothing, too."""
+    rng = np.random.default_rng(needed)
+    rows = rng.integers(1, 4, (40, 13))
+    explainer = Explainer(
+        lambda r: ((np.asarray(r) > 0).sum(axis=1) >= needed).astype(int),
+        rows,
+        outcome=0,
+        references="all",
+        cost=distance,
+    )
+    e = explainer.explain(np.zeros(13, dtype=int))
+    assert e.cheapest.cost == np.sort(rows, axis=1)[:, :needed].sum(axis=1).min()
+    assert len(e.cheapest.players) == needed
+
+
+def test_the_cheapest_change_leaves_no_value_missing():
+    rows = np.array([[np.nan, 1.0], [3.0, 1.0], [9.0, 1.0]])
+    explainer = Explainer(
+        lambda r: (~(r[:, 0] < 2)).astype(int),
+        rows,
+        outcome=0,
+        references="all",
+        cost=nothing_missing,
+    )
+    e = explainer.explain([0.0, 1.0])
+    assert e.cheapest.values == {"x0": 3.0}
+    assert [f.change.values for f in e.flip] == [{"x0": 3.0}]
+    assert explainer.recourse([0.0, 1.0]).best.values == {"x0": 3.0}
+
+
+def nothing_missing(column, old, new):
+    """What is missing would be cheapest, if anyone could go missing."""
+    return np.where(np.isnan(new.astype(float)), 0.1, np.abs(new.astype(float) - float(old)))
+
+
+def test_in_a_causal_context_luck_is_no_change():
+    frame = pd.DataFrame({"a": [0, 1] * 10, "b": [0, 1, 1, 0] * 5})
+    context = CausalContext(CausalModel([("a", "b")], frame))
+    explainer = Explainer(lambda r: r["b"].to_numpy(), frame, outcome=0, context=context)
+    e = explainer.explain({"a": 0, "b": 0})
+    assert e.flip.barcode[0].features  # some set flips, if only downstream and by chance
+    assert all(e.cheapest.values[name] == 1 for name in e.cheapest.features)
+    assert e.cheapest.cost > 0
+
+
+def test_a_view_is_a_sequence_of_its_factors():
+    e = MAJORITY.explainer().explain(MAJORITY.x, tau=0.2)
+    assert len(e.keep) == len(e.keep.factors) > 1
+    assert list(e.keep) == list(e.keep.factors)
+    assert e.keep[0] == e.keep.factors[0]
+    assert e.keep[-1] == e.keep.factors[-1]
+    assert e.keep[:2] == e.keep.factors[:2]
+    assert e.keep.explanation is e
+    with pytest.raises(IndexError):
+        e.keep[len(e.keep)]
+
+
+def test_a_factor_is_told_in_one_line():
+    e = MAJORITY.explainer().explain(MAJORITY.x)
+    assert str(e.keep[0]) == "holding x0 = 2, x1 = 2 keeps it for 100% of 4 references"
+    flips = "replacing x0, x1, x2 flips it for 100% of 4 references; cheapest change of this set: "
+    assert str(e.flip[0]) == f"{flips}x0 2 → 0, x1 2 → 0, x2 2 → 1 (cost 20)"
+    assert repr(e.keep[0]) == f"<SufficientFactor: {e.keep[0]}>"
 
 
 MAJORITY = World(

@@ -38,6 +38,8 @@ class Decision:
     context: Context = field(default_factory=SwapContext)
     cost: CostSpec = None
     seed: int = 0
+    scores: Values | None = None
+    """(1, classes): the scores that came along with the prediction; None where none did."""
 
     @cached_property
     def pool(self) -> Table:
@@ -52,7 +54,7 @@ class Decision:
     @cached_property
     def own_score(self) -> OwnScore | None:
         """What stands beside the prediction: probability, score or value. Asked when first read."""
-        return self.target.model.own_scores(self.row, [self.prediction])[0]
+        return self.target.model.own_scores(self.row, [self.prediction], self.scores)[0]
 
     def evaluator(
         self, hybrids: Hybrids, limits: Limits | None = None, exhaustive: bool = True

@@ -463,7 +463,8 @@ class Explainer:
         `outcome` stands in place of the explainer's own where it is given.
         """
         row = self._read(x)
-        answers = self._model.predict(row.take(np.array([0])))  # its own copy to write into
+        # The model gets its own copy to write into.
+        answers, scores = self._model.predict_scored(row.take(np.array([0])))
         prediction = answers[0]
         wanted = self._outcome if outcome is None else outcome
         argument = "outcome" if outcome is None else "desired"
@@ -483,6 +484,7 @@ class Explainer:
             context=self._context,
             cost=self._cost,
             seed=self._seed,
+            scores=scores,
         )
 
     def _read(self, x: Any) -> Table:

@@ -192,7 +192,7 @@ def write_text(path: object, text: str) -> None:
     """Write a file, or say why it cannot be written."""
     allowed = "the path of a file that can be written"
     try:
-        Path(path).write_text(text, encoding="utf-8", errors="surrogatepass")  # type: ignore[arg-type]
+        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")  # type: ignore[arg-type]
     except TypeError as error:
         raise InputError("path", path, allowed) from error
     except (OSError, ValueError) as error:

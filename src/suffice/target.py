@@ -63,7 +63,9 @@ class Model(Protocol):
         """One score per row and class."""
         ...
 
-    def own_scores(self, rows: Table, predictions: Sequence[Any]) -> list[OwnScore | None]:
+    def own_scores(
+        self, rows: Table, predictions: Sequence[Any], scores: Values | None = None
+    ) -> list[OwnScore | None]:
         """What stands beside each row's prediction; None where the model offers nothing."""
         ...
 

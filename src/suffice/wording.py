@@ -30,6 +30,7 @@ __all__ = [
 
 _NAME = 60
 _VALUE = 200
+_DIGITS = 40
 _COLUMNS = 3
 """So many columns of a group are told; of a larger one only their number."""
 
@@ -85,7 +86,7 @@ def show(value: Scalar | date | time) -> str:
         return cut(harmless(_short_date(value)), _VALUE) or '""'
     if isinstance(value, date | time):
         return _short_date(value.isoformat())
-    return str(value)
+    return str(value) if abs(value) < 10**_DIGITS else large(value)
 
 
 def _short_date(text: str) -> str:
@@ -190,9 +191,11 @@ def count(n: int, noun: str) -> str:
 def large(n: int) -> str:
     """A whole number of any size.
 
-    >>> large(1200), large(2**40), large(2**2000)
-    ('1,200', '1.1e+12', '1.1e+602')
+    >>> large(1200), large(2**40), large(2**2000), large(-(2**40))
+    ('1,200', '1.1e+12', '1.1e+602', '-1.1e+12')
     """
+    if n < 0:
+        return f"-{large(-n)}"
     if n < 10**12:
         return f"{n:,}"
     digits = len(str(n)) - 1 if n < 10**300 else int((n.bit_length() - 1) * 0.30102999566398)

@@ -31,6 +31,6 @@ def demo(html: Path) -> None:
         f"{len(X)} made-up loan applications, {X.shape[1]} features; "
         f"an extra-trees model, {trained.success}.\n"
     )
-    explanation = Explainer(trained.model, X).explain(X.iloc[8])
+    explanation = Explainer(trained.model, X).explain(X.iloc[16])
     screen.print(explanation)
     write_html(explanation, html)

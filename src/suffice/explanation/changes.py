@@ -16,14 +16,15 @@ from suffice.context.hybrids import Hybrids
 from suffice.decision import Decision
 from suffice.explanation.cheapest import Priced, cheapest_of_all, of_players
 from suffice.explanation.factor import Change, Player
-from suffice.search.changes import cheapest_changes
 from suffice.search.profile import Profile
 from suffice.search.strategy import Answer
 from suffice.search.sweep import Sweep
 from suffice.tables import plain
-from suffice.typing import Held, Reals, Scalar
+from suffice.typing import Counts, Held, Reals, Scalar
 
 __all__ = ["CheapestChanges", "find_changes"]
+
+_SETS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +77,7 @@ def find_changes(
     swept = {} if answer.sweep is None else _swept(answer.sweep, flip, hybrids, costs)
     affordable = {mask: priced for mask, priced in (swept | found).items() if priced[0] < np.inf}
     changes = CheapestChanges(affordable, hybrids, players)
-    best = cheapest_of_all(answer.sweep, found, hybrids, costs, decision.context.is_causal)
+    best = cheapest_of_all(answer.sweep, affordable, hybrids, costs, decision.context.is_causal)
     if best is None:
         return changes, None
     mask, priced = best
@@ -89,10 +90,38 @@ def _swept(sweep: Sweep, flip: Profile, hybrids: Hybrids, costs: Reals) -> dict[
     lattice = flip.tally.lattice
     # Without a test all bars are there, whatever test is asked for later.
     for size, ranks in replace(flip, findings=None).tested(None, "none").bars_by_size():
-        best, whose = cheapest_changes(sweep, size, ranks, costs, hybrids)
+        best, whose = _cheapest(sweep, size, ranks, costs, hybrids)
         masks = [lattice.mask(members) for members in lattice.unrank(size, ranks).tolist()]
         out |= zip(masks, zip(best.tolist(), whose.tolist(), strict=True), strict=True)
     return out
+
+
+def _cheapest(
+    sweep: Sweep, size: int, ranks: Counts, costs: Reals, hybrids: Hybrids
+) -> tuple[Reals, Counts]:
+    """For some sets of one size: the least cost of a flip, and the pool's row that does it.
+
+    `costs[r, j]` is what it costs to give the input reference r's value on player j. Where no
+    reference flips, or each would need a change of infinite cost, the cost is infinite.
+    """
+    lattice = sweep.tally.lattice
+    forbidden = np.isinf(costs)
+    finite = np.where(forbidden, 0.0, costs)
+    best, whose = np.empty(len(ranks)), np.empty(len(ranks), dtype=np.int64)
+    for start in range(0, len(ranks), _SETS_AT_ONCE):
+        part = slice(start, start + _SETS_AT_ONCE)
+        replaced = lattice.held_at(size, ranks[part])
+        # Replacing a set is holding its complement, which is numbered backwards.
+        kept = sweep.outcomes(lattice.d - size, lattice.width(size) - 1 - ranks[part])
+        moved = replaced.astype(float)
+        price = np.where(moved @ forbidden.T > 0, np.inf, moved @ finite.T)
+        donors = hybrids.donors(~replaced)
+        if donors is None:
+            raise TypeError("rows that were made, not observed, have no cost")
+        total = np.where(kept, np.inf, np.take_along_axis(price, donors - 1, axis=1))
+        best[part] = total.min(axis=1)
+        whose[part] = donors[np.arange(len(total)), total.argmin(axis=1)]
+    return best, whose
 
 
 def _found(answer: Answer, hybrids: Hybrids, costs: Reals) -> dict[int, Priced]:

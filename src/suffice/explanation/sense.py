@@ -23,6 +23,7 @@ from suffice.explanation.record import (
 from suffice.explanation.subject import ImageSubject, Subject, TextSubject
 from suffice.factors.lattice import Lattice
 from suffice.inference import check_adjustment
+from suffice.wording import large
 
 __all__ = ["check_sense"]
 
@@ -43,7 +44,7 @@ def check_sense(record: ExplanationRecord) -> None:
         share = 0 <= score.value <= 1 or score.kind != "probability"
         _require(isfinite(score.value) and share, f"a {score.kind} of {score.value}")
     d, n = len(record.players), record.provenance.n_references
-    _require(record.max_size is None or record.max_size >= 1, f"max_size {record.max_size}")
+    _require(record.max_size is None or record.max_size >= 1, "max_size below 1")
     weights = record.size_weights
     if weights is not None:
         fit = len(weights) == d + 1 and all(0 < w < float("inf") for w in weights)
@@ -74,9 +75,9 @@ def _require(holds: bool, got: str) -> None:
 
 def _check_provenance(p: Provenance) -> None:
     n = p.n_references
-    _require(1 <= n < _COUNTABLE, f"{n} references")
+    _require(1 <= n < _COUNTABLE, f"{large(n)} references")
     counts = (p.hybrids, p.rows_predicted, p.random_state, *(p.data or ()))
-    _require(all(count >= 0 for count in counts), "a count below 0 in provenance")
+    _require(all(0 <= count < 2**63 for count in counts), "a count that is none in provenance")
     times = (p.seconds, p.model_seconds)
     _require(all(isfinite(t) and t >= 0 for t in times), "a time below 0 in provenance")
 
@@ -113,8 +114,8 @@ def _check_findings(findings: FindingsRecord, d: int, n: int, tau: float) -> Non
     _require(len(set(sets)) == len(sets), "one finding twice")
     for found in findings.factors:
         _check_features(found.features, d)
-        enough = findings.tau * n <= found.hits + 1e-6 * n and found.hits <= n
-        _require(enough, f"a finding with {found.hits} of {n} hits")
+        enough = 0 <= found.hits <= n and findings.tau * n <= found.hits * (1 + 1e-9)
+        _require(enough, f"a finding with {large(found.hits)} of {n} hits")
 
 
 def _check_features(features: Sequence[int], d: int) -> None:
@@ -144,11 +145,11 @@ def _check_subject(subject: Subject, d: int, parts: bool) -> None:
 def _check_picture(subject: ImageSubject, d: int, parts: bool) -> None:
     height, width = subject.height, subject.width
     sides = height >= 1 and width >= 1 and height * width <= _PIXELS
-    _require(sides, f"a picture of {width} × {height} pixels")
+    _require(sides, f"a picture of {large(width)} × {large(height)} pixels")
     _require(len(subject.marks) == d, f"{len(subject.marks)} marks for {d} regions")
     _require(all(length >= 1 for _, length in subject.runs), "a run of no pixels")
     covered = sum(length for _, length in subject.runs)
-    _require(covered == height * width, f"regions of {covered} of {height * width} pixels")
+    _require(covered == height * width, f"regions of {large(covered)} of {height * width} pixels")
     # Beside its parts, a picture has pixels of none of them.
     labels = {label for label, _ in subject.runs} - ({d} if parts else set())
     _require(labels == set(range(d)), f"regions other than 0 to {d - 1}")

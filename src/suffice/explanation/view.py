@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, overload
 
 import numpy as np
 
@@ -105,8 +105,16 @@ class View(Result):
         """The same view at another τ, or with another test; no model call."""
         return View(self.explanation.at(tau, alpha=alpha, adjust=adjust), self.name)
 
-    def __getitem__(self, number: SupportsIndex) -> SufficientFactor:
-        return self.factors[number]
+    @overload
+    def __getitem__(self, at: SupportsIndex) -> SufficientFactor: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[SufficientFactor, ...]: ...
+
+    def __getitem__(
+        self, at: SupportsIndex | slice
+    ) -> SufficientFactor | tuple[SufficientFactor, ...]:
+        return self.factors[at]
 
     def __iter__(self) -> Iterator[SufficientFactor]:
         return iter(self.factors)

@@ -100,6 +100,16 @@ class Lattice:
             return self.width(len(members)) - 1 - self.rank(sorted(others))
         return sum(comb(player, k) for k, player in enumerate(sorted(members), start=1))
 
+    def ranks(self, members: Counts) -> Counts:
+        """The numbers of subsets of one size, given as rows of increasing players.
+
+        >>> Lattice(4).ranks(np.array([[0, 1], [0, 2]])).tolist()
+        [0, 1]
+        """
+        size = members.shape[1]
+        table = _binomials(self.d, size)
+        return np.asarray(table[np.arange(size) + 1, members].sum(axis=1), dtype=np.int64)
+
     def mask(self, members: Sequence[int]) -> int:
         """A subset as the bits of an integer.
 

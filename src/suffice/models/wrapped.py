@@ -48,16 +48,32 @@ class WrappedModel:
         """One label or value per row."""
         if not len(rows):  # which many models refuse
             return self._answers_to_none
-        rows = rows if self.prepare is None else self.prepare(rows)
-        return self._labels(ask(self.name, self._predict, rows))
+        return self._labels(ask(self.name, self._predict, self._prepared(rows)))
+
+    def predict_scored(self, rows: Table) -> tuple[Values, Values | None]:
+        """`predict`, with the scores where the same call gives both; None where it does not.
+
+        A forest of scikit-learn predicts the class of the highest mean probability, the first of
+        several (`ForestClassifier.predict`), so its probabilities tell its labels. A call costs it
+        some ten milliseconds however few the rows: one is half of two.
+        """
+        if self._predict is self._scores:
+            answers = ask(self.name, self._predict, self._prepared(rows))
+            return self._labels(answers), answers if answers.ndim == 2 else None
+        if not _votes_by_mean(self.original):
+            return self.predict(rows), None
+        scores = self.scores(rows)
+        return self.original.classes_.take(scores.argmax(axis=1)), scores
+
+    def _prepared(self, rows: Table) -> Table:
+        return rows if self.prepare is None else self.prepare(rows)
 
     def scores(self, rows: Table) -> Values:
         """One score per row and class, in the order of `classes`."""
         wanted = len(self.classes or ())
         if not len(rows):
             return np.empty((0, wanted))
-        rows = rows if self.prepare is None else self.prepare(rows)
-        out = ask(self.name, self._scores, rows) if self._scores else None
+        out = ask(self.name, self._scores, self._prepared(rows)) if self._scores else None
         if out is not None and out.ndim == 1 and out.dtype.kind == "f" and wanted == 2:
             out = np.stack([-out, out], axis=1)  # a binary decision function
         if out is None or out.ndim != 2 or out.shape[1] != wanted:
@@ -69,16 +85,19 @@ class WrappedModel:
             )
         return out
 
-    def own_scores(self, rows: Table, predictions: Sequence[Any]) -> list[OwnScore | None]:
+    def own_scores(
+        self, rows: Table, predictions: Sequence[Any], scores: Values | None = None
+    ) -> list[OwnScore | None]:
         """What stands beside each prediction: `model.own_scores(row, [prediction])[0]` for one row.
 
         Of a number the value itself, without a call. Of a class its probability or its score, by
-        one call for all the rows; None where the model has none for it.
+        one call for all the rows unless `scores` are known; None where the model has none for it.
         """
         if self.classes is None:
             return [OwnScore(float(value), "value") for value in predictions]
         try:
-            scores = self.scores(rows.take(np.arange(len(rows))))  # a copy to write into
+            # The model gets a copy to write into.
+            scores = self.scores(rows.take(np.arange(len(rows)))) if scores is None else scores
         except SufficeError:  # the prediction stands without it
             return [None] * len(rows)
         return [self._own_score(row, label) for row, label in zip(scores, predictions, strict=True)]
@@ -121,6 +140,13 @@ class WrappedModel:
 
     def __repr__(self) -> str:
         return self.name
+
+
+def _votes_by_mean(model: Any) -> bool:
+    """Is it one of the forests whose `predict` is known to be the highest of `predict_proba`?"""
+    kind = type(model)  # a subclass may predict otherwise
+    known = kind.__module__ == "sklearn.ensemble._forest"
+    return known and kind.__name__ in ("RandomForestClassifier", "ExtraTreesClassifier")
 
 
 def _classes_seen(answers: Values) -> tuple[Any, ...] | None:

@@ -14,7 +14,8 @@ __all__ = ["rendered"]
 def rendered(template: str, **given: Any) -> str:
     """A template filled in; a name that it lacks is an error, and all text is escaped."""
     text: str = _environment().get_template(template).render(**given)
-    return text
+    # Half a character cannot be written to a file.
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 @lru_cache(maxsize=1)

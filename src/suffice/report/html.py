@@ -10,6 +10,7 @@ from suffice.explanation.subject import ImageSubject
 from suffice.report.environment import rendered
 from suffice.report.excerpt import excerpt
 from suffice.summary import Bar, Summary, ViewSummary
+from suffice.wording import named
 
 __all__ = ["Barcode", "Curve", "Map", "barcode", "curve", "region_map", "render"]
 
@@ -76,7 +77,7 @@ def region_map(summary: Summary) -> Map:
         if label:
             depth = distance_transform_edt(np.pad(labels == region, 1))[1:-1, 1:-1]
             y, x = np.unravel_index(int(depth.argmax()), depth.shape)
-            places.append((float(x + 0.5) * scale, float(y + 0.5) * scale, label))
+            places.append((float(x + 0.5) * scale, float(y + 0.5) * scale, named(label)))
     return Map(drawn.uri, width, height, tuple(places))
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from suffice.report.excerpt import excerpt
 from suffice.report.text import FACTOR_SHOWN, TEXT_SHOWN, VALUES_SHOWN, left_out
 from suffice.summary import FactorLine, Summary, ViewSummary
-from suffice.wording import harmless, percent
+from suffice.wording import percent
 
 __all__ = ["render"]
 
@@ -30,7 +30,7 @@ def render(s: Summary) -> Group:
     )
     values.append(left_out(s), "dim")
     if s.text:
-        values = Text(harmless(excerpt([(s.text, False)], TEXT_SHOWN)[0][0]))
+        values = Text(excerpt([(s.text, False)], TEXT_SHOWN)[0][0])
     mark = ("✓ ", "bold green") if s.complete else ("! ", "bold yellow")
     return Group(
         Text.assemble((s.question, "bold"), f" {s.predicted}".rstrip()),
@@ -85,7 +85,7 @@ def _what(factor: FactorLine, colour: str) -> Text:
     """What it names: marked in its place where that is a text."""
     if not factor.pieces:
         return Text(factor.text)
-    shown = [(harmless(text), marked) for text, marked in excerpt(factor.pieces, FACTOR_SHOWN)]
+    shown = excerpt(factor.pieces, FACTOR_SHOWN)
     # Brackets too: they are still there on paper and in a pipe.
     parts = [(f"[{text}]", f"bold {colour}") if marked else (text, "dim") for text, marked in shown]
     return Text.assemble(*parts)

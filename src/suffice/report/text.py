@@ -6,7 +6,7 @@ from textwrap import fill
 
 from suffice.report.excerpt import bracketed, excerpt
 from suffice.summary import FactorLine, Summary, ViewSummary
-from suffice.wording import harmless, percent
+from suffice.wording import percent
 
 __all__ = ["FACTOR_SHOWN", "TEXT_SHOWN", "VALUES_SHOWN", "left_out", "render"]
 
@@ -21,7 +21,7 @@ def render(s: Summary) -> str:
     """The whole answer as a newcomer would want it read out."""
     values = ", ".join(f"{name} {value}" for name, value in s.values[:VALUES_SHOWN]) + left_out(s)
     if s.text:
-        values = harmless(bracketed(excerpt([(s.text, False)], TEXT_SHOWN)))
+        values = bracketed(excerpt([(s.text, False)], TEXT_SHOWN))
     return "\n".join(
         [
             f"{s.question} {s.predicted}".rstrip(),
@@ -63,4 +63,4 @@ def _wrap(text: str, first: str = "", rest: str | None = None) -> str:
 
 def _what(factor: FactorLine) -> str:
     """What it names: in its place where that is a text."""
-    return harmless(bracketed(excerpt(factor.pieces, FACTOR_SHOWN))) or factor.text
+    return bracketed(excerpt(factor.pieces, FACTOR_SHOWN)) or factor.text

@@ -209,8 +209,10 @@ class Profile:
         d = self.tally.d
         if self.size_weights is None:
             return np.ones(d + 1)
-        each = [w / comb(d, size) for size, w in enumerate(self.size_weights)]
-        return np.array(each) * float(1 << d) / sum(self.size_weights)
+        # Only their ratios count; a power of two changes no digit of them, and none overflows.
+        weights = np.ldexp(self.size_weights, -int(np.frexp(max(self.size_weights))[1]))
+        each = [w / comb(d, size) for size, w in enumerate(weights.tolist())]
+        return np.asarray(np.array(each) * float(1 << d) / sum(weights.tolist()))
 
     def weighted_levels(self) -> Iterator[tuple[Counts, float]]:
         """Each level's hits, and what one of its subsets weighs."""

@@ -68,6 +68,17 @@ class Sweep:
         packed = self.bits[size][ranks]
         return np.unpackbits(packed, axis=1, count=self.tally.n).astype(bool)
 
+    def flips(self, size: int, ranks: Counts, references: Counts) -> BoolVector:
+        """Does each of some held sets lose the outcome with the reference beside it?
+
+        False where that set was not visited.
+        """
+        bits = self.bits[size]
+        seen = ranks < len(bits)
+        at = np.where(seen, ranks, 0)
+        kept = bits[at, references >> 3] >> (7 - (references & 7)) & 1
+        return np.asarray(seen & (kept == 0))
+
 
 def run_sweep(
     evaluator: Evaluator,

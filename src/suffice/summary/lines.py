@@ -16,6 +16,8 @@ __all__ = ["Bar", "FactorLine", "bar_of", "line_of"]
 
 _CONDITIONS_SHOWN = 30
 
+Pieces = tuple[tuple[str, bool], ...]
+
 
 @dataclass(frozen=True)
 class FactorLine:
@@ -35,7 +37,7 @@ class FactorLine:
     cost: float | None
     notes: tuple[str, ...]
     """What else there is to say of it, a sentence each."""
-    pieces: tuple[tuple[str, bool], ...] = ()
+    pieces: Pieces = ()
     """Of a text: its characters in order, and whether they belong to the factor."""
     regions: tuple[int, ...] = ()
     """Of a picture: the numbers of the regions to be marked."""
@@ -90,7 +92,7 @@ def line_of(view: View, factor: SufficientFactor, terms: Terms) -> FactorLine:
         change=change,
         cost=factor.cost,
         notes=_notes(view, factor, terms, change),
-        pieces=text.pieces(frozenset(members)) if text and members else (),
+        pieces=_harmless(text.pieces(frozenset(members))) if text and members else (),
         regions=tuple(members) if isinstance(subject, ImageSubject) else (),
     )
 
@@ -109,6 +111,10 @@ def _notes(view: View, factor: SufficientFactor, terms: Terms, change: str) -> t
     if factor.proof != "exhaustive":
         notes.append("minimal against the sets one smaller")
     return tuple(notes)
+
+
+def _harmless(pieces: Pieces) -> Pieces:
+    return tuple((harmless(characters), marked) for characters, marked in pieces)
 
 
 def _words_changed(players: Sequence[Player], new: Mapping[str, Scalar]) -> str:

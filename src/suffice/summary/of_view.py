@@ -79,7 +79,7 @@ def summarise_view(view: View, terms: Terms) -> ViewSummary:
 def _keep_clause(view: View, terms: Terms) -> str:
     outcome = f"“{named(view.outcome)}”"
     if not view.factors:
-        return f"no set of {terms.feature}s keeps {outcome}{_often(view)}"
+        return f"no set of {terms.feature}s{_looked_at(view)} keeps {outcome}{_often(view)}"
     best = view.factors[0]
     share = _share(view, best.sufficiency)
     if not best.size:
@@ -103,7 +103,7 @@ def _flip_clause(view: View, terms: Terms) -> str:
         known = "" if view.tally.complete else " found"
         return f"the cheapest change{known} that flips it to {outcome} is {cheapest}"
     if not view.factors:
-        return f"no set of {terms.feature}s flips it to {outcome}{_often(view)}"
+        return f"no set of {terms.feature}s{_looked_at(view)} flips it to {outcome}{_often(view)}"
     best = view.factors[0]
     names = [f"“{condition(name)}”" if text else condition(name) for name in best.features]
     such = f" (one of {len(view.factors):,} such sets)" if len(view.factors) > 1 else ""
@@ -131,6 +131,10 @@ def _few(words: list[str]) -> str:
 
 def _share(view: View, share: float) -> str:
     return "" if view.tally.n == 1 else f" for {percent(share)} of references"
+
+
+def _looked_at(view: View) -> str:
+    return "" if view.complete else " that was looked at"
 
 
 def _often(view: View) -> str:
@@ -161,10 +165,11 @@ def _none_reached(view: View, terms: Terms) -> str:
         return f"No set of {terms.feature}s was evaluated: the budget or the time was too small."
     does = "keeps" if view.name == "keep" else "flips"
     names = and_more(map(condition, best.features)) or f"no {terms.feature}"
-    parts = [
-        f"No set of {terms.feature}s reaches τ = {view.tau:g}{test}. The best {does} "
-        f"{percent(best.sufficiency)}: {names}."
-    ]
+    parts = [f"No set of {terms.feature}s reaches τ = {view.tau:g}{test}."]
+    if best.sufficiency:
+        parts.append(f"The best {does} {percent(best.sufficiency)}: {names}.")
+    else:
+        parts.append(f"None {does} it even once.")
     if everything is not None and everything.sufficiency < view.tau:
         what = "Holding" if view.name == "keep" else "Replacing"
         themselves = f"so many of the references are themselves predicted “{named(view.outcome)}”"

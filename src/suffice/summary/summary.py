@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from suffice.explanation import Explanation, Player, View
 from suffice.explanation.subject import ImageSubject, TextSubject
+from suffice.summary.glossary import glossary_for
 from suffice.summary.of_view import ViewSummary, summarise_view
 from suffice.summary.terms import Terms, terms_for
 from suffice.wording import columns, count, harmless, large, named, percent, show
@@ -38,6 +39,8 @@ class Summary:
     """The text that was explained, in place of values."""
     picture: ImageSubject | None = None
     """Where the features are its regions, the picture to draw factors in."""
+    glossary: tuple[tuple[str, str], ...] = ()
+    """The words that a newcomer may not know, each with its meaning here."""
     shown: str = ""
     """What the picture shows, for those who cannot see it."""
 
@@ -65,19 +68,28 @@ def summarise(result: Explanation | View) -> Summary:
     return Summary(
         question=_question(result),
         predicted=_predicted(e),
-        answer="; ".join(view.answer for view in views) + ".",
+        answer=_sentence("; ".join(view.answer for view in views)),
         subject=_subject(e),
         values=_values(e, (("picture", size),) if picture else ()),
         views=views,
         complete=e.complete,
         status=status,
-        completeness=f"{why} {terms.beyond}".rstrip(),
+        completeness=harmless(f"{why} {terms.beyond}".rstrip()),
         provenance=_provenance(e),
         notes=_notes(e),
-        text=e.subject.text if isinstance(e.subject, TextSubject) else "",
+        text=_lines(e.subject.text) if isinstance(e.subject, TextSubject) else "",
         picture=picture,
+        glossary=glossary_for(e, terms),
         shown=f"The picture, {size}" if picture else "",
     )
+
+
+def _sentence(clauses: str) -> str:
+    return f"{clauses[0].upper()}{clauses[1:]}."  # a name would stand in quotation marks
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(harmless, text.splitlines()))
 
 
 def _question(result: Explanation | View) -> str:

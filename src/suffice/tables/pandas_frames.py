@@ -26,6 +26,7 @@ class PandasTable(Table):
     def __init__(self, frame: Any) -> None:
         self._frame = frame
         self.names = tuple(storable(str(name)) for name in frame.columns)
+        self._columns: dict[int, Values] = {}
 
     def __len__(self) -> int:
         return len(self._frame)
@@ -39,6 +40,12 @@ class PandasTable(Table):
         """One column as numpy values (categories as their labels, missing as NaN or None)."""
         if self._block is not None:
             return self._block[:, position]
+        # Codes, costs and what is shown each ask for every column, and a frame is slow to tell.
+        if position not in self._columns:
+            self._columns[position] = self._read(position)
+        return self._columns[position]
+
+    def _read(self, position: int) -> Values:
         values = self._frame.iloc[:, position]
         kind = values.dtype.kind
         missing = values.hasnans

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -54,7 +55,7 @@ def _mechanism(node: str, given: Any, parents: list[str]) -> Mechanism:
         return Sampled(partial(_seeded, given.draw_samples))
     if hasattr(given, "estimate_probabilities") and hasattr(given, "classifier_model"):
         labels = Labels(as_values(given.classifier_model.classes))
-        return Categorical(node, labels, partial(_probabilities, given, parents))
+        return Categorical(node, labels, _Probabilities(given, parents))
     if hasattr(given, "evaluate") and hasattr(given, "draw_noise_samples"):
         return _Functional(given, parents)
     raise InputError(
@@ -92,8 +93,18 @@ class _Functional(Mechanism):
         return np.ravel(self._model.estimate_noise(values.reshape(-1, 1), matrix))
 
 
-def _probabilities(model: Any, order: list[str], parents: Parents) -> Reals:
-    return np.asarray(model.estimate_probabilities(_matrix(parents, order)))
+@dataclass(frozen=True)
+class _Probabilities:
+    """A classifier's probabilities, asked with the parents in the order it was fitted on."""
+
+    model: Any
+    order: list[str]
+
+    def __call__(self, parents: Parents) -> Reals:
+        return np.asarray(self.model.estimate_probabilities(_matrix(parents, self.order)))
+
+    def __repr__(self) -> str:
+        return f"dowhy's {type(self.model).__name__}"
 
 
 def _matrix(parents: Parents, order: list[str]) -> Values:

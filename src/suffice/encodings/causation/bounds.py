@@ -130,7 +130,7 @@ def _observed(joint: Joint, arms: Arms | None, monotone: bool) -> Three:
         low = max(0.0, arms.treated - joint.effect)
         high = min(joint.no_no, arms.treated - joint.yes_yes)
         among_not_x = (low, low if monotone else max(low, high))
-    low, high = (_settled(a + b, 1) for a, b in zip(among_x, among_not_x, strict=True))
+    low, high = (_settled(a + b, 1.0) for a, b in zip(among_x, among_not_x, strict=True))
     return _over(among_x, joint.yes_yes), _over(among_not_x, joint.no_no), (low, high)
 
 
@@ -154,7 +154,8 @@ def _tried(arms: Arms, monotone: bool) -> Three:
 
 def _helped(arms: Arms, monotone: bool) -> Pair:
     low = max(0.0, arms.treated - arms.control)
-    return _settled(low, 1), _settled(low if monotone else min(arms.treated, 1 - arms.control), 1)
+    high = low if monotone else min(arms.treated, 1 - arms.control)
+    return _settled(low, 1.0), _settled(high, 1.0)
 
 
 def _over(pair: Pair, whole: float) -> Pair | None:
