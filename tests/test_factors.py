@@ -194,7 +194,11 @@ def test_a_basis_checks_that_its_parts_fit(factors, message):
 
 
 def _basis(factors, order=None):
-    target = Target(None, Event("yes", "no", lambda a: a))
+    class NeverAsked:
+        def predict(self, rows):
+            raise AssertionError
+
+    target = Target(NeverAsked(), Event("yes", "no", lambda a: a))
     return Basis(target, CONTEXT, factors, order or SubsetOrder())
 
 

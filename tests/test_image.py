@@ -578,7 +578,7 @@ def test_overlays_of_named_regions_large_pictures_and_opacity():
     assert draw_map(subject, 50).pixels.shape == (50, 35, 3)
     whole = overlay(E, view="keep", factor=[player.name for player in E.keep.players])
     assert np.array_equal(whole.pixels[::40, ::40, 0], np.rint(255 * IMAGE))
-    with pytest.raises(InputError, match=r"features: got unknown feature 'row 9'"):
+    with pytest.raises(InputError, match=r"factor: got unknown feature 'row 9'"):
         overlay(E, view="keep", factor=["row 9"])
     with pytest.raises(InputError, match="factor: got 7; allowed: one of the 1 factors of keep"):
         overlay(E, factor=7)
@@ -775,9 +775,9 @@ def test_filling_in_needs_something_around():
         ({"n_regions": 0}, "n_regions: got 0; allowed: a whole number >= 1"),
         ({"batch_size": 1.5}, "batch_size: got 1.5"),
         ({"channels": "middle"}, "channels: got 'middle'; allowed: 'last', 'first' or None"),
-        ({"names": ["a"]}, "names: got 1 names, 1 of them distinct; allowed: 4 distinct names"),
+        ({"names": ["a"]}, "names: got 1 name, 1 of them distinct; allowed: 4 distinct names"),
         ({"names": ["a", "a", "b", "c"]}, "names: got 4 names, 3 of them distinct"),
-        ({"names": "abcd"}, "names: got abcd; allowed: a list of strings"),
+        ({"names": "abcd"}, "names: got 'abcd'; allowed: a list of strings"),
         ({"random_state": -1}, "random_state: got -1"),
     ],
 )

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from suffice import CausalContext, CausalModel, Explainer, InputError
-from suffice.context.cost import SetCosts, cheapest_first, no_dearer, total_costs
+from suffice.context.cost import SetCosts, cheapest_first, total_costs
+from suffice.factors.order import no_dearer
 from tests.worlds import subsets
 
 # -- a table of numbers and categories, where 8/3 + 1 + 1 is not the float 14/3 -------------

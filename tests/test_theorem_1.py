@@ -145,8 +145,8 @@ def minimal_by_cost(world, costs, tau):
 
 
 # Few values, so that many sets cost the same, next to real numbers that hardly ever do; neither is
-# made to rise as a set grows.
-prices = st.one_of(st.integers(0, 2).map(float), st.floats(0, 10))
+# made to rise as a set grows. None differ by mere rounding, which counts as equal.
+prices = st.one_of(st.integers(0, 2).map(float), st.floats(0, 10).map(lambda p: round(p, 3)))
 
 
 @given(worlds(max_d=3), taus, st.data())

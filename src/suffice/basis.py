@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from suffice.context.sample import Sample
 from suffice.errors import InputError, did_you_mean
-from suffice.factors.kinds import Auxiliary, Factor
-from suffice.factors.order import Order, Relation, SubsetOrder, check_order, relation_of
+from suffice.factors.kinds import Auxiliary, Factor, read_factors
+from suffice.factors.order import Order, Relation, SubsetOrder, read_relation
 from suffice.target import Target
 from suffice.typing import BoolVector
 
@@ -32,19 +32,18 @@ class Basis:
     order: Order = field(default_factory=SubsetOrder)
 
     def __post_init__(self) -> None:
-        _require("target", self.target, Target, "a Target: see make_target")
-        _require("sample", self.sample, Sample, "a Sample of z = (x, w)")
-        _require("factors", self.factors, Iterable, "a list of factors", "One factor: [factor].")
-        _require("order", self.order, Order, "SubsetOrder(), CostOrder(cost) or CustomOrder(f)")
-        object.__setattr__(self, "factors", tuple(self.factors))
+        target: object = self.target
+        if not isinstance(target, Target):
+            hint = "make_target(model, data, outcome) makes one of any model."
+            raise InputError("target", target, "a Target", hint)
+        sample: object = self.sample
+        if not isinstance(sample, Sample):
+            raise InputError("sample", sample, "a Sample", "Sample(frame) makes one of any table.")
+        object.__setattr__(self, "factors", read_factors(self.factors))
         if not self.factors:
             raise InputError("factors", "no factor", "a finite space of at least one factor")
         seen: set[Factor] = set()
-        given: Sequence[object] = self.factors
-        for factor in given:
-            if not isinstance(factor, Factor):
-                hint = "Make one with equals, isin, between, compare, held or auxiliary."
-                raise InputError("factors", factor, "factors", hint)
+        for factor in self.factors:
             if factor in seen:
                 raise InputError("factors", f"{factor!r} twice", "distinct factors")
             seen.add(factor)
@@ -56,12 +55,12 @@ class Basis:
                 if isinstance(atom, Auxiliary) and atom.name not in self.sample.auxiliaries:
                     hint = f"{atom.name!r} is a column of x; use equals or compare."
                     raise InputError("factors", f"{factor!r}", "auxiliaries of the sample", hint)
-        check_order(self.relation, self.factors)
+        _ = self.relation  # an order that is none is told now
 
     @cached_property
     def relation(self) -> Relation:
         """[i, j]: factor i ⪯ factor j."""
-        return relation_of(self.order, self.factors)
+        return read_relation(self.order, self.factors)
 
     @cached_property
     def outcomes(self) -> BoolVector:
@@ -72,8 +71,3 @@ class Basis:
     def satisfied(self) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
         """(factors, rows): c(z)."""
         return np.stack([factor(self.sample) for factor in self.factors])
-
-
-def _require(argument: str, given: object, kind: type, allowed: str, hint: str = "") -> None:
-    if not isinstance(given, kind) or isinstance(given, str):
-        raise InputError(argument, repr(given) if isinstance(given, str) else given, allowed, hint)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean, one_line
+from suffice.errors import InputError, SufficeError, did_you_mean, one_line
 
 __all__ = [
     "choice",
@@ -21,6 +21,7 @@ __all__ = [
     "names",
     "number",
     "ran",
+    "text",
     "threshold",
     "truth",
     "whole",
@@ -47,8 +48,7 @@ def whole(
         return int(given)  # type: ignore[call-overload, no-any-return]
     upper = "" if most is None else f" and <= {most}"
     allowed = f"{also} or a whole" if also else "a whole"
-    shown = repr(given) if isinstance(given, str) else given
-    raise InputError(argument, shown, f"{allowed} number >= {least}{upper}")
+    raise _refused(argument, given, f"{allowed} number >= {least}{upper}")
 
 
 def number(
@@ -76,7 +76,7 @@ def number(
         fits = (above is None or value > above) and (least is None or value >= least)
         if isfinite(value) and fits and (most is None or value <= most):
             return value
-    raise InputError(argument, given if not isinstance(given, str) else repr(given), allowed)
+    raise _refused(argument, given, allowed)
 
 
 def threshold(given: object, argument: str = "tau") -> float:
@@ -125,7 +125,7 @@ def choice(argument: str, given: object, options: Iterable[T], also: str = "") -
     allowed = " or ".join(filter(None, [", ".join(listed[:-1]), listed[-1]]))
     hint = did_you_mean(given, known) if isinstance(given, str) else ""
     hint = hint if hint.startswith("Did") else ""
-    raise InputError(argument, repr(given) if isinstance(given, str) else given, allowed, hint)
+    raise _refused(argument, given, allowed, hint)
 
 
 def truth(argument: str, given: object) -> bool:
@@ -137,7 +137,21 @@ def truth(argument: str, given: object) -> bool:
     """
     if isinstance(given, bool | np.bool_):
         return bool(given)
-    raise InputError(argument, repr(given) if isinstance(given, str) else given, "True or False")
+    raise _refused(argument, given, "True or False")
+
+
+def text(argument: str, given: object, allowed: str = "a text") -> str:
+    """A text, which may be empty.
+
+    >>> text("column", "age")
+    'age'
+    >>> text("column", b"age", "the name of a column")
+    Traceback (most recent call last):
+    suffice.errors.InputError: column: got b'age'; allowed: the name of a column.
+    """
+    if isinstance(given, str):
+        return str(given)
+    raise InputError(argument, given, allowed)
 
 
 def names(argument: str, given: object, allowed: str = "a name or a list of names") -> list[str]:
@@ -169,10 +183,15 @@ def ran(
     """  # noqa: E501 - the message as it is printed
     try:
         return function(*given)
-    except InputError:
+    except SufficeError:
         raise
     except (Exception, SystemExit) as error:  # nobody's function ends the program
         why = one_line(error, 200)
         got = f"a function that raised {type(error).__name__}" + f" {about}" * bool(about)
         got += f": {why}" if why else ""
         raise InputError(argument, got, allowed) from error
+
+
+def _refused(argument: str, given: object, allowed: str, hint: str = "") -> InputError:
+    """The error for a value; a text is shown in quotes, since unquoted ones are our own words."""
+    return InputError(argument, repr(given) if isinstance(given, str) else given, allowed, hint)

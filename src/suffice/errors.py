@@ -84,7 +84,9 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     "Did you mean 'Age'?"
     """
     names = [one_line(k, 60) for k in known]
-    close = get_close_matches(str(name), names, n=1)
+    close = get_close_matches(
+        one_line(name) if isinstance(name, str) else shorten(name), names, n=1
+    )
     if close:
         return f"Did you mean {close[0]!r}?"
     listed = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")

@@ -261,6 +261,7 @@ class Explainer:
 
         jobs = _read_jobs(n_jobs)
         rows = self._read_many(X)
+        jobs = min(jobs, len(rows))  # more processes would have nothing to do
         shown = question.pop("progress", None)
         question["progress"] = False
         work = (delayed(self._explain_row)(i, row, question) for i, row in enumerate(rows))
@@ -281,6 +282,9 @@ class Explainer:
         try:
             return self.explain(row, **question)
         except SufficeError as error:
+            # What is asked of all rows alike is no fault of one of them.
+            if isinstance(error, InputError) and error.argument in Asked.__annotations__:
+                raise
             raise error.at(f"row {number}") from error
 
     def anchor(self, x: Any, **options: Unpack[AnchorOptions]) -> AnchorRules:
@@ -494,9 +498,10 @@ class Explainer:
         return read_row(x, self._data, ignored=self._known_columns)
 
     def _read_many(self, X: Any) -> list[Table]:
-        if isinstance(X, Mapping):
+        if isinstance(X, Mapping | str | bytes):
             hint = "explain takes one row."
-            raise InputError("X", "a mapping", "a frame, an array or a list of rows", hint)
+            got = "a mapping" if isinstance(X, Mapping) else shorten(X)
+            raise InputError("X", got, "a frame, an array or a list of rows", hint)
         if isinstance(X, Iterable) and not hasattr(X, "shape"):
             rows = list(X)
         else:
@@ -564,10 +569,8 @@ class Explainer:
 
 
 def _read_jobs(given: object) -> int:
-    allowed = "a number of processes, or -1 for all cores"
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given == 0:
-        raise InputError("n_jobs", repr(given) if isinstance(given, str) else given, allowed)
-    return int(given)
+    every = isinstance(given, int | np.integer) and given == -1
+    return -1 if every else whole("n_jobs", given, also="-1 (all cores)")
 
 
 @dataclass(frozen=True, eq=False)

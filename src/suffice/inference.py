@@ -66,15 +66,14 @@ def lower_bound(hits: ArrayLike, n: ArrayLike, alpha: ArrayLike) -> Reals:
 def clopper_pearson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple[Reals, Reals]:
     """The exact two-sided interval: at least `level` coverage, whatever the true share.
 
-    Of nothing counted (n = 0) nothing is known: (0, 1).
-
     >>> low, high = clopper_pearson(0, 10)
     >>> float(low), float(high.round(4))
     (0.0, 0.3085)
     """
     from scipy.special import betaincinv
 
-    k, m, half = _counted(hits, n, level)
+    k, m = _counts(hits, n)
+    half = (1 - _coverage(level)) / 2
     high = np.where(k < m, betaincinv(k + 1, np.maximum(m - k, 1), 1 - half), 1.0)
     return lower_bound(k, m, half), high
 
@@ -82,48 +81,17 @@ def clopper_pearson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple
 def wilson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple[Reals, Reals]:
     """Wilson's score interval: shorter than the exact one, with coverage near `level` on average.
 
-    Of nothing counted (n = 0) nothing is known: (0, 1).
-
     >>> low, high = wilson(5, 10)
     >>> float(low.round(4)), float(high.round(4))
     (0.2366, 0.7634)
     """
     from scipy.special import ndtri
 
-    k, m, half = _counted(hits, n, level)
-    z = ndtri(1 - half)
+    k, m = _counts(hits, n)
+    z = ndtri(1 - (1 - _coverage(level)) / 2)
     middle = (k + z**2 / 2) / (m + z**2)
-    reach = z / (m + z**2) * np.sqrt(k * (m - k) / np.maximum(m, 1e-300) + z**2 / 4)
+    reach = z / (m + z**2) * np.sqrt(k * (1 - k / m) + z**2 / 4)
     return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
-
-
-def _counted(hits: ArrayLike, n: ArrayLike, level: object) -> tuple[Reals, Reals, float]:
-    """Counts as numbers, and the error on either side; an error where no count could be so."""
-    confidence = number("level", level, "a number in (0, 1)", above=0, most=1)
-    if confidence == 1:
-        raise InputError("level", level, "a number in (0, 1)")
-    k, m = (_numbers(name, given) for name, given in (("hits", hits), ("n", n)))
-    if not (np.isfinite(m) & (m >= 0)).all():
-        raise InputError("n", n, "a number >= 0, or an array of them")
-    try:
-        fit = bool(((k >= 0) & (k <= m)).all())
-    except ValueError as error:
-        got = f"shapes {k.shape} and {m.shape}"
-        raise InputError("hits, n", got, "one n for all hits, or as many n as hits") from error
-    if not fit:
-        raise InputError("hits", hits, "numbers from 0 to n")
-    return k, m, (1 - confidence) / 2
-
-
-def _numbers(argument: str, given: ArrayLike) -> Reals:
-    try:
-        values = np.asarray(given)
-        if values.dtype.kind in "iuf":
-            return values.astype(float)
-    except (TypeError, ValueError):
-        pass
-    shown = repr(given) if isinstance(given, str) else given
-    raise InputError(argument, shown, "a number, or an array of numbers")
 
 
 def adjusted_p_values(p: ArrayLike, adjustment: Adjustment = "none") -> Reals:
@@ -190,10 +158,44 @@ def fewest_hits(
     return int(np.argmax(passing)) if passing.any() else n + 1
 
 
-def check_adjustment(adjustment: str, alpha: float | None) -> Adjustment:
+def check_adjustment(adjustment: object, alpha: float | None) -> Adjustment:
     """Raise unless the adjustment is one of those known, and there is a test to adjust."""
     known: tuple[Adjustment, ...] = get_args(Adjustment)
     chosen = choice("adjust", adjustment, known)
     if alpha is None and chosen != "none":
-        raise InputError("adjust", f"{chosen!r} without alpha", "none", "Set alpha as well.")
+        raise InputError("adjust", f"{chosen!r} without alpha", "'none'", "Set alpha as well.")
     return chosen
+
+
+def _counts(hits: ArrayLike, n: ArrayLike) -> tuple[Reals, Reals]:
+    """Hits and trials as numbers, if each pair makes sense."""
+    k, m = (_numbers(name, given) for name, given in (("hits", hits), ("n", n)))
+    if not (np.isfinite(m) & (m > 0)).all():
+        raise InputError("n", n, "numbers of trials, above 0")
+    try:
+        sound = (k >= 0) & (k <= m)
+    except ValueError as error:
+        got = f"{k.shape} beside n of shape {m.shape}"
+        raise InputError("hits", f"shape {got}", "as many hits as numbers of trials") from error
+    if not sound.all():
+        raise InputError("hits", hits, "from 0 to n of them")
+    return k, m
+
+
+def _numbers(argument: str, given: ArrayLike) -> Reals:
+    allowed = "a number, or an array of numbers"
+    try:
+        found = np.asarray(given)
+    except ValueError as error:  # ragged lists
+        raise InputError(argument, given, allowed) from error
+    if found.dtype.kind not in "iuf":
+        raise InputError(argument, repr(given) if isinstance(given, str) else given, allowed)
+    return found.astype(float)
+
+
+def _coverage(level: float) -> float:
+    allowed = "a number in (0, 1)"
+    value = number("level", level, allowed, above=0, most=1)
+    if value == 1:
+        raise InputError("level", level, allowed)
+    return value

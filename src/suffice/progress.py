@@ -30,8 +30,10 @@ def progress_bar(
     >>> with progress_bar("rows", 10, progress=False) as bar:
     ...     _ = bar.update(10)
     """
-    if progress is not None and not isinstance(progress, bool | np.bool_):
-        raise InputError("progress", repr(progress), "None, True or False")
+    given: object = progress
+    if given is not None and not isinstance(given, bool | np.bool_):
+        got = repr(given) if isinstance(given, str) else given
+        raise InputError("progress", got, "None, True or False")
     from tqdm.auto import tqdm  # slow to import, so not at start-up
 
     disable = None if progress is None else not progress

@@ -31,6 +31,7 @@ __all__ = [
     "read_json",
     "renderer",
     "result_schema",
+    "write_bytes",
     "write_text",
 ]
 
@@ -190,9 +191,14 @@ def renderer(face: Face, result: Result) -> Callable[[Any], Any]:
 
 def write_text(path: object, text: str) -> None:
     """Write a file, or say why it cannot be written."""
+    write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
+
+
+def write_bytes(path: object, content: bytes) -> None:
+    """Write a file, or say why it cannot be written."""
     allowed = "the path of a file that can be written"
     try:
-        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")  # type: ignore[arg-type]
+        Path(path).write_bytes(content)  # type: ignore[arg-type]
     except TypeError as error:
         raise InputError("path", path, allowed) from error
     except (OSError, ValueError) as error:
@@ -229,6 +235,10 @@ def read_json(text: object, allowed: str) -> dict[str, Any]:
 
 def result_schema(result: type[Result]) -> dict[str, Any]:
     """The JSON Schema (2020-12) of what `to_json` of a class of results writes."""
+    given: object = result
+    if not isinstance(given, type) or not issubclass(given, Result) or given is Result:
+        allowed = "a class of results, such as Explanation or Recourse"
+        raise InputError("result", repr(given) if isinstance(given, str) else given, allowed)
     content = msgspec.json.schema(result.stored or result, ref_template="#/$defs/{name}")
     definitions = content.pop("$defs", {})
     return {

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Number
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -47,17 +47,22 @@ class OwnScore:
     higher, the surer). Of a model that returns numbers: the value itself."""
 
 
-class Model(Protocol):
+@runtime_checkable
+class Predicts(Protocol):
+    """What a target cannot do without."""
+
+    def predict(self, rows: Table) -> Values:
+        """One label or value per row."""
+        ...
+
+
+class Model(Predicts, Protocol):
     """What the target needs of a model: labels or values per row, perhaps scores per class."""
 
     classes: tuple[Any, ...] | None
     """The labels it can give; None for a regressor or a score."""
     seconds_per_row: float | None
     """About what a row costs, where it was asked before."""
-
-    def predict(self, rows: Table) -> Values:
-        """One label or value per row."""
-        ...
 
     def scores(self, rows: Table) -> Values:
         """One score per row and class."""
@@ -109,13 +114,28 @@ class Target:
     model: Model
     event: Event
 
+    def __post_init__(self) -> None:
+        hint = "make_target(model, data, outcome) makes a target of any model."
+        model: object = self.model
+        if isinstance(model, type) or not isinstance(model, Predicts):
+            raise InputError("model", model, "a model whose predict takes a Table", hint)
+        event: object = self.event
+        if not isinstance(event, Event):
+            raise InputError("event", event, "an Event", hint)
+
     def __call__(self, rows: Table) -> BoolVector:
         """f(z) for each row."""
+        given: object = rows
+        if not isinstance(given, Table):
+            raise InputError("rows", given, "a Table", "suffice.tables.as_table(frame) makes one.")
         answers = self.model.scores(rows) if self.event.needs_scores else self.model.predict(rows)
         return self.read(answers)
 
     def read(self, answers: Values) -> BoolVector:
         """Read the model's answers as truth values."""
+        given: object = answers
+        if not isinstance(given, np.ndarray) or given.ndim not in (1, 2):
+            raise InputError("answers", given, "an array with an answer for each row")
         truth = np.asarray(self.event.holds(answers))
         if truth.shape != (len(answers),) or truth.dtype != bool:
             got = f"{truth.dtype} of shape {truth.shape} for {len(answers)} row(s)"

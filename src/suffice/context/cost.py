@@ -5,9 +5,8 @@ columns 0 or 1 (the measure of the paper's recourse experiments). A column whose
 because more than half of it is one value, is scaled by its mean absolute deviation instead. To
 become infinite costs infinitely much, that is, never happens; to stay so costs nothing.
 
-The cost of a set is the sum over its players, always in the same order. Costs are quotients that
-were rounded, so that 8/3 + 1 + 1 is not the float 14/3: two costs are *equal* if they differ by
-less than a billionth of themselves, and whoever compares costs asks `no_dearer`.
+The cost of a set is the sum over its players, always in the same order. Whoever compares costs asks
+the cost order (`factors/order.py`), which takes those that differ only by rounding as equal.
 """
 
 from __future__ import annotations
@@ -20,18 +19,17 @@ import numpy as np
 from suffice.checks import number, ran
 from suffice.context.players import Players
 from suffice.errors import InputError, shorten
+from suffice.factors.order import cost_ranks
 from suffice.tables import Table, column_codes, plain
-from suffice.typing import BoolVector, Counts, Held, Reals, Values
+from suffice.typing import Counts, Held, Reals, Values
 
 __all__ = [
     "LARGEST",
-    "ROUNDING",
     "CostSpec",
     "SetCosts",
     "change_costs",
     "cheapest_first",
     "column_costs",
-    "no_dearer",
     "player_costs",
     "scaled",
     "total_costs",
@@ -39,9 +37,6 @@ __all__ = [
 
 CostSpec = Mapping[str, float] | Callable[[str, Any, Values], Any] | None
 """None: the measure above. A mapping: weights on it. A callable: (column, from, to) -> costs."""
-
-ROUNDING = 1e-9
-"""Costs that differ by less than this share of themselves are equal."""
 
 LARGEST = 1e300
 """No change between finite numbers costs more, so that sums of such costs stay finite."""
@@ -195,26 +190,10 @@ def total_costs(parts: Reals) -> Reals:
     return out
 
 
-def no_dearer(costs: Reals | float, than: Reals | float) -> BoolVector:
-    """Is each cost at most the other, rounding aside?
-
-    >>> bool(14 / 3 <= 8 / 3 + 1 + 1), bool(no_dearer(14 / 3, 8 / 3 + 1 + 1))
-    (False, True)
-    """
-    return np.asarray(costs <= than * (1 + ROUNDING))
-
-
 def cheapest_first(costs: Reals) -> Counts:
-    """The order of finite costs; those that are equal, rounding aside, stay as they came.
+    """The order of costs; those that are equal, rounding aside, stay as they came.
 
     >>> cheapest_first(np.array([3.0, 14 / 3, 8 / 3 + 1 + 1, 1.0])).tolist()
     [3, 0, 1, 2]
     """
-    order = np.argsort(costs, kind="stable")
-    ordered = costs[order]
-    start = 0
-    while start < len(order):
-        stop = int(np.searchsorted(ordered, ordered[start] * (1 + ROUNDING), side="right"))
-        order[start:stop].sort()
-        start = stop
-    return order
+    return np.argsort(cost_ranks(costs), kind="stable")

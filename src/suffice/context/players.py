@@ -36,16 +36,25 @@ class Players:
             out[list(columns)] = player
         return out
 
-    def numbers(self, features: Sequence[str] | str) -> tuple[int, ...]:
-        """Read names of players as their numbers."""
-        if not isinstance(features, str | Iterable):
-            raise InputError("features", features, "names of features")
-        asked = [features] if isinstance(features, str) else [str(f) for f in features]
+    def numbers(self, features: object, argument: str = "features") -> tuple[int, ...]:
+        """Read names of players as their numbers; `argument` is what the user calls them."""
+        if isinstance(features, bytes) or not isinstance(features, Iterable):
+            raise InputError(argument, features, "names of features")
+        listed = [features] if isinstance(features, str) else features
+        asked = [_name(name, argument) for name in listed]
         for name in asked:
             if name not in self.names:
                 hint = did_you_mean(name, self.names)
-                raise InputError("features", f"unknown feature {name!r}", "known features", hint)
+                raise InputError(argument, f"unknown feature {name!r}", "known features", hint)
         return tuple(sorted({self.names.index(name) for name in asked}))
+
+
+def _name(given: object, argument: str) -> str:
+    """A name as tables have it: of a column called 1 it is "1"."""
+    try:
+        return str(given)
+    except Exception as error:  # an object that cannot be shown is no name
+        raise InputError(argument, given, "names of features") from error
 
 
 def make_players(table: Table, groups: Groups | None = None) -> Players:

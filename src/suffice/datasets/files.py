@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from suffice.checks import truth
 from suffice.errors import InputError
 
 __all__ = ["DataFile", "locate"]
@@ -22,8 +23,16 @@ class DataFile(NamedTuple):
 
 def locate(file: DataFile, data_home: str | Path | None = None, verify: bool = True) -> Path:
     """The file's path below `data_home`, or SUFFICE_DATA, or `data`; an error if it is another."""
+    given: object = data_home
+    if not (given is None or isinstance(given, str | Path)):
+        raise InputError("data_home", given, "None, or the path of a folder")
+    verify = truth("verify", verify)
     path = Path(data_home or os.environ.get("SUFFICE_DATA", "data")) / file.path
-    if not path.is_file():
+    try:
+        found = path.is_file()
+    except OSError:  # a name that no file can have
+        found = False
+    if not found:
         raise InputError(
             "data_home",
             f"a folder without {path}",
@@ -32,11 +41,11 @@ def locate(file: DataFile, data_home: str | Path | None = None, verify: bool = T
         )
     if verify:
         with path.open("rb") as opened:
-            found = hashlib.file_digest(opened, "sha256").hexdigest()
-        if found != file.sha256:
+            checksum = hashlib.file_digest(opened, "sha256").hexdigest()
+        if checksum != file.sha256:
             raise InputError(
                 "data_home",
-                f"{path} with the SHA-256 checksum {found[:12]}…",
+                f"{path} with the SHA-256 checksum {checksum[:12]}…",
                 f"the file whose checksum is {file.sha256[:12]}…",
                 f"It is damaged or another version. {file.source}, or pass verify=False.",
             )

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from suffice.checks import whole
+
 __all__ = ["loans"]
 
 
@@ -21,7 +23,8 @@ def loans(n: int = 600, random_state: int = 7) -> tuple[Any, Any]:
     """
     import pandas as pd
 
-    rng = np.random.default_rng(random_state)
+    n = whole("n", n)
+    rng = np.random.default_rng(whole("random_state", random_state, least=0))
     age = rng.integers(20, 70, n)
     income = (18 + rng.gamma(4.0, 7.0, n) + 0.25 * (age - 20)).round(0).astype(int)
     home = rng.choice(["rents", "owns", "with family"], n, p=[0.45, 0.4, 0.15])

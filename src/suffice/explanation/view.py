@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, overload
 
 import numpy as np
 
+from suffice.checks import truth
 from suffice.context.players import Players
 from suffice.errors import NotVisitedError
 from suffice.explanation.factor import Change, Player, SufficientFactor
@@ -159,7 +160,7 @@ class View(Result):
 
     def measures(self, features: Sequence[str] | str, upward_closure: bool = False) -> Measures:
         """The four measures of the factor "just these features", or of its upward closure."""
-        members = self._numbers(features)
+        members, closed = self._numbers(features), truth("upward_closure", upward_closure)
         if not self.tally.complete:
             raise NotVisitedError(
                 "necessity and the contrapositives are taken over all subsets, and the search was "
@@ -169,7 +170,7 @@ class View(Result):
         n, total = self.tally.n, self.tally.n << self.tally.d
         weights = self.profile.weights
         outcome = float(sum((level * u).sum() for level, u in self.profile.weighted_levels()))
-        if not upward_closure:
+        if not closed:
             u = float(weights[len(members)])
             return Measures(u * self.tally.hits(members), u * n, outcome, total)
         above = self._supersets(members)
@@ -181,15 +182,16 @@ class View(Result):
         self, features: Sequence[str] | str, upward_closure: bool = True
     ) -> float | None:
         """PN of any set of features: by default of its upward closure, as for `necessity`."""
+        closed = truth("upward_closure", upward_closure)
         if self.tally.complete:
-            return self.measures(features, upward_closure).necessity
+            return self.measures(features, closed).necessity
         draws = self.profile.draws
         if draws is None:
             return None
         members = list(self._numbers(features))
         held = draws.held[draws.outcomes]
         holds = held[:, members].all(axis=1)
-        if not upward_closure:
+        if not closed:
             holds &= held.sum(axis=1) == len(members)
         return float(np.mean(holds)) if len(held) else None
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import msgspec
 import numpy as np
@@ -13,7 +13,7 @@ from suffice.errors import InputError, did_you_mean, one_line, shorten
 from suffice.results import json_text
 from suffice.typing import BoolVector, Scalar, Values
 
-__all__ = ["COMPARISONS", "HELD", "AnyFactor", "Factor"]
+__all__ = ["COMPARISONS", "HELD", "AnyFactor", "Factor", "read_factors"]
 
 Sample = Mapping[str, Values]
 """z, by column: the model's columns and the auxiliaries together."""
@@ -21,7 +21,9 @@ Sample = Mapping[str, Values]
 HELD = "held:"
 """Auxiliary column `held:p` records whether player p kept the input's value in this hybrid."""
 
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+Relation = Literal["<", "<=", ">", ">=", "!="]
+
+COMPARISONS: dict[Relation, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -38,10 +40,10 @@ class Factor(msgspec.Struct, frozen=True, tag_field="kind", repr_omit_defaults=F
         raise NotImplementedError
 
     def __and__(self, other: Factor) -> Factor:
-        return And(_flatten(And, self) + _flatten(And, other))
+        return And(_flatten(And, self) + _flatten(And, *read_factors([other], "&")))
 
     def __or__(self, other: Factor) -> Factor:
-        return Or(_flatten(Or, self) + _flatten(Or, other))
+        return Or(_flatten(Or, self) + _flatten(Or, *read_factors([other], "|")))
 
     def __invert__(self) -> Factor:
         return self.part if isinstance(self, Not) else Not(cast(AnyFactor, self))
@@ -83,7 +85,7 @@ class IsIn(Factor, frozen=True, tag="in"):
     """The column has one of these values."""
 
     column: str
-    values: tuple[Scalar, ...]
+    values: Annotated[tuple[Scalar, ...], msgspec.Meta(min_length=1)]
 
     def __call__(self, z: Sample) -> BoolVector:
         column = _column(z, self.column)
@@ -118,7 +120,7 @@ class Compare(Factor, frozen=True, tag="compare"):
     """The column compared with a value: <, <=, >, >= or !=."""
 
     column: str
-    relation: str
+    relation: Relation
     value: Scalar
 
     def __call__(self, z: Sample) -> BoolVector:
@@ -159,7 +161,7 @@ class Held(Factor, frozen=True, tag="held"):
     players: tuple[str, ...]
 
     def __call__(self, z: Sample) -> BoolVector:
-        recorded = [name for name in z if name.startswith(HELD)]
+        recorded = [name for name in _checked(z) if name.startswith(HELD)]
         if not recorded:
             raise InputError(
                 "held", "a context of plain rows", "hybrids, which record what was held"
@@ -190,7 +192,7 @@ class Held(Factor, frozen=True, tag="held"):
 class _Many(Factor, frozen=True):
     """Several factors joined by one word; parts are kept in the order they were written."""
 
-    parts: tuple[AnyFactor, ...]
+    parts: Annotated[tuple[AnyFactor, ...], msgspec.Meta(min_length=1)]
     sign: ClassVar[str]
 
     def columns(self) -> Iterator[str]:
@@ -249,6 +251,18 @@ class Not(Factor, frozen=True, tag="not"):
 AnyFactor = Equals | IsIn | Between | Compare | Auxiliary | Held | And | Or | Not
 
 
+def read_factors(given: object, argument: str = "factors") -> tuple[Factor, ...]:
+    """Several factors, each made by one of the functions that make them."""
+    allowed, hint = "factors", "Make one with equals, isin, between, compare, held or auxiliary."
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise InputError(argument, given, f"a list of {allowed}", hint)
+    found = tuple(given)
+    for factor in found:
+        if not isinstance(factor, Factor):
+            raise InputError(argument, shorten(factor), allowed, hint)
+    return found
+
+
 def _ordered(factor: Factor, compared: Callable[[], Any]) -> BoolVector:
     try:
         return np.asarray(compared(), dtype=bool)
@@ -263,10 +277,21 @@ def _flatten(kind: type[_Many], factor: Factor) -> tuple[Any, ...]:
 
 def _column(z: Sample, name: str) -> Values:
     try:
-        return z[name]
+        given = _checked(z)[name]
     except KeyError:
         known = [column for column in z if not column.startswith(HELD)]
         raise InputError("column", repr(name), "a column of z", did_you_mean(name, known)) from None
+    column = np.asarray(given)
+    if column.ndim != 1:
+        raise InputError("z", f"{shorten(given)} for column {name!r}", "an array of values")
+    return column
+
+
+def _checked(z: Sample) -> Sample:
+    given: object = z
+    if isinstance(given, Mapping):
+        return z
+    raise InputError("z", given, "a sample, such as Sample(frame), or {column: array of values}")
 
 
 def _is(column: Values, value: Scalar) -> BoolVector:

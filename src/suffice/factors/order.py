@@ -8,34 +8,37 @@ before it is believed: an answer computed from something that is not an order me
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.checks import ran, truth
+from suffice.checks import ran
 from suffice.errors import InputError, shorten
-from suffice.factors.kinds import Factor
-from suffice.typing import Counts
+from suffice.factors.kinds import Factor, read_factors
+from suffice.typing import BoolVector, Counts, Reals
 
 __all__ = [
+    "ROUNDING",
     "CostOrder",
     "CustomOrder",
     "Order",
     "SubsetOrder",
     "check_order",
+    "cost_ranks",
     "linear_extension",
-    "relation_of",
+    "no_dearer",
+    "read_relation",
     "upward_closure",
 ]
 
-_COST = "a function from a factor to a number >= 0"
-_NO_WORSE = "a function from two factors to True or False"
-
 Relation = NDArray[np.bool_]
 """[i, j]: c_i ⪯ c_j."""
+
+ROUNDING = 1e-9
+"""Costs that differ by less than this share of themselves are equal: they are sums of quotients
+that were rounded, so that 8/3 + 1 + 1 is not the float 14/3."""
 
 
 @runtime_checkable
@@ -59,7 +62,7 @@ class SubsetOrder:
 
     def matrix(self, factors: Sequence[Factor]) -> Relation:
         """Compare the factors' sets of conditions."""
-        sets = [factor.conditions() for factor in factors]
+        sets = [factor.conditions() for factor in read_factors(factors)]
         atoms = {atom: i for i, atom in enumerate(dict.fromkeys(a for s in sets for a in s))}
         has = np.zeros((len(sets), len(atoms)), dtype=np.float32)
         for i, conditions in enumerate(sets):
@@ -70,18 +73,36 @@ class SubsetOrder:
 
 @dataclass(frozen=True)
 class CostOrder:
-    """c ⪯ c' when c ⪯ c' by subset and cost(c) <= cost(c')."""
+    """c ⪯ c' when c ⪯ c' by subset and cost(c) <= cost(c'), rounding aside.
+
+    >>> from suffice.factors.predicates import compare, equals
+    >>> rich, owner = compare("income", ">", 60), equals("home", "owns")
+    >>> CostOrder(lambda c: 3.0 if c == rich else 1.0).matrix([rich, rich & owner]).tolist()
+    [[True, False], [False, True]]
+    """
 
     cost: Callable[[Factor], float]
 
     def __post_init__(self) -> None:
-        _check_callable("cost", self.cost, _COST)
+        if not callable(self.cost):
+            raise InputError("cost", self.cost, _COST)
 
     def matrix(self, factors: Sequence[Factor]) -> Relation:
         """Compare conditions, then costs."""
-        given = [ran("cost", self.cost, _COST, factor) for factor in factors]
-        costs = _checked_costs(given, factors)
-        return SubsetOrder().matrix(factors) & (costs[:, None] <= costs[None, :])
+        given = read_factors(factors)
+        ranks = cost_ranks(np.array([self._price(factor) for factor in given]))
+        return SubsetOrder().matrix(given) & (ranks[:, None] <= ranks[None, :])
+
+    def _price(self, factor: Factor) -> float:
+        found = ran("cost", self.cost, _COST, factor, about=f"for {factor!r}")
+        try:
+            price = float(found)
+        except (TypeError, ValueError, OverflowError):
+            price = np.nan
+        if not price >= 0:
+            got = f"{shorten(found)} for {factor!r}"
+            raise InputError("cost", got, "a number >= 0 for every factor")
+        return price
 
 
 @dataclass(frozen=True)
@@ -91,28 +112,42 @@ class CustomOrder:
     no_worse: Callable[[Factor, Factor], bool]
 
     def __post_init__(self) -> None:
-        _check_callable("no_worse", self.no_worse, _NO_WORSE)
+        if not callable(self.no_worse):
+            raise InputError("no_worse", self.no_worse, _NO_WORSE)
 
     def matrix(self, factors: Sequence[Factor]) -> Relation:
         """Ask for every pair."""
-        said = [
-            [truth("order", ran("order", self.no_worse, _NO_WORSE, a, b)) for b in factors]
-            for a in factors
-        ]
-        return np.array(said, dtype=bool).reshape(len(factors), len(factors))
+        given = read_factors(factors)
+        answers = [[self._asked(a, b) for b in given] for a in given]
+        return np.array(answers, dtype=bool).reshape(len(given), len(given))
+
+    def _asked(self, a: Factor, b: Factor) -> bool:
+        answer = ran("no_worse", self.no_worse, _NO_WORSE, a, b)
+        if isinstance(answer, bool | np.bool_):
+            return bool(answer)
+        raise InputError("no_worse", f"the answer {shorten(answer)}", _NO_WORSE)
 
 
-def relation_of(order: Order, factors: Sequence[Factor]) -> Relation:
-    """What an order says of each pair; whatever it raises is told as its own."""
-    allowed = f"an order whose matrix is {len(factors)} × {len(factors)} truth values"
-    given = ran("order", order.matrix, allowed, factors)
+_COST = "a function from a factor to its cost"
+_NO_WORSE = "a function (c, c') -> True or False"
+
+
+def read_relation(order: Order, factors: Sequence[Factor]) -> Relation:
+    """What an order, perhaps the user's own, says of these factors, if it is an order at all."""
+    given: object = order
+    if isinstance(given, type) or not isinstance(given, Order):
+        raise InputError("order", given, "SubsetOrder(), CostOrder(cost) or CustomOrder(no_worse)")
+    size = len(factors)
+    allowed = f"a matrix of truth values for the {size} factors"
+    found = ran("order", order.matrix, allowed, factors)
     if (
-        not isinstance(given, np.ndarray)
-        or given.dtype != bool
-        or given.shape != (len(factors),) * 2
+        not isinstance(found, np.ndarray)
+        or found.dtype != np.dtype(bool)
+        or found.shape != (size, size)
     ):
-        raise InputError("order", f"a matrix {shorten(given)}", allowed)
-    return np.asarray(given)
+        raise InputError("order", f"the relation {shorten(found)}", allowed)
+    check_order(found, factors)
+    return found
 
 
 def check_order(relation: Relation, factors: Sequence[Factor]) -> None:
@@ -133,21 +168,36 @@ def check_order(relation: Relation, factors: Sequence[Factor]) -> None:
         raise InputError("order", chain, allowed, "It is not transitive.")
 
 
-def _checked_costs(given: Sequence[object], factors: Sequence[Factor]) -> NDArray[np.float64]:
-    costs = np.full(len(given), np.nan)
-    for i, (cost, factor) in enumerate(zip(given, factors, strict=True)):
-        if not isinstance(cost, str | bool | np.bool_):
-            with suppress(TypeError, ValueError, OverflowError):
-                costs[i] = float(cost)  # type: ignore[arg-type]
-        if not costs[i] >= 0:
-            got = f"{shorten(cost)} for {factor!r}"
-            raise InputError("cost", got, "a number >= 0 for every factor")
-    return costs
+def no_dearer(costs: Reals | float, than: Reals | float) -> BoolVector:
+    """Is each cost at most the other, rounding aside?
+
+    >>> bool(14 / 3 <= 8 / 3 + 1 + 1), bool(no_dearer(14 / 3, 8 / 3 + 1 + 1))
+    (False, True)
+    """
+    with np.errstate(over="ignore"):  # near the largest float; an infinite cost is above it
+        return np.asarray(costs <= np.multiply(than, 1 + ROUNDING))
 
 
-def _check_callable(argument: str, given: Any, allowed: str) -> None:
-    if not callable(given):
-        raise InputError(argument, given, allowed)
+def cost_ranks(costs: Reals) -> Counts:
+    """Whole numbers that order costs; those that are equal, rounding aside, have the same.
+
+    Each rank holds what is no dearer than its cheapest, so that to have the same rank is transitive
+    even where a chain of costs, each close to the next, leads from one to quite another.
+
+    >>> cost_ranks(np.array([3.0, 14 / 3, 8 / 3 + 1 + 1, 1.0])).tolist()
+    [1, 2, 2, 0]
+    """
+    ranks = np.empty(len(costs), dtype=np.int64)
+    order = np.argsort(costs, kind="stable")
+    ordered = costs[order]
+    rank = start = 0
+    while start < len(order):
+        with np.errstate(over="ignore"):
+            last = ordered[start] * (1 + ROUNDING)
+        stop = int(np.searchsorted(ordered, last, side="right"))
+        ranks[order[start:stop]] = rank
+        rank, start = rank + 1, stop
+    return ranks
 
 
 def linear_extension(relation: Relation) -> Counts:

@@ -15,13 +15,13 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import isfinite
 
 import msgspec
 import numpy as np
 
-from suffice.checks import choice, number
+from suffice import checks
 from suffice.errors import InputError, shorten
 from suffice.factors.kinds import (
     COMPARISONS,
@@ -55,11 +55,12 @@ def isin(column: str, values: Iterable[object]) -> Factor:
     >>> isin("Job", [2, 3])
     isin('Job', [2, 3])
     """
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        shown = repr(values) if isinstance(values, str) else values
-        hint = f"For one value: [{shorten(values)}], or equals."
+    given: object = values
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        hint = f"For one value: [{shorten(given)}]." if isinstance(given, str) else ""
+        shown = repr(given) if isinstance(given, str) else given
         raise InputError("values", shown, "a list of values", hint)
-    plain = tuple(_plain(v) for v in values)
+    plain = tuple(_plain(v, "values") for v in given)
     if not plain:
         raise InputError("values", "no value", "one value or more")
     return IsIn(_name("column", column), plain)
@@ -71,11 +72,13 @@ def between(column: str, low: float, high: float) -> Factor:
     >>> between("Age", 30, 40)
     between('Age', 30.0, 40.0)
     """
-    allowed = "two finite numbers with low <= high (compare asks for one bound)"
-    least, most = number("low", low, allowed), number("high", high, allowed)
-    if least > most:
-        raise InputError("low, high", f"{low!r}, {high!r}", allowed)
-    return Between(_name("column", column), least, most)
+    ends = [
+        checks.number(name, end, "a finite number (compare asks for one bound)")
+        for name, end in (("low", low), ("high", high))
+    ]
+    if ends[0] > ends[1]:
+        raise InputError("low, high", f"{low!r}, {high!r}", "two numbers with low <= high")
+    return Between(_name("column", column), *ends)
 
 
 def compare(column: str, relation: str, value: object) -> Factor:
@@ -84,8 +87,9 @@ def compare(column: str, relation: str, value: object) -> Factor:
     >>> ~compare("Age", ">=", 40)
     ~compare('Age', '>=', 40)
     """
-    relation = choice("relation", relation, COMPARISONS)
-    return Compare(_name("column", column), relation, _plain(value))
+    return Compare(
+        _name("column", column), checks.choice("relation", relation, COMPARISONS), _plain(value)
+    )
 
 
 def auxiliary(name: str) -> Factor:
@@ -117,19 +121,17 @@ def factor_from_json(text: str | bytes) -> Factor:
 
 
 def _name(argument: str, given: object) -> str:
-    if isinstance(given, str):
-        return str(given)
-    raise InputError(argument, given, "a name")
+    return checks.text(argument, given, "a name, which is a text")
 
 
-def _plain(value: object) -> Scalar:
+def _plain(value: object, argument: str = "value") -> Scalar:
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and value != value:
         return None
     if isinstance(value, float) and not isfinite(value):
-        raise InputError("value", value, "a finite number", "JSON has no infinity.")
+        raise InputError(argument, value, "a finite number", "JSON has no infinity.")
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise InputError("value", value, "a whole number of at most 64 bits")
+        raise InputError(argument, value, "a whole number of at most 64 bits")
     if value is None or isinstance(value, str | int | float | bool):
         return value
-    raise InputError("value", value, "a string, a number, a truth value or None")
+    raise InputError(argument, value, "a string, a number, a truth value or None")

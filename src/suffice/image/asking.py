@@ -115,7 +115,7 @@ def check_model(model: Any, device: Any) -> None:
         raise not_a_model(model, allowed)
     if device is not None:
         allowed = "None: only torch modules are told where to compute"
-        raise InputError("device", repr(device), allowed)
+        raise InputError("device", repr(device) if isinstance(device, str) else device, allowed)
 
 
 def torch_of(model: Any) -> Any:

@@ -30,8 +30,9 @@ from suffice.image.png import pillow, read_png, write_png
 from suffice.image.references import find_references
 from suffice.image.regions import Regions, find_regions
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
+from suffice.search.strategy import STRATEGIES
 from suffice.tables.arrays import ArrayTable
-from suffice.tables.labels import lookalike, not_a_class, own
+from suffice.tables.labels import lookalike, not_a_class, of_a_kind, own
 from suffice.target import Event, Model, Outcome, class_event, event_for, needs_input
 
 __all__ = ["ImageExplainer"]
@@ -227,8 +228,10 @@ class ImageExplainer:
 
 def _check_size(d: int, question: Asked) -> None:
     """Too many sets are told of regions, which is what a user can have fewer of."""
-    bounded = question.get("max_size") or question.get("budget") or question.get("time_limit")
-    if d > EXHAUSTIVE_PLAYERS and not bounded and question.get("search") != "greedy":
+    limits = question.get("max_size"), question.get("budget"), question.get("time_limit")
+    bounded = any(limit is not None for limit in limits)
+    search = choice("search", question.get("search", "exhaustive"), STRATEGIES)
+    if d > EXHAUSTIVE_PLAYERS and not bounded and search != "greedy":
         raise InputError(
             "regions",
             f"{d} regions, so 2^{d} sets",
@@ -248,9 +251,10 @@ def _open_ended(outcome: Any, model: PictureModel) -> Any:
     def bind(wrapped: Model, prediction: Any) -> Event:
         if isinstance(outcome, Outcome) or wrapped.classes is None or model.classes_known:
             return event_for(outcome, wrapped, prediction)
+        label = own(prediction if outcome is None else outcome)
         seen = (*wrapped.classes, own(prediction))
-        if lookalike(outcome, seen):
-            raise not_a_class("outcome", outcome, seen)
-        return class_event(own(prediction) if outcome is None else outcome)
+        if lookalike(label, seen) or not of_a_kind(label, seen):
+            raise not_a_class("outcome", label, seen)
+        return class_event(label)
 
     return bind

@@ -20,6 +20,7 @@ from suffice.explanation import Explanation
 from suffice.explanation.subject import ImageSubject
 from suffice.image.png import Bytes, read_png, write_png
 from suffice.image.regions import Labels
+from suffice.results import write_bytes
 from suffice.typing import BoolVector
 
 __all__ = ["Overlay", "draw_map", "draw_marked", "overlay", "subject_of"]
@@ -52,7 +53,7 @@ class Overlay:
 
     def save(self, path: str | Path) -> None:
         """Write the PNG."""
-        Path(path).write_bytes(self.png)
+        write_bytes(path, self.png)
 
     def _repr_png_(self) -> bytes:
         return self.png
@@ -106,8 +107,8 @@ def subject_of(explanation: Explanation) -> ImageSubject:
 def _members(explanation: Explanation, view: str, factor: int | Sequence[str]) -> tuple[int, ...]:
     """The numbers of a factor's regions."""
     chosen = explanation.keep if view == "keep" else explanation.flip
-    names: Sequence[str] | str
-    if isinstance(factor, int | np.integer):
+    names: object
+    if isinstance(factor, int | np.integer) and not isinstance(factor, bool):
         count = len(chosen.factors)
         if not 0 <= factor < count:
             hint = "" if count else "Lower the threshold with .at(tau)."
@@ -116,7 +117,7 @@ def _members(explanation: Explanation, view: str, factor: int | Sequence[str]) -
         names = chosen.factors[int(factor)].features
     else:
         names = factor
-    return Players(tuple(player.name for player in chosen.players), ()).numbers(names)
+    return Players(tuple(player.name for player in chosen.players), ()).numbers(names, "factor")
 
 
 def draw_marked(

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.checks import ran
+from suffice import checks
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.image.picture import Picture
+from suffice.wording import count
 
 __all__ = ["Labels", "Regions", "find_regions"]
 
@@ -49,7 +50,7 @@ def find_regions(
     else:
         given = spec
         if callable(spec):
-            given = ran("regions", spec, "a function from an image to a map", picture.pixels)
+            given = checks.ran("regions", spec, "a function from an image to a map", picture.pixels)
         labels = _checked_map(given, picture.size)
     _, labels = np.unique(labels, return_inverse=True)
     labels = labels.reshape(picture.size)
@@ -162,9 +163,11 @@ def _checked_map(given: Any, size: tuple[int, int]) -> Labels:
 def _checked_names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
     if names is None:
         return None
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise InputError("names", names, "a list of strings, one per region")
-    if len(names) != d or len(set(names)) != d:
-        got = f"{len(names)} names, {len(set(names))} of them distinct"
+    allowed = "a list of strings, one per region"
+    if isinstance(names, str):
+        raise InputError("names", repr(names), allowed)
+    given = checks.names("names", names, allowed)
+    if len(given) != d or len(set(given)) != d:
+        got = f"{count(len(given), 'name')}, {len(set(given))} of them distinct"
         raise InputError("names", got, f"{d} distinct names, one per region")
-    return tuple(names)
+    return tuple(given)

@@ -16,7 +16,7 @@ from suffice.models.wrapped import WrappedModel, ask
 from suffice.tables.frames import as_table
 from suffice.tables.labels import own
 from suffice.tables.table import Table
-from suffice.target import Target, event_for
+from suffice.target import Target, event_for, needs_input
 from suffice.typing import Values
 
 __all__ = ["as_model", "make_target"]
@@ -52,8 +52,9 @@ def make_target(model: Any, data: Any, outcome: Any) -> Target:
     `data` is a table like the one that the model will be asked about; `outcome` a class,
     `versus(…)`, `at_least(t)`, `at_most(t)` or `satisfies(…)`.
     """
-    if outcome is None:
-        raise InputError("outcome", None, "a class or an event: there is no input to take it from")
+    if needs_input(outcome):
+        allowed = "a class or an event: there is no input to take it from"
+        raise InputError("outcome", outcome, allowed)
     model = adapted(model)  # once, not for each table
     wrapped, answers = as_model(model, fitted_columns(model, as_table(data)))
     wrapped.prepare = partial(fitted_columns, model)

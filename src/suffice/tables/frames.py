@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean
+from suffice.errors import InputError, did_you_mean, shorten
 from suffice.tables.arrays import ArrayTable
 from suffice.tables.cells import as_objects, storable
 from suffice.tables.other_frames import NarwhalsTable
@@ -171,7 +171,7 @@ def _values(row: Any, width: int, argument: str) -> Sequence[Any]:
             raise _not_one_row(len(values), argument)
         values = values[0]
     if values.ndim != 1:
-        raise InputError(argument, row, _ROW)
+        raise InputError(argument, shorten(row), _ROW)
     return list(values)
 
 

@@ -18,7 +18,17 @@ from suffice.tables.cells import plain, storable
 from suffice.typing import BoolVector, Values
 from suffice.wording import and_more, show
 
-__all__ = ["are", "as_labels", "distinct", "find", "lookalike", "not_a_class", "own", "say"]
+__all__ = [
+    "are",
+    "as_labels",
+    "distinct",
+    "find",
+    "lookalike",
+    "not_a_class",
+    "of_a_kind",
+    "own",
+    "say",
+]
 
 
 def own(label: Any) -> Any:
@@ -88,6 +98,15 @@ def as_labels(classes: Sequence[Any]) -> Values:
     return out
 
 
+def of_a_kind(label: object, classes: Sequence[Any]) -> bool:
+    """Could a model that gives these labels give this one as well?
+
+    >>> of_a_kind("dog", ["cat"]), of_a_kind(7, [1, 2]), of_a_kind("7", [1, 2])
+    (True, True, False)
+    """
+    return find((label,), label) is not None and _kind(own(label)) in map(_kind, classes)
+
+
 def lookalike(label: object, classes: Sequence[Any]) -> list[Any]:
     """The classes that look like this label, which is none of them.
 
@@ -96,7 +115,11 @@ def lookalike(label: object, classes: Sequence[Any]) -> list[Any]:
     """
     if find(classes, label) is not None:
         return []
-    return [known for known in classes if str(own(label)) in (str(known), say(known))]
+    try:
+        shown = str(own(label))
+    except Exception:  # a label whose own repr raises looks like nothing
+        return []
+    return [known for known in classes if shown in (str(known), say(known))]
 
 
 def not_a_class(argument: str, label: object, classes: Sequence[Any]) -> InputError:
@@ -112,6 +135,11 @@ def not_a_class(argument: str, label: object, classes: Sequence[Any]) -> InputEr
         hint = f"Did you mean {shorten(close[0])}?"
     allowed = f"one of the model's classes: {known}"
     return InputError(argument, f"unknown class {shorten(label)}", allowed, hint)
+
+
+def _kind(label: Any) -> type:
+    """Whole numbers and floats are of a kind; a truth value is no number here."""
+    return float if isinstance(label, int | float) and not isinstance(label, bool) else type(label)
 
 
 def _same(known: Any, label: Any) -> bool:

@@ -10,12 +10,13 @@ from typing import Any, Unpack
 import msgspec
 import numpy as np
 
-from suffice.checks import whole
+from suffice.checks import choice, whole
 from suffice.errors import InputError
 from suffice.explainer import Asked, Explainer
 from suffice.explanation import Explanation
 from suffice.explanation.subject import TextSubject
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
+from suffice.search.strategy import STRATEGIES
 from suffice.text.asking import JoinedModel
 from suffice.text.cells import Cells, InText
 from suffice.text.contrast import contrast_with, describe_mask, read_mask
@@ -102,8 +103,10 @@ class TextExplainer:
         """
         parts = cut(check_text(text), self._unit, spans)
         d = len(parts.spans)
-        bounded = any(question.get(name) for name in ("max_size", "budget", "time_limit"))
-        if d > EXHAUSTIVE_PLAYERS and not bounded and question.get("search") != "greedy":
+        limits = question.get("max_size"), question.get("budget"), question.get("time_limit")
+        bounded = any(limit is not None for limit in limits)
+        search = choice("search", question.get("search", "exhaustive"), STRATEGIES)
+        if d > EXHAUSTIVE_PLAYERS and not bounded and search != "greedy":
             raise InputError(
                 "text",
                 f"{d} {parts.noun}s, so 2^{d} sets",

@@ -15,11 +15,12 @@ from time import perf_counter
 
 import numpy as np
 
-from suffice.context.cost import cheapest_first, no_dearer
+from suffice.context.cost import cheapest_first
 from suffice.decision import Decision
 from suffice.encodings.recourse.actionable_sweep import ActionableSweep
 from suffice.encodings.recourse.constraints import AllowedReferences, Constraints
 from suffice.encodings.recourse.set_counts import SetCounts, count_sets
+from suffice.factors.order import no_dearer
 from suffice.search.limits import LimitKeeper, Stop
 from suffice.tables.cells import distinct_rows
 from suffice.tables.table import Table

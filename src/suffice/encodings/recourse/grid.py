@@ -12,11 +12,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from suffice.context.cost import ROUNDING, CostSpec, column_costs, player_costs
+from suffice.context.cost import CostSpec, column_costs, player_costs
 from suffice.context.players import Players
 from suffice.decision import Decision
 from suffice.encodings.recourse.column_rules import ColumnRule, Range, Step, keeps_rules
 from suffice.errors import InputError
+from suffice.factors.order import ROUNDING
 from suffice.tables.cells import distinct_rows
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Reals

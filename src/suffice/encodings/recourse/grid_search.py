@@ -18,13 +18,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from suffice.context.cost import ROUNDING, no_dearer, total_costs
+from suffice.context.cost import total_costs
 from suffice.decision import Decision
 from suffice.encodings.recourse.choose import Candidates, Choices, Chosen, flipped
 from suffice.encodings.recourse.constraints import Constraints, satisfied
 from suffice.encodings.recourse.grid import Grid, Points, make_grid
 from suffice.encodings.recourse.request import RecourseRequest
 from suffice.factors.lattice import masks_by_size
+from suffice.factors.order import ROUNDING, no_dearer
 from suffice.progress import progress_bar
 from suffice.search.limits import LimitKeeper, Stop
 from suffice.typing import BoolVector, Counts, Reals

@@ -13,9 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
-from suffice.context.cost import SetCosts, no_dearer
+from suffice.context.cost import SetCosts
 from suffice.encodings.recourse.constraints import AllowedReferences
 from suffice.factors.lattice import Lattice, drop_one_ranks, masks_by_size
+from suffice.factors.order import no_dearer
 from suffice.search.sweep import Sweep
 from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals
 
