@@ -164,3 +164,11 @@ def test_numbers_can_be_learnt_and_asked_about(ask):
     ran = suffice(*ask(SMALL.assign(decision=Y)), "--at-least", 150)
     assert ran.returncode == 2
     assert "--target: got no numbers" in ran.stderr.decode()
+
+
+def test_the_screen_names_options_and_not_pythons_names(ask):
+    ran = suffice(*ask(SMALL.assign(decision=Y)), "--max-size", 1, "--tau", 1)
+    shown = " ".join(ran.stdout.decode().split())
+    assert "stopped by --max-size 1." in shown
+    assert "max_size" not in shown
+    assert ".at(" not in shown

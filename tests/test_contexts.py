@@ -274,7 +274,7 @@ def test_plausibility_is_a_result_like_any_other():
         p.plot()
 
 
-@pytest.mark.parametrize("bad", [0, 1, True, "many", 2.5, np.array([3, 4])])
+@pytest.mark.parametrize("bad", [0, 1, 10**9, True, "many", 2.5, np.array([3, 4])])
 def test_bad_numbers_of_hybrids(loans, bad):
     model, X = loans
     with pytest.raises(InputError, match=r"n_hybrids: got .*; allowed: a whole number >= 2"):
@@ -301,6 +301,16 @@ def test_of_data_too_large_to_compare_the_same_sample_serves_in_any_order(monkey
     assert found[0] == found[1]
     assert found[0].far > 0.3
     assert sum(compared) <= 2 * 10**6
+
+
+def test_the_order_of_the_datas_rows_does_not_matter():
+    X = two_columns(1500)
+    model = lambda rows: (rows["a"] + rows["c"] >= 3).astype(int)  # noqa: E731
+    found = {
+        Explainer(model, data, references="all").plausibility(X.iloc[0], n_hybrids=100)
+        for data in (X, X.iloc[::-1], X.sample(frac=1, random_state=1))
+    }
+    assert len(found) == 1
 
 
 def test_identical_rows_are_not_far_from_each_other():

@@ -277,7 +277,7 @@ def test_a_row_comes_in_any_form_and_leaves_in_the_datas(row, data):
         ([[1, 2, "own"], [1, 2, "own"]], "2 rows; allowed: exactly one row"),
         ([[1, 2], [3], 4], r"\[1, 2\] for column 'age'; allowed: a value that fits"),
         ([[1, 2], [3]], "2 values; allowed: one value for each of the 3"),
-        ("own", "own; allowed: a mapping"),
+        ("own", "'own'; allowed: a mapping"),
         (None, "None; allowed: a mapping"),
         ({"age": 1.5, "debt": 2, "home": "own"}, "1.5 for column 'age'.*dtype, int64"),
         ({"age": 10**30, "debt": 2, "home": "own"}, "10+ for column 'age'.*dtype, int64"),

@@ -328,7 +328,7 @@ class Explainer:
         """
         from suffice.context.plausibility import plausibility
 
-        drawn = whole("n_hybrids", n_hybrids, least=2)
+        drawn = whole("n_hybrids", n_hybrids, least=2, most=10**6)
         decision = self.decide(x)
         views = list(dict.fromkeys(decision.hybrids))
         return plausibility(views, self._data, decision.context.describe(), drawn, self._seed)

@@ -12,7 +12,7 @@ from suffice.cli.training import MODELS
 from suffice.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from suffice.explanation import Explanation
+    from suffice.explanation import Explanation, View
 
 __all__ = ["explain"]
 
@@ -113,7 +113,7 @@ def explain(**options: Any) -> None:
         explanation = _explain_row(options, question)
 
     if not quiet:
-        console().print(_chosen_view(explanation, options["view"]))
+        console().print(_screen(_chosen_view(explanation, options["view"])))
     if options["json_path"]:
         write_text(explanation.to_json(), options["json_path"])
     if options["csv_path"]:
@@ -228,7 +228,24 @@ def _outcome(options: dict[str, Any], model: Any, data: Any) -> Any:
     return label.item() if hasattr(label, "item") else label
 
 
-def _chosen_view(explanation: Explanation, view: str) -> Any:
+def _screen(chosen: Explanation | View) -> Any:
+    """The answer as the terminal shows it, with options where Python has names."""
+    from suffice.cli.names import OPTIONS
+    from suffice.report.terminal import render
+    from suffice.summary import Ways, summarise
+
+    ways = Ways(
+        lower="--tau {tau}",
+        factors="--csv and --json have them all",
+        values="--json has them all",
+        names="--json has them in full",
+        refine="see --refine",
+        arguments=OPTIONS,
+    )
+    return render(summarise(chosen, ways))
+
+
+def _chosen_view(explanation: Explanation, view: str) -> Explanation | View:
     if view == "both":
         return explanation
     return explanation.keep if view == "keep" else explanation.flip

@@ -97,9 +97,10 @@ def plausibility(
         drawn.append(hybrids.rows(held, rng.integers(hybrids.n, size=len(part))))
     rows = drawn[0].stack(drawn[1]) if len(drawn) == 2 else drawn[0]
     most = max(_FEWEST_ROWS, _COMPARISONS // (len(data.names) * (n_hybrids + _OWN_ROWS)))
-    if len(data) > most:
-        # From the canonical order: the same rows however the data was sorted.
-        data = data.take(canonical_order(data)[np.sort(rng.permutation(len(data))[:most])])
+    if len(data) > min(most, _OWN_ROWS):
+        # Sampled from the canonical order: the same rows however the data was sorted.
+        chosen = np.sort(rng.permutation(len(data))[:most])
+        data = data.take(canonical_order(data)[chosen])
     there, here = _coordinates(data, rows)
     own = rng.permutation(len(data))[:_OWN_ROWS]
     # A row is nearest to itself: the next one counts.

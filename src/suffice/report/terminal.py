@@ -38,7 +38,7 @@ def render(s: Summary) -> Group:
         Text(""),
         Text(s.subject, style="dim"),
         values,
-        *(part for view in s.views for part in _view(view)),
+        *(part for view in s.views for part in _view(view, s.ways.factors)),
         Rule(style="dim"),
         Text.assemble(mark, f"{s.status}: {s.completeness}"),
         *(Text(note, style="dim") for note in s.notes),
@@ -46,7 +46,7 @@ def render(s: Summary) -> Group:
     )
 
 
-def _view(view: ViewSummary) -> list[Any]:
+def _view(view: ViewSummary, more: str) -> list[Any]:
     colour = _COLOURS[view.name]
     parts: list[Any] = [
         Text(""),
@@ -71,8 +71,8 @@ def _view(view: ViewSummary) -> list[Any]:
             )
         parts.append(table)
     if len(view.factors) > _SHOWN:
-        more = f"… and {len(view.factors) - _SHOWN} more: .{view.name}.factors"
-        parts.append(Padding(Text(more, style="dim"), (0, 0, 0, 2)))
+        rest = f"… and {len(view.factors) - _SHOWN:,} more: {more.format(view=view.name)}"
+        parts.append(Padding(Text(rest, style="dim"), (0, 0, 0, 2)))
     parts += [
         Padding(Text(text), (0, 0, 0, 2))
         for text in (view.none_reached, view.necessity_text)

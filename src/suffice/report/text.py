@@ -30,7 +30,7 @@ def render(s: Summary) -> str:
             _wrap(s.subject, "  "),
             _wrap(values, "  "),
             "",
-            *(line for view in s.views for line in (*_view(view), "")),
+            *(line for view in s.views for line in (*_view(view, s.ways.factors), "")),
             _wrap(f"{s.status}: {s.completeness}"),
             *map(_wrap, s.notes),
             _wrap(s.provenance),
@@ -41,17 +41,18 @@ def render(s: Summary) -> str:
 def left_out(s: Summary) -> str:
     """How many values are not shown, and where they are."""
     more = len(s.values) - VALUES_SHOWN
-    return f" … and {more:,} more: .players" if more > 0 else ""
+    return f" … and {more:,} more: {s.ways.values}" if more > 0 else ""
 
 
-def _view(view: ViewSummary) -> list[str]:
+def _view(view: ViewSummary, more: str) -> list[str]:
     lines = [view.title]
     lines += [_wrap(text, "  ") for text in (view.cheapest, view.lead) if text]
     for factor in view.factors[:_SHOWN]:
         lines.append(_wrap(f"{percent(factor.sufficiency):>6}  {_what(factor)}", "", " " * 8))
         lines += [_wrap(note, " " * 8, " " * 10) for note in factor.notes]
     if len(view.factors) > _SHOWN:
-        lines.append(f"     …  and {len(view.factors) - _SHOWN:,} more: .{view.name}.factors")
+        rest = f"{len(view.factors) - _SHOWN:,} more: {more.format(view=view.name)}"
+        lines.append(f"     …  and {rest}")
     notes = [text for text in (view.none_reached, view.necessity_text) if text]
     return lines + [_wrap(text, "  ") for text in notes]
 

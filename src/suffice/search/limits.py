@@ -6,7 +6,7 @@ of them ended it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
@@ -62,14 +62,34 @@ class Stop(msgspec.Struct, frozen=True):
     limit: int | float
 
     def __str__(self) -> str:
-        return _SENTENCES[self.kind].format(self.limit, HYBRIDS_PER_ROW)
+        return self.told({})
 
+    def told(self, arguments: Mapping[str, str]) -> str:
+        """The same with arguments under other names: an option's, where a command was called.
+
+        >>> Stop("max_size", 3).told({"max_size": "--max-size"})
+        '--max-size 3'
+        """
+        said = _SENTENCES[self.kind].format(self.limit, HYBRIDS_PER_ROW)
+        argument = _ARGUMENTS.get(self.kind)
+        if argument is None:
+            return said
+        return f"{arguments[argument]} {said}" if argument in arguments else f"{argument}={said}"
+
+
+_ARGUMENTS: dict[StopKind, str] = {
+    "max_size": "max_size",
+    "budget": "budget",
+    "hybrids": "budget",
+    "time_limit": "time_limit",
+}
+"""The kinds that are a user's own bounds, and the argument that each was given in."""
 
 _SENTENCES: dict[StopKind, str] = {
-    "max_size": "max_size={0}",
-    "budget": "budget={0} model rows",
-    "hybrids": "budget={0} model rows, at most {1:,} hybrids for each",
-    "time_limit": "time_limit={0:g} s",
+    "max_size": "{0}",
+    "budget": "{0} model rows",
+    "hybrids": "{0} model rows, at most {1:,} hybrids for each",
+    "time_limit": "{0:g} s",
     "fruitless": "{0} starts in a row brought nothing new",
     "starts": "{0} starts",
     "untestable": "no set can pass the test with {0} references",

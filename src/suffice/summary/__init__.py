@@ -7,5 +7,6 @@ the same thing.
 from suffice.summary.lines import Bar, FactorLine
 from suffice.summary.of_view import ViewSummary
 from suffice.summary.summary import Summary, summarise
+from suffice.summary.ways import Ways
 
-__all__ = ["Bar", "FactorLine", "Summary", "ViewSummary", "summarise"]
+__all__ = ["Bar", "FactorLine", "Summary", "ViewSummary", "Ways", "summarise"]

@@ -8,6 +8,7 @@ from suffice.explanation import View
 from suffice.explanation.subject import TextSubject
 from suffice.summary.lines import Bar, FactorLine, bar_of, line_of
 from suffice.summary.terms import Terms
+from suffice.summary.ways import Ways
 from suffice.wording import and_more, condition, count, listed, named, percent
 
 __all__ = ["ViewSummary", "summarise_view"]
@@ -42,7 +43,7 @@ class ViewSummary:
     curve: tuple[tuple[float, float], ...]
 
 
-def summarise_view(view: View, terms: Terms) -> ViewSummary:
+def summarise_view(view: View, terms: Terms, ways: Ways) -> ViewSummary:
     """Put one view into words."""
     keep, outcome = view.name == "keep", named(view.outcome)
     # One reference makes every share 0 or 1, and all thresholds alike.
@@ -66,7 +67,7 @@ def summarise_view(view: View, terms: Terms) -> ViewSummary:
         lead=f"{terms.keep if keep else terms.flip}: {result}" if factors else "",
         tau=view.tau,
         factors=factors,
-        none_reached="" if factors else _none_reached(view, terms),
+        none_reached="" if factors else _none_reached(view, terms, ways),
         necessity=view.necessity,
         necessity_text=_necessity(view, terms),
         bars=() if alike else tuple(bar_of(view, minimal) for minimal in bars),
@@ -141,7 +142,7 @@ def _often(view: View) -> str:
     return "" if view.tally.n == 1 else f" in at least {percent(view.tau)} of cases"
 
 
-def _none_reached(view: View, terms: Terms) -> str:
+def _none_reached(view: View, terms: Terms, ways: Ways) -> str:
     """The best there is, what even a change of everything does, and what could be changed."""
     best, everything, findings = view.best, view.everything, view.profile.findings
     test = "" if view.alpha is None else f" at level α = {view.alpha:g}"
@@ -177,7 +178,7 @@ def _none_reached(view: View, terms: Terms) -> str:
         parts.append(f"{what} every {terms.feature} {does} {percent(everything.sufficiency)}{why}.")
     reach = best.minimal_for[1]
     if reach > 0:
-        parts.append(f"Lower the threshold: .at({_floor(reach)}) needs no new model call.")
+        parts.append(f"Lower the threshold: {ways.lower.format(tau=_floor(reach))}.")
     parts.append(f"Or {terms.advice}." if reach > 0 else f"You could {terms.advice}.")
     if not view.complete:
         parts.append(f"Larger sets than {view.tally.exhaustive_size} were not all searched.")

@@ -9,6 +9,7 @@ from suffice.explanation.subject import ImageSubject, TextSubject
 from suffice.summary.glossary import glossary_for
 from suffice.summary.of_view import ViewSummary, summarise_view
 from suffice.summary.terms import Terms, terms_for
+from suffice.summary.ways import PYTHON, Ways
 from suffice.wording import columns, count, harmless, large, named, percent, show
 
 __all__ = ["Summary", "summarise"]
@@ -43,6 +44,8 @@ class Summary:
     """The words that a newcomer may not know, each with its meaning here."""
     shown: str = ""
     """What the picture shows, for those who cannot see it."""
+    ways: Ways = PYTHON
+    """How its reader asks for more."""
 
     @property
     def keep(self) -> ViewSummary:
@@ -55,16 +58,16 @@ class Summary:
         return next(view for view in self.views if view.name == "flip")
 
 
-def summarise(result: Explanation | View) -> Summary:
+def summarise(result: Explanation | View, ways: Ways = PYTHON) -> Summary:
     """Put an explanation, or one view of it, into words and numbers for display."""
     e = result if isinstance(result, Explanation) else result.explanation
     chosen = (e.keep, e.flip) if isinstance(result, Explanation) else (result,)
-    terms = terms_for(e)
-    views = tuple(summarise_view(view, terms) for view in chosen)
+    terms = terms_for(e, ways)
+    views = tuple(summarise_view(view, terms, ways) for view in chosen)
     picture = e.subject if isinstance(e.subject, ImageSubject) else None
     size = f"{picture.width} × {picture.height} pixels, " if picture else ""
     size += count(len(e.players), terms.feature)
-    status, why = _completeness(e, terms)
+    status, why = _completeness(e, terms, ways)
     return Summary(
         question=_question(result),
         predicted=_predicted(e),
@@ -76,11 +79,12 @@ def summarise(result: Explanation | View) -> Summary:
         status=status,
         completeness=harmless(f"{why} {terms.beyond}".rstrip()),
         provenance=_provenance(e),
-        notes=_notes(e),
+        notes=_notes(e, ways),
         text=_lines(e.subject.text) if isinstance(e.subject, TextSubject) else "",
         picture=picture,
         glossary=glossary_for(e, terms),
         shown=f"The picture, {size}" if picture else "",
+        ways=ways,
     )
 
 
@@ -143,14 +147,14 @@ def _provenance(e: Explanation) -> str:
     )
 
 
-def _notes(e: Explanation) -> tuple[str, ...]:
+def _notes(e: Explanation, ways: Ways) -> tuple[str, ...]:
     names = [name for player in e.players for name in (player.name, *player.values)]
     if all(named(name) == harmless(name) for name in names):
         return ()
-    return ("Long names are cut: .players has them in full.",)
+    return (f"Long names are cut: {ways.names}.",)
 
 
-def _completeness(e: Explanation, terms: Terms) -> tuple[str, str]:
+def _completeness(e: Explanation, terms: Terms, ways: Ways) -> tuple[str, str]:
     tally, feature = e.keep_profile.tally, terms.feature
     findings = e.keep_profile.findings
     if e.complete:
@@ -163,6 +167,7 @@ def _completeness(e: Explanation, terms: Terms) -> tuple[str, str]:
             f"each of {count(1 << tally.d, 'subset')} was decided, so {no_other} Another τ needs a "
             "new search."
         )
+    stopped = "" if e.stopped is None else e.stopped.told(ways.arguments)
     sizes = min(tally.exhaustive_size, e.flip_profile.tally.exhaustive_size)
     if e.keep_profile.max_size is not None:
         sizes = min(sizes, e.keep_profile.max_size)
@@ -171,17 +176,17 @@ def _completeness(e: Explanation, terms: Terms) -> tuple[str, str]:
         if findings.decided_size < 0:
             decided = "Not even the smallest set was decided"
         return "Not complete", (
-            f"stopped by {e.stopped}. {decided}; larger ones were not all. The sets shown are "
+            f"stopped by {stopped}. {decided}; larger ones were not all. The sets shown are "
             f"sufficient and minimal at τ = {e.tau:g}."
         )
     if findings is not None:
         return "Not complete", (
             f"sets of up to {count(sizes, feature)} were searched exhaustively; larger ones from "
-            f"many starts, which ended because {e.stopped}. Those are verified sufficient, and "
+            f"many starts, which ended because {stopped}. Those are verified sufficient, and "
             "minimal against the sets one smaller; others may exist."
         )
     searched = f"Sets of up to {count(sizes, feature)} were searched exhaustively"
     if sizes < 0:
         searched = "Not even the smallest set was evaluated"
     never = f"{large(e.unvisited)} of {large(1 << tally.d)} subsets were never evaluated"
-    return "Not complete", f"stopped by {e.stopped}. {searched}; {never}."
+    return "Not complete", f"stopped by {stopped}. {searched}; {never}."

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from suffice.explanation import Explanation
 from suffice.explanation.subject import ImageSubject, TextSubject
+from suffice.summary.ways import Ways
 
 __all__ = ["Terms", "terms_for"]
 
@@ -28,11 +29,11 @@ class Terms:
     all_replaced: str = "with every feature replaced it is the reference itself"
 
 
-def terms_for(explanation: Explanation) -> Terms:
+def terms_for(explanation: Explanation, ways: Ways) -> Terms:
     """The words for one explanation."""
     subject, context = explanation.subject, explanation.provenance.context
     if isinstance(subject, TextSubject):
-        return _of_text(subject)
+        return _of_text(subject, ways)
     if isinstance(subject, ImageSubject):
         return _of_parts(context.words) if context.kind == "parts" else _OF_PICTURE
     return _EFFECTS if context.kind == "causal" else Terms()
@@ -67,7 +68,7 @@ def _of_parts(context: str) -> Terms:
     )
 
 
-def _of_text(subject: TextSubject) -> Terms:
+def _of_text(subject: TextSubject, ways: Ways) -> Terms:
     what = subject.unit
     marked = subject.pieces(frozenset(range(len(subject.spans))))
     rest = any(c.isalnum() for piece, inside in marked if not inside for c in piece)
@@ -75,7 +76,7 @@ def _of_text(subject: TextSubject) -> Terms:
     if what == "span":
         beyond.append("What lies within a span was not told apart.")
     elif what != "word":
-        beyond.append(f"Single words within a {what} were not told apart: see refine.")
+        beyond.append(f"Single words within a {what} were not told apart: {ways.refine}.")
     return Terms(
         feature=what,
         keep=f"Keep these {what}s, replace all others",
