@@ -144,7 +144,7 @@ class ExplanationRecord(msgspec.Struct, frozen=True):
     players: list[PlayerRecord]
     hits: list[list[int]]
     """By size of the held set, then in order of its bit mask: references that keep the outcome.
-    -1 where a subset was not visited; a list ends early where the rest was not."""
+    A list ends early where the rest was not visited."""
     keep_findings: FindingsRecord | None
     flip_findings: FindingsRecord | None
     changes: list[ChangeRecord]

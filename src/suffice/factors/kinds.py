@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 import msgspec
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean, shorten
+from suffice.errors import InputError, did_you_mean, one_line, shorten
 from suffice.results import json_text
 from suffice.typing import BoolVector, Scalar, Values
 
@@ -299,4 +299,8 @@ def _is(column: Values, value: Scalar) -> BoolVector:
         from pandas import isna
 
         return np.asarray(isna(column), dtype=bool)
-    return np.asarray(column == value, dtype=bool)
+    try:
+        return np.asarray(column == value, dtype=bool)
+    except Exception as error:  # values of the user's own that cannot be compared
+        hint = f"The comparison raised {type(error).__name__}: {one_line(error)}."
+        raise InputError("value", shorten(value), "a value that can be compared", hint) from error

@@ -155,11 +155,27 @@ def _in_cases(tau: float) -> str:
 
 def _none_reached(view: View, terms: Terms, ways: Ways) -> str:
     """The best there is, what even a change of everything does, and what could be changed."""
-    best, everything = view.best, view.everything
+    best, everything, findings = view.best, view.everything, view.profile.findings
+    test = "" if view.alpha is None else f" at level α = {view.alpha:g}"
+    if not view.profile.can_pass(view.tau):
+        n = view.tally.n
+        return (
+            f"No set of {terms.feature}s can pass the test of τ = {view.tau:g}{test}: with "
+            f"{count(n, 'reference')} not even {n:,} of {n:,} would be enough. Use more "
+            "references, a lower τ or a larger α."
+        )
+    if findings is not None and findings.only_at_tau:
+        size = findings.decided_size
+        if size < 0:
+            return f"No set of {terms.feature}s was decided: the budget or the time was too small."
+        sets = "No set" if view.complete else f"No set of up to {count(size, terms.feature)}"
+        return (
+            f"{sets} reaches τ = {view.tau:g}{test}: each was decided. You could search at a lower "
+            f"τ, or {terms.advice}."
+        )
     if best is None:
         return f"No set of {terms.feature}s was evaluated: the budget or the time was too small."
     does = "keeps" if view.name == "keep" else "flips"
-    test = "" if view.alpha is None else f" at level α = {view.alpha:g}"
     names = and_more(map(condition, best.features)) or f"no {terms.feature}"
     parts = [f"No set of {terms.feature}s reaches τ = {view.tau:g}{test}."]
     if best.sufficiency:
