@@ -51,7 +51,7 @@ def test_observed_rules_are_those_of_algorithm_1(world, tau, alpha, bins):
         for chosen in combinations(a.conditions, k)
     }
     basis = Basis(decision.target, Sample(decision.data), list(rules.values()))
-    found = minimal_sufficient_factors(basis, decision.y, tau, alpha)
+    found = minimal_sufficient_factors(basis, y=decision.y, tau=tau, alpha=alpha)
     named = {factor: name for name, factor in rules.items()}
     expected = {named[f]: ps for f, ps in zip(found.factors, found.sufficiency, strict=True)}
     assert {members(a, rule): rule.precision for rule in a.rules} == expected
@@ -115,7 +115,7 @@ def test_rules_with_any_bounds_are_those_of_algorithm_1(world, tau, alpha):
     decision = explainer.decide(world.x)
     rules = rules_by_hand(world, CUTS)
     basis = Basis(decision.target, Sample(decision.data), list(rules.values()))
-    found = minimal_sufficient_factors(basis, decision.y, tau, alpha)
+    found = minimal_sufficient_factors(basis, y=decision.y, tau=tau, alpha=alpha)
     named = {factor: asked for asked, factor in rules.items()}
     expected = {named[f]: ps for f, ps in zip(found.factors, found.sufficiency, strict=True)}
     assert {asked_by(rule): rule.precision for rule in a.rules} == expected

@@ -19,7 +19,7 @@ from suffice import (
 from suffice.encodings.anchors import anchor, score_rule
 from suffice.encodings.anchors.conditions import Conditions
 from suffice.encodings.anchors.perturbed import perturb
-from suffice.encodings.anchors.rule import in_words
+from suffice.factors.words import in_words
 from tests.lender import lender
 
 
@@ -138,7 +138,7 @@ def test_frames_of_any_kind_give_the_same_rules(loans):
 def test_words():
     assert in_words(equals("a", None) & compare("a", "!=", 3)) == "a is missing and a ≠ 3"
     assert in_words(isin("a", ["p", "q"]) | ~equals("b", 2.0)) == "a in {p, q} or not (b = 2)"
-    assert in_words(between("a", 1, 2.5) & auxiliary("w")) == "1 ≤ a ≤ 2.5 and auxiliary('w')"
+    assert in_words(between("a", 1, 2.5) & auxiliary("w")) == "1 ≤ a ≤ 2.5 and w"
     within_3 = compare("a", "<", 3) & compare("b", ">", 1) & compare("a", ">=", 0.5)
     assert in_words(within_3) == "0.5 ≤ a < 3 and b > 1"
     assert in_words(within_3 | equals("c", True)) == "(0.5 ≤ a < 3 and b > 1) or c = yes"

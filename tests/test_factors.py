@@ -226,6 +226,6 @@ def test_a_factor_that_no_row_satisfies_is_undefined_not_zero():
         Target(Always(), Event("y", "n", lambda a: a)), CONTEXT, [never, equals("age", 25)]
     )
     for alpha in (None, 0.9):
-        found = suffice.minimal_sufficient_factors(basis, True, 0.2, alpha=alpha)
+        found = suffice.minimal_sufficient_factors(basis, y=True, tau=0.2, alpha=alpha)
         assert found.undefined == (never,)
         assert found.factors == (equals("age", 25),)

@@ -288,18 +288,20 @@ def test_any_model_in_a_basis():
     factors = [compare("debt", ">", 25), auxiliary("tag")]
     for fitted in (model, LogisticRegression(max_iter=5000).fit(X.to_numpy(), Y), model.predict):
         target = make_target(fitted, X, "refused")
-        found = minimal_sufficient_factors(Basis(target, context, factors), True, 0.8)
+        found = minimal_sufficient_factors(Basis(target, context, factors), y=True, tau=0.8)
         assert found.factors == (compare("debt", ">", 25),)
     scores = make_target(lambda r: r["income"].to_numpy(float), X, at_least(60.0))
-    assert minimal_sufficient_factors(Basis(scores, context, factors), False, 0.5).necessity > 0
+    assert (
+        minimal_sufficient_factors(Basis(scores, context, factors), y=False, tau=0.5).necessity > 0
+    )
     with pytest.raises(InputError, match="outcome: got None"):
         make_target(model, X, None)
     with pytest.raises(InputError, match="y: got 'refused'; allowed: True"):
-        minimal_sufficient_factors(Basis(target, context, factors), "refused", 0.8)
+        minimal_sufficient_factors(Basis(target, context, factors), y="refused", tau=0.8)
     with pytest.raises(InputError, match="'debt' is a column of x"):
         Basis(target, context, [auxiliary("debt") & auxiliary("tag")])
     with pytest.raises(InputError, match="hybrids, which record what was held"):
-        minimal_sufficient_factors(Basis(target, context, [held()]), True, 0.8)
+        minimal_sufficient_factors(Basis(target, context, [held()]), y=True, tau=0.8)
 
 
 def test_predicates_on_values_that_do_not_fit_them():

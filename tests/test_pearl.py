@@ -213,7 +213,7 @@ def test_proposition_4_by_algorithm_1(world):
     exact = probabilities_of_causation(circuit.scm, x, y)
 
     for factor, has_y, pearl in ((c, True, exact.sufficiency), (~c, False, exact.necessity)):
-        found = minimal(basis, has_y, 1e-9)
+        found = minimal(basis, y=has_y, tau=1e-9)
         shares = dict(zip(found.factors, found.sufficiency, strict=True))
         assert np.isclose(shares.get(factor, 0.0), pearl)
 

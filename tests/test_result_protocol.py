@@ -74,7 +74,7 @@ def minimal_factors():
     rows = np.array([[a, b] for a in (0, 1) for b in (0, 1)])
     target = make_target(lambda r: np.asarray(r).sum(axis=1) > 0, rows, True)
     basis = Basis(target, Sample(rows), [equals("x0", 1), equals("x1", 1)])
-    return minimal_sufficient_factors(basis, True, tau=0.9)
+    return minimal_sufficient_factors(basis, y=True, tau=0.9)
 
 
 SAMPLES = {

@@ -60,8 +60,10 @@ class Decision:
         self, hybrids: Hybrids, limits: Limits | None = None, exhaustive: bool = True
     ) -> Evaluator:
         """Outcomes of hybrids; its note says why no faster evaluator serves."""
-        budget = None if limits is None else limits.budget
-        return self.choice.evaluator(self.target, hybrids, self.y, budget, exhaustive)
+        limits = limits or Limits()
+        return self.choice.evaluator(
+            self.target, hybrids, self.y, limits.budget, exhaustive, limits.patience
+        )
 
 
 @runtime_checkable

@@ -128,7 +128,7 @@ def passing_levels(
     """
     if alpha is None:
         return np.asarray(hits / n, dtype=float)
-    m = family
+    m = min(family, 10**300)  # what no float can hold is as good as that
     if adjustment in ("none", "bonferroni"):
         return lower_bound(hits, n, alpha / m if adjustment == "bonferroni" else alpha)
     order = np.argsort(-hits, kind="stable")

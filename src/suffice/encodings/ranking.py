@@ -16,7 +16,6 @@ from suffice.encodings.shapley import check_view, shapley_values
 from suffice.errors import InputError, NotVisitedError, did_you_mean
 from suffice.explanation.view import View
 from suffice.results import Column, Panel, Result, Sheet
-from suffice.search.tally import UNSEEN
 from suffice.tables import storable
 from suffice.wording import listed, percent
 
@@ -111,7 +110,7 @@ def top_k(view: View, k: int, *, ranking: Ranking | None = None, absolute: bool 
     k = whole("k", k, 0, tally.d)
     absolute = truth("absolute", absolute)
     level = tally.levels[k]
-    if len(level) < tally.lattice.width(k) or (level == UNSEEN).any():
+    if len(level) < tally.lattice.width(k):
         raise NotVisitedError(
             f"not all sets of {k} features were evaluated: the search was bounded, and exhaustive "
             f"up to size {tally.exhaustive_size}. Raise max_size, budget or time_limit."

@@ -24,8 +24,9 @@ _CELLS_PER_CALL = 1 << 22
 """Few large calls, but never so large that rows × columns of them trouble the memory."""
 
 _FIRST_CALL = 1 << 14
+_FIRST_HURRIED_CALL = 1 << 4
 _SECONDS_PER_CALL = 2.0
-"""No call is so large that progress could not be shown, or a limit obeyed, in between."""
+"""No call is so large that progress could not be shown in between."""
 
 _KEYS_REMEMBERED = 1 << 22
 """Answers are remembered from block to block up to this many distinct rows."""
@@ -39,7 +40,8 @@ class BlackBox:
 
     `distinct` says whether to look for hybrids that are the same row: True, False, or None to let
     the first block decide. The outcomes are the same either way. Only a context that has a key for
-    each hybrid can tell without building them. `note` says why no faster evaluator serves.
+    each hybrid can tell without building them. `note` says why no faster evaluator serves, and
+    `patience` how many seconds one call of the model may take, where a limit has to be obeyed.
     """
 
     name = "blackbox"
@@ -52,8 +54,10 @@ class BlackBox:
         distinct: bool | None = None,
         batch_rows: int | None = None,
         note: str | None = None,
+        patience: float | None = None,
     ) -> None:
         self.note = note
+        self._patience = min(patience or _SECONDS_PER_CALL, _SECONDS_PER_CALL)
         self.rows_predicted = 0
         self.model_seconds = 0.0
         self._target = target
@@ -68,7 +72,8 @@ class BlackBox:
         # A model that has answered before has told how fast it is; else the first call tells.
         self.seconds_per_row: float | None = target.model.seconds_per_row
         pace = self.seconds_per_row
-        first = _SECONDS_PER_CALL / pace if pace else _FIRST_CALL
+        unknown = _FIRST_CALL if patience is None else _FIRST_HURRIED_CALL
+        first = self._patience / pace if pace else unknown
         self._rows_per_call = max(1, min(self._most_rows, int(first)))
 
     @property
@@ -120,7 +125,7 @@ class BlackBox:
         """Keep the books, and let the next call be as large as memory and patience allow."""
         self.rows_predicted += rows
         self.model_seconds += seconds
-        patient = rows * _SECONDS_PER_CALL / max(seconds, 1e-9)
+        patient = rows * self._patience / max(seconds, 1e-9)
         self._rows_per_call = max(1, int(min(self._most_rows, patient)))
 
     def _ask_all(self, held: Held, tick: Tick | None) -> Outcomes:
@@ -129,10 +134,13 @@ class BlackBox:
         for start in range(0, len(held), step):
             block = held[start : start + step]
             references = np.tile(np.arange(self.n), len(block))
-            parts.append(self._ask(np.repeat(block, self.n, axis=0), references))
-            if tick is not None:
-                tick(len(block) / len(held))
+            within = None if tick is None else _part_of(tick, len(block) / len(held))
+            parts.append(self._ask(np.repeat(block, self.n, axis=0), references, within))
         return np.concatenate(parts).reshape(len(held), self.n)
+
+
+def _part_of(tick: Tick, part: float) -> Tick:
+    return lambda share: tick(share * part)
 
 
 class Engine:

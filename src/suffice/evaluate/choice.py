@@ -46,6 +46,7 @@ class Choice:
         y: bool,
         budget: int | None = None,
         exhaustive: bool = True,
+        patience: float | None = None,
     ) -> Evaluator:
         """The fastest evaluator that serves; its note says why no faster one does."""
         reasons: dict[str, list[str]] = {}
@@ -62,7 +63,7 @@ class Choice:
             raise InputError("engine", got, "a model and a context that it knows", hint)
         # A budget is in rows, so each is asked for once whatever finding them costs.
         distinct = None if budget is None else True
-        return BlackBox(target, hybrids, y, distinct, note=note or None)
+        return BlackBox(target, hybrids, y, distinct, note=note or None, patience=patience)
 
     def _suited(
         self, name: str, hybrids: Hybrids, budget: int | None, exhaustive: bool

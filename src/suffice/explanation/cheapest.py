@@ -20,7 +20,6 @@ import numpy as np
 from suffice.context.hybrids import Hybrids
 from suffice.context.swap import PooledHybrids
 from suffice.search.sweep import Sweep
-from suffice.search.tally import UNSEEN
 from suffice.typing import Counts, Held, Reals
 
 __all__ = ["Priced", "cheapest_of_all", "of_players"]
@@ -111,8 +110,7 @@ class _Search:
         """(references, players): what the features of each cost, the cheapest first."""
         d, levels = sweep.tally.d, sweep.tally.levels
         # By size of the replaced set: the held sets, by number, that some reference flips from.
-        some = ((level != UNSEEN) & (level < sweep.tally.n) for level in reversed(levels))
-        self._flips = [np.flatnonzero(level) for level in some]
+        self._flips = [np.flatnonzero(level < sweep.tally.n) for level in reversed(levels)]
         unvisited = [size for size in range(1, d + 1) if not len(levels[d - size])]
         self._deepest = min(unvisited, default=d + 1) - 1
 

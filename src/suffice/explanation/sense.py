@@ -23,15 +23,12 @@ from suffice.explanation.record import (
 from suffice.explanation.subject import ImageSubject, Subject, TextSubject
 from suffice.factors.lattice import Lattice
 from suffice.inference import check_adjustment
-from suffice.search.tally import UNSEEN
 from suffice.wording import large
 
 __all__ = ["check_sense"]
 
 _COUNTABLE = 2**53
 """Past this a count is no longer exact as a share's part."""
-_PADDED = 2**26
-"""A level that was visited in part is filled up to its full width: so many sets are the most."""
 _PIXELS = 2**26
 """A picture of 67 megapixels: its map of regions then takes half a gigabyte."""
 
@@ -95,15 +92,13 @@ def _check_players(record: ExplanationRecord) -> None:
 
 def _check_hits(hits: list[list[int]], d: int, n: int) -> None:
     _require(len(hits) == d + 1, f"hits for {len(hits)} sizes of {d} features")
-    lattice, padded = Lattice(d), 0
+    lattice = Lattice(d)
     for size, counts in enumerate(hits):
         if not counts:
             continue
-        _require(min(counts) >= UNSEEN and max(counts) <= n, f"hits beyond 0 to {n}")
+        _require(min(counts) >= 0 and max(counts) <= n, f"hits beyond 0 to {n}")
         width = lattice.width(size)
         _require(len(counts) <= width, f"hits for {len(counts)} sets of {size} of {d} features")
-        padded += width if len(counts) < width else 0
-    _require(padded <= _PADDED, f"hits for a few of {padded:,} sets")
 
 
 def _check_draws(draws: DrawsRecord, d: int) -> None:

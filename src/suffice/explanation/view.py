@@ -151,12 +151,12 @@ class View(Result):
 
     def sufficiency(self, features: Sequence[str] | str) -> float:
         """PS of any set of features."""
-        return self.tally.hits(self._numbers(features)) / self.tally.n
+        return self.profile.hits(self._numbers(features)) / self.tally.n
 
     def factor(self, features: Sequence[str] | str) -> SufficientFactor:
         """Any set of features, minimal or not, with its numbers."""
         members = self._numbers(features)
-        return self._factor(members, self.tally.hits(members), self.profile.interval(members))
+        return self._factor(members, self.profile.hits(members), self.profile.interval(members))
 
     def measures(self, features: Sequence[str] | str, upward_closure: bool = False) -> Measures:
         """The four measures of the factor "just these features", or of its upward closure."""

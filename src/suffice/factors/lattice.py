@@ -69,6 +69,8 @@ class Lattice:
 
     def unrank(self, size: int, ranks: Counts) -> Counts:
         """The subsets of one size with these numbers, as rows of increasing players."""
+        if 2 * size > self.d:  # fewer players are left out than taken: number the complements
+            return np.nonzero(self.held_at(size, ranks))[1].reshape(-1, size)
         left = np.array(ranks, dtype=np.int64)
         out = np.empty((len(left), size), dtype=np.int64)
         table = _binomials(self.d, size)
@@ -81,20 +83,21 @@ class Lattice:
 
     def held(self, size: int, start: int = 0, stop: int | None = None) -> Held:
         """The same subsets as rows of truth values over the players."""
-        stop = self.width(size) if stop is None else stop
-        if 2 * size > self.d:  # fewer players are left out than taken: number the complements
-            last = self.width(size)
-            return ~self.held(self.d - size, last - stop, last - start)[::-1]
-        return self.held_at(size, np.arange(start, stop))
+        return self.held_at(size, np.arange(start, self.width(size) if stop is None else stop))
 
     def held_at(self, size: int, ranks: Counts) -> Held:
         """The subsets of one size with these numbers, as rows of truth values over the players."""
+        if 2 * size > self.d:
+            return ~self.held_at(self.d - size, self.width(size) - 1 - ranks)
         out = np.zeros((len(ranks), self.d), dtype=bool)
         np.put_along_axis(out, self.unrank(size, ranks), True, axis=1)
         return out
 
     def rank(self, members: Sequence[int]) -> int:
         """The number of a subset among those of its size."""
+        if 2 * len(members) > self.d:
+            others = set(range(self.d)).difference(members)
+            return self.width(len(members)) - 1 - self.rank(sorted(others))
         return sum(comb(player, k) for k, player in enumerate(sorted(members), start=1))
 
     def ranks(self, members: Counts) -> Counts:

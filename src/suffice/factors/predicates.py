@@ -16,6 +16,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import isfinite
 
 import msgspec
 import numpy as np
@@ -114,7 +115,7 @@ def factor_from_json(text: str | bytes) -> Factor:
     allowed = "JSON written by Factor.to_json"
     try:
         factor: Factor = msgspec.convert(read_json(text, allowed), type=AnyFactor)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, RecursionError) as error:
         raise InputError("text", str(error), allowed) from error
     return factor
 
@@ -127,6 +128,10 @@ def _plain(value: object, argument: str = "value") -> Scalar:
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and value != value:
         return None
+    if isinstance(value, float) and not isfinite(value):
+        raise InputError(argument, value, "a finite number", "JSON has no infinity.")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise InputError(argument, value, "a whole number of at most 64 bits")
     if value is None or isinstance(value, str | int | float | bool):
         return value
     raise InputError(argument, value, "a string, a number, a truth value or None")

@@ -25,36 +25,130 @@ are not sets of features. The comments give the line numbers of the paper's list
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
 from suffice.basis import Basis
 from suffice.checks import level, threshold, truth
 from suffice.errors import InputError
-from suffice.factors.kinds import Factor
+from suffice.factors.kinds import AnyFactor
 from suffice.factors.order import linear_extension
+from suffice.factors.words import in_words
 from suffice.inference import Adjustment, adjusted_p_values, check_adjustment, p_value
 from suffice.measures import Measures, prob_nec, tally
+from suffice.results import Column, Panel, Result, Sheet
+from suffice.typing import Scalar
+from suffice.wording import and_more, count, named, percent
 
 __all__ = ["MinimalFactors", "minimal_sufficient_factors"]
 
 
-@dataclass(frozen=True)
-class MinimalFactors:
+@dataclass(frozen=True, repr=False)
+class MinimalFactors(Result):
     """What Algorithm 1 returns: the τ-minimal factors with their PS, and their cumulative PN."""
 
-    factors: tuple[Factor, ...]
+    outcome: str
+    """The outcome, in words, that the factors suffice for."""
+    tau: float
+    alpha: float | None
+    """The level of the test that each factor had to pass; None: shares are taken as they are."""
+    adjust: Adjustment
+    rows: int
+    """How many rows of z were counted."""
+    factors: tuple[AnyFactor, ...]
+    n: tuple[int, ...]
+    """By factor: how many rows satisfy it."""
     sufficiency: tuple[float, ...]
+    """By factor: in which share of those the outcome came about."""
     p_values: tuple[float, ...] | None
     """The (adjusted) p-values that were compared with α; None without a test."""
     necessity: float | None
     """Cumulative PN, over the upward closure; None where no row has the outcome."""
-    undefined: tuple[Factor, ...]
+    undefined: tuple[AnyFactor, ...]
     """Factors that no row satisfies: their PS is undefined, so they cannot be returned."""
+
+    def __post_init__(self) -> None:
+        threshold(self.tau)
+        check_adjustment(self.adjust, level(self.alpha))
+        by_factor = (self.n, self.sufficiency, *([] if self.p_values is None else [self.p_values]))
+        if any(len(numbers) != len(self.factors) for numbers in by_factor):
+            raise InputError("factors", f"{len(self.factors)}", "as many as there are numbers")
+        shares = (*self.sufficiency, *(self.p_values or ()), self.necessity or 0.0)
+        if not all(0 <= share <= 1 for share in shares):
+            raise InputError("sufficiency", "a share beyond 0 to 1", "shares")
+        if not all(0 < n <= self.rows for n in self.n):
+            raise InputError("n", self.n, f"numbers of rows from 1 to {self.rows}")
+
+    @property
+    def sheet(self) -> Sheet:
+        """Each factor in words, how often it suffices, and how much of the outcome all cover."""
+        columns = [Column("suffices", "share"), Column("rows", "number"), Column("factor")]
+        rows: list[tuple[Scalar, ...]] = [
+            (share, n, in_words(factor))
+            for share, n, factor in zip(self.sufficiency, self.n, self.factors, strict=True)
+        ]
+        if self.p_values is not None:
+            columns.append(Column("p-value", "number"))
+            rows = [(*row, p) for row, p in zip(rows, self.p_values, strict=True)]
+        never = ""
+        if self.undefined:
+            never = f"No row satisfies {and_more(map(in_words, self.undefined), 4)}."
+        return Sheet(
+            f"What suffices for “{named(self.outcome)}”?",
+            lead=tuple(filter(None, (self._summed_up, self._covered))),
+            panels=(Panel(tuple(columns), tuple(rows)),) if rows else (),
+            notes=tuple(filter(None, (f"Counted on {count(self.rows, 'row')}.", never))),
+        )
+
+    @property
+    def _summed_up(self) -> str:
+        outcome, often = f"“{named(self.outcome)}”", percent(self.tau)
+        test = "" if self.alpha is None else f", by an exact binomial test at α = {self.alpha:g}"
+        if self.adjust != "none":
+            test += f" ({self.adjust}-adjusted)"
+        if not self.factors:
+            return f"No factor brings {outcome} about in at least {often} of its rows{test}."
+        who = "This factor brings" if len(self.factors) == 1 else "Each of these factors brings"
+        what = (
+            "no factor that is preferred to it does"
+            if len(self.factors) == 1
+            else ("none that is preferred to one of them does")
+        )
+        return f"{who} {outcome} about in at least {often} of its rows{test}; {what}."
+
+    @property
+    def _covered(self) -> str:
+        outcome = f"“{named(self.outcome)}”"
+        if self.necessity is None:
+            return f"No row has the outcome {outcome}."
+        if not self.factors:
+            return ""
+        one = len(self.factors) == 1
+        who = (
+            "It and those that it is preferred to cover"
+            if one
+            else ("They and those that they are preferred to cover")
+        )
+        return f"{who} {percent(self.necessity)} of the rows with {outcome} (necessity)."
+
+    def to_frame(self) -> Any:
+        """The factors as a pandas frame, a row each."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "factor": list(map(in_words, self.factors)),
+                "sufficiency": list(self.sufficiency),
+                "n": list(self.n),
+                "p_value": [None] * len(self.factors) if self.p_values is None else self.p_values,
+            }
+        )
 
 
 def minimal_sufficient_factors(
     basis: Basis,
+    *,
     y: bool,
     tau: float,
     alpha: float | None = None,
@@ -65,12 +159,11 @@ def minimal_sufficient_factors(
     Without `alpha` the sample's proportions are taken as they are (oracle mode, Thm. 1); with it,
     a factor must pass the exact binomial test of PS <= τ at that level (sample mode, Thm. 2).
     """
-    given: object = basis
-    if not isinstance(given, Basis):
-        raise InputError("basis", given, "a Basis")
-    tau, alpha = threshold(tau), level(alpha)
-    check_adjustment(adjust, alpha)
-    has_outcome = basis.outcomes == truth("y", y)
+    if not isinstance(basis, Basis):
+        raise InputError("basis", basis, "a Basis of target, sample, factors and order")
+    tau, alpha, y = threshold(tau), level(alpha), truth("y", y)
+    adjust = check_adjustment(adjust, alpha)
+    has_outcome = basis.outcomes == y
     counts = [tally(row, has_outcome) for row in basis.satisfied]  # probSuff's n(c&y) and n(c)
     p = _p_values(counts, tau, adjust) if alpha is not None else None
 
@@ -88,12 +181,19 @@ def minimal_sufficient_factors(
             candidates.append(c)
     necessity = prob_nec(basis.satisfied, candidates, has_outcome, basis.relation)  # line 33
 
+    factors = cast(tuple[AnyFactor, ...], basis.factors)
     return MinimalFactors(
-        factors=tuple(basis.factors[c] for c in candidates),
+        outcome=basis.target.event.describe(y),
+        tau=tau,
+        alpha=alpha,
+        adjust=adjust,
+        rows=len(has_outcome),
+        factors=tuple(factors[c] for c in candidates),
+        n=tuple(int(counts[c].factor) for c in candidates),
         sufficiency=tuple(counts[c].both / counts[c].factor for c in candidates),
         p_values=None if p is None else tuple(float(p[c]) for c in candidates),
         necessity=necessity,
-        undefined=tuple(f for f, m in zip(basis.factors, counts, strict=True) if not m.factor),
+        undefined=tuple(f for f, m in zip(factors, counts, strict=True) if not m.factor),
     )
 
 

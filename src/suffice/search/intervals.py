@@ -47,30 +47,31 @@ class Ladder:
     reach: tuple[Reals, ...]
 
 
-def climb(passes: Sequence[Reals], d: int) -> Ladder:
+def climb(passes: Sequence[Reals], d: int, start: int = 0) -> Ladder:
     """Intervals under the subset order, from level 0 up to the last level given.
 
-    Only the last level may be cut short: all that is below a subset must be known to say what is
-    minimal.
+    Only the last level may be a part of its level, from number `start` on: all that is below a
+    subset must be known to say what is minimal.
     """
     if len(passes) == d + 1 and all(
         len(level) == Lattice(d).width(size) for size, level in enumerate(passes)
     ):
         return climb_dense(passes, d)
-    return climb_levels(passes, d)
+    return climb_levels(passes, d, start)
 
 
-def climb_levels(passes: Sequence[Reals], d: int) -> Ladder:
+def climb_levels(passes: Sequence[Reals], d: int, start: int = 0) -> Ladder:
     """The general path: each subset looks up the subsets that lack one of its members."""
     lattice = Lattice(d)
     below = [np.zeros(len(passes[0]))]
     reach = [np.asarray(passes[0], dtype=float)]
     for size, level in enumerate(passes[1:], start=1):
         low = np.empty(len(level))
-        for start in range(0, len(level), _SUBSETS_AT_ONCE):
-            stop = min(start + _SUBSETS_AT_ONCE, len(level))
-            ranks = drop_one_ranks(lattice.members(size, start, stop), d)
-            low[start:stop] = reach[-1][ranks].max(axis=1)
+        first = start if size == len(passes) - 1 else 0
+        for at in range(0, len(level), _SUBSETS_AT_ONCE):
+            stop = min(at + _SUBSETS_AT_ONCE, len(level))
+            ranks = drop_one_ranks(lattice.members(size, first + at, first + stop), d)
+            low[at:stop] = reach[-1][ranks].max(axis=1)
         below.append(low)
         reach.append(np.maximum(level, low))
     return Ladder(tuple(passes), tuple(below), tuple(reach))

@@ -70,30 +70,31 @@ class Stop(msgspec.Struct, frozen=True):
         >>> Stop("max_size", 3).told({"max_size": "--max-size"})
         '--max-size 3'
         """
-        name = arguments.get(_ARGUMENT.get(self.kind, ""))
         said = _SENTENCES[self.kind].format(self.limit, HYBRIDS_PER_ROW)
-        return said if name is None else f"{name} {said.partition('=')[2]}"
+        argument = _ARGUMENTS.get(self.kind)
+        if argument is None:
+            return said
+        return f"{arguments[argument]} {said}" if argument in arguments else f"{argument}={said}"
 
 
-_SENTENCES: dict[StopKind, str] = {
-    "max_size": "max_size={0}",
-    "budget": "budget={0} model rows",
-    "hybrids": "budget={0} model rows, at most {1:,} hybrids for each",
-    "time_limit": "time_limit={0:g} s",
-    "fruitless": "{0} starts in a row brought nothing new",
-    "starts": "{0} starts",
-    "untestable": "no set can pass the test with {0} references",
-    "nothing": "nothing is needed, so there is nothing smaller to find",
-}
-
-
-_ARGUMENT: dict[StopKind, str] = {
+_ARGUMENTS: dict[StopKind, str] = {
     "max_size": "max_size",
     "budget": "budget",
     "hybrids": "budget",
     "time_limit": "time_limit",
 }
-"""The kinds that are a user's own bounds: their sentences begin with the argument and "="."""
+"""The kinds that are a user's own bounds, and the argument that each was given in."""
+
+_SENTENCES: dict[StopKind, str] = {
+    "max_size": "{0}",
+    "budget": "{0} model rows",
+    "hybrids": "{0} model rows, at most {1:,} hybrids for each",
+    "time_limit": "{0:g} s",
+    "fruitless": "{0} starts in a row brought nothing new",
+    "starts": "{0} starts",
+    "untestable": "no set can pass the test with {0} references",
+    "nothing": "nothing is needed, so there is nothing smaller to find",
+}
 
 
 class LimitReached(Exception):  # noqa: N818 - it is how a search ends, not an error
@@ -116,6 +117,11 @@ class Limits:
     def none(self) -> bool:
         """Is the sweep to be exhaustive?"""
         return self.max_size is None and self.budget is None and self.time_limit is None
+
+    @property
+    def patience(self) -> float | None:
+        """How many seconds one batch may take; None: any number."""
+        return None if self.time_limit is None else self.time_limit / _BATCHES
 
     def checked(self, d: int) -> Limits:
         """The same limits in plain numbers; an error for one that cannot be meant.
@@ -249,21 +255,17 @@ class LimitKeeper:
 
         What it says of a limit is still said of the limit as the user gave it.
         """
-        used, other = self._used, self._fresh(share)
+        used, elapsed, other = self._used, self._elapsed, copy(self)
+        other._batch, other._last_batch = float(_FIRST_BATCH), 0.0
+        other._seconds = elapsed + (self._seconds - elapsed) * share
         other._rows = used.rows + int((self._rows - used.rows) * share)
         other._hybrids = used.hybrids + int((self._hybrids - used.hybrids) * share)
         return other
 
     def keeping_back(self, rows: int) -> LimitKeeper:
-        """A keeper of all but so many rows, and a tenth of the time, for what comes after."""
-        other = self._fresh(0.9)
+        """A keeper of all but so many rows, which are kept for what comes after."""
+        other = self.part(1.0)
         other._rows, other._hybrids = self._rows - rows, self._hybrids - rows
-        return other
-
-    def _fresh(self, share: float) -> LimitKeeper:
-        other = copy(self)
-        other._batch, other._last_batch = float(_FIRST_BATCH), 0.0
-        other._seconds = self._elapsed + (self._seconds - self._elapsed) * share
         return other
 
     # -- asking within the limits -------------------------------------------------------
@@ -300,16 +302,18 @@ class LimitKeeper:
 
     def expect(self, seconds_per_hybrid: float | None) -> None:
         """About what a hybrid costs, until that was measured; None: nobody knows."""
-        if self.limits.time_limit is not None and seconds_per_hybrid and not self._last_batch:
-            self._batch = max(1.0, self.limits.time_limit / _BATCHES / seconds_per_hybrid)
+        patience = self.limits.patience
+        if patience is not None and seconds_per_hybrid and not self._last_batch:
+            self._batch = max(1.0, patience / seconds_per_hybrid)
 
     def note(self, rows: int, hybrids: int = 0, seconds: float = 0.0) -> None:
         """So many rows were asked, for so many hybrids, in one batch that took so long."""
         self._used.rows += rows
         self._used.hybrids += hybrids
-        if self.limits.time_limit is not None and hybrids:
+        patience = self.limits.patience
+        if patience is not None and hybrids:
             self._last_batch = seconds
-            affordable = self.limits.time_limit / _BATCHES / max(seconds, 1e-9) * hybrids
+            affordable = patience / max(seconds, 1e-9) * hybrids
             self._batch = max(1.0, min(affordable, _GROWTH * max(self._batch, float(hybrids))))
 
     # -- the clock ----------------------------------------------------------------------

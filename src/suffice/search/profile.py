@@ -19,6 +19,7 @@ from suffice.errors import NotVisitedError
 from suffice.inference import (
     Adjustment,
     adjusted_p_values,
+    fewest_hits,
     lower_bound,
     p_value,
     passing_levels,
@@ -26,7 +27,7 @@ from suffice.inference import (
 from suffice.search.intervals import Ladder, climb
 from suffice.search.question import Question
 from suffice.search.sweep import Draws
-from suffice.search.tally import UNSEEN, Tally
+from suffice.search.tally import Tally
 from suffice.typing import Counts, Held, Reals
 
 __all__ = ["Findings", "Found", "Minimal", "Profile", "Proof"]
@@ -146,13 +147,21 @@ class Profile:
         for size in np.unique(sizes):
             yield int(size), ranks[sizes == size]
 
+    def hits(self, members: Sequence[int]) -> int:
+        """The count of one subset, whether it was swept or found."""
+        for found in self.findings.factors if self.findings is not None else ():
+            if found.members == tuple(sorted(members)):
+                return found.hits
+        return self.tally.hits(members)
+
     def interval(self, members: Sequence[int]) -> tuple[float, float]:
         """The thresholds (low, high] at which a subset is minimal, as far as can be vouched for."""
-        size, rank = len(members), self.tally.lattice.rank(members)
-        if size >= len(self.ladder.passes) or rank >= len(self.ladder.passes[size]):
+        size = len(members)
+        at = self.tally.lattice.rank(members) - self.tally.start(size)
+        if size >= len(self.ladder.passes) or not 0 <= at < len(self.ladder.passes[size]):
             return 1.0, 1.0  # what lies below it is not all known
-        low = float(self.ladder.below[size][rank])
-        return low, max(low, float(self.ladder.passes[size][rank]))
+        low = float(self.ladder.below[size][at])
+        return low, max(low, float(self.ladder.passes[size][at]))
 
     @cached_property
     def best(self) -> tuple[int, ...] | None:
@@ -162,9 +171,7 @@ class Profile:
         levels = self.tally.levels[: min(len(self._passes), self.largest + 1)]
         tops = [int(level.max()) for level in levels]
         size = int(np.argmax(tops))
-        if tops[size] == UNSEEN:
-            return None
-        return self._members(size, int(np.argmax(levels[size])))
+        return self._members(size, self.tally.start(size) + int(np.argmax(levels[size])))
 
     # -- how complete -------------------------------------------------------------------
 
@@ -211,7 +218,14 @@ class Profile:
         """Each level's hits, and what one of its subsets weighs."""
         return zip(self.tally.levels, self.weights.tolist(), strict=True)
 
-    # -- p-values -----------------------------------------------------------------------
+    # -- tests and p-values -------------------------------------------------------------
+
+    def can_pass(self, tau: float) -> bool:
+        """Would a set that hits for every reference pass the test, were it tested alone?"""
+        n = self.tally.n
+        if self.findings is None or self.adjust != "bonferroni":
+            return fewest_hits(n, tau, self.alpha) <= n
+        return fewest_hits(n, tau, self.alpha, "bonferroni", int(self._tests)) <= n
 
     def p_value(self, hits: int, tau: float) -> float:
         """The p-value that is compared with α, for a factor with so many hits."""
@@ -219,14 +233,18 @@ class Profile:
         if self.adjust == "none":
             return raw
         if self.findings is not None:  # Bonferroni over every set that may be reported
-            tests = sum(self.tally.lattice.width(size) for size in range(self.largest + 1))
-            return min(1.0, raw * tests)
+            return min(1.0, raw * self._tests)
         if tau not in self._adjusted:
             family = np.concatenate(self.tally.levels[: min(len(self._passes), self.largest + 1)])
-            family = family[family != UNSEEN]
             adjusted = adjusted_p_values(p_value(family, self.tally.n, tau), self.adjust)
             self._adjusted[tau] = dict(zip(family.tolist(), adjusted.tolist(), strict=True))
         return self._adjusted[tau].get(hits, 1.0)  # 1: outside the family that was tested
+
+    @cached_property
+    def _tests(self) -> float:
+        """How many sets may be reported, each of them tested; past counting, some huge number."""
+        widths = (self.tally.lattice.width(size) for size in range(self.largest + 1))
+        return float(min(sum(widths), 10**300))
 
     @cached_property
     def _adjusted(self) -> dict[float, dict[int, float]]:
@@ -244,17 +262,19 @@ class Profile:
         levels = [level for level in self.tally.levels[: last + 1] if len(level)]
         hits = np.concatenate(levels)
         sizes = np.repeat(np.arange(len(levels)), [len(level) for level in levels])
-        seen = (hits != UNSEEN) & (sizes <= self.largest)
+        reported = sizes <= self.largest
         passes = np.full(len(hits), -1.0)
-        passes[seen] = passing_levels(
-            hits[seen], self.tally.n, self.alpha, self.adjust, int(seen.sum())
+        passes[reported] = passing_levels(
+            hits[reported], self.tally.n, self.alpha, self.adjust, int(reported.sum())
         )
         return tuple(np.split(passes, np.cumsum([len(level) for level in levels])[:-1]))
 
     @cached_property
     def ladder(self) -> Ladder:
         """Intervals and reaches of all candidate subsets."""
-        return climb(self._passes, self.tally.d) if self._passes else Ladder((), (), ())
+        if not self._passes:
+            return Ladder((), (), ())
+        return climb(self._passes, self.tally.d, self.tally.start(len(self._passes) - 1))
 
     @cached_property
     def bars(self) -> tuple[Counts, Counts, Reals, Reals]:
@@ -265,8 +285,9 @@ class Profile:
             return parts[0]
         pairs = zip(self.ladder.passes, self.ladder.below, strict=True)
         for size, (passes, below) in enumerate(pairs):
-            ranks = np.flatnonzero(passes > below)
-            parts.append((np.full(len(ranks), size), ranks, below[ranks], passes[ranks]))
+            at = np.flatnonzero(passes > below)
+            ranks = self.tally.start(size) + at
+            parts.append((np.full(len(at), size), ranks, below[at], passes[at]))
         sizes, ranks, low, high = (np.concatenate(column) for column in zip(*parts, strict=True))
         return sizes, ranks, low, high
 
@@ -291,8 +312,9 @@ class Profile:
         return tuple(self.tally.lattice.unrank(size, np.array([rank]))[0].tolist())
 
     def _at(self, size: int, rank: int) -> Minimal:
-        low, high = self.ladder.below[size][rank], self.ladder.passes[size][rank]
-        hits = int(self.tally.levels[size][rank])
+        at = rank - self.tally.start(size)
+        low, high = self.ladder.below[size][at], self.ladder.passes[size][at]
+        hits = int(self.tally.levels[size][at])
         return Minimal(self._members(size, rank), hits, float(low), float(high), "exhaustive")
 
     def _found(self, found: Found) -> Minimal:
@@ -300,7 +322,6 @@ class Profile:
         assert self.findings is not None
         low, high = float(np.nextafter(self.findings.tau, 0.0)), found.hits / self.tally.n
         if self.alpha is not None:
-            tests = sum(self.tally.lattice.width(size) for size in range(self.largest + 1))
-            level = self.alpha / tests if self.adjust == "bonferroni" else self.alpha
+            level = self.alpha / self._tests if self.adjust == "bonferroni" else self.alpha
             high = float(lower_bound(found.hits, self.tally.n, level))
         return Minimal(found.members, found.hits, low, max(high, self.findings.tau), found.proof)

@@ -18,7 +18,7 @@ from suffice.progress import Bar, progress_bar
 from suffice.randomness import Stream, generator
 from suffice.search.limits import LimitKeeper, LimitReached, Stop
 from suffice.search.question import Ends, Question
-from suffice.search.tally import UNSEEN, Tally
+from suffice.search.tally import Tally
 from suffice.typing import BoolVector, Counts, Held
 
 __all__ = [
@@ -73,11 +73,11 @@ class Sweep:
 
         False where that set was not visited.
         """
-        level, bits = self.tally.levels[size], self.bits[size]
-        seen = ranks < len(level)
+        bits = self.bits[size]
+        seen = ranks < len(bits)
         at = np.where(seen, ranks, 0)
         kept = bits[at, references >> 3] >> (7 - (references & 7)) & 1
-        return np.asarray(seen & (level[at] != UNSEEN) & (kept == 0))
+        return np.asarray(seen & (kept == 0))
 
 
 def run_sweep(
@@ -96,8 +96,10 @@ def run_sweep(
     keeper = LimitKeeper(limits) if keeper is None else keeper
     lattice, n, ends = Lattice(d), evaluator.n, question.ends
     left = keeper.rows_left
-    kept_back = DRAWS if left is None else max(0, min(DRAWS, left // 10, left - 2 * n))
-    sweeping = keeper.keeping_back(kept_back)
+    count = DRAWS if left is None else max(0, min(DRAWS, left // 10, left - 2 * n))
+    # Under a time limit the sample comes first: at the end there may be no time left for it.
+    draws = _draw(evaluator, d, question, count, keeper.part(0.1)) if keeper.timed else None
+    sweeping = keeper.part(1.0) if keeper.timed else keeper.keeping_back(count)
     sweeping.expect(evaluator.seconds_per_row)
     store = _Store(lattice, n)
     largest = d if limits.max_size is None else min(limits.max_size, d)
@@ -122,8 +124,9 @@ def run_sweep(
                 break
             store.put(segments, outcomes)
     tally = store.tally()
-    draws = None if tally.complete else _draw(evaluator, d, question, kept_back, keeper)
-    return Sweep(tally, store.packed(), draws, stopped)
+    if not keeper.timed and not tally.complete:
+        draws = _draw(evaluator, d, question, count, keeper)
+    return Sweep(tally, store.packed(), None if tally.complete else draws, stopped)
 
 
 def _sweep_by_mask(evaluator: LatticeEvaluator, d: int, progress: bool | None) -> Sweep:

@@ -6,29 +6,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from suffice.errors import NotVisitedError
 from suffice.factors.lattice import Lattice, by_mask
 from suffice.typing import Counts
 
-__all__ = ["UNSEEN", "Tally"]
-
-UNSEEN = -1
-"""Stands where a subset was not visited."""
+__all__ = ["Tally"]
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
     """Hits among `n` references, level by level of the lattice.
 
-    `levels[k]` lists the subsets of size k in the lattice's order. It may end early, or hold
-    UNSEEN, where the search was bounded.
+    `levels[k]` lists subsets of size k in the lattice's order, from number `start(k)` on: all of
+    them, or a run where the search was bounded. What was not visited takes no room, since a level
+    may be far too wide for it.
     """
 
     d: int
     n: int
     levels: tuple[Counts, ...]
+    starts: tuple[int, ...] | None = None
+    """By level: the number of the first subset listed. None: every list begins with the first."""
 
     @property
     def lattice(self) -> Lattice:
@@ -41,21 +39,21 @@ class Tally:
         Replacing T is holding its complement, and complements are numbered backwards; a reference
         hits in one view exactly where it misses in the other.
         """
-        levels = []
-        for size in range(self.d + 1):
-            level = self.levels[self.d - size]
-            if len(level) not in (0, self.lattice.width(size)):
-                whole = np.full(self.lattice.width(size), UNSEEN, dtype=level.dtype)
-                whole[: len(level)] = level
-                level = whole
-            backwards = level[::-1]
-            levels.append(np.where(backwards == UNSEEN, UNSEEN, self.n - backwards))
-        return Tally(self.d, self.n, tuple(levels))
+        levels, starts = [], []
+        for size in range(self.d, -1, -1):
+            level = self.levels[size]
+            levels.append(self.n - level[::-1])
+            starts.append(self.lattice.width(size) - self.start(size) - len(level))
+        return Tally(self.d, self.n, tuple(levels), tuple(starts))
+
+    def start(self, size: int) -> int:
+        """The number of the first subset of this size that is listed."""
+        return 0 if self.starts is None else self.starts[size]
 
     @cached_property
     def visited(self) -> int:
         """How many subsets were evaluated."""
-        return int(sum(int((level != UNSEEN).sum()) for level in self.levels))
+        return sum(len(level) for level in self.levels)
 
     @property
     def complete(self) -> bool:
@@ -66,20 +64,21 @@ class Tally:
     def exhaustive_size(self) -> int:
         """All subsets up to this size were evaluated; -1 if not even the empty one."""
         for size, level in enumerate(self.levels):
-            if len(level) < self.lattice.width(size) or (level == UNSEEN).any():
+            if len(level) < self.lattice.width(size):
                 return size - 1
         return self.d
 
     def hits(self, members: Sequence[int]) -> int:
         """The count of one subset."""
-        level, rank = self.levels[len(members)], self.lattice.rank(members)
-        if rank >= len(level) or level[rank] == UNSEEN:
+        level, size = self.levels[len(members)], len(members)
+        at = self.lattice.rank(members) - self.start(size)
+        if not 0 <= at < len(level):
             raise NotVisitedError(
-                f"this subset of {len(members)} features was not evaluated: the search was "
+                f"this subset of {size} features was not evaluated: the search was "
                 f"bounded, and exhaustive up to size {self.exhaustive_size}. "
                 "Raise max_size, budget or time_limit."
             )
-        return int(level[rank])
+        return int(level[at])
 
     @cached_property
     def dense(self) -> Counts:

@@ -9,7 +9,7 @@ from suffice.explanation.subject import TextSubject
 from suffice.summary.lines import Bar, FactorLine, bar_of, line_of
 from suffice.summary.terms import Terms
 from suffice.summary.ways import Ways
-from suffice.wording import and_more, condition, count, listed, named, percent
+from suffice.wording import and_more, condition, count, listed, named, percent, price
 
 __all__ = ["ViewSummary", "summarise_view"]
 
@@ -47,8 +47,8 @@ def summarise_view(view: View, terms: Terms, ways: Ways) -> ViewSummary:
     """Put one view into words."""
     keep, outcome = view.name == "keep", named(view.outcome)
     # One reference makes every share 0 or 1, and all thresholds alike.
-    alike = isinstance(view.explanation.subject, TextSubject) and view.tally.n == 1
-    at_least = "" if alike else f" in at least {percent(view.tau)} of cases"
+    alike = view.tally.n == 1
+    at_least = _often(view)
     tested = (
         f", each by an exact binomial test at α = {view.alpha:g}"
         + (f" ({view.adjust}-adjusted)" if view.adjust != "none" else "")
@@ -89,12 +89,19 @@ def _keep_clause(view: View, terms: Terms) -> str:
         every = f"all {count(best.size, terms.feature)} together"
         return f"{outcome} hangs on {every}: no smaller set keeps it{_often(view)}"
     such = f" (one of {len(view.factors):,} such sets)" if len(view.factors) > 1 else ""
-    if isinstance(view.explanation.subject, TextSubject):
-        names = _few([f"“{condition(name)}”" for name in best.features])
-        does = "kept alone, it keeps" if best.size == 1 else "kept alone, they keep"
-        return f"{outcome} because of {names}: {does} it{share}{such}"
-    names, held = _few([*map(condition, best.features)]), _few([*map(str, best.players)])
+    names = _few(_quoted(view, best.features))
+    if view.explanation.subject is not None:  # shown in its place: to be named once
+        this = f"this {terms.feature} alone keeps"
+        these = f"these {terms.feature}s alone keep"
+        return f"{outcome} because of {names}: {this if best.size == 1 else these} it{share}{such}"
+    held = _few([*map(str, best.players)])
     return f"{outcome} because of {names}: {terms.holding} {held} keeps it{share}{such}"
+
+
+def _quoted(view: View, names: tuple[str, ...]) -> list[str]:
+    """Names of features; words of a text in quotation marks."""
+    text = isinstance(view.explanation.subject, TextSubject)
+    return [f"“{condition(name)}”" if text else condition(name) for name in names]
 
 
 def _flip_clause(view: View, terms: Terms) -> str:
@@ -106,7 +113,7 @@ def _flip_clause(view: View, terms: Terms) -> str:
     if not view.factors:
         return f"no set of {terms.feature}s{_looked_at(view)} flips it to {outcome}{_often(view)}"
     best = view.factors[0]
-    names = [f"“{condition(name)}”" if text else condition(name) for name in best.features]
+    names = _quoted(view, best.features)
     such = f" (one of {len(view.factors):,} such sets)" if len(view.factors) > 1 else ""
     share = _share(view, best.sufficiency)
     return f"replacing {_few(names) or 'nothing'} flips it to {outcome}{share}{such}"
@@ -123,7 +130,7 @@ def _cheapest(view: View) -> str:
         "weighted": ", in weighted typical deviations",
         "own": "",
     }[view.explanation.provenance.cost]
-    return f"{known}: {cheapest} (cost {cheapest.cost:.3g}{unit})."
+    return f"{known}: {cheapest} (cost {price(cheapest.cost)}{unit})."
 
 
 def _few(words: list[str]) -> str:
@@ -139,16 +146,36 @@ def _looked_at(view: View) -> str:
 
 
 def _often(view: View) -> str:
-    return "" if view.tally.n == 1 else f" in at least {percent(view.tau)} of cases"
+    return "" if view.tally.n == 1 else _in_cases(view.tau)
+
+
+def _in_cases(tau: float) -> str:
+    return " in all cases" if tau == 1 else f" in at least {percent(tau)} of cases"
 
 
 def _none_reached(view: View, terms: Terms, ways: Ways) -> str:
     """The best there is, what even a change of everything does, and what could be changed."""
-    best, everything = view.best, view.everything
+    best, everything, findings = view.best, view.everything, view.profile.findings
+    test = "" if view.alpha is None else f" at level α = {view.alpha:g}"
+    if not view.profile.can_pass(view.tau):
+        n = view.tally.n
+        return (
+            f"No set of {terms.feature}s can pass the test of τ = {view.tau:g}{test}: with "
+            f"{count(n, 'reference')} not even {n:,} of {n:,} would be enough. Use more "
+            "references, a lower τ or a larger α."
+        )
+    if findings is not None and findings.only_at_tau:
+        size = findings.decided_size
+        if size < 0:
+            return f"No set of {terms.feature}s was decided: the budget or the time was too small."
+        sets = "No set" if view.complete else f"No set of up to {count(size, terms.feature)}"
+        return (
+            f"{sets} reaches τ = {view.tau:g}{test}: each was decided. You could search at a lower "
+            f"τ, or {terms.advice}."
+        )
     if best is None:
         return f"No set of {terms.feature}s was evaluated: the budget or the time was too small."
     does = "keeps" if view.name == "keep" else "flips"
-    test = "" if view.alpha is None else f" at level α = {view.alpha:g}"
     names = and_more(map(condition, best.features)) or f"no {terms.feature}"
     parts = [f"No set of {terms.feature}s reaches τ = {view.tau:g}{test}."]
     if best.sufficiency:

@@ -14,7 +14,8 @@ from suffice.wording import columns, count, harmless, large, named, percent, sho
 
 __all__ = ["Summary", "summarise"]
 
-_REFERENCES = {"opposite": " predicted otherwise", "all": " (the whole data)"}
+_CHOSEN = {"opposite": " {}", "all": " ({})", "given": "", "texts": "", "pictures": " ({})"}
+"""What is said of the references after their number."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,7 @@ def _predicted(e: Explanation) -> str:
 
 def _subject(e: Explanation) -> str:
     p = e.provenance
-    chosen = f" ({p.references})" if isinstance(e.subject, ImageSubject) else None
-    if chosen is None:
-        chosen = _REFERENCES.get(p.references, "")
+    chosen = _CHOSEN[p.references.kind].format(p.references.words)
     mixed = "" if p.context.kind == "swap" else f": {p.context.words}"
     return harmless(f"{p.model}, against {count(p.n_references, 'reference')}{chosen}{mixed}")
 
@@ -172,9 +171,12 @@ def _completeness(e: Explanation, terms: Terms, ways: Ways) -> tuple[str, str]:
     if e.keep_profile.max_size is not None:
         sizes = min(sizes, e.keep_profile.max_size)
     if findings is not None and findings.only_at_tau:
+        decided = f"Every set of up to {count(findings.decided_size, feature)} was decided"
+        if findings.decided_size < 0:
+            decided = "Not even the smallest set was decided"
         return "Not complete", (
-            f"stopped by {stopped}. The sets shown are sufficient and minimal at τ = {e.tau:g}; "
-            "larger ones were not all decided."
+            f"stopped by {stopped}. {decided}; larger ones were not all. The sets shown are "
+            f"sufficient and minimal at τ = {e.tau:g}."
         )
     if findings is not None:
         return "Not complete", (
@@ -182,7 +184,8 @@ def _completeness(e: Explanation, terms: Terms, ways: Ways) -> tuple[str, str]:
             f"many starts, which ended because {stopped}. Those are verified sufficient, and "
             "minimal against the sets one smaller; others may exist."
         )
-    return "Not complete", (
-        f"stopped by {stopped}. Sets of up to {count(sizes, feature)} were searched "
-        f"exhaustively; {large(e.unvisited)} of {large(1 << tally.d)} subsets were never evaluated."
-    )
+    searched = f"Sets of up to {count(sizes, feature)} were searched exhaustively"
+    if sizes < 0:
+        searched = "Not even the smallest set was evaluated"
+    never = f"{large(e.unvisited)} of {large(1 << tally.d)} subsets were never evaluated"
+    return "Not complete", f"stopped by {stopped}. {searched}; {never}."

@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 from suffice.checks import threshold, whole
 from suffice.errors import InputError
-from suffice.factors.kinds import And, AnyFactor, Between, Compare, Equals, Factor, IsIn, Not, Or
+from suffice.factors.kinds import AnyFactor
+from suffice.factors.words import in_words
 from suffice.inference import clopper_pearson, p_value
 from suffice.results import Column, Panel, Result, Sheet
-from suffice.typing import Scalar
-from suffice.wording import count, harmless, percent, show, three_digits
+from suffice.wording import count, percent, show, three_digits
 
-__all__ = ["Distribution", "InData", "Judged", "Rule", "in_words"]
+__all__ = ["Distribution", "InData", "Judged", "Rule"]
 
 Distribution = Literal["perturbed", "observed"]
 Judged = Distribution | Literal["sample"]
@@ -175,82 +175,3 @@ def to_frame(rules: tuple[Rule, ...]) -> Any:
         for r in rules
     ]
     return pd.DataFrame(rows, columns=columns.split())
-
-
-# -- words ----------------------------------------------------------------------------------------
-
-_SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠"}
-_TURNED = {">": "<", ">=": "≤"}
-
-
-def in_words(factor: Factor | None) -> str:
-    """The factor in words; None is the empty rule, which asks nothing.
-
-    >>> from suffice import compare, equals
-    >>> in_words(compare("age", ">", 30) & equals("home", "rents") & compare("age", "<=", 45))
-    '30 < age ≤ 45 and home = rents'
-    >>> in_words(equals("guarantor", False) & compare("rate", "<=", 0.123456789))
-    'guarantor = no and rate ≤ 0.123456789'
-    """
-    if factor is None:
-        return "always"
-    if isinstance(factor, And):
-        return " and ".join(_both_bounds(list(factor.parts)))
-    return _one(factor)
-
-
-def _both_bounds(parts: list[Factor]) -> list[str]:
-    """Two bounds of one column are said together, where the first of them stood."""
-    out = []
-    while parts:
-        first = parts.pop(0)
-        other = next((p for p in parts if _bounds(first, p) or _bounds(p, first)), None)
-        if other is None:
-            out.append(f"({_one(first)})" if isinstance(first, And | Or) else _one(first))
-            continue
-        parts.remove(other)
-        low, high = (first, other) if _bounds(first, other) else (other, first)
-        assert isinstance(low, Compare) and isinstance(high, Compare)
-        out.append(f"{_value(low.value)} {_TURNED[low.relation]} {_one(high)}")
-    return out
-
-
-def _bounds(low: Factor, high: Factor) -> bool:
-    return (
-        isinstance(low, Compare)
-        and isinstance(high, Compare)
-        and low.column == high.column
-        and low.relation in (">", ">=")
-        and high.relation in ("<", "<=")
-    )
-
-
-def _one(factor: Factor) -> str:
-    match factor:
-        case Equals(column, None):
-            return f"{harmless(column)} is missing"
-        case Equals(column, value):
-            return f"{harmless(column)} = {_value(value)}"
-        case Compare(column, relation, value):
-            return f"{harmless(column)} {_SIGNS.get(relation, relation)} {_value(value)}"
-        case IsIn(column, values):
-            return f"{harmless(column)} in {{{', '.join(map(_value, values))}}}"
-        case Between(column, low, high):
-            return f"{_value(low)} ≤ {harmless(column)} ≤ {_value(high)}"
-        case Or(parts):
-            return " or ".join(_grouped(part) for part in parts)
-        case Not(part):
-            return f"not ({in_words(part)})"
-        case And():
-            return in_words(factor)
-        case _:
-            return repr(factor)
-
-
-def _grouped(factor: Factor) -> str:
-    return f"({in_words(factor)})" if isinstance(factor, And) else _one(factor)
-
-
-def _value(value: Scalar) -> str:
-    """A value as it is shown anywhere, but for numbers with all their digits: they are bounds."""
-    return repr(value).removesuffix(".0") if isinstance(value, float) else show(value)

@@ -14,8 +14,9 @@ from suffice.context.players import Players
 from suffice.encodings.anchors.conditions import Conditions
 from suffice.encodings.anchors.counts import Counted, Observed, RuleCounts
 from suffice.encodings.anchors.record import RulesRecord, stored_conditions, stored_rows
-from suffice.encodings.anchors.rule import Distribution, InData, Rule, in_words, to_frame
+from suffice.encodings.anchors.rule import Distribution, InData, Rule, to_frame
 from suffice.errors import NotVisitedError
+from suffice.factors.words import in_words
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.search.intervals import Ladder
 from suffice.wording import count, percent, three_digits

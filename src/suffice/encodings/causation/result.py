@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import msgspec
 
 from suffice.context.sample import Sample
-from suffice.encodings.anchors.rule import in_words
 from suffice.encodings.causation.data import Arms, Joint, Probability
 from suffice.encodings.causation.question import Cause
 from suffice.errors import InputError
 from suffice.factors.kinds import AnyFactor
+from suffice.factors.words import in_words
 from suffice.measures import Measures
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.wording import large, listed, percent, show, three_digits

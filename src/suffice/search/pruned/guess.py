@@ -21,6 +21,8 @@ __all__ = ["Guess"]
 Shares = NDArray[np.float32]
 
 _RIDGE = 3.0
+_MOST_PLAYERS = 200
+"""With more players the regression would take longer than what it saves: then it is of none."""
 _SMALL = 1 << 18
 """Multiplications in one product, so few that BLAS does them on one thread, which is faster."""
 _MOST = 1 << 25
@@ -35,10 +37,11 @@ class Guess:
     """Learns from answers as they come; the order of the answers does not matter."""
 
     def __init__(self, hybrids: SwapHybrids) -> None:
-        codes = hybrids.codes
+        self._players = hybrids.d if hybrids.d <= _MOST_PLAYERS else 0
+        codes = hybrids.codes[:, : self._players]
         away = (codes[1:] - codes[0]) / np.maximum(1, np.ptp(codes, axis=0))
         self._moves = np.stack([away > 0, away < 0, away], axis=2).astype(np.float32)
-        size = 1 + 3 * hybrids.d
+        size = 1 + 3 * self._players
         self._gram = np.eye(size) * _RIDGE
         self._moment = np.zeros(size)
         self.fit()
@@ -51,7 +54,7 @@ class Guess:
         step = max(256, _SMALL // work)
         for start in range(0, len(held), step):
             part = slice(start, start + step)
-            moved = self._moves[references[part]] * ~held[part, :, None]
+            moved = self._moves[references[part]] * ~held[part, : self._players, None]
             rows = np.ones((len(moved), len(self._moment)), dtype=np.float32)
             rows[:, 1:] = moved.reshape(len(moved), -1)
             self._gram += rows.T @ rows
@@ -65,7 +68,8 @@ class Guess:
 
     def hits(self, block: Numbered, subsets: Counts) -> Shares:
         """(subsets, references): how likely is the input's outcome?"""
-        mean = (~block.held[subsets]).astype(np.float32) @ self._by_player.T
+        replaced = ~block.held[subsets, : self._players]
+        mean = replaced.astype(np.float32) @ self._by_player.T
         mean += self._level
         np.clip(mean, -1, 1, out=mean)
         if block.whole:

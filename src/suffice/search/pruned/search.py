@@ -24,8 +24,8 @@ from suffice.search.profile import Findings, Found
 from suffice.search.pruned.curtailed import Curtailed
 from suffice.search.question import Question
 from suffice.search.sweep import DRAWS, MOST_COUNTED, Draws, draw_hybrids
-from suffice.search.tally import UNSEEN, Tally
-from suffice.typing import BoolVector, Counts, Held
+from suffice.search.tally import Tally
+from suffice.typing import BoolVector, Held
 
 __all__ = ["Pruned", "pruned_search"]
 
@@ -35,7 +35,7 @@ class Pruned:
     """The factors of both views at one τ, and how the work went."""
 
     tally: Tally
-    """Hits of the sets found, and of the empty and the full set where they are known."""
+    """Hits of the empty and of the full set, where they are known."""
     keep: Findings
     flip: Findings
     flip_outcomes: tuple[BoolVector, ...]
@@ -62,17 +62,19 @@ def pruned_search(
     largest = d if limits.max_size is None else min(limits.max_size, d)
     least = _fewest_hits(question, n, sum(Lattice(d).width(k) for k in range(largest + 1)))
     keep, flip = _Side(d), _Side(d)
-    draws, ends, decided, stopped = None, {}, largest, None
+    draws, decided, stopped = None, largest, None
+    levels = [np.empty(0, dtype=np.int64)] * (d + 1)
     if least <= n:  # else not even a set that hits for every reference would pass
         curtailed = Curtailed(evaluator, hybrids, least, keeper)
         # The sample comes first: it is asked for anyway, and tells where to look.
         draws = _sample(curtailed, hybrids, question, keeper)
         decided, stopped = _climb(curtailed, keep, flip, largest, keeper, question.progress)
-        ends = curtailed.ends()
+        for size, hits in curtailed.ends().items():
+            levels[size] = np.array([hits])
     if stopped is None and largest < d:
         stopped = Stop("max_size", largest)
     return Pruned(
-        _tally(d, n, keep, flip, ends),
+        Tally(d, n, tuple(levels)),
         Findings(tau, keep.found(True), stopped is None, decided, only_at_tau=True),
         Findings(tau, flip.found(False), stopped is None, decided, only_at_tau=True),
         tuple(flip.outcomes),
@@ -172,20 +174,3 @@ class _Side:
             Found(tuple(np.flatnonzero(members).tolist()), int((outcomes == outcome).sum()))
             for members, outcomes in zip(self.sets, self.outcomes, strict=True)
         )
-
-
-def _tally(d: int, n: int, keep: _Side, flip: _Side, ends: dict[int, int]) -> Tally:
-    """The counts that are known in full, in terms of what is held."""
-    lattice = Lattice(d)
-    known: dict[int, dict[int, int]] = {size: {0: hits} for size, hits in ends.items()}
-    held = np.concatenate([keep.sets, ~flip.sets])
-    for row, outcomes in zip(held, keep.outcomes + flip.outcomes, strict=True):
-        members = np.flatnonzero(row).tolist()
-        known.setdefault(len(members), {})[lattice.rank(members)] = int(outcomes.sum())
-    return Tally(d, n, tuple(_level(known.get(size, {})) for size in range(d + 1)))
-
-
-def _level(known: dict[int, int]) -> Counts:
-    level = np.full(max(known, default=-1) + 1, UNSEEN, dtype=np.int64)
-    level[list(known)] = list(known.values())
-    return level
