@@ -41,7 +41,7 @@ class InputError(SufficeError, ValueError):
         self.argument = argument
         self.got = got
         # A name of ten thousand letters must not drown what is to be done about it.
-        text = one_line(got, 400) if isinstance(got, str) else shorten(got)
+        text = one_line(got, 400) if isinstance(got, str) and got.strip() else shorten(got)
         self._parts = argument, text, one_line(allowed, 600), one_line(hint, 600)
         super().__init__(self.told())
 

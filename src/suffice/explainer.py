@@ -257,11 +257,11 @@ class Explainer:
         >>> [e.prediction for e in explainer.explain_many(X.iloc[:3], tau=0.8)]
         ['refused', 'refused', 'granted']
         """
-        from joblib import Parallel, delayed
+        from joblib import Parallel, delayed, effective_n_jobs
 
-        jobs = _read_jobs(n_jobs)
+        wanted = _read_jobs(n_jobs)
         rows = self._read_many(X)
-        jobs = min(jobs, len(rows))  # more processes would have nothing to do
+        jobs = min(effective_n_jobs(wanted), len(rows))  # more would have nothing to do
         shown = question.pop("progress", None)
         question["progress"] = False
         work = (delayed(self._explain_row)(i, row, question) for i, row in enumerate(rows))

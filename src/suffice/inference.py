@@ -186,7 +186,9 @@ def _numbers(argument: str, given: ArrayLike) -> Reals:
     allowed = "a number, or an array of numbers"
     try:
         found = np.asarray(given)
-    except ValueError as error:  # ragged lists
+        if found.dtype == object and all(type(value) is int for value in found.flat):
+            found = found.astype(float)  # whole numbers beyond 2^63
+    except (ValueError, OverflowError) as error:  # ragged lists, or beyond all floats
         raise InputError(argument, given, allowed) from error
     if found.dtype.kind not in "iuf":
         raise InputError(argument, repr(given) if isinstance(given, str) else given, allowed)

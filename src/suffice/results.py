@@ -118,6 +118,10 @@ class Result(ABC):
         try:
             record: Any = msgspec.convert(envelope.get("content"), type=cls.stored or cls)
             return cls._from_record(record)
+        except InputError as error:
+            if error.argument == "text":
+                raise
+            raise InputError("text", str(error), allowed) from error
         except (msgspec.ValidationError, TypeError) as error:
             raise InputError("text", str(error), allowed) from error
 
@@ -175,6 +179,9 @@ class Frozen(dict[str, Scalar]):
         raise TypeError("an explanation's values cannot be changed")
 
     __setitem__ = __delitem__ = update = pop = popitem = setdefault = clear = __ior__ = _refuse
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
 
     def __reduce__(self) -> tuple[type[Frozen], tuple[dict[str, Scalar]]]:
         return Frozen, (dict(self),)

@@ -32,7 +32,7 @@ from suffice.image.regions import Regions, find_regions
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from suffice.search.strategy import STRATEGIES
 from suffice.tables.arrays import ArrayTable
-from suffice.tables.labels import lookalike, not_a_class, of_a_kind, own
+from suffice.tables.labels import find, lookalike, not_a_class, of_a_kind, own
 from suffice.target import Event, Model, Outcome, class_event, event_for, needs_input
 
 __all__ = ["ImageExplainer"]
@@ -253,6 +253,9 @@ def _open_ended(outcome: Any, model: PictureModel) -> Any:
             return event_for(outcome, wrapped, prediction)
         label = own(prediction if outcome is None else outcome)
         seen = (*wrapped.classes, own(prediction))
+        number = find(seen, label)
+        if number is not None:
+            return class_event(seen[number])
         if lookalike(label, seen) or not of_a_kind(label, seen):
             raise not_a_class("outcome", label, seen)
         return class_event(label)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,10 @@ def as_table(data: Any, names: Sequence[str] | None = None, argument: str = "dat
 
 def _frame(data: Any, argument: str) -> Table:
     if type(data).__module__.startswith("pandas"):
+        for name in data.columns:
+            if not isinstance(name, Hashable):
+                hint = "pandas itself cannot find such a column."
+                raise InputError(argument, f"a column called {shorten(name)}", "names", hint)
         return PandasTable(data)
     import narwhals as nw
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -98,7 +99,7 @@ def _scalar(value: object, argument: str) -> Scalar:
     """A value that a node can be compared with, and that can be stored."""
     value = value.item() if isinstance(value, np.generic) else value
     # Past 2^63 there is nothing in an array that a whole number could equal.
-    if isinstance(value, str | float) and value == value:
+    if isinstance(value, str) or (isinstance(value, float) and isfinite(value)):
         return value
     if isinstance(value, int) and abs(value) < 2**63:
         return value

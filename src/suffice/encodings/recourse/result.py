@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
+from suffice.checks import number, threshold, whole
+from suffice.errors import InputError
 from suffice.results import Column, Frozen, Panel, Result, Sheet
 from suffice.typing import Scalar
 from suffice.wording import count, listed, percent, show
@@ -45,6 +47,16 @@ class Option(Result):
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", Frozen(self.values))
         object.__setattr__(self, "old", Frozen(self.old))
+        if self.values.keys() != self.old.keys():
+            raise InputError("values", dict(self.values), f"new values of {listed(self.old)}")
+        number("cost", self.cost, "a number >= 0", least=0)
+        whole("n", self.n, least=0)
+        if self.hits is not None:
+            whole("hits", self.hits, least=0, most=self.n)
+        for name in ("necessity", "reliability"):
+            share = getattr(self, name)
+            if share is not None:
+                number(name, share, "a number in [0, 1]", least=0, most=1)
 
     @property
     def sufficiency(self) -> float | None:
@@ -132,6 +144,10 @@ class Recourse(Result, Sequence[Option]):
     """False where the search was cut short: `reason` then says where."""
     reason: str | None
     """Why there is no option, or why there may be better ones; None where neither is so."""
+
+    def __post_init__(self) -> None:
+        if self.tau is not None:
+            threshold(self.tau)
 
     @property
     def feasible(self) -> bool:
