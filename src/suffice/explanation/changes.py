@@ -16,6 +16,7 @@ from suffice.context.hybrids import Hybrids
 from suffice.decision import Decision
 from suffice.explanation.cheapest import Priced, cheapest_of_all, of_players
 from suffice.explanation.factor import Change, Player
+from suffice.factors.lattice import members_of
 from suffice.search.profile import Profile
 from suffice.search.strategy import Answer
 from suffice.search.sweep import Sweep
@@ -38,7 +39,7 @@ class CheapestChanges(Mapping[int, Change]):
     def __getitem__(self, mask: int) -> Change:
         cost, row = self.found[mask]
         values = self._values_of(row)
-        players = tuple(player for j, player in enumerate(self.players) if mask >> j & 1)
+        players = tuple(self.players[j] for j in members_of(mask))
         return Change(players, {c: values[c] for p in players for c in p.values}, cost)
 
     def _values_of(self, row: int) -> Mapping[str, Scalar]:

@@ -57,7 +57,7 @@ def cheapest_of_all(
     # Where each set has references of its own, only what is known of each is comparable.
     if sweep is None or best is None or not isinstance(hybrids, PooledHybrids):
         return best if best is None else (best.mask, (best.cost, best.row))
-    search = _Search(sweep, np.where(changed, costs, np.inf), best)
+    search = _Cheapest(sweep, np.where(changed, costs, np.inf), best)
     nearest = np.argsort(search.ascending[:, 0], kind="stable")
     for start in range(0, len(nearest), _REFERENCES):
         search.look_at(nearest[start : start + _REFERENCES])
@@ -98,7 +98,7 @@ def _best_known(known: Mapping[int, Priced], changed: Held, causal: bool) -> _Be
     return None
 
 
-class _Search:
+class _Cheapest:
     """The best so far, and the outcomes and prices that it is searched in."""
 
     def __init__(self, sweep: Sweep, prices: Reals, best: _Best) -> None:
@@ -161,9 +161,9 @@ class _Search:
         never = np.isinf(self._prices[references])
         finite = np.where(never, 0.0, self._prices[references])
         for part in np.array_split(flips, 1 + len(flips) * len(references) // _CELLS):
-            members = lattice.unrank(size, lattice.width(size) - 1 - part)
-            replaced = np.zeros((len(part), lattice.d))
-            np.put_along_axis(replaced, members, 1.0, axis=1)
+            ranks = lattice.width(size) - 1 - part
+            members = lattice.unrank(size, ranks)
+            replaced = lattice.held_at(size, ranks).astype(float)
             price = np.where(replaced @ never.T > 0, np.inf, replaced @ finite.T)
             sets, which = np.nonzero(price <= self.best.limit(size))
             if len(sets):
