@@ -502,7 +502,7 @@ def test_objects_with_predict_and_their_classes():
     assert (e.keep.outcome, e.flip.outcome) == ("light", "dark")
     assert {len(s) for s in sets(e.keep)} == {3}
     assert e.provenance.model == "Model"
-    assert e.provenance.references == "one colour"
+    assert e.provenance.references.words == "one colour"
 
 
 def test_searches_and_thresholds_are_those_of_any_explainer():

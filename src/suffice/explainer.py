@@ -24,7 +24,7 @@ from suffice.context.cost import CostSpec
 from suffice.decision import Decision
 from suffice.errors import InputError, SufficeError, shorten
 from suffice.evaluate import Choice, Evaluator
-from suffice.explanation import ContextRecord, Explanation, Player, Provenance
+from suffice.explanation import ContextRecord, Explanation, Player, Provenance, ReferencesRecord
 from suffice.explanation.changes import find_changes
 from suffice.explanation.explanation import mirrored
 from suffice.factors import Factor
@@ -542,14 +542,13 @@ class Explainer:
     def _provenance(
         self, decision: Decision, searches: list[Searched], seconds: float
     ) -> Provenance:
-        spec = self._references
         evaluators = [searched.evaluator for searched in searches]
         first = evaluators[0]
         return Provenance(
             model=repr(self._model),
             evaluator=first.name,
             note=first.note,
-            references=spec if isinstance(spec, str) else type(spec).__name__,
+            references=ReferencesRecord.of(self._references),
             n_references=first.n,
             random_state=self._seed,
             # A search that decides without counting knows at least what it asked.

@@ -24,6 +24,7 @@ __all__ = [
     "moved",
     "named",
     "percent",
+    "price",
     "show",
     "three_digits",
 ]
@@ -203,6 +204,15 @@ def large(n: int) -> str:
         digits += 1
     lead = n // 10 ** (digits - 3) / 1000
     return f"{lead:.2g}e+{digits}"
+
+
+def price(cost: float) -> str:
+    """What a change costs, in three figures.
+
+    >>> price(2.5634), price(1.0)
+    ('2.56', '1')
+    """
+    return f"{cost:.3g}"
 
 
 def listed(words: Iterable[str], word: str = "and") -> str:

@@ -2,7 +2,7 @@
 
 from suffice.explanation.explanation import Explanation
 from suffice.explanation.factor import Change, Player, SufficientFactor
-from suffice.explanation.record import ContextRecord, Provenance
+from suffice.explanation.record import ContextRecord, Provenance, ReferencesRecord
 from suffice.explanation.view import View
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Explanation",
     "Player",
     "Provenance",
+    "ReferencesRecord",
     "SufficientFactor",
     "View",
 ]

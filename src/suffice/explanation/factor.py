@@ -9,7 +9,7 @@ from typing import Literal
 from suffice.results import Frozen
 from suffice.search.profile import Proof
 from suffice.typing import Scalar
-from suffice.wording import condition, count, moved, percent
+from suffice.wording import condition, count, moved, percent, price
 
 __all__ = ["Change", "Player", "SufficientFactor"]
 
@@ -106,7 +106,9 @@ class SufficientFactor:
         text = f"replacing {what} flips it for {told}"
         if self.change is None:
             return text
-        return f"{text}; cheapest change of this set: {self.change} (cost {self.change.cost:.3g})"
+        return (
+            f"{text}; cheapest change of this set: {self.change} (cost {price(self.change.cost)})"
+        )
 
     def __repr__(self) -> str:
         return f"<SufficientFactor: {self}>"

@@ -28,6 +28,7 @@ __all__ = [
     "FoundRecord",
     "PlayerRecord",
     "Provenance",
+    "ReferencesRecord",
     "ViewRecord",
 ]
 
@@ -79,13 +80,31 @@ class ContextRecord(msgspec.Struct, frozen=True):
     words: str
 
 
+class ReferencesRecord(msgspec.Struct, frozen=True):
+    """What the input was held against."""
+
+    kind: Literal["opposite", "all", "given", "texts", "pictures"]
+    """Rows predicted otherwise, the whole data, or rows that the user chose; of a text or a picture
+    what takes the place of what is replaced."""
+    words: str
+
+    @classmethod
+    def of(cls, spec: object) -> ReferencesRecord:
+        """As they were given to an explainer of tables."""
+        if not isinstance(spec, str):
+            return cls("given", f"given as {type(spec).__name__}")
+        if spec == "all":
+            return cls("all", "the whole data")
+        return cls("opposite", "predicted otherwise")
+
+
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """Where the numbers came from and what they cost."""
 
     model: str
     data: tuple[int, int] | None
     """Rows and columns of the table that references come from; None for a text or a picture."""
-    references: str
+    references: ReferencesRecord
     n_references: int
     context: ContextRecord
     cost: Literal["deviations", "weighted", "own"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.errors import InputError
 from suffice.explanation.explanation import Explanation, mirrored
 from suffice.explanation.factor import Change, Player
 from suffice.explanation.record import (
@@ -79,6 +80,10 @@ def read_record(record: ExplanationRecord) -> dict[str, Any]:
         counts, draws = _tally(record, record.flip_hits), _draws(record.flip_draws)
         swept = replace(keep, tally=counts, draws=draws)
 
+    flip = mirrored(swept, _findings(record.flip_findings))
+    if record.stopped is None and not (keep.complete and flip.complete):
+        raise InputError("text", "part of a search that nothing stopped", "a whole explanation")
+
     def change(stored: ChangeRecord) -> Change:
         return Change(tuple(players[j] for j in stored.features), stored.values, stored.cost)
 
@@ -90,7 +95,7 @@ def read_record(record: ExplanationRecord) -> dict[str, Any]:
         "players": players,
         "tau": record.tau,
         "keep_profile": keep,
-        "flip_profile": mirrored(swept, _findings(record.flip_findings)),
+        "flip_profile": flip,
         "provenance": record.provenance,
         "stopped": record.stopped,
         "changes": {keep.tally.lattice.mask(c.features): change(c) for c in record.changes},

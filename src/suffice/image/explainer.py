@@ -19,7 +19,7 @@ from suffice.checks import choice, whole
 from suffice.context import Context, SwapContext
 from suffice.errors import InputError, shorten
 from suffice.explainer import Asked, Explainer
-from suffice.explanation import Explanation, Player
+from suffice.explanation import Explanation, Player, ReferencesRecord
 from suffice.explanation.closer import features_to_refine
 from suffice.explanation.subject import ImageSubject
 from suffice.image.asking import PictureModel, check_model
@@ -213,7 +213,7 @@ class ImageExplainer:
         provenance = msgspec.structs.replace(
             e.provenance,
             data=None,
-            references=references.says,
+            references=ReferencesRecord("pictures", references.says),
             seconds=perf_counter() - started,
         )
         return replace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suffice.explanation import Explanation
-from suffice.explanation.subject import ImageSubject, TextSubject
+from suffice.explanation.subject import TextSubject
 from suffice.summary.terms import Terms
 from suffice.wording import named, percent
 
@@ -40,11 +40,12 @@ def glossary_for(e: Explanation, terms: Terms) -> tuple[tuple[str, str], ...]:
 
 
 def _reference(e: Explanation) -> str:
-    if isinstance(e.subject, TextSubject):
-        return f"What stands in place of what is replaced: {e.provenance.context.words}."
-    if isinstance(e.subject, ImageSubject):
-        return f"The picture that replaced regions are taken from: {e.provenance.references}."
-    if e.provenance.references == "opposite":
+    references = e.provenance.references
+    if references.kind == "texts":
+        return f"What takes the place of what is replaced: {references.words}."
+    if references.kind == "pictures":
+        return f"The picture that replaced regions are taken from: {references.words}."
+    if references.kind == "opposite":
         return "A row of the data that the model predicts otherwise: the input is held against it."
     return "A row that the input is held against."
 

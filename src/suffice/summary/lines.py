@@ -10,7 +10,7 @@ from suffice.explanation.subject import ImageSubject, TextSubject
 from suffice.search.profile import Minimal
 from suffice.summary.terms import Terms
 from suffice.typing import Scalar
-from suffice.wording import and_more, condition, cut, harmless, show
+from suffice.wording import and_more, condition, cut, harmless, price, show
 
 __all__ = ["Bar", "FactorLine", "bar_of", "line_of"]
 
@@ -101,13 +101,17 @@ def _notes(view: View, factor: SufficientFactor, terms: Terms, change: str) -> t
     notes = []
     if factor.size == len(view.players):
         why = terms.all_held if view.name == "keep" else terms.all_replaced
-        if why and view.name == "flip" and view.explanation.provenance.references == "opposite":
+        if (
+            why
+            and view.name == "flip"
+            and view.explanation.provenance.references.kind == "opposite"
+        ):
             why += ", and references were chosen for being predicted otherwise"
         notes += [f"true by construction: {why}"] if why else []
     if change and isinstance(view.explanation.subject, TextSubject):
         notes.append(f"for example: {change}")  # words have no prices: it is one of many
-    elif change:
-        notes.append(f"cheapest change of this set: {change} (cost {factor.cost:.3g})")
+    elif change and factor.cost is not None:
+        notes.append(f"cheapest change of this set: {change} (cost {price(factor.cost)})")
     if factor.proof != "exhaustive":
         notes.append("minimal against the sets one smaller")
     return tuple(notes)

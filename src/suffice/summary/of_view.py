@@ -9,7 +9,7 @@ from suffice.explanation.subject import TextSubject
 from suffice.summary.lines import Bar, FactorLine, bar_of, line_of
 from suffice.summary.terms import Terms
 from suffice.summary.ways import Ways
-from suffice.wording import and_more, condition, count, listed, named, percent
+from suffice.wording import and_more, condition, count, listed, named, percent, price
 
 __all__ = ["ViewSummary", "summarise_view"]
 
@@ -47,8 +47,8 @@ def summarise_view(view: View, terms: Terms, ways: Ways) -> ViewSummary:
     """Put one view into words."""
     keep, outcome = view.name == "keep", named(view.outcome)
     # One reference makes every share 0 or 1, and all thresholds alike.
-    alike = isinstance(view.explanation.subject, TextSubject) and view.tally.n == 1
-    at_least = "" if alike else f" in at least {percent(view.tau)} of cases"
+    alike = view.tally.n == 1
+    at_least = _often(view)
     tested = (
         f", each by an exact binomial test at α = {view.alpha:g}"
         + (f" ({view.adjust}-adjusted)" if view.adjust != "none" else "")
@@ -89,12 +89,19 @@ def _keep_clause(view: View, terms: Terms) -> str:
         every = f"all {count(best.size, terms.feature)} together"
         return f"{outcome} hangs on {every}: no smaller set keeps it{_often(view)}"
     such = f" (one of {len(view.factors):,} such sets)" if len(view.factors) > 1 else ""
-    if isinstance(view.explanation.subject, TextSubject):
-        names = _few([f"“{condition(name)}”" for name in best.features])
-        does = "kept alone, it keeps" if best.size == 1 else "kept alone, they keep"
-        return f"{outcome} because of {names}: {does} it{share}{such}"
-    names, held = _few([*map(condition, best.features)]), _few([*map(str, best.players)])
+    names = _few(_quoted(view, best.features))
+    if view.explanation.subject is not None:  # shown in its place: to be named once
+        this = f"this {terms.feature} alone keeps"
+        these = f"these {terms.feature}s alone keep"
+        return f"{outcome} because of {names}: {this if best.size == 1 else these} it{share}{such}"
+    held = _few([*map(str, best.players)])
     return f"{outcome} because of {names}: {terms.holding} {held} keeps it{share}{such}"
+
+
+def _quoted(view: View, names: tuple[str, ...]) -> list[str]:
+    """Names of features; words of a text in quotation marks."""
+    text = isinstance(view.explanation.subject, TextSubject)
+    return [f"“{condition(name)}”" if text else condition(name) for name in names]
 
 
 def _flip_clause(view: View, terms: Terms) -> str:
@@ -106,7 +113,7 @@ def _flip_clause(view: View, terms: Terms) -> str:
     if not view.factors:
         return f"no set of {terms.feature}s{_looked_at(view)} flips it to {outcome}{_often(view)}"
     best = view.factors[0]
-    names = [f"“{condition(name)}”" if text else condition(name) for name in best.features]
+    names = _quoted(view, best.features)
     such = f" (one of {len(view.factors):,} such sets)" if len(view.factors) > 1 else ""
     share = _share(view, best.sufficiency)
     return f"replacing {_few(names) or 'nothing'} flips it to {outcome}{share}{such}"
@@ -123,7 +130,7 @@ def _cheapest(view: View) -> str:
         "weighted": ", in weighted typical deviations",
         "own": "",
     }[view.explanation.provenance.cost]
-    return f"{known}: {cheapest} (cost {cheapest.cost:.3g}{unit})."
+    return f"{known}: {cheapest} (cost {price(cheapest.cost)}{unit})."
 
 
 def _few(words: list[str]) -> str:
@@ -139,7 +146,11 @@ def _looked_at(view: View) -> str:
 
 
 def _often(view: View) -> str:
-    return "" if view.tally.n == 1 else f" in at least {percent(view.tau)} of cases"
+    return "" if view.tally.n == 1 else _in_cases(view.tau)
+
+
+def _in_cases(tau: float) -> str:
+    return " in all cases" if tau == 1 else f" in at least {percent(tau)} of cases"
 
 
 def _none_reached(view: View, terms: Terms, ways: Ways) -> str:

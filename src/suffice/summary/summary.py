@@ -14,7 +14,8 @@ from suffice.wording import columns, count, harmless, large, named, percent, sho
 
 __all__ = ["Summary", "summarise"]
 
-_REFERENCES = {"opposite": " predicted otherwise", "all": " (the whole data)"}
+_CHOSEN = {"opposite": " {}", "all": " ({})", "given": "", "texts": "", "pictures": " ({})"}
+"""What is said of the references after their number."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,7 @@ def _predicted(e: Explanation) -> str:
 
 def _subject(e: Explanation) -> str:
     p = e.provenance
-    chosen = f" ({p.references})" if isinstance(e.subject, ImageSubject) else None
-    if chosen is None:
-        chosen = _REFERENCES.get(p.references, "")
+    chosen = _CHOSEN[p.references.kind].format(p.references.words)
     mixed = "" if p.context.kind == "swap" else f": {p.context.words}"
     return harmless(f"{p.model}, against {count(p.n_references, 'reference')}{chosen}{mixed}")
 

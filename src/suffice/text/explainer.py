@@ -13,7 +13,7 @@ import numpy as np
 from suffice.checks import choice, whole
 from suffice.errors import InputError
 from suffice.explainer import Asked, Explainer
-from suffice.explanation import Explanation
+from suffice.explanation import Explanation, ReferencesRecord
 from suffice.explanation.subject import TextSubject
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from suffice.search.strategy import STRATEGIES
@@ -179,7 +179,10 @@ class TextExplainer:
         return replace(
             e,
             provenance=msgspec.structs.replace(
-                e.provenance, data=None, references="texts", seconds=seconds
+                e.provenance,
+                data=None,
+                references=ReferencesRecord("texts", contrast.says),
+                seconds=seconds,
             ),
             subject=TextSubject(parts.text, tuple(parts.spans), parts.noun),
         )
