@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from suffice.checks import choice, level, threshold, whole
+from suffice.checks import choice, level, number, threshold, whole
 from suffice.context import Context, SwapContext, choose_references, make_players
 from suffice.context.clusters import auto_groups
 from suffice.context.cost import CostSpec
@@ -473,11 +473,11 @@ class Explainer:
         if not rows:
             raise InputError("X", "no rows", "at least one row to explain")
         found = []
-        for number, row in enumerate(rows):
+        for i, row in enumerate(rows):
             try:
                 found.append(self._read(row))
             except SufficeError as error:
-                raise error.at(f"row {number}") from error
+                raise error.at(f"row {i}") from error
         return found
 
     def _choose_references(self, target: Target, row: Table, y: bool) -> Table:
@@ -514,10 +514,11 @@ def _checked_weights(weights: Sequence[float] | None, d: int) -> tuple[float, ..
     if weights is None:
         return None
     allowed = f"{d + 1} positive numbers, one for each size from 0 to {d}"
-    try:
-        values = tuple(float(w) for w in weights)
-    except (TypeError, ValueError) as error:
-        raise InputError("size_weights", weights, allowed) from error
-    if len(values) != d + 1 or not all(0 < w < np.inf for w in values):
+    given: object = weights
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        got = repr(given) if isinstance(given, str) else given
+        raise InputError("size_weights", got, allowed)
+    values = tuple(number("size_weights", w, allowed, above=0) for w in given)
+    if len(values) != d + 1:
         raise InputError("size_weights", list(values), allowed)
     return values

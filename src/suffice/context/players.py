@@ -101,7 +101,7 @@ def _read_groups(groups: object) -> dict[str, list[str]]:
         if not isinstance(name, str):
             raise InputError("groups", f"the name {shorten(name)}", "names that are text")
         columns = isinstance(members, Iterable) and not isinstance(members, str | bytes | Mapping)
-        found[storable(name)] = [storable(str(m)) for m in members] if columns else []
+        found[storable(name)] = [storable(m) for m in members] if columns else []
         if not found[storable(name)]:
             got = f"{name!r}: {shorten(members)}"
             raise InputError("groups", got, "a list of columns per group")

@@ -16,6 +16,7 @@ from suffice.encodings.shapley import check_view, shapley_values
 from suffice.errors import InputError, NotVisitedError, did_you_mean
 from suffice.explanation.view import View
 from suffice.results import Column, Panel, Result, Sheet
+from suffice.tables import storable
 from suffice.wording import listed, percent
 
 __all__ = ["Ranking", "TopK", "top_k"]
@@ -147,9 +148,9 @@ def _named(ranking: object, names: list[str]) -> tuple[list[str], list[Any] | No
     from pandas import Series
 
     if isinstance(ranking, Series):
-        return [str(name) for name in ranking.index], list(ranking)
+        return [storable(name) for name in ranking.index], list(ranking)
     if isinstance(ranking, Mapping):
-        return [str(name) for name in ranking], list(ranking.values())
+        return [storable(name) for name in ranking], list(ranking.values())
     allowed = "scores by feature, scores in order, or names"
     if isinstance(ranking, str | bytes):
         raise InputError("ranking", ranking, allowed)

@@ -23,6 +23,8 @@ HELD = "held:"
 
 Relation = Literal["<", "<=", ">", ">=", "!="]
 
+_TRUTH = (bool, int, float, np.bool_, np.number)
+
 COMPARISONS: dict[Relation, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -143,7 +145,8 @@ class Auxiliary(Factor, frozen=True, tag="auxiliary"):
 
     def __call__(self, z: Sample) -> BoolVector:
         column = _column(z, self.name)
-        if not set(np.unique(column.astype(str))) <= {"True", "False", "0", "1", "0.0", "1.0"}:
+        plain = column.dtype.kind in "biuf" or all(isinstance(c, _TRUTH) for c in column.tolist())
+        if not plain or not np.isin(column, [0, 1]).all():
             got = f"column {self.name!r} of other values"
             raise InputError("auxiliary", got, "truth values, none missing", "Use equals or isin.")
         return column.astype(bool)
@@ -265,9 +268,10 @@ def read_factors(given: object, argument: str = "factors") -> tuple[Factor, ...]
 
 def _ordered(factor: Factor, compared: Callable[[], Any]) -> BoolVector:
     try:
-        return np.asarray(compared(), dtype=bool)
-    except TypeError as error:
-        hint = f"The column's values have no such order ({error})."
+        with np.errstate(invalid="ignore"):  # a missing number is neither less nor more
+            return np.asarray(compared(), dtype=bool)
+    except Exception as error:  # values of the user's own may raise anything
+        hint = f"The column's values have no such order ({one_line(error)})."
         raise InputError("factor", repr(factor), "a column that can be compared", hint) from error
 
 
@@ -301,6 +305,12 @@ def _is(column: Values, value: Scalar) -> BoolVector:
         return np.asarray(isna(column), dtype=bool)
     try:
         return np.asarray(column == value, dtype=bool)
-    except Exception as error:  # values of the user's own that cannot be compared
-        hint = f"The comparison raised {type(error).__name__}: {one_line(error)}."
-        raise InputError("value", shorten(value), "a value that can be compared", hint) from error
+    except Exception:  # pd.NA, arrays, or values whose own == raises, among the cells
+        return np.array([_equal(cell, value) for cell in column], dtype=bool)
+
+
+def _equal(cell: Any, value: Scalar) -> bool:
+    try:
+        return bool(cell == value)
+    except Exception:
+        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from inspect import ismethod
 from time import perf_counter
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import InputError
+from suffice.errors import InputError, ModelError, shorten
 from suffice.models.adapter import Adapter, adapted, not_a_model
 from suffice.models.rows import fitted_columns
 from suffice.models.wrapped import WrappedModel, ask
@@ -65,7 +66,11 @@ def _classes_listed(asked: Any, answers: Values) -> tuple[Any, ...] | None:
     """The classes that a model names, or of a method such as `model.predict_proba` its owner."""
     owner = asked.__self__ if ismethod(asked) else asked
     known = getattr(owner, "classes_", None)
-    if known is None or not len(known):  # a regressor of catboost has none of them
+    if known is None:
+        return None
+    if isinstance(known, str | bytes) or not isinstance(known, Collection | np.ndarray):
+        raise ModelError(f"{_name(owner)} has classes_ that are no labels: {shorten(known)}")
+    if not len(known):  # a regressor of catboost has none of them
         return None
     if owner is not asked and asked.__name__ != "predict" and answers.shape[1:] != (len(known),):
         return None  # what else a method gives need not be one of the classes

@@ -15,7 +15,7 @@ import numpy as np
 
 from suffice import checks
 from suffice.errors import InputError, ModelError, SufficeError
-from suffice.tables.labels import as_labels, own
+from suffice.tables.labels import as_labels, is_label, own
 from suffice.typing import Values
 
 __all__ = ["Options", "Outputs", "named", "no_scores"]
@@ -203,8 +203,6 @@ def _checked_classes(classes: Any) -> tuple[Any, ...] | None:
     if isinstance(classes, str) or not np.iterable(classes):
         raise InputError("classes", classes, allowed)
     names = tuple(own(c) for c in classes)
-    if any(type(c).__hash__ is None for c in names) or len(set(names)) != len(names):
-        raise InputError("classes", names, allowed)
-    if len(names) < 2:
+    if not all(map(is_label, names)) or len(set(names)) != len(names) or len(names) < 2:
         raise InputError("classes", names, allowed)
     return names

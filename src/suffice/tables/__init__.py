@@ -1,7 +1,7 @@
 """Rows by name, whatever library they came in: read once, given back to the model as they came."""
 
 from suffice.tables.arrays import ArrayTable
-from suffice.tables.cells import column_codes, plain
+from suffice.tables.cells import column_codes, plain, storable
 from suffice.tables.frames import as_table, has_several_rows, read_row
 from suffice.tables.identifiers import identifier_columns
 from suffice.tables.pandas_frames import PandasTable
@@ -18,4 +18,5 @@ __all__ = [
     "is_frame",
     "plain",
     "read_row",
+    "storable",
 ]

@@ -20,7 +20,7 @@ class ArrayTable(Table):
 
     def __init__(self, array: Values, names: Sequence[str]) -> None:
         self._array = array
-        self.names = tuple(storable(str(name)) for name in names)
+        self.names = tuple(storable(name) for name in names)
 
     def __len__(self) -> int:
         return len(self._array)
@@ -52,11 +52,11 @@ class ArrayTable(Table):
         """Pick each cell."""
         return ArrayTable(np.take_along_axis(self._array, rows, axis=0), self.names)
 
-    def with_columns(self, columns: Mapping[int, Values]) -> ArrayTable:
+    def with_columns(self, columns: Mapping[int, Values], argument: str = "values") -> ArrayTable:
         """Write the columns into a copy."""
         out = self._array.copy()
         for j, values in columns.items():
-            out[:, j] = fitting(self, j, values, lambda v: cast(v, self._array.dtype))
+            out[:, j] = fitting(self, j, values, lambda v: cast(v, self._array.dtype), argument)
         return ArrayTable(out, self.names)
 
     def stack(self, below: Table) -> ArrayTable:

@@ -51,15 +51,19 @@ def cast_pandas(values: Values, dtype: Any) -> tuple[Any, BoolVector]:
 
 
 def fitting(
-    table: Table, position: int, values: Values, to_dtype: Callable[[Values], tuple[Any, Values]]
+    table: Table,
+    position: int,
+    values: Values,
+    to_dtype: Callable[[Values], tuple[Any, Values]],
+    argument: str,
 ) -> Any:
     """Values in the column's dtype, or an error that shows one that does not fit."""
     try:
         out, bad = to_dtype(values)
     except Exception as error:  # every library has its own class for a failed cast
-        raise table.misfit(position, values[0], "values") from error
+        raise table.misfit(position, values[0], argument) from error
     if bad.any():
-        raise table.misfit(position, values[np.argmax(bad)], "values")
+        raise table.misfit(position, values[np.argmax(bad)], argument)
     return out
 
 

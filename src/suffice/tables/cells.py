@@ -56,15 +56,19 @@ def plain(value: Any) -> Scalar:
         return None
     if isinstance(value, float):
         return value if isfinite(value) else str(value)
-    return storable(str(value.tolist() if isinstance(value, np.ndarray) else value))
+    return storable(value.tolist() if isinstance(value, np.ndarray) else value)
 
 
-def storable(text: str) -> str:
-    r"""The text with lone surrogates, which no file can hold, written out as escapes.
+def storable(given: object) -> str:
+    r"""As text, with lone surrogates, which no file can hold, written out as escapes.
 
-    >>> storable("a\ud800b")
-    'a\\ud800b'
+    >>> storable("a\ud800b"), storable(1)
+    ('a\\ud800b', '1')
     """
+    try:
+        text = str(given)
+    except Exception:  # an object whose own repr raises
+        text = object.__repr__(given)
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -183,7 +187,10 @@ def _identity(cell: Any) -> str:
         return f"{kind} {cell.dtype} {cell.shape} {_identity(cell.tolist())}"
     if isinstance(cell, list | tuple):
         return f"{kind} {[_identity(c) for c in cell]}"
-    return f"{kind} {cell!r}"
+    try:
+        return f"{kind} {cell!r}"
+    except Exception:  # a repr of the user's own that raises
+        return f"{kind} {object.__repr__(cell)}"
 
 
 def _hashable(cell: Any) -> Hashable:

@@ -135,7 +135,7 @@ def has_several_rows(x: Any) -> bool:
 def _pairs(row: Any, names: Sequence[str], argument: str) -> list[tuple[str, Any]]:
     """A row's columns and values, each column as often as it is given."""
     if isinstance(row, Mapping):
-        return [(storable(str(name)), value) for name, value in row.items()]
+        return [(storable(name), value) for name, value in row.items()]
     if is_frame(row):
         if len(row) != 1:
             raise _not_one_row(len(row), argument)
@@ -144,7 +144,7 @@ def _pairs(row: Any, names: Sequence[str], argument: str) -> list[tuple[str, Any
     import pandas as pd
 
     if isinstance(row, pd.Series):
-        return [(storable(str(name)), value) for name, value in row.items()]
+        return [(storable(name), value) for name, value in row.items()]
     values = _values(row, len(names), argument)
     if len(values) != len(names):
         raise InputError(

@@ -23,6 +23,7 @@ __all__ = [
     "as_labels",
     "distinct",
     "find",
+    "is_label",
     "lookalike",
     "not_a_class",
     "of_a_kind",
@@ -50,7 +51,7 @@ def say(label: Any) -> str:
     """
     if isinstance(label, date | np.datetime64):
         return show(plain(label))
-    return storable(str(label))
+    return storable(label)
 
 
 def are(answers: Values, label: Any) -> BoolVector:
@@ -63,7 +64,10 @@ def are(answers: Values, label: Any) -> BoolVector:
     if answers.dtype == object:
         alone = np.empty((), dtype=object)  # else NumPy would take a tuple apart
         alone[()] = label
-        return np.asarray(np.equal(answers, alone), dtype=bool)
+        try:
+            return np.asarray(np.equal(answers, alone), dtype=bool)
+        except Exception:  # a label among them whose own == raises, or will not say
+            return np.array([_same(answer, label) for answer in answers], dtype=bool)
     if answers.dtype.kind == "M":
         label = _moment(label)
     return np.asarray(answers == label, dtype=bool)
@@ -98,13 +102,26 @@ def as_labels(classes: Sequence[Any]) -> Values:
     return out
 
 
+def is_label(value: object) -> bool:
+    """Can it tell one class from others: does it equal itself, and can it be hashed?
+
+    >>> is_label("yes"), is_label((1, 2)), is_label(float("nan")), is_label(["yes"])
+    (True, True, False, False)
+    """
+    try:
+        hash(value)
+    except Exception:
+        return False
+    return find((value,), value) is not None
+
+
 def of_a_kind(label: object, classes: Sequence[Any]) -> bool:
     """Could a model that gives these labels give this one as well?
 
     >>> of_a_kind("dog", ["cat"]), of_a_kind(7, [1, 2]), of_a_kind("7", [1, 2])
     (True, True, False)
     """
-    return find((label,), label) is not None and _kind(own(label)) in map(_kind, classes)
+    return is_label(label) and _kind(own(label)) in map(_kind, classes)
 
 
 def lookalike(label: object, classes: Sequence[Any]) -> list[Any]:
@@ -115,10 +132,7 @@ def lookalike(label: object, classes: Sequence[Any]) -> list[Any]:
     """
     if find(classes, label) is not None:
         return []
-    try:
-        shown = str(own(label))
-    except Exception:  # a label whose own repr raises looks like nothing
-        return []
+    shown = storable(own(label))
     return [known for known in classes if shown in (str(known), say(known))]
 
 

@@ -65,9 +65,11 @@ class NarwhalsTable(Table):
         columns = zip(self.names, np.ascontiguousarray(rows.T), strict=True)
         return self._gather({name: self._frame[name][of] for name, of in columns})
 
-    def with_columns(self, columns: Mapping[int, Values]) -> NarwhalsTable:
+    def with_columns(
+        self, columns: Mapping[int, Values], argument: str = "values"
+    ) -> NarwhalsTable:
         """Put the columns in a copy."""
-        series = [fitting(self, j, v, partial(self._cast, j)) for j, v in columns.items()]
+        series = [fitting(self, j, v, partial(self._cast, j), argument) for j, v in columns.items()]
         return NarwhalsTable(self._frame.with_columns(*series))
 
     def _cast(self, position: int, values: Values) -> tuple[Any, Values]:

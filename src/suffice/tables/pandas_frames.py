@@ -25,7 +25,7 @@ class PandasTable(Table):
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
-        self.names = tuple(storable(str(name)) for name in frame.columns)
+        self.names = tuple(storable(name) for name in frame.columns)
         self._columns: dict[int, Values] = {}
 
     def __len__(self) -> int:
@@ -109,12 +109,12 @@ class PandasTable(Table):
         plain = [isinstance(c.dtype, np.dtype) and c.dtype.kind in "biufO" for c in columns]
         return [c.to_numpy() if p else c.array for c, p in zip(columns, plain, strict=True)]
 
-    def with_columns(self, columns: Mapping[int, Values]) -> PandasTable:
+    def with_columns(self, columns: Mapping[int, Values], argument: str = "values") -> PandasTable:
         """Put the columns in a shallow copy; index and categories stay."""
         frame = self._frame.copy(deep=False)
         for j, values in columns.items():
             to_dtype = partial(cast_pandas, dtype=self._dtypes[j])
-            frame.isetitem(j, _as_it_is(fitting(self, j, values, to_dtype)))
+            frame.isetitem(j, _as_it_is(fitting(self, j, values, to_dtype, argument)))
         return PandasTable(frame)
 
     def stack(self, below: Table) -> PandasTable:

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.errors import InputError, did_you_mean, one_line, shorten
-from suffice.tables.cells import column_codes, is_missing, plain
+from suffice.tables.cells import column_codes, is_missing, plain, storable
 from suffice.typing import Counts, Held, Values
 from suffice.wording import and_more
 
@@ -58,7 +58,7 @@ class Table(ABC):
         """Row i takes, in column j, the value of row rows[i, j]."""
 
     @abstractmethod
-    def with_columns(self, columns: Mapping[int, Values]) -> Table:
+    def with_columns(self, columns: Mapping[int, Values], argument: str = "values") -> Table:
         """This table with new values in these columns, cast to the dtypes they have.
 
         Integer columns take rounded numbers; a value that does not fit is an error.
@@ -92,15 +92,14 @@ class Table(ABC):
     def _row(self, cells: Sequence[Any]) -> Table:
         """One row of such columns."""
 
-    def position(self, name: str, argument: str) -> int:
+    def position(self, name: object, argument: str) -> int:
         """Where a named column stands."""
         try:
-            return self.names.index(name)
+            return self.names.index(storable(name))
         except ValueError:
             hint = did_you_mean(name, self.names)
-            raise InputError(
-                argument, f"unknown column {name!r}", "columns of data", hint
-            ) from None
+            got = f"unknown column {shorten(name)}"
+            raise InputError(argument, got, "columns of data", hint) from None
 
     def one(self, values: Sequence[Any], argument: str = "x") -> Table:
         """One row of these values in this table's dtypes; an error where one does not fit."""

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from suffice.checks import number
 from suffice.errors import InputError
+from suffice.tables.labels import as_labels, not_a_class, of_a_kind
 from suffice.text.asking import TextDecision, decide
 from suffice.text.join import Join
 from suffice.text.masks import (
@@ -117,7 +119,13 @@ def _read(labels: Sequence[Any], decision: TextDecision) -> BoolVector:
     """A corpus' labels, read as if the model had given them."""
     if decision.event.needs_scores:
         raise InputError("mask", "a corpus with labels", "Corpus(texts) without labels for versus")
-    return np.asarray(decision.event.holds(np.asarray(labels)), dtype=bool)
+    classes = decision.model.classes
+    for label in labels:
+        if classes is None:
+            number("labels", label, "numbers, as the model returns")
+        elif not of_a_kind(label, classes):
+            raise not_a_class("labels", label, classes)
+    return np.asarray(decision.event.holds(as_labels(labels)), dtype=bool)
 
 
 def _same(decision: TextDecision) -> str:

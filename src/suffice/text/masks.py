@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import InputError
+from suffice.errors import InputError, shorten
 from suffice.randomness import Stream, generator
+from suffice.tables.labels import is_label
 from suffice.text.spans import words
 from suffice.typing import BoolVector, Values
 
@@ -59,6 +60,10 @@ class Corpus:
             if len(labels) != len(texts):
                 got = f"{len(labels)} labels for {len(texts)} texts"
                 raise InputError("Corpus", got, "a label for each text")
+            for number, label in enumerate(labels):
+                if label is None or not is_label(label):
+                    got = f"{shorten(label)} for text {number}"
+                    raise InputError("labels", got, "a label for each text")
             object.__setattr__(self, "labels", labels)
 
 

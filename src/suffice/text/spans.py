@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from operator import index
 from unicodedata import category
 
+from suffice.checks import whole
 from suffice.errors import InputError, shorten
 
 __all__ = ["Span", "Unit", "check_spans", "check_text", "sentences", "span_names", "words"]
@@ -73,7 +73,7 @@ def check_spans(given: object, text: str) -> list[Span]:
     spans: list[Span] = []
     for span in given:
         try:
-            start, stop = (index(edge) for edge in span)
+            start, stop = (whole("spans", edge, least=-(2**62)) for edge in span)
         except (TypeError, ValueError) as error:
             raise InputError("spans", span, allowed) from error
         if not 0 <= start < stop <= len(text):

@@ -123,7 +123,8 @@ class CausalHybrids(PooledHybrids):
                 self._positions[node]: after[node]
                 for node in self._effects
                 if after[node] is not values[node]
-            }
+            },
+            "context",
         )
 
     @cached_property

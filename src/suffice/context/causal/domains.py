@@ -90,6 +90,9 @@ class Domain:
         if is_missing(values).any():
             allowed = "complete values"
             raise InputError(argument, f"a missing value for {self.node!r}", allowed)
+        if values.dtype.kind == "c" or not _comparable(values):
+            got = f"{self.node} = {shorten(values[0])}"
+            raise InputError(argument, got, "text, numbers, dates or truth values")
         if self.labels is not None:
             return np.asarray(self.labels.values[self.labels.codes(values, self.node, argument)])
         if self.numbers and values.dtype.kind not in "biuf":
@@ -204,6 +207,13 @@ def is_missing(values: Values) -> BoolVector:
     import pandas as pd
 
     return np.asarray(pd.isna(values), dtype=bool)
+
+
+def _comparable(values: Values) -> bool:
+    try:
+        return bool(np.all(values == values))
+    except Exception:  # an == of the user's own may raise anything
+        return False
 
 
 def differs(one: Values, other: Values) -> BoolVector:

@@ -214,7 +214,7 @@ def read_noise(noise: object) -> Noise:
 
 def _written(table: Table, columns: Mapping[int, Values], do: Iterable[str]) -> Any:
     """The table with these columns; a value set by the user must not be rounded away."""
-    out = table.with_columns(columns)
+    out = table.with_columns(columns, "rows")
     for node in do:
         j = table.names.index(node)
         lost = differs(out.column(j), columns[j])

@@ -16,7 +16,7 @@ from suffice.checks import choice, names, whole
 from suffice.errors import InputError, shorten
 from suffice.factors.kinds import Factor
 from suffice.factors.predicates import compare, equals
-from suffice.tables import Table, plain
+from suffice.tables import Table, plain, storable
 from suffice.typing import Reals, Values
 from suffice.wording import show
 
@@ -66,7 +66,7 @@ def make_cutting(
     """Raise where one of these is amiss."""
     if cuts is not None and not isinstance(cuts, Mapping):
         raise InputError("cuts", cuts, "{column: [increasing numbers]} or None")
-    given = {str(name): _increasing(name, own) for name, own in (cuts or {}).items()}
+    given = {storable(name): _increasing(storable(name), own) for name, own in (cuts or {}).items()}
     by_column = {data.position(name, "cuts"): own for name, own in given.items()}
     columns = names("categorical", categorical, "a column or a list of columns")
     equal = frozenset(data.position(name, "categorical") for name in columns)

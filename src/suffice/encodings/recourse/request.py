@@ -26,7 +26,7 @@ from suffice.encodings.recourse.constraints import Constraints, Names, fixed_pla
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.factors import Factor
 from suffice.search.limits import Limits
-from suffice.tables import Table, plain
+from suffice.tables import Table, plain, storable
 
 __all__ = ["RecourseRequest", "ValuesFrom"]
 
@@ -122,7 +122,7 @@ def _range(table: Table, j: int, given: tuple[Any, ...]) -> Range:
         raise InputError("ranges", got, "(low, high) for numbers, [values] for the rest", hint)
     allowed = "(low, high), either of them None, with low <= high"
     refusal = InputError("ranges", f"{name}: {shorten(given)}", allowed)
-    if len(given) != 2 or given == (None, None):
+    if len(given) != 2 or all(end is None for end in given):
         raise refusal
     try:
         low = -np.inf if given[0] is None else number("ranges", given[0])
@@ -220,4 +220,4 @@ def _items(argument: str, given: object, allowed: str) -> list[tuple[str, Any]]:
         return []
     if not isinstance(given, Mapping):
         raise InputError(argument, given, allowed)
-    return [(str(name), value) for name, value in given.items()]
+    return [(storable(name), value) for name, value in given.items()]
