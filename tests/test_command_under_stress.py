@@ -172,3 +172,10 @@ def test_the_screen_names_options_and_not_pythons_names(ask):
     assert "stopped by --max-size 1." in shown
     assert "max_size" not in shown
     assert ".at(" not in shown
+
+
+def test_a_column_that_names_rows_is_hinted_at(ask):
+    ran = suffice(*ask(SMALL.assign(customer_id=range(len(SMALL)), decision=Y)))
+    assert "'customer_id' seems to name rows" in ran.stderr.decode()
+    ran = suffice(*ask(SMALL.assign(decision=Y)))
+    assert "seems to name rows" not in ran.stderr.decode()

@@ -279,7 +279,7 @@ def test_refine_says_what_cannot_be_refined():
     with pytest.raises(InputError, match="unknown feature 'nope'"):
         explainer.refine(coarse, features=["nope"])
     same = TextExplainer(OR, unit="sentence", mask="good")(LONG)
-    with pytest.raises(InputError, match="without a factor to look into"):
+    with pytest.raises(InputError, match="names no feature"):
         explainer.refine(same)
 
 

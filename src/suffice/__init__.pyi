@@ -12,11 +12,16 @@ from .context.causal import (
     additive as additive,
     noisy as noisy,
 )
+from .context.plausibility import Plausibility as Plausibility
 from .encodings.anchors import (
     AnchorRules as AnchorRules,
     Rule as Rule,
     anchor as anchor,
     score_rule as score_rule,
+)
+from .encodings.attribution import (
+    ShapleyInteractions as ShapleyInteractions,
+    ShapleyValues as ShapleyValues,
 )
 from .encodings.causation import (
     Causation as Causation,
@@ -27,6 +32,7 @@ from .encodings.causation import (
 from .encodings.ranking import TopK as TopK, top_k as top_k
 from .encodings.recourse import Option as Option, Recourse as Recourse
 from .encodings.shapley import (
+    shapley as shapley,
     shapley_interactions as shapley_interactions,
     shapley_values as shapley_values,
 )
@@ -64,6 +70,7 @@ from .search import (
     MinimalFactors as MinimalFactors,
     minimal_sufficient_factors as minimal_sufficient_factors,
 )
+from .search.limits import Stop as Stop
 from .target import (
     Target as Target,
     at_least as at_least,

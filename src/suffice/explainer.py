@@ -6,11 +6,8 @@ sweep the hybrids once, read both views from the counts.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import partial
 from pickle import PicklingError
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
@@ -18,22 +15,21 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 import numpy as np
 
 from suffice.checks import choice, level, number, threshold, whole
-from suffice.context import Context, Hybrids, SwapContext, choose_references, make_players
+from suffice.context import Context, SwapContext, choose_references, make_players
 from suffice.context.clusters import auto_groups
 from suffice.context.cost import CostSpec
 from suffice.decision import Decision
 from suffice.errors import InputError, SufficeError, shorten
-from suffice.evaluate import Choice, Evaluator
-from suffice.explanation import ContextRecord, Explanation, Player, Provenance, ReferencesRecord
-from suffice.explanation.changes import find_changes
-from suffice.explanation.explanation import mirrored
+from suffice.evaluate import Choice
+from suffice.explanation import Explanation
+from suffice.explanation.explain import explain_decision
 from suffice.factors import Factor
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
 from suffice.progress import progress_bar
-from suffice.search import LimitKeeper, Limits, Question
-from suffice.search.strategy import STRATEGIES, VIEW_ENDS, Answer, answer
-from suffice.tables import Table, as_table, has_several_rows, plain, read_row
+from suffice.search import Limits, Question
+from suffice.search.strategy import STRATEGIES
+from suffice.tables import Table, as_table, has_several_rows, read_row
 from suffice.target import Target, event_for
 from suffice.wording import count
 
@@ -197,43 +193,10 @@ class Explainer:
         # A greedy search always ends, so it needs no bound however many features there are.
         limits = limits.checked(0 if search == "greedy" else len(self._players))
 
-        decision = self.decide(x)
-        hybrids = decision.hybrids
-        one_sweep = hybrids[0] is hybrids[1]
-        limits.check_budget(hybrids[0].n, (2 if search == "greedy" else 1) * (2 - one_sweep))
         question = Question(
             tau, alpha, adjustment, limits, self._size_weights, self._seed, progress
         )
-        keeper = LimitKeeper(limits, started=started)
-        if one_sweep:
-            searches = [_search(decision, hybrids[0], search, question, keeper)]
-        else:  # half of what is allowed goes to the first view, what is left to the second
-            searches = [
-                _search(decision, of_view, search, replace(question, ends=ends), keeper.part(share))
-                for of_view, share, ends in zip(hybrids, (0.5, 1.0), VIEW_ENDS, strict=True)
-            ]
-        kept, flipped = searches[0].answer, searches[-1].answer
-
-        event = decision.target.event
-        players = self._describe_players(decision.row)
-        flip = mirrored(flipped.keep, flipped.flip_findings)
-        changes, cheapest = find_changes(decision, flipped, flip, players)
-        stopped = kept.stopped or flipped.stopped
-        return Explanation(
-            prediction=plain(decision.prediction),
-            score=decision.own_score,
-            outcome=event.describe(decision.y),
-            other_outcome=event.describe(not decision.y),
-            players=players,
-            tau=tau,
-            keep_profile=kept.keep,
-            flip_profile=flip,
-            provenance=self._provenance(decision, searches, perf_counter() - started),
-            stopped=stopped,
-            changes=changes,
-            cheapest=cheapest,
-            one_sweep=one_sweep,
-        )
+        return explain_decision(self.decide(x), question, search, self._references, started)
 
     def __call__(self, x: Any, **question: Unpack[Asked]) -> Explanation | list[Explanation]:
         """`explain` of one row; of several rows `explain_many`."""
@@ -532,60 +495,10 @@ class Explainer:
             self._like_data,
         )
 
-    def _describe_players(self, row: Table) -> tuple[Player, ...]:
-        values = [plain(row.column(j)[0]) for j in range(len(row.names))]
-        return tuple(
-            Player(name, {row.names[j]: values[j] for j in columns})
-            for name, columns in zip(self._players.names, self._players.columns, strict=True)
-        )
-
-    def _provenance(
-        self, decision: Decision, searches: list[Searched], seconds: float
-    ) -> Provenance:
-        evaluators = [searched.evaluator for searched in searches]
-        first = evaluators[0]
-        return Provenance(
-            model=repr(self._model),
-            evaluator=first.name,
-            note=first.note,
-            references=ReferencesRecord.of(self._references),
-            n_references=first.n,
-            random_state=self._seed,
-            # A search that decides without counting knows at least what it asked.
-            hybrids=sum(
-                max(s.answer.keep.tally.visited * s.evaluator.n, s.evaluator.rows_predicted)
-                for s in searches
-            ),
-            rows_predicted=sum(evaluator.rows_predicted for evaluator in evaluators),
-            data=(len(self._data), len(self._data.names)),
-            cost="own" if callable(self._cost) else "weighted" if self._cost else "deviations",
-            created=datetime.now(UTC),
-            seconds=seconds,
-            model_seconds=sum(evaluator.model_seconds for evaluator in evaluators),
-            versions=_versions(),
-            context=ContextRecord(decision.context.kind, decision.context.describe()),
-        )
-
 
 def _read_jobs(given: object) -> int:
     every = isinstance(given, int | np.integer) and given == -1
     return -1 if every else whole("n_jobs", given, also="-1 (all cores)")
-
-
-@dataclass(frozen=True, eq=False)
-class Searched:
-    """What one search found, and by which evaluator."""
-
-    answer: Answer
-    evaluator: Evaluator
-
-
-def _search(
-    decision: Decision, hybrids: Hybrids, how: str, question: Question, keeper: LimitKeeper
-) -> Searched:
-    exhaustive = question.limits.none and how == "exhaustive"
-    evaluator = decision.evaluator(hybrids, question.limits, exhaustive)
-    return Searched(answer(how, evaluator, hybrids, question, keeper), evaluator)
 
 
 def _checked_context(context: object) -> Context:
@@ -609,11 +522,3 @@ def _checked_weights(weights: Sequence[float] | None, d: int) -> tuple[float, ..
     if len(values) != d + 1:
         raise InputError("size_weights", list(values), allowed)
     return values
-
-
-@lru_cache(maxsize=1)
-def _versions() -> dict[str, str]:
-    from importlib.metadata import version
-
-    names = ("suffice", "numpy", "pandas", "scikit-learn")
-    return {"python": platform.python_version()} | {name: version(name) for name in names}

@@ -14,6 +14,7 @@ selection from those, and for a selection that share is not guaranteed.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Literal, get_args
 
 import numpy as np
@@ -154,8 +155,12 @@ def fewest_hits(
     >>> fewest_hits(700, 0.9), fewest_hits(700, 0.9, alpha=0.05), fewest_hits(10, 0.9, alpha=0.05)
     (630, 644, 11)
     """
-    passing = passing_levels(np.arange(n + 1), n, alpha, adjustment, family) >= tau
-    return int(np.argmax(passing)) if passing.any() else n + 1
+
+    def passes(hits: int) -> bool:
+        return bool(passing_levels(np.array([hits]), n, alpha, adjustment, family)[0] >= tau)
+
+    # More hits never pass less, so halving finds it however many references there are.
+    return bisect_left(range(n + 1), True, key=passes)
 
 
 def check_adjustment(adjustment: object, alpha: float | None) -> Adjustment:

@@ -129,6 +129,7 @@ def _explain_row(options: dict[str, Any], question: dict[str, Any]) -> Explanati
     from suffice.explainer import Explainer
 
     data, labels = _read_table(options["data"], options["target"])
+    _hint_at_identifiers(data)
     model = _model(options, data, labels)
     if options["row"] >= len(data):
         raise InputError("--row", options["row"], f"0 to {len(data) - 1}")
@@ -150,6 +151,16 @@ def _explain_row(options: dict[str, Any], question: dict[str, Any]) -> Explanati
         raise InputError(
             "--at-least, --at-most", "neither, of a model that gives numbers", "one of the two"
         ) from error
+
+
+def _hint_at_identifiers(data: Any) -> None:
+    """A column that names rows explains nothing: whoever knows it knows the row."""
+    from suffice.tables import as_table, identifier_columns
+
+    found = identifier_columns(as_table(data))
+    if found:
+        names = ", ".join(map(repr, found))
+        tell(f"{names} seems to name rows, not to describe them: leave such columns out.")
 
 
 def _read_table(path: Path, target: str | None) -> tuple[Any, Any]:

@@ -11,10 +11,10 @@ from typing import Any, Literal, Self
 import msgspec
 
 from suffice.checks import level_or_same, threshold
-from suffice.explanation.factor import Change, Player
+from suffice.explanation.factor import Change, Player, factor_frame
 from suffice.explanation.record import ExplanationRecord, Provenance
 from suffice.explanation.subject import Subject
-from suffice.explanation.view import View, factor_frame
+from suffice.explanation.view import View
 from suffice.inference import check_adjustment
 from suffice.results import Result, Sheet, renderer
 from suffice.search.limits import Stop
@@ -114,7 +114,7 @@ class Explanation(Result):
 
     def to_frame(self) -> Any:
         """Both views' factors as a pandas frame, a row each."""
-        return factor_frame([self.keep, self.flip])
+        return factor_frame((v.outcome, factor) for v in (self.keep, self.flip) for factor in v)
 
     def __repr__(self) -> str:
         features = count(len(self.players), "feature")

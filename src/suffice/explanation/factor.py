@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from suffice.results import Frozen
 from suffice.search.profile import Proof
 from suffice.typing import Scalar
 from suffice.wording import condition, count, moved, percent, price
 
-__all__ = ["Change", "Player", "SufficientFactor"]
+__all__ = ["Change", "Player", "SufficientFactor", "factor_frame"]
 
 
 @dataclass(frozen=True)
@@ -112,3 +112,35 @@ class SufficientFactor:
 
     def __repr__(self) -> str:
         return f"<SufficientFactor: {self}>"
+
+
+_COLUMNS = (
+    "view outcome features size sufficiency low high n p_value minimal_above minimal_up_to cost "
+    "values change"
+)
+
+
+def factor_frame(factors: Iterable[tuple[str, SufficientFactor]]) -> Any:
+    """Factors, each with the outcome it suffices for, as a pandas frame, a row each."""
+    import pandas as pd
+
+    rows = [
+        {
+            "view": factor.view,
+            "outcome": outcome,
+            "features": factor.features,
+            "size": factor.size,
+            "sufficiency": factor.sufficiency,
+            "low": factor.interval[0],
+            "high": factor.interval[1],
+            "n": factor.n,
+            "p_value": factor.p_value,
+            "minimal_above": factor.minimal_for[0],
+            "minimal_up_to": factor.minimal_for[1],
+            "cost": factor.cost,
+            "values": dict(factor.values),
+            "change": None if factor.change is None else dict(factor.change.values),
+        }
+        for outcome, factor in factors
+    ]
+    return pd.DataFrame(rows, columns=_COLUMNS.split())

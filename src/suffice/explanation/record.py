@@ -88,15 +88,6 @@ class ReferencesRecord(msgspec.Struct, frozen=True):
     what takes the place of what is replaced."""
     words: str
 
-    @classmethod
-    def of(cls, spec: object) -> ReferencesRecord:
-        """As they were given to an explainer of tables."""
-        if not isinstance(spec, str):
-            return cls("given", f"given as {type(spec).__name__}")
-        if spec == "all":
-            return cls("all", "the whole data")
-        return cls("opposite", "predicted otherwise")
-
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """Where the numbers came from and what they cost."""

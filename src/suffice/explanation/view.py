@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, overload
 
-import numpy as np
-
 from suffice.checks import truth
 from suffice.context.players import Players
 from suffice.errors import NotVisitedError
-from suffice.explanation.factor import Change, Player, SufficientFactor
+from suffice.explanation.counting import measures_of, necessity_curve, necessity_estimate
+from suffice.explanation.factor import Change, Player, SufficientFactor, factor_frame
 from suffice.explanation.record import ViewRecord
 from suffice.inference import Adjustment, clopper_pearson
 from suffice.measures import Measures
 from suffice.results import Result, Sheet, renderer
 from suffice.search.profile import Minimal, Profile, Proof
 from suffice.search.tally import Tally
-from suffice.typing import BoolVector
 from suffice.wording import named
 
 if TYPE_CHECKING:
     from suffice.explanation.explanation import Explanation
 
-__all__ = ["View", "factor_frame"]
+__all__ = ["View"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,19 +131,7 @@ class View(Result):
     @cached_property
     def curve(self) -> tuple[tuple[float, float], ...]:
         """Steps (τ, cumulative PN): each PN holds for thresholds up to and including its τ."""
-        if self.profile.findings is not None and self.profile.findings.only_at_tau:
-            raise NotVisitedError(
-                f"this search decided every set at τ = {self.profile.findings.tau:g} only: search "
-                "exhaustively to have necessity at every τ"
-            )
-        reach, weight = self.profile.reach_of_outcome()
-        total = weight.sum()
-        if not total:
-            return ()
-        steps, which = np.unique(reach, return_inverse=True)
-        mass = np.bincount(which, weights=weight, minlength=len(steps))
-        share = mass[::-1].cumsum()[::-1] / total
-        return tuple((float(t), float(pn)) for t, pn in zip(steps, share, strict=True) if t > 0)
+        return necessity_curve(self.profile)
 
     # -- any subset ---------------------------------------------------------------------
 
@@ -160,40 +146,17 @@ class View(Result):
 
     def measures(self, features: Sequence[str] | str, upward_closure: bool = False) -> Measures:
         """The four measures of the factor "just these features", or of its upward closure."""
-        members, closed = self._numbers(features), truth("upward_closure", upward_closure)
-        if not self.tally.complete:
-            raise NotVisitedError(
-                "necessity and the contrapositives are taken over all subsets, and the search was "
-                f"bounded (exhaustive up to size {self.tally.exhaustive_size}). Use sufficiency, "
-                "or necessity_of for an estimate."
-            )
-        n, total = self.tally.n, self.tally.n << self.tally.d
-        weights = self.profile.weights
-        outcome = float(sum((level * u).sum() for level, u in self.profile.weighted_levels()))
-        if not closed:
-            u = float(weights[len(members)])
-            return Measures(u * self.tally.hits(members), u * n, outcome, total)
-        above = self._supersets(members)
-        each = weights[np.bitwise_count(np.flatnonzero(above))]
-        hits = float((each * self.tally.dense[above]).sum())
-        return Measures(hits, float(each.sum()) * n, outcome, total)
+        closed = truth("upward_closure", upward_closure)
+        return measures_of(self.profile, self._numbers(features), closed)
 
     def necessity_of(
         self, features: Sequence[str] | str, upward_closure: bool = True
     ) -> float | None:
         """PN of any set of features: by default of its upward closure, as for `necessity`."""
-        closed = truth("upward_closure", upward_closure)
+        members, closed = self._numbers(features), truth("upward_closure", upward_closure)
         if self.tally.complete:
-            return self.measures(features, closed).necessity
-        draws = self.profile.draws
-        if draws is None:
-            return None
-        members = list(self._numbers(features))
-        held = draws.held[draws.outcomes]
-        holds = held[:, members].all(axis=1)
-        if not closed:
-            holds &= held.sum(axis=1) == len(members)
-        return float(np.mean(holds)) if len(held) else None
+            return measures_of(self.profile, members, closed).necessity
+        return necessity_estimate(self.profile, members, closed)
 
     # -- how complete, and under which test ---------------------------------------------
 
@@ -259,10 +222,6 @@ class View(Result):
             change=self.changes.get(self.tally.lattice.mask(members)),
         )
 
-    def _supersets(self, members: Iterable[int]) -> BoolVector:
-        wanted = self.tally.lattice.mask(list(members))
-        return np.asarray((np.arange(1 << self.tally.d) & wanted) == wanted)
-
     def _numbers(self, features: Sequence[str] | str) -> tuple[int, ...]:
         return Players(tuple(p.name for p in self.players), ()).numbers(features)
 
@@ -276,7 +235,7 @@ class View(Result):
 
     def to_frame(self) -> Any:
         """The factors as a pandas frame, a row each."""
-        return factor_frame([self])
+        return factor_frame((self.outcome, factor) for factor in self.factors)
 
     def __repr__(self) -> str:
         does = "keeps" if self.name == "keep" else "flips to"
@@ -301,36 +260,3 @@ class View(Result):
         from suffice.explanation.explanation import Explanation
 
         return cls(Explanation._from_record(record.explanation), record.view)
-
-
-_COLUMNS = (
-    "view outcome features size sufficiency low high n p_value minimal_above minimal_up_to cost "
-    "values change"
-)
-
-
-def factor_frame(views: Sequence[View]) -> Any:
-    """The factors of some views as a pandas frame, a row each."""
-    import pandas as pd
-
-    rows = [
-        {
-            "view": view.name,
-            "outcome": view.outcome,
-            "features": factor.features,
-            "size": factor.size,
-            "sufficiency": factor.sufficiency,
-            "low": factor.interval[0],
-            "high": factor.interval[1],
-            "n": factor.n,
-            "p_value": factor.p_value,
-            "minimal_above": factor.minimal_for[0],
-            "minimal_up_to": factor.minimal_for[1],
-            "cost": factor.cost,
-            "values": dict(factor.values),
-            "change": None if factor.change is None else dict(factor.change.values),
-        }
-        for view in views
-        for factor in view.factors
-    ]
-    return pd.DataFrame(rows, columns=_COLUMNS.split())

@@ -1,0 +1,134 @@
+"""From a decision and a question to the explanation: search, read both views, price the flips."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from time import perf_counter
+from typing import Any
+
+from suffice.context import Hybrids
+from suffice.decision import Decision
+from suffice.evaluate import Evaluator
+from suffice.explanation.changes import find_changes
+from suffice.explanation.explanation import Explanation, mirrored
+from suffice.explanation.factor import Player
+from suffice.explanation.record import ContextRecord, Provenance, ReferencesRecord
+from suffice.search import LimitKeeper, Question
+from suffice.search.strategy import VIEW_ENDS, Answer, answer
+from suffice.tables import plain
+
+__all__ = ["explain_decision"]
+
+
+def explain_decision(
+    decision: Decision, question: Question, how: str, references: Any, started: float
+) -> Explanation:
+    """Search in the way named, and read both views from the counts.
+
+    `references` is how they were chosen, for the record; the time limit counts from `started`.
+    """
+    hybrids = decision.hybrids
+    one_sweep = hybrids[0] is hybrids[1]
+    sets = (2 if how == "greedy" else 1) * (2 - one_sweep)
+    question.limits.check_budget(hybrids[0].n, sets)
+    keeper = LimitKeeper(question.limits, started=started)
+    if one_sweep:
+        searches = [_search(decision, hybrids[0], how, question, keeper)]
+    else:  # half of what is allowed goes to the first view, what is left to the second
+        searches = [
+            _search(decision, of_view, how, replace(question, ends=ends), keeper.part(share))
+            for of_view, share, ends in zip(hybrids, (0.5, 1.0), VIEW_ENDS, strict=True)
+        ]
+    kept, flipped = searches[0].answer, searches[-1].answer
+
+    event = decision.target.event
+    players = _describe_players(decision)
+    flip = mirrored(flipped.keep, flipped.flip_findings)
+    changes, cheapest = find_changes(decision, flipped, flip, players)
+    return Explanation(
+        prediction=plain(decision.prediction),
+        score=decision.own_score,
+        outcome=event.describe(decision.y),
+        other_outcome=event.describe(not decision.y),
+        players=players,
+        tau=question.tau,
+        keep_profile=kept.keep,
+        flip_profile=flip,
+        provenance=_provenance(decision, searches, references, perf_counter() - started),
+        stopped=kept.stopped or flipped.stopped,
+        changes=changes,
+        cheapest=cheapest,
+        one_sweep=one_sweep,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What one search found, and by which evaluator."""
+
+    answer: Answer
+    evaluator: Evaluator
+
+
+def _search(
+    decision: Decision, hybrids: Hybrids, how: str, question: Question, keeper: LimitKeeper
+) -> Searched:
+    exhaustive = question.limits.none and how == "exhaustive"
+    evaluator = decision.evaluator(hybrids, question.limits, exhaustive)
+    return Searched(answer(how, evaluator, hybrids, question, keeper), evaluator)
+
+
+def _describe_players(decision: Decision) -> tuple[Player, ...]:
+    row, players = decision.row, decision.players
+    values = [plain(row.column(j)[0]) for j in range(len(row.names))]
+    return tuple(
+        Player(name, {row.names[j]: values[j] for j in columns})
+        for name, columns in zip(players.names, players.columns, strict=True)
+    )
+
+
+def _provenance(
+    decision: Decision, searches: list[Searched], references: Any, seconds: float
+) -> Provenance:
+    evaluators = [searched.evaluator for searched in searches]
+    first, data, cost = evaluators[0], decision.data, decision.cost
+    return Provenance(
+        model=repr(decision.target.model),
+        evaluator=first.name,
+        note=first.note,
+        references=_describe_references(references),
+        n_references=first.n,
+        random_state=decision.seed,
+        # A search that decides without counting knows at least what it asked.
+        hybrids=sum(
+            max(s.answer.keep.tally.visited * s.evaluator.n, s.evaluator.rows_predicted)
+            for s in searches
+        ),
+        rows_predicted=sum(evaluator.rows_predicted for evaluator in evaluators),
+        data=(len(data), len(data.names)),
+        cost="own" if callable(cost) else "weighted" if cost else "deviations",
+        created=datetime.now(UTC),
+        seconds=seconds,
+        model_seconds=sum(evaluator.model_seconds for evaluator in evaluators),
+        versions=_versions(),
+        context=ContextRecord(decision.context.kind, decision.context.describe()),
+    )
+
+
+def _describe_references(spec: object) -> ReferencesRecord:
+    if not isinstance(spec, str):
+        return ReferencesRecord("given", f"given as {type(spec).__name__}")
+    if spec == "all":
+        return ReferencesRecord("all", "the whole data")
+    return ReferencesRecord("opposite", "predicted otherwise")
+
+
+@lru_cache(maxsize=1)
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    names = ("suffice", "numpy", "pandas", "scikit-learn")
+    return {"python": platform.python_version()} | {name: version(name) for name in names}
