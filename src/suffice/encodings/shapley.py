@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import comb, factorial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from suffice.wording import large
 __all__ = ["Explains", "check_view", "shapley", "shapley_interactions", "shapley_values"]
 
 
+@runtime_checkable
 class Explains(Protocol):
     """What an explainer is to those who need its explanations."""
 
@@ -69,6 +70,9 @@ def shapley(
     """
     known: tuple[ViewName, ...] = ("keep", "flip")
     name = choice("view", view, known)
+    given: object = explainer
+    if isinstance(given, type) or not isinstance(given, Explains):
+        raise InputError("explainer", given, "an Explainer")
     explanation = explainer.explain(x, search="exhaustive", progress=progress)
     return shapley_values(explanation.keep if name == "keep" else explanation.flip)
 

@@ -160,7 +160,8 @@ def _same(known: Any, label: Any) -> bool:
     if isinstance(known, np.datetime64):
         label = _moment(label)
     try:
-        return bool(known == label)
+        equal = known == label
+        return isinstance(equal, bool | np.bool_) and bool(equal)  # not an array of one
     except Exception:  # pd.NA, an array, a signalling NaN, a label whose == raises
         return False
 

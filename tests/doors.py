@@ -1,0 +1,308 @@
+"""Every public call with arguments that work, and which odd values each of them takes as well.
+
+Here are the explainers and what they answer; `theory_doors.py` has the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import suffice as sf
+from tests.tiny import (
+    EXPLAINER,
+    IMAGE,
+    IMAGES,
+    OF_IMAGE,
+    OF_TEXT,
+    ROW,
+    RULES,
+    TAGGED,
+    TEXT,
+    TEXTS,
+    E,
+    X,
+    model,
+    of_images,
+    of_texts,
+)
+
+NUMBER, POSITIVE = "minus zero half huge long", "half huge long"
+NAMES, TEXTUAL = "empty nothing", "blank word essay"
+SCALAR = f"none true minus zero half huge nan inf {TEXTUAL}"
+PROGRESS = "none true"
+
+
+@dataclass(frozen=True)
+class Door:
+    """A public call: its name, arguments that work, and what odd values it takes for each."""
+
+    name: str
+    call: Callable[..., Any]
+    valid: Mapping[str, Any]
+    takes: Mapping[str, str] = field(default_factory=dict)
+    """By parameter, the names of odd values that have a meaning; all others are refused."""
+    says: Mapping[str, str] = field(default_factory=dict)
+    """By parameter, what else an error may call it."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+ASKED = {
+    "tau": 0.9,
+    "alpha": None,
+    "max_size": 1,
+    "budget": None,
+    "time_limit": None,
+    "search": "exhaustive",
+    "adjust": "none",
+    "progress": None,
+}
+OF_ASKED = {
+    "alpha": "none",
+    "max_size": "none",
+    "budget": "none",
+    "time_limit": f"none {POSITIVE}",
+    "progress": PROGRESS,
+}
+WANTED = {
+    "x": ROW,
+    "tau": None,
+    "desired": None,
+    "immutable": (),
+    "actionable": None,
+    "ranges": None,
+    "increasing": (),
+    "decreasing": (),
+    "steps": None,
+    "forbidden": (),
+    "cost": None,
+    "max_cost": None,
+    "max_size": None,
+    "max_options": None,
+    "values": "observed",
+    "budget": None,
+    "time_limit": None,
+    "progress": None,
+}
+OF_WANTED = {
+    "tau": "none",
+    "desired": "none",
+    "immutable": NAMES,
+    "actionable": "none",
+    "ranges": "none nothing",
+    "increasing": NAMES,
+    "decreasing": NAMES,
+    "steps": "none nothing",
+    "forbidden": NAMES,
+    "cost": "none nothing",
+    "max_cost": f"none {POSITIVE}",
+    "max_size": "none",
+    "max_options": "none",
+    "budget": "none",
+    "time_limit": f"none {POSITIVE}",
+    "progress": PROGRESS,
+}
+RULED = {
+    "x": ROW,
+    "tau": 0.9,
+    "alpha": None,
+    "bins": 2,
+    "cuts": None,
+    "categorical": (),
+    "bounds": "cell",
+    "distribution": "perturbed",
+    "n_rows": None,
+    "max_size": None,
+    "features": None,
+    "progress": None,
+}
+OF_RULED = {
+    "alpha": "none",
+    "cuts": "none nothing",
+    "categorical": NAMES,
+    "n_rows": "none",
+    "max_size": "none",
+    "features": "none",
+    "progress": PROGRESS,
+}
+SCORED = {"x": ROW, "rule": TAGGED[0], "sample": None, "distribution": None, "tau": 0.9}
+OF_SCORED = {"rule": "none", "sample": "none", "distribution": "none"}
+
+
+def explain(**given: Any) -> Any:
+    return sf.Explainer(**given).explain(ROW, tau=0.5)
+
+
+DOORS = [
+    Door(
+        "Explainer",
+        explain,
+        {
+            "model": model,
+            "data": X,
+            "outcome": None,
+            "references": "opposite",
+            "n_references": None,
+            "groups": None,
+            "random_state": 0,
+            "cost": None,
+            "size_weights": None,
+            "engine": "auto",
+            "context": None,
+        },
+        {
+            "outcome": "none",
+            "n_references": "none",
+            "groups": "none nothing",
+            "random_state": "zero",
+            "cost": "none nothing",
+            "size_weights": "none",
+            "context": "none",
+        },
+    ),
+    Door("Explainer.explain", EXPLAINER.explain, {"x": ROW, **ASKED}, OF_ASKED),
+    Door("Explainer.__call__", EXPLAINER.__call__, {"x": ROW, **ASKED}, OF_ASKED),
+    Door(
+        "Explainer.explain_many",
+        EXPLAINER.explain_many,
+        {"X": [ROW], "n_jobs": 1, **ASKED},
+        OF_ASKED | {"n_jobs": "minus"},
+        {"X": "row 0: x"},
+    ),
+    Door("Explainer.plausibility", EXPLAINER.plausibility, {"x": ROW, "n_hybrids": 5}),
+    Door(
+        "Explainer.decide",
+        EXPLAINER.decide,
+        {"x": ROW, "outcome": None},
+        {"outcome": "none"},
+        {"outcome": "desired"},
+    ),
+    Door("Explainer.recourse", EXPLAINER.recourse, WANTED, OF_WANTED),
+    Door("Explainer.recourse", EXPLAINER.recourse, WANTED | {"values": "grid"}, OF_WANTED),
+    Door("Explainer.anchor", EXPLAINER.anchor, RULED, OF_RULED),
+    Door("anchor", sf.anchor, {"explainer": EXPLAINER, **RULED}, OF_RULED),
+    Door("Explainer.score_rule", EXPLAINER.score_rule, SCORED, OF_SCORED),
+    Door("score_rule", sf.score_rule, {"explainer": EXPLAINER, **SCORED}, OF_SCORED),
+    Door(
+        "Explainer.shapley",
+        EXPLAINER.shapley,
+        {"x": ROW, "view": "keep", "progress": None},
+        {"progress": PROGRESS},
+    ),
+    Door(
+        "shapley",
+        sf.shapley,
+        {"explainer": EXPLAINER, "x": ROW, "view": "keep", "progress": None},
+        {"progress": PROGRESS},
+    ),
+    Door(
+        "TextExplainer",
+        lambda **given: sf.TextExplainer(**given).explain(TEXT),
+        {
+            "model": of_texts,
+            "unit": "auto",
+            "mask": "auto",
+            "candidates": ("UNK",),
+            "n_references": None,
+            "outcome": None,
+            "random_state": 0,
+        },
+        {"candidates": "list", "n_references": "none", "outcome": "none", "random_state": "zero"},
+    ),
+    Door(
+        "TextExplainer.explain",
+        TEXTS.explain,
+        {"text": TEXT, "spans": None, **ASKED},
+        OF_ASKED | {"spans": "none"},
+    ),
+    Door(
+        "TextExplainer.refine",
+        TEXTS.refine,
+        {"explanation": OF_TEXT, "features": None, **ASKED},
+        OF_ASKED | {"features": "none"},
+    ),
+    Door(
+        "Corpus",
+        lambda **given: sf.TextExplainer(of_texts, mask=sf.Corpus(**given)).explain(TEXT),
+        {"texts": ["not it", "nor that"], "labels": ["bad", "bad"]},
+        {"texts": "array", "labels": "none array"},
+        {"texts": "Corpus", "labels": "Corpus"},
+    ),
+    Door(
+        "ImageExplainer",
+        lambda **given: sf.ImageExplainer(**given).explain(IMAGE),
+        {
+            "model": of_images,
+            "regions": "grid",
+            "n_regions": 4,
+            "references": 0,
+            "outcome": None,
+            "batch_size": 64,
+            "channels": None,
+            "random_state": 0,
+            "names": None,
+            "device": None,
+        },
+        {
+            "references": "true minus zero half huge",
+            "outcome": "none true zero",
+            "channels": "none",
+            "random_state": "zero",
+            "names": "none",
+            "device": "none",
+        },
+    ),
+    Door(
+        "ImageExplainer.explain",
+        IMAGES.explain,
+        {"image": IMAGE, **ASKED},
+        OF_ASKED | {"image": "matrix"},
+    ),
+    Door(
+        "ImageExplainer.refine",
+        IMAGES.refine,
+        {"explanation": OF_IMAGE, "image": IMAGE, "features": None, **ASKED},
+        OF_ASKED | {"features": "none"},
+    ),
+    Door(
+        "overlay",
+        sf.overlay,
+        {"explanation": OF_IMAGE, "view": "keep", "factor": 0, "size": None},
+        {"factor": f"zero {NAMES}", "size": "none"},
+    ),
+    Door("Overlay.save", sf.overlay(OF_IMAGE).save, {"path": "drawn.png"}, {"path": "word"}),
+    *[
+        Door(
+            name,
+            at,
+            {"tau": 0.5, "alpha": "same", "adjust": None},
+            {"tau": "none", "alpha": "none", "adjust": "none"},
+        )
+        for name, at in (("Explanation.at", E.at), ("View.at", E.keep.at))
+    ],
+    *[
+        Door(f"View.{name}", getattr(E.keep, name), {"features": ["age"]}, {"features": NAMES})
+        for name in ("factor", "sufficiency")
+    ],
+    *[
+        Door(
+            f"View.{name}",
+            getattr(E.keep, name),
+            {"features": ["age"], "upward_closure": False},
+            {"features": NAMES, "upward_closure": "true"},
+        )
+        for name in ("measures", "necessity_of")
+    ],
+    Door(
+        "AnchorRules.at",
+        RULES.at,
+        {"tau": 0.5, "alpha": "same"},
+        {"tau": "none", "alpha": "none"},
+    ),
+    Door("AnchorRules.rule", lambda features: RULES.rule(features), {"features": "age"}),
+    Door("Result.to_html", E.to_html, {"path": None}, {"path": "none word"}),
+    Door("Result.from_json", sf.Explanation.from_json, {"text": E.to_json()}),
+]
