@@ -117,6 +117,50 @@ def test_bad_predicates():
         Sample(Z, auxiliaries=list(Z.columns))
 
 
+class Odd:
+    """An object of a user's own, with which nothing can be done."""
+
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+    def __eq__(self, other):
+        raise RuntimeError("no comparison")
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: isin("job", "none"), r"values: got 'none'; allowed: a list.*\['none'\]"),
+        (lambda: isin("job", 5), "values: got 5; allowed: a list of values"),
+        (lambda: between("a", None, 3), "low: got None; allowed: a finite number"),
+        (lambda: between("a", 1, "3"), "high: got '3'; allowed: a finite number"),
+        (lambda: compare("a", ["<"], 3), r"relation: got \['<'\]; allowed: '<'"),
+        (lambda: equals(5, 1), "column: got 5; allowed: a name"),
+        (lambda: equals("a", Odd()), "value: got <Odd>; allowed: a string, a number"),
+        (lambda: equals("a", 10**30), "value: got 1000.*; allowed: a whole number of at most 64"),
+        (lambda: held("a", 3), "players: got 3; allowed: a name"),
+        (lambda: auxiliary(None), "name: got None; allowed: a name"),
+        (lambda: factor_from_json(None), "text: got None; allowed: JSON written by Factor.to_json"),
+        (lambda: factor_from_json("[1]"), "text: got JSON of a list"),
+        (lambda: equals("a", 1) & "b", "&: got 'b'; allowed: factors"),
+        (lambda: equals("a", np.inf).to_json(), r"factor: got equals\('a', inf\); allowed: finite"),
+        (
+            lambda: isin("a", [1.0, -np.inf]).to_json(),
+            "allowed: finite numbers, where it is stored",
+        ),
+    ],
+)
+def test_what_makes_no_factor_is_named(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_a_cell_that_cannot_be_compared_has_no_value_asked_for():
+    assert equals("a", 1)({"a": np.array([Odd(), 1], dtype=object)}).tolist() == [False, True]
+
+
 def test_subset_order_and_its_uses():
     female, adult = equals("gender", "female"), compare("age", ">=", 40)
     space = [female & adult, female, adult, ~female]
@@ -171,6 +215,56 @@ def test_an_order_that_is_none_is_refused_naming_the_pair(no_worse, message):
 def test_a_cost_that_is_none_is_refused(cost):
     with pytest.raises(InputError, match=rf"cost: got {cost} for equals\('age', 1\)"):
         _basis([A, B], CostOrder(lambda c: cost))
+
+
+def broken(*_):
+    raise KeyError("income")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: CostOrder(None), "cost: got None; allowed: a function from a factor"),
+        (lambda: CustomOrder("less"), "no_worse: got .?less.?; allowed: a function"),
+        (lambda: _basis([A, B], CostOrder(broken)), "cost: got a function that raised KeyError"),
+        (
+            lambda: _basis([A, B], CustomOrder(broken)),
+            "no_worse: got a function that raised KeyError: 'income'",
+        ),
+        (
+            lambda: _basis([A, B], CustomOrder(lambda a, b: np.array([True, False]))),
+            r"no_worse: got the answer array\(\[ True, False\]\)",
+        ),
+        (lambda: _basis([A, B], CostOrder(lambda c: "dear")), "cost: got 'dear' for equals"),
+        (lambda: _basis([A, B], OwnOrder(None)), "order: got the relation None; allowed: a matrix"),
+        (lambda: _basis([A, B], OwnOrder(np.ones((1, 1), bool))), "order: got the relation array"),
+        (lambda: _basis([A, B], 5), "order: got 5; allowed: SubsetOrder"),
+        (lambda: Basis(None, CONTEXT, [A]), "target: got None; allowed: a Target"),
+        (lambda: Basis(_basis([A]).target, Z, [A]), "sample: got .*; allowed: a Sample"),
+        (lambda: _basis(None), "factors: got None; allowed: a list of factors"),
+        (
+            lambda: suffice.minimal_sufficient_factors(None, y=True, tau=0.9),
+            "basis: got None; allowed: a Basis",
+        ),
+        (
+            lambda: suffice.minimal_sufficient_factors(_basis([A]), y="yes", tau=0.9),
+            "y: got 'yes'; allowed: True or False",
+        ),
+    ],
+)
+def test_what_makes_no_basis_or_order_is_named(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+class OwnOrder:
+    """An order of a user's own: it gives the matrix itself."""
+
+    def __init__(self, relation):
+        self._relation = relation
+
+    def matrix(self, factors):
+        return self._relation
 
 
 def test_cost_order_needs_both():
@@ -229,3 +323,32 @@ def test_a_factor_that_no_row_satisfies_is_undefined_not_zero():
         found = suffice.minimal_sufficient_factors(basis, y=True, tau=0.2, alpha=alpha)
         assert found.undefined == (never,)
         assert found.factors == (equals("age", 25),)
+
+
+def test_the_answer_is_told_stored_and_put_in_a_frame():
+    class Grown:
+        classes = (True, False)
+
+        def predict(self, rows):
+            return np.asarray(rows.native["age"]) >= 33
+
+    never = equals("gender", "x")
+    basis = Basis(
+        Target(Grown(), Event("grown up", "a child", lambda a: a)),
+        CONTEXT,
+        [compare("age", ">", 30), compare("age", ">", 30) & equals("gender", "female"), never],
+    )
+    found = suffice.minimal_sufficient_factors(basis, y=True, tau=0.9)
+    assert found.outcome == "grown up" and found.rows == 4 and found.n == (3,)
+    said = " ".join(str(found).split())
+    assert "This factor brings “grown up” about in at least 90% of its rows" in said
+    assert "age > 30" in said and "No row satisfies gender = x." in said
+    assert "cover 100% of the rows with “grown up” (necessity)" in said
+    assert found.to_frame().to_dict("records") == [
+        {"factor": "age > 30", "sufficiency": 1.0, "n": 3, "p_value": None}
+    ]
+    assert suffice.MinimalFactors.from_json(found.to_json()) == found
+    none = suffice.minimal_sufficient_factors(basis, y=False, tau=0.9, alpha=0.05)
+    assert "No factor brings “a child” about" in " ".join(str(none).split())
+    assert "by an exact binomial test at α = 0.05" in " ".join(str(none).split())
+    assert suffice.MinimalFactors.from_json(none.to_json()) == none

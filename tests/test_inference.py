@@ -113,3 +113,24 @@ def test_the_fewest_hits_that_pass():
         100, 0.5, 0.05, "bonferroni", 16
     )
     assert p_value(some, 100, 0.5) <= 0.05 < p_value(some - 1, 100, 0.5)
+
+
+@pytest.mark.parametrize("interval", [wilson, clopper_pearson])
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ((3, -10), "n: got -10; allowed: numbers of trials, above 0"),
+        ((3, 2), "hits: got 3; allowed: from 0 to n"),
+        ((-1, 2), "hits: got -1; allowed: from 0 to n"),
+        ((np.nan, 2), "hits: got nan"),
+        ((1, np.inf), "n: got inf"),
+        (("one", 2), "hits: got 'one'; allowed: a number"),
+        (([1, 2, 3], [4, 5]), "hits: got shape .*; allowed: as many hits"),
+        ((1, 2, 1.5), r"level: got 1.5; allowed: a number in \(0, 1\)"),
+        ((1, 2, 1), r"level: got 1; allowed: a number in \(0, 1\)"),
+        ((1, 2, True), "level: got True"),
+    ],
+)
+def test_counts_that_cannot_be_have_no_interval(interval, counts, message):
+    with pytest.raises(InputError, match=message):
+        interval(*counts)

@@ -1,6 +1,5 @@
 """Searches among many features: greedy results are verified, sequential tests keep their level."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -17,38 +16,14 @@ from suffice.search.greedy.verdicts import (
     spent,
     verdicts_by_looks,
 )
-from suffice.search.limits import Limits
+from suffice.search.limits import LimitKeeper, Limits
 from suffice.search.profile import Profile
 from suffice.search.question import Question
 from suffice.search.sweep import run_sweep
+from tests.plain import FakeClock, Plain
 from tests.worlds import minimal_by_definition, subsets, taus, worlds
 
 # -- greedy search, on small worlds where everything can be counted ---------------------------
-
-
-class Plain:
-    """The evaluator that any function of rows has, without targets, tables or memory."""
-
-    name = "plain"
-    note = seconds_per_row = None
-    model_seconds = 0.0
-
-    def __init__(self, model, x, references):
-        self.rows_predicted = 0
-        self._model, self._x, self._references = model, np.array(x), np.array(references)
-        self._y = model(self._x[None])[0]
-
-    @property
-    def n(self):
-        return len(self._references)
-
-    def outcomes(self, held, tick=None):
-        references = np.tile(np.arange(self.n), len(held))
-        return self.outcomes_of(np.repeat(held, self.n, axis=0), references).reshape(-1, self.n)
-
-    def outcomes_of(self, held, references):
-        self.rows_predicted += len(references)
-        return self._model(np.where(held, self._x, self._references[references])) == self._y
 
 
 def of_world(world):
@@ -203,14 +178,12 @@ def test_limits_stop_a_search_that_would_go_on():
     rng = np.random.default_rng(0)
     x, references = np.ones(41), rng.random((50, 41)) * 0.6
 
-    def slow(rows):
-        time.sleep(20e-6 * len(rows))
-        return majority(rows)
-
-    started = time.perf_counter()
-    evaluator = Plain(slow, x, references)
-    greedy = search(evaluator, 41, "keep", 0.9, limits=Limits(time_limit=1.0))
-    assert time.perf_counter() - started < 1.5
+    clock = FakeClock()
+    evaluator = Plain(majority, x, references, clock, seconds=20e-6)
+    asked = Question(0.9, limits=Limits(time_limit=1.0))
+    keeper = LimitKeeper(asked.limits, clock=clock)
+    greedy = greedy_search(evaluator, 41, "keep", asked, keeper)
+    assert clock.now <= 1.05
     assert str(greedy.stopped) == "time_limit=1 s"
     assert greedy.findings.factors  # what was found until then
 

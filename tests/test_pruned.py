@@ -1,6 +1,5 @@
 """Curtailed ≡ full: the pruned search finds what the exhaustive one finds, from fewer rows."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,7 @@ from suffice import InputError, Target, datasets
 from suffice.context import make_players
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import BlackBox
-from suffice.search import LimitKeeper, Limits, Question, Stop, run_sweep
+from suffice.search import Limits, Question, Stop, run_sweep
 from suffice.search.profile import Profile
 from suffice.search.pruned import pruned_search, rows as rows_module
 from suffice.search.pruned.curtailed import Curtailed
@@ -26,20 +25,18 @@ class Recording:
     classes = (0, 1)
     seconds_per_row = None
 
-    def __init__(self, predict, seconds_per_row=0.0):
+    def __init__(self, predict):
         self.asked = []
         self._predict = predict
-        self._seconds = seconds_per_row
 
     def predict(self, rows):
         self.asked += map(tuple, np.asarray(rows.native).tolist())
-        time.sleep(self._seconds * len(rows))
         return self._predict(rows.native)
 
 
-def setting(predict, x, references, **options):
+def setting(predict, x, references):
     """A recording model, a context and a fresh evaluator."""
-    model = Recording(predict, **options)
+    model = Recording(predict)
     pool = as_table(np.array([x, *references]))
     context = SwapHybrids(pool, make_players(pool))
     y = predict(np.array([x]))[0]
@@ -216,22 +213,6 @@ def test_many_players_need_a_bound_and_work_with_one():
         assert [f.members for f in result.flip.factors] == [(3,)]
         assert not result.keep.decided
         assert result.stopped is not None
-
-
-def test_a_time_limit_is_obeyed_and_said():
-    data = numbers(12, 200)
-    y = majority(data)
-    _, context, evaluator = setting(majority, data[0], data[y != y[0]], seconds_per_row=100e-6)
-    started = time.perf_counter()
-    result = pruned_search(evaluator, context, Question(limits=Limits(time_limit=0.5)))
-    assert time.perf_counter() - started < 1.0
-    assert str(result.stopped) == "time_limit=0.5 s"
-    assert not result.keep.decided
-    limits = Limits(time_limit=0.5)
-    keeper = LimitKeeper(limits, started=started - 9)
-    late = pruned_search(evaluator, context, Question(limits=limits), keeper)
-    assert len(late.draws.outcomes) == 0
-    assert late.keep.factors == ()
 
 
 def random_world(seed, d=6, n=90):

@@ -65,6 +65,7 @@ def test_one_sentence_sums_it_all_up_first():
         assert flat(answer) in flat(face)
     assert str(E.keep).startswith("What keeps “refused”? Predicted with")
     assert "flips" not in summarise(E.keep).answer
+    assert str(E.flip).startswith("What flips it to “granted”? Predicted “refused” with")
     assert summarise(E.flip).answer.startswith("The cheapest change that flips it to “granted” is")
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from suffice.errors import InputError
 
-__all__ = ["Bar", "progress_bar"]
+__all__ = ["Progress", "progress_bar"]
 
 
-class Bar(Protocol):
+class Progress(Protocol):
     """What is told how far the work has come."""
 
     def update(self, n: float = 1) -> object:
@@ -22,7 +22,7 @@ class Bar(Protocol):
 
 def progress_bar(
     what: str, total: float | None = None, progress: bool | None = None
-) -> AbstractContextManager[Bar]:
+) -> AbstractContextManager[Progress]:
     """A bar that counts `what` up to `total` (None: no end is known).
 
     `progress` None shows it on a terminal only, True anywhere, False nowhere.
@@ -37,7 +37,7 @@ def progress_bar(
     from tqdm.auto import tqdm  # slow to import, so not at start-up
 
     disable = None if progress is None else not progress
-    bar: AbstractContextManager[Bar] = tqdm(
+    bar: AbstractContextManager[Progress] = tqdm(
         total=total, desc=what, unit="", unit_scale=True, delay=1, disable=disable
     )
     return bar

@@ -19,6 +19,7 @@ import numpy as np
 from suffice.checks import number, ran
 from suffice.context.players import Players
 from suffice.errors import InputError, shorten
+from suffice.factors.lattice import masks_of_held
 from suffice.factors.order import cost_ranks
 from suffice.tables import Table, column_codes, plain
 from suffice.typing import Counts, Held, Reals, Values
@@ -172,7 +173,7 @@ class SetCosts:
         """(sets, references): the costs of sets, each a row of truth values over the players."""
         starts = range(0, members.shape[1], _TOGETHER)
         blocks = [members[:, start : start + _TOGETHER] for start in starts]
-        codes: list[Counts] = [block @ (1 << np.arange(block.shape[1])) for block in blocks]
+        codes = list(map(masks_of_held, blocks))
         out: Reals = self._tables[0][codes[0]]
         for table, rows in zip(self._tables[1:], codes[1:], strict=True):
             out += table[rows]

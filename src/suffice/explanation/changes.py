@@ -25,6 +25,7 @@ from suffice.context.hybrids import Hybrids
 from suffice.context.swap import PooledHybrids
 from suffice.decision import Decision
 from suffice.explanation.factor import Change, Player
+from suffice.factors.lattice import members_of
 from suffice.factors.order import ROUNDING
 from suffice.search.profile import Profile
 from suffice.search.strategy import Answer
@@ -63,7 +64,7 @@ class CheapestChanges(Mapping[int, Change]):
     def __getitem__(self, mask: int) -> Change:
         cost, row = self.found[mask]
         values = self._values_of(row)
-        players = tuple(player for j, player in enumerate(self.players) if mask >> j & 1)
+        players = tuple(self.players[j] for j in members_of(mask))
         return Change(players, {c: values[c] for p in players for c in p.values}, cost)
 
     def _values_of(self, row: int) -> Mapping[str, Scalar]:
@@ -188,7 +189,7 @@ def cheapest_of_all(
     # Where each set has references of its own, only what is known of each is comparable.
     if sweep is None or best is None or not isinstance(hybrids, PooledHybrids):
         return best if best is None else (best.mask, (best.cost, best.row))
-    search = _Search(sweep, np.where(changed, costs, np.inf), best)
+    search = _Cheapest(sweep, np.where(changed, costs, np.inf), best)
     nearest = np.argsort(search.ascending[:, 0], kind="stable")
     for start in range(0, len(nearest), _REFERENCES):
         search.look_at(nearest[start : start + _REFERENCES])
@@ -229,7 +230,7 @@ def _best_known(known: Mapping[int, Priced], changed: Held, causal: bool) -> _Be
     return None
 
 
-class _Search:
+class _Cheapest:
     """The best so far, and the outcomes and prices that it is searched in."""
 
     def __init__(self, sweep: Sweep, prices: Reals, best: _Best) -> None:

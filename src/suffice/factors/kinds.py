@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import isinf
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 import msgspec
@@ -64,7 +65,16 @@ class Factor(msgspec.Struct, frozen=True, tag_field="kind", repr_omit_defaults=F
 
     def to_json(self) -> str:
         """A text that `factor_from_json` reads back."""
+        self.check_storable()
         return json_text(self)
+
+    def check_storable(self) -> None:
+        """Raise where a value would be lost: JSON has no infinity, and would say "missing"."""
+        for atom in self.atoms():
+            given = atom.value if isinstance(atom, Equals | Compare) else None
+            for value in atom.values if isinstance(atom, IsIn) else (given,):
+                if isinstance(value, float) and isinf(value):
+                    raise InputError("factor", repr(atom), "finite numbers, where it is stored")
 
 
 class Equals(Factor, frozen=True, tag="equals"):

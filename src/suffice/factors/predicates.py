@@ -16,7 +16,6 @@ True
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import isfinite
 
 import msgspec
 import numpy as np
@@ -128,8 +127,6 @@ def _plain(value: object, argument: str = "value") -> Scalar:
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and value != value:
         return None
-    if isinstance(value, float) and not isfinite(value):
-        raise InputError(argument, value, "a finite number", "JSON has no infinity.")
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise InputError(argument, value, "a whole number of at most 64 bits")
     if value is None or isinstance(value, str | int | float | bool):

@@ -132,6 +132,11 @@ class MinimalFactors(Result):
         )
         return f"{who} {percent(self.necessity)} of the rows with {outcome} (necessity)."
 
+    def _record(self) -> MinimalFactors:
+        for factor in (*self.factors, *self.undefined):
+            factor.check_storable()
+        return self
+
     def to_frame(self) -> Any:
         """The factors as a pandas frame, a row each."""
         import pandas as pd

@@ -235,8 +235,10 @@ class LimitKeeper:
         if self.forbids(unit) is not None:
             return 0
         units = max(1, self.paced(most) // unit)
-        left = self.rows_left
-        return units if left is None else min(units, left // unit)
+        if self.limits.budget is None:
+            return units
+        left = min(self._rows - self._used.rows, self._hybrids - self._used.hybrids)
+        return min(units, left // unit)
 
     def paced(self, most: int) -> int:
         """As many hybrids as a small part of the time limit allows, if none is to be asked."""

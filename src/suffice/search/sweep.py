@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from suffice.evaluate import Evaluator, LatticeEvaluator
 from suffice.factors.lattice import Lattice, by_level
-from suffice.progress import Bar, progress_bar
+from suffice.progress import Progress, progress_bar
 from suffice.randomness import Stream, generator
 from suffice.search.limits import LimitKeeper, LimitReached, Stop
 from suffice.search.question import Ends, Question
@@ -227,7 +227,7 @@ def draw_hybrids(
 class _Tick:
     """Moves the bar as a batch is worked out, and ends the batch when the time is over."""
 
-    bar: Bar
+    bar: Progress
     hybrids: int
     keeper: LimitKeeper
 

@@ -71,7 +71,7 @@ def summarise(result: Explanation | View, ways: Ways = PYTHON) -> Summary:
     status, why = _completeness(e, terms, ways)
     return Summary(
         question=_question(result),
-        predicted=_predicted(e),
+        predicted=_predicted(e, result.outcome),
         answer=_sentence("; ".join(view.answer for view in views)),
         subject=_subject(e),
         values=_values(e, (("picture", size),) if picture else ()),
@@ -104,13 +104,13 @@ def _question(result: Explanation | View) -> str:
     return f"What keeps “{outcome}”?" if result.name == "keep" else f"What flips it to “{outcome}”?"
 
 
-def _predicted(e: Explanation) -> str:
+def _predicted(e: Explanation, asked_about: str) -> str:
     if e.score is None:
         return ""
     if e.score.kind == "value":
         return f"Predicted: {show(e.score.value)}."
     label = show(e.prediction)
-    what = "Predicted" if label == named(e.outcome) else f"Predicted “{label}”"
+    what = "Predicted" if label == named(asked_about) else f"Predicted “{label}”"
     if e.score.kind == "probability":
         return f"{what} with a probability of {percent(e.score.value)}."
     return f"{what} with a score of {show(e.score.value)}."

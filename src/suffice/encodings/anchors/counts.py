@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.encodings.anchors.conditions import Conditions
-from suffice.factors.lattice import Lattice, masks_by_size
+from suffice.factors.lattice import Lattice, by_level, masks_of_held, over_supersets
 from suffice.inference import lower_bound
 from suffice.progress import progress_bar
 from suffice.search.intervals import Ladder, climb
@@ -172,17 +172,12 @@ def count_one_by_one(observed: Observed, sizes: range, progress: bool | None = N
 def count_by_masks(observed: Observed, sizes: range) -> RuleCounts:
     """The fast path, valid where 2^d numbers fit in memory: a zeta transform over supersets."""
     d = observed.patterns.shape[1]
-    masks = observed.patterns @ (1 << np.arange(d, dtype=np.int64))
-    order = masks_by_size(d)
-    cuts = np.cumsum([Lattice(d).width(size) for size in range(d)])
+    masks = masks_of_held(observed.patterns)
 
     def levels(of: Counts) -> tuple[Counts, ...]:
         counts = np.zeros(1 << d, dtype=np.int64)
         counts[masks] = of
-        for j in range(d):
-            halves = counts.reshape(-1, 2, 1 << j)
-            halves[:, 0] += halves[:, 1]
-        return tuple(np.split(counts[order], cuts)[: len(sizes)])
+        return by_level(over_supersets(counts, np.add))[: len(sizes)]
 
     return RuleCounts(d, levels(observed.hits), levels(observed.n))
 

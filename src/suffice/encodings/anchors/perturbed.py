@@ -29,7 +29,7 @@ from suffice.encodings.anchors.counts import RuleCounts
 from suffice.errors import InputError
 from suffice.evaluate import BlackBox
 from suffice.factors.lattice import Lattice
-from suffice.progress import Bar, progress_bar
+from suffice.progress import Progress, progress_bar
 from suffice.randomness import Stream, generator
 from suffice.tables.cells import first_seen
 from suffice.tables.table import Table
@@ -184,7 +184,7 @@ def count_perturbed(
     return RuleCounts(hybrids.d, tuple(hits), tuple(n))
 
 
-def _advance(bar: Bar, work: int, share: float) -> None:
+def _advance(bar: Progress, work: int, share: float) -> None:
     bar.update(share * work)
 
 

@@ -24,7 +24,7 @@ from suffice.encodings.recourse.choose import Candidates, Choices, Chosen, flipp
 from suffice.encodings.recourse.constraints import Constraints, satisfied
 from suffice.encodings.recourse.grid import Grid, Points, make_grid
 from suffice.encodings.recourse.request import RecourseRequest
-from suffice.factors.lattice import masks_by_size
+from suffice.factors.lattice import masks_by_size, over_supersets
 from suffice.factors.order import ROUNDING, no_dearer
 from suffice.progress import progress_bar
 from suffice.search.limits import LimitKeeper, Stop
@@ -64,7 +64,7 @@ def choose_on_grid(
     wanted[masks[1:]] = candidates.eligible[1:]
     reach = np.full(1 << sets.d, np.inf)
     reach[masks] = np.minimum(known, sets.least_inside(known))
-    reach[~_part_of_wanted(wanted)] = -1.0
+    reach[~over_supersets(wanted.copy(), np.logical_or)] = -1.0  # not inside a wanted one
     # What the grid does not improve on has yet to be verified, a row for each.
     searching = keeper.keeping_back(len(candidates.minimal(known, most)))
     search = _GridSearch(grid, decision, constraints, wanted, reach, searching)
@@ -78,15 +78,6 @@ def choose_on_grid(
             option = Chosen(option.members, price, rows, confirmed=True)
         chosen.append(option)
     return Choices(grid.pool, chosen, _why_cut_short(best))
-
-
-def _part_of_wanted(wanted: BoolVector) -> BoolVector:
-    """By bit mask: is the set wanted, or inside one that is?"""
-    out = wanted.copy()
-    for j in range(len(wanted).bit_length() - 1):
-        halves = out.reshape(-1, 2, 1 << j)
-        halves[:, 0] |= halves[:, 1]
-    return out
 
 
 @dataclass

@@ -15,7 +15,7 @@ import numpy as np
 
 from suffice.context.cost import SetCosts
 from suffice.encodings.recourse.constraints import AllowedReferences
-from suffice.factors.lattice import Lattice, drop_one_ranks, masks_by_size
+from suffice.factors.lattice import Lattice, drop_one_ranks, masks_by_size, over_supersets
 from suffice.factors.order import no_dearer
 from suffice.search.sweep import Sweep
 from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals
@@ -140,9 +140,7 @@ class SetCounts:
         above = np.empty(1 << d)
         above[masks_by_size(d)] = self.hits
         everything = float(above.sum())
-        for j in range(d):  # sums over supersets: one addition along each player
-            halves = above.reshape(-1, 2, 1 << j)
-            halves[:, 0] += halves[:, 1]
+        over_supersets(above, np.add)
         masks = [self.sets.lattice.mask(members) for members in chosen]
         return [float(above[mask]) / everything if everything else None for mask in masks]
 

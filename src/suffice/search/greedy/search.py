@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.evaluate import Evaluator
-from suffice.progress import Bar, progress_bar
+from suffice.progress import Progress, progress_bar
 from suffice.randomness import Stream, generator
 from suffice.search.greedy.shrink import Probe, Search, find_one
 from suffice.search.greedy.starts import Starts
@@ -98,7 +98,7 @@ class _Search:
             except LimitReached as limit:
                 return limit.stop
 
-    def _run(self, patience: int, bar: Bar) -> Stop:
+    def _run(self, patience: int, bar: Progress) -> Stop:
         over = self._over(patience)
         if over is not None:
             return over

@@ -1,0 +1,46 @@
+"""The plainest evaluator there is, and a clock that moves only when a model is asked."""
+
+import numpy as np
+
+
+class FakeClock:
+    """Tells the time that was spent in it."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+class Plain:
+    """The evaluator that any function of rows has, without targets, tables or memory.
+
+    With a clock each row takes `seconds` of its time.
+    """
+
+    name = "plain"
+    note = seconds_per_row = None
+    model_seconds = 0.0
+
+    def __init__(self, model, x, references, clock=None, seconds=0.0):
+        self.rows_predicted = 0
+        self.largest = 0
+        self._model, self._x, self._references = model, np.array(x), np.array(references)
+        self._y = model(self._x[None])[0]
+        self._clock, self._seconds = clock, seconds
+
+    @property
+    def n(self):
+        return len(self._references)
+
+    def outcomes(self, held, tick=None):
+        references = np.tile(np.arange(self.n), len(held))
+        return self.outcomes_of(np.repeat(held, self.n, axis=0), references).reshape(-1, self.n)
+
+    def outcomes_of(self, held, references):
+        self.rows_predicted += len(references)
+        self.largest = max(self.largest, len(references))
+        if self._clock is not None:
+            self._clock.now += self._seconds * len(references)
+        return self._model(np.where(held, self._x, self._references[references])) == self._y
