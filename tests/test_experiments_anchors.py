@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 pytest.importorskip("lime")
-pytestmark = pytest.mark.filterwarnings("ignore")
 
 from experiments.german.anchors import below, by_input  # noqa: E402
 from experiments.german.anchors_claims import claims  # noqa: E402
