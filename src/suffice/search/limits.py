@@ -181,7 +181,7 @@ class LimitKeeper:
         return min(units, left // unit)
 
     def paced(self, most: int) -> int:
-        """As many hybrids as a small part of the time limit allows, if none is to be asked."""
+        """How many hybrids to deal with together: `most`, or what a part of the time limit allows."""
         return int(min(most, self._batch)) if self.timed else most
 
     def check(self, rows: int = 1) -> None:
