@@ -181,7 +181,7 @@ class LimitKeeper:
         return min(units, left // unit)
 
     def paced(self, most: int) -> int:
-        """How many hybrids to deal with together: `most`, or what a part of the time limit allows."""
+        """How many hybrids to deal with together: `most`, or what the time limit has room for."""
         return int(min(most, self._batch)) if self.timed else most
 
     def check(self, rows: int = 1) -> None:
