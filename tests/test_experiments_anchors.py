@@ -5,15 +5,14 @@ import pandas as pd
 import pytest
 
 pytest.importorskip("lime")
-pytestmark = pytest.mark.filterwarnings("ignore")
 
-from experiments.german.anchors import below, by_input  # noqa: E402
-from experiments.german.anchors_claims import claims  # noqa: E402
-from experiments.german.anchors_contest import BEAMS, RULES, TESTS, Contest  # noqa: E402
-from experiments.german.causal import CATEGORICAL  # noqa: E402
-from experiments.german.setting import setting  # noqa: E402
-from experiments.peers.anchor_exp import DEFAULTS, Anchors, Found, label_of  # noqa: E402
-from experiments.peers.seeded import seeded  # noqa: E402
+from experiments.german.anchors import below, by_input
+from experiments.german.anchors_claims import claims
+from experiments.german.anchors_contest import BEAMS, RULES, TESTS, Contest
+from experiments.german.causal import CATEGORICAL
+from experiments.german.setting import setting
+from experiments.peers.anchor_exp import DEFAULTS, Anchors, Found, label_of
+from experiments.peers.seeded import seeded
 
 TAU = 0.9
 

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from suffice.factors.lattice import Lattice, drop_one_ranks, masks_by_size
+from suffice.factors.lattice import (
+    Lattice,
+    by_level,
+    by_mask,
+    drop_one_ranks,
+    held_of_masks,
+    masks_by_size,
+    masks_of_held,
+    members_of,
+    over_subsets,
+    over_supersets,
+)
 
 
 @pytest.mark.parametrize("d", range(7))
@@ -42,3 +53,37 @@ def test_numbers_and_subsets_are_inverse_for_hundreds_of_players(d, size, data):
     # Complements are numbered backwards, even where the level is far too wide to list.
     held = lattice.held(d - size, lattice.width(size) - 1 - rank, lattice.width(size) - rank)
     assert np.flatnonzero(~held[0]).tolist() == members
+
+
+@given(st.integers(1, 300), st.data())
+def test_large_sets_are_numbered_by_what_they_leave_out(d, data):
+    """Sets of nearly all players are found as fast as those of nearly none, and numbered alike."""
+    lattice = Lattice(d)
+    size = d - data.draw(st.integers(0, min(3, d)))
+    ranks = np.array([data.draw(st.integers(0, lattice.width(size) - 1))])
+    members = lattice.unrank(size, ranks)
+    assert members.shape == (1, size) and (np.diff(members[0]) > 0).all()
+    assert lattice.rank(members[0].tolist()) == ranks[0]
+    assert np.flatnonzero(lattice.held_at(size, ranks)[0]).tolist() == members[0].tolist()
+
+
+@given(st.integers(0, 6), st.data())
+def test_arrays_over_all_subsets_say_the_same_by_mask_and_by_level(d, data):
+    dense = np.array(data.draw(st.lists(st.integers(0, 9), min_size=1 << d, max_size=1 << d)))
+    levels = by_level(dense)
+    lattice = Lattice(d)
+    for size, level in enumerate(levels):
+        masks = [lattice.mask(m) for m in lattice.members(size).tolist()]
+        assert level.tolist() == dense[masks].tolist()
+    assert (by_mask(levels) == dense).all()
+    masks = np.arange(1 << d)
+    held = held_of_masks(masks, d)
+    assert (masks_of_held(held) == masks).all()
+    assert [members_of(m) for m in masks.tolist()] == [tuple(np.flatnonzero(h)) for h in held]
+
+    inside = (masks[:, None] & masks) == masks[:, None]  # [s, t]: is s a subset of t?
+    for operation in (np.add, np.maximum):
+        below = [operation.reduce(dense[inside[:, t]]) for t in masks]
+        above = [operation.reduce(dense[inside[s]]) for s in masks]
+        assert over_subsets(dense.copy(), operation).tolist() == below
+        assert over_supersets(dense.copy(), operation).tolist() == above

@@ -7,7 +7,8 @@ from sklearn.linear_model import LogisticRegression
 
 from suffice import Explainer, Explanation, InputError, NotVisitedError
 from suffice.search import Limits, Question, Stop, run_sweep
-from suffice.search.limits import EXHAUSTIVE_PLAYERS, HYBRIDS_PER_ROW
+from suffice.search.limits import EXHAUSTIVE_PLAYERS
+from suffice.search.stop import HYBRIDS_PER_ROW
 from tests.plain import Plain
 from tests.worlds import minimal_by_definition, subsets, taus, two_sided, worlds
 

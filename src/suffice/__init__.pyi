@@ -70,7 +70,7 @@ from .search import (
     MinimalFactors as MinimalFactors,
     minimal_sufficient_factors as minimal_sufficient_factors,
 )
-from .search.limits import Stop as Stop
+from .search.stop import Stop as Stop
 from .target import (
     Target as Target,
     at_least as at_least,

@@ -172,7 +172,8 @@ class Explainer:
         max_size
             Search sets of at most this many features (exhaustively).
         budget
-            Ask the model about at most this many rows.
+            Ask the model about at most this many rows, and cover at most 1,000 hybrids for each:
+            one that is known already, or that an engine works out, costs no row.
         time_limit
             Stop after about this many seconds.
         search

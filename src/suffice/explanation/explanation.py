@@ -17,8 +17,9 @@ from suffice.explanation.subject import Subject
 from suffice.explanation.view import View
 from suffice.inference import check_adjustment
 from suffice.results import Result, Sheet, renderer
-from suffice.search.limits import Stop
-from suffice.search.profile import Findings, Profile
+from suffice.search.findings import Findings
+from suffice.search.profile import Profile
+from suffice.search.stop import Stop
 from suffice.search.sweep import Draws
 from suffice.target import OwnScore
 from suffice.typing import Scalar

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from suffice.results import Frozen
-from suffice.search.profile import Proof
+from suffice.search.findings import Proof
 from suffice.typing import Scalar
 from suffice.wording import condition, count, moved, percent, price
 

@@ -14,8 +14,8 @@ import msgspec
 from suffice.context.hybrids import ContextKind
 from suffice.explanation.subject import Subject
 from suffice.inference import Adjustment
-from suffice.search.limits import Stop
-from suffice.search.profile import Proof
+from suffice.search.findings import Proof
+from suffice.search.stop import Stop
 from suffice.target import OwnScore
 from suffice.typing import Scalar
 

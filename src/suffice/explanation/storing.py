@@ -19,7 +19,8 @@ from suffice.explanation.record import (
     PlayerRecord,
 )
 from suffice.explanation.sense import check_sense
-from suffice.search.profile import Findings, Found, Profile
+from suffice.search.findings import Findings, Found
+from suffice.search.profile import Profile
 from suffice.search.sweep import Draws
 from suffice.search.tally import Tally
 

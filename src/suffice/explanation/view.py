@@ -16,7 +16,8 @@ from suffice.explanation.record import ViewRecord
 from suffice.inference import Adjustment, clopper_pearson
 from suffice.measures import Measures
 from suffice.results import Result, Sheet, renderer
-from suffice.search.profile import Minimal, Profile, Proof
+from suffice.search.findings import Proof
+from suffice.search.profile import Minimal, Profile
 from suffice.search.tally import Tally
 from suffice.wording import named
 

@@ -69,7 +69,7 @@ class Lattice:
 
     def unrank(self, size: int, ranks: Counts) -> Counts:
         """The subsets of one size with these numbers, as rows of increasing players."""
-        if 2 * size > self.d:  # fewer players are left out than taken: number the complements
+        if 2 * size > self.d > 62:  # far fewer are left out than taken: number the complements
             return np.nonzero(self.held_at(size, ranks))[1].reshape(-1, size)
         left = np.array(ranks, dtype=np.int64)
         out = np.empty((len(left), size), dtype=np.int64)

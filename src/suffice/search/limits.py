@@ -1,43 +1,33 @@
-"""How far a search may go: what a user may bound, what was used of it, and what ended a search.
+"""How far a search may go: what a user may bound, and what was used of it.
 
-`Limits` are what the user gave, `LimitKeeper` keeps one search within them, and `Stop` says which
-of them ended it.
+`Limits` are what the user gave, `LimitKeeper` keeps one search within them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Literal
 
-import msgspec
 import numpy as np
 
 from suffice.checks import number, whole
 from suffice.errors import InputError
 from suffice.evaluate import Evaluator
+from suffice.search.stop import HYBRIDS_PER_ROW, Stop
 from suffice.typing import BoolVector, Counts, Held
 
 __all__ = [
     "EXHAUSTIVE_PLAYERS",
-    "HYBRIDS_PER_ROW",
     "LimitKeeper",
     "LimitReached",
     "Limits",
-    "Stop",
-    "StopKind",
 ]
 
 EXHAUSTIVE_PLAYERS = 24
 """2^24 subsets still fit in memory; past that a bound has to be given."""
-
-HYBRIDS_PER_ROW = 1000
-"""Hybrids that may be covered for each row of a budget. A row that is known already, or that an
-engine works out from the model's own shape, costs no row: without this a budget would bound what
-the model is asked and not the search."""
 
 _FIRST_BATCH = 16
 """Hybrids worked out together under a time limit before it is known how long one takes."""
@@ -45,56 +35,6 @@ _BATCHES = 20
 """A batch takes about this part of the time limit: no limit is passed by more than one batch."""
 _GROWTH = 4
 _ROWS_AT_ONCE = 1 << 17
-
-StopKind = Literal[
-    "max_size", "budget", "hybrids", "time_limit", "fruitless", "starts", "untestable", "nothing"
-]
-
-
-class Stop(msgspec.Struct, frozen=True):
-    """What ended a search: the kind of bound, and the bound as it was given.
-
-    >>> str(Stop("budget", 2000)), str(Stop("time_limit", 0.5)), str(Stop("max_size", 3))
-    ('budget=2000 model rows', 'time_limit=0.5 s', 'max_size=3')
-    """
-
-    kind: StopKind
-    limit: int | float
-
-    def __str__(self) -> str:
-        return self.told({})
-
-    def told(self, arguments: Mapping[str, str]) -> str:
-        """The same with arguments under other names: an option's, where a command was called.
-
-        >>> Stop("max_size", 3).told({"max_size": "--max-size"})
-        '--max-size 3'
-        """
-        said = _SENTENCES[self.kind].format(self.limit, HYBRIDS_PER_ROW)
-        argument = _ARGUMENTS.get(self.kind)
-        if argument is None:
-            return said
-        return f"{arguments[argument]} {said}" if argument in arguments else f"{argument}={said}"
-
-
-_ARGUMENTS: dict[StopKind, str] = {
-    "max_size": "max_size",
-    "budget": "budget",
-    "hybrids": "budget",
-    "time_limit": "time_limit",
-}
-"""The kinds that are a user's own bounds, and the argument that each was given in."""
-
-_SENTENCES: dict[StopKind, str] = {
-    "max_size": "{0}",
-    "budget": "{0} model rows",
-    "hybrids": "{0} model rows, at most {1:,} hybrids for each",
-    "time_limit": "{0:g} s",
-    "fruitless": "{0} starts in a row brought nothing new",
-    "starts": "{0} starts",
-    "untestable": "no set can pass the test with {0} references",
-    "nothing": "nothing is needed, so there is nothing smaller to find",
-}
 
 
 class LimitReached(Exception):  # noqa: N818 - it is how a search ends, not an error
@@ -241,7 +181,7 @@ class LimitKeeper:
         return min(units, left // unit)
 
     def paced(self, most: int) -> int:
-        """As many hybrids as a small part of the time limit allows, if none is to be asked."""
+        """How many hybrids to deal with together: `most`, or what the time limit has room for."""
         return int(min(most, self._batch)) if self.timed else most
 
     def check(self, rows: int = 1) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb
-from typing import Literal
 
 import numpy as np
 
@@ -24,39 +23,14 @@ from suffice.inference import (
     p_value,
     passing_levels,
 )
+from suffice.search.findings import Findings, Found, Proof
 from suffice.search.intervals import Ladder, climb
 from suffice.search.question import Question
 from suffice.search.sweep import Draws
 from suffice.search.tally import Tally
 from suffice.typing import Counts, Held, Reals
 
-__all__ = ["Findings", "Found", "Minimal", "Profile", "Proof"]
-
-Proof = Literal["exhaustive", "one smaller"]
-"""How minimality is known: against all smaller sets inside, or against those one smaller."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """A factor that a search found without counting everything."""
-
-    members: tuple[int, ...]
-    hits: int
-    proof: Proof = "exhaustive"
-
-
-@dataclass(frozen=True)
-class Findings:
-    """The factors that such a search found at one τ."""
-
-    tau: float
-    factors: tuple[Found, ...]
-    decided: bool
-    """Was every subset decided at τ, or left out because a factor inside it was found?"""
-    decided_size: int = -1
-    """Every subset of up to this size was; -1: not even the empty one."""
-    only_at_tau: bool = False
-    """Is nothing known at another τ, because the search counted too little?"""
+__all__ = ["Minimal", "Profile"]
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,13 @@ from suffice.context.hybrids import Hybrids
 from suffice.context.swap import SwapHybrids
 from suffice.errors import InputError
 from suffice.evaluate import Evaluator
+from suffice.search.findings import Findings
 from suffice.search.greedy import Greedy, greedy_search
-from suffice.search.limits import LimitKeeper, Stop
-from suffice.search.profile import Findings, Profile
+from suffice.search.limits import LimitKeeper
+from suffice.search.profile import Profile
 from suffice.search.pruned import pruned_search
 from suffice.search.question import Ends, Question, ViewName
+from suffice.search.stop import Stop
 from suffice.search.sweep import Sweep, run_sweep
 from suffice.typing import BoolVector
 

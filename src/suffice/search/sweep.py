@@ -16,8 +16,9 @@ from suffice.evaluate import Evaluator, LatticeEvaluator
 from suffice.factors.lattice import Lattice, by_level
 from suffice.progress import Progress, progress_bar
 from suffice.randomness import Stream, generator
-from suffice.search.limits import LimitKeeper, LimitReached, Stop
+from suffice.search.limits import LimitKeeper, LimitReached
 from suffice.search.question import Ends, Question
+from suffice.search.stop import Stop
 from suffice.search.tally import Tally
 from suffice.typing import BoolVector, Counts, Held
 

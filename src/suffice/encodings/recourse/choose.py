@@ -21,7 +21,8 @@ from suffice.encodings.recourse.actionable_sweep import ActionableSweep
 from suffice.encodings.recourse.constraints import AllowedReferences, Constraints
 from suffice.encodings.recourse.set_counts import SetCounts, count_sets
 from suffice.factors.order import no_dearer
-from suffice.search.limits import LimitKeeper, Stop
+from suffice.search.limits import LimitKeeper
+from suffice.search.stop import Stop
 from suffice.tables.cells import distinct_rows
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Reals

@@ -27,7 +27,8 @@ from suffice.encodings.recourse.request import RecourseRequest
 from suffice.factors.lattice import masks_by_size, over_supersets
 from suffice.factors.order import ROUNDING, no_dearer
 from suffice.progress import progress_bar
-from suffice.search.limits import LimitKeeper, Stop
+from suffice.search.limits import LimitKeeper
+from suffice.search.stop import Stop
 from suffice.typing import BoolVector, Counts, Reals
 
 __all__ = ["choose_on_grid"]

@@ -18,12 +18,13 @@ import numpy as np
 from suffice.evaluate import Evaluator
 from suffice.progress import Progress, progress_bar
 from suffice.randomness import Stream, generator
+from suffice.search.findings import Findings, Found
 from suffice.search.greedy.shrink import Probe, Search, find_one
 from suffice.search.greedy.starts import Starts
 from suffice.search.greedy.verdicts import Judge
-from suffice.search.limits import LimitKeeper, LimitReached, Stop
-from suffice.search.profile import Findings, Found
+from suffice.search.limits import LimitKeeper, LimitReached
 from suffice.search.question import Question, ViewName
+from suffice.search.stop import Stop
 from suffice.typing import BoolVector
 
 __all__ = ["Greedy", "greedy_search"]

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate import Evaluator
 from suffice.factors.lattice import masks_of_held
-from suffice.search.limits import LimitKeeper, Stop
+from suffice.search.limits import LimitKeeper
 from suffice.search.pruned.guess import Guess
 from suffice.search.pruned.rows import Numbered, Rows
+from suffice.search.stop import Stop
 from suffice.typing import BoolVector, Counts, Held, Reals
 
 __all__ = ["Curtailed"]

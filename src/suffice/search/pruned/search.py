@@ -19,10 +19,11 @@ from suffice.evaluate import Evaluator
 from suffice.factors.lattice import Lattice
 from suffice.inference import fewest_hits
 from suffice.progress import progress_bar
-from suffice.search.limits import LimitKeeper, Stop
-from suffice.search.profile import Findings, Found
+from suffice.search.findings import Findings, Found
+from suffice.search.limits import LimitKeeper
 from suffice.search.pruned.curtailed import Curtailed
 from suffice.search.question import Question
+from suffice.search.stop import Stop
 from suffice.search.sweep import DRAWS, MOST_COUNTED, Draws, draw_hybrids
 from suffice.search.tally import Tally
 from suffice.typing import BoolVector, Held

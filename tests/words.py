@@ -1,0 +1,64 @@
+"""What the tests of texts share: models that look for words."""
+
+import re
+from io import StringIO
+
+from rich.console import Console
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+
+def labels(rule):
+    """A model that calls a text "yes" where the rule holds for it."""
+    return lambda texts: ["yes" if rule(text) else "no" for text in texts]
+
+
+def has(*wanted):
+    return lambda text: set(wanted) <= set(re.findall(r"\w+", text))
+
+
+def sets(view):
+    return {frozenset(f.features) for f in view.factors}
+
+
+def of(*groups):
+    return {frozenset(group.split()) for group in groups}
+
+
+AND = labels(has("fine", "friends"))
+
+
+OR = labels(lambda t: has("good")(t) or has("fine", "friends")(t))
+
+
+FILM = "A good film, a fine evening with friends."
+
+
+LONG = (
+    "The film began late. In the long break the popcorn was good. We sat in the last row. "
+    "Then we left early, because of the rain and the long way home. Nobody minded. "
+    "A fine evening with friends."
+)
+
+
+TRAIN = [
+    ("a good film with great actors", "good"),
+    ("great fun and a good plot", "good"),
+    ("good popcorn, great seats", "good"),
+    ("a bad film with awful actors", "bad"),
+    ("awful plot and no fun", "bad"),
+    ("bad popcorn, awful seats", "bad"),
+    ("awful", "bad"),
+]
+
+
+def pipeline():
+    texts, y = zip(*TRAIN, strict=True)
+    return make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, y)
+
+
+def screen(explanation, width=100):
+    console = Console(width=width, file=StringIO())
+    console.print(explanation)
+    return console.file.getvalue()
