@@ -91,7 +91,8 @@ MEANT = [door for door in [*DOORS, *INNER] if door.name != "CausalModel.from_dow
 
 
 @pytest.mark.parametrize("door", MEANT, ids=str)
-def test_what_is_meant_works(door):
+def test_what_is_meant_works(door, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # one draws a picture
     door.call(**door.valid)
 
 
