@@ -91,7 +91,7 @@ MODELS = {
     "'age'.: got nan; allowed: a prob": lambda: CausalModel(
         DAG, PEOPLE, mechanisms={"age": np.nan}
     ),
-    "mechanisms: got 'x'; allowed: probabilities": lambda: CausalModel(
+    "mechanisms: got 'x' as a probability of age; allowed: probabilities": lambda: CausalModel(
         DAG, PEOPLE, mechanisms={"age": {1: "x"}}
     ),
     "mechanisms: got .*None.*for age; allowed: values": lambda: CausalModel(

@@ -124,11 +124,13 @@ class Discrete(Root):
 
     def __init__(self, distribution: Mapping[Any, float], node: str = "distribution") -> None:
         allowed = "probabilities >= 0 that sum to 1"
-        try:
-            given = [number("mechanisms", p, allowed, least=0) for p in distribution.values()]
-        except InputError as error:
-            got = f"probabilities of {node} with {shorten(error.got)} among them"
-            raise InputError("mechanisms", got, allowed) from error
+        given = []
+        for probability in distribution.values():
+            try:
+                given.append(number("mechanisms", probability, allowed, least=0))
+            except InputError as error:
+                got = f"{shorten(probability)} as a probability of {node}"
+                raise InputError("mechanisms", got, allowed) from error
         probabilities = np.array(given)
         total = probabilities.sum()
         if not np.isclose(total, 1.0):

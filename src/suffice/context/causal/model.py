@@ -90,6 +90,9 @@ class CausalModel(Equations):
         table = None if data is None else as_table(data)
         columns = read_columns(table, graph.nodes, labelled) if table is not None else {}
         in_data = table.names if table is not None else ()
+        for name in labelled:
+            if name not in in_data:
+                raise InputError("categorical", repr(name), "columns of data")
         made = make_mechanisms(graph, columns, mechanisms or {}, fitter, in_data)
         domains = {
             node: columns[node].domain if node in columns else Domain(node, mechanism.labels())

@@ -130,9 +130,10 @@ class Step:
     def meets(self, table: Table) -> BoolVector:
         """To a millionth of a step."""
         values = table.column(self.column).astype(float)
-        steps = (values - values[0]) / self.step
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.abs(steps - np.rint(steps)) <= _WHOLE * np.maximum(1, abs(steps)))
+        with np.errstate(invalid="ignore", over="ignore"):  # no step leads from or to infinity
+            steps = (values - values[0]) / self.step
+            whole = np.abs(steps - np.rint(steps)) <= _WHOLE * np.maximum(1, abs(steps))
+        return np.asarray(whole | (values == values[0]))
 
 
 @dataclass(frozen=True)

@@ -181,17 +181,21 @@ def _stepped(observed: Table, rule: Step, rules: tuple[ColumnRule, ...]) -> Real
     """The input's value and whole steps from it, within its ranges or else the observed ones."""
     column = observed.column(rule.column).astype(float)
     origin = column[0]
-    if np.isnan(origin):
+    if not np.isfinite(origin):
         return np.empty(0)
-    low, high = float(np.nanmin(column)), float(np.nanmax(column))
+    finite = column[np.isfinite(column)]
+    low, high = float(finite.min()), float(finite.max())
     for other in rules:
         if isinstance(other, Range) and other.column == rule.column:
             low = other.low if other.low > -np.inf else low
             high = other.high if other.high < np.inf else high
-    first = int(np.ceil((low - origin) / rule.step - ROUNDING))
-    last = int(np.floor((high - origin) / rule.step + ROUNDING))
-    if last - first > _MOST_STEPS:
-        got = f"{rule.name}: {rule.step:g}, which makes {last - first:,} values"
+    with np.errstate(over="ignore"):
+        first = np.ceil((low - origin) / rule.step - ROUNDING)
+        last = np.floor((high - origin) / rule.step + ROUNDING)
+        width = last - first
+    if not width <= _MOST_STEPS:
+        shown = f"{width:,.0f} values" if width < 1e15 else "no end of values"
+        got = f"{rule.name}: {rule.step:g}, which makes {shown}"
         raise InputError("steps", got, f"at most {_MOST_STEPS:,} values", "Take larger steps.")
     steps = np.arange(first, last + 1)
     return np.asarray(origin + steps * rule.step)
