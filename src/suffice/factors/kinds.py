@@ -22,11 +22,11 @@ Sample = Mapping[str, Values]
 HELD = "held:"
 """Auxiliary column `held:p` records whether player p kept the input's value in this hybrid."""
 
-Relation = Literal["<", "<=", ">", ">=", "!="]
+Comparison = Literal["<", "<=", ">", ">=", "!="]
 
 _TRUTH = (bool, int, float, np.bool_, np.number)
 
-COMPARISONS: dict[Relation, Callable[[Any, Any], Any]] = {
+COMPARISONS: dict[Comparison, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -132,7 +132,7 @@ class Compare(Factor, frozen=True, tag="compare"):
     """The column compared with a value: <, <=, >, >= or !=."""
 
     column: str
-    relation: Relation
+    relation: Comparison
     value: Scalar
 
     def __call__(self, z: Sample) -> BoolVector:
