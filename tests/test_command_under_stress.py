@@ -93,7 +93,8 @@ def test_an_interrupt_at_the_start_ends_without_a_traceback(ask, after):
         started.send_signal(signal.SIGINT)
         _, errors = started.communicate(timeout=120)
     assert b"Traceback" not in errors, errors.decode()
-    assert started.returncode in (0, 1)  # 0: it had finished
+    # It had finished; it said so; or Python itself ended by the signal, as a shell expects.
+    assert started.returncode in (0, 1, -signal.SIGINT)
 
 
 def _loads_numpy(pid):

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, NoReturn, Self
 import msgspec
 
 from suffice.checks import choice
-from suffice.errors import InputError, shorten
+from suffice.errors import InputError, one_line, shorten
 from suffice.typing import Scalar
 
 __all__ = [
@@ -210,7 +210,7 @@ def write_bytes(path: object, content: bytes) -> None:
         raise InputError("path", path, allowed) from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise InputError("path", f"{shorten(str(path))} ({why})", allowed) from error
+        raise InputError("path", f"{one_line(path)} ({why})", allowed) from error
 
 
 def json_text(value: Any) -> str:
