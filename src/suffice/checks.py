@@ -123,8 +123,7 @@ def choice(argument: str, given: object, options: Iterable[T], also: str = "") -
                 return word
     listed = [f"'{word}'" for word in known] + ([also] if also else [])
     allowed = " or ".join(filter(None, [", ".join(listed[:-1]), listed[-1]]))
-    hint = did_you_mean(given, known) if isinstance(given, str) else ""
-    hint = hint if hint.startswith("Did") else ""
+    hint = did_you_mean(given, known, or_list=False) if isinstance(given, str) else ""
     raise _refused(argument, given, allowed, hint)
 
 

@@ -77,8 +77,8 @@ class NotVisitedError(SufficeError, LookupError):
     """A subset was asked for that the search, bounded by the caller, never evaluated."""
 
 
-def did_you_mean(name: object, known: Iterable[object]) -> str:
-    """Say the nearest known name, or list what is known.
+def did_you_mean(name: object, known: Iterable[object], *, or_list: bool = True) -> str:
+    """Say the nearest known name; where none is near, list what is known or, if told so, nothing.
 
     >>> did_you_mean("Agee", ["Age", "Job"])
     "Did you mean 'Age'?"
@@ -89,6 +89,8 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     )
     if close:
         return f"Did you mean {close[0]!r}?"
+    if not or_list:
+        return ""
     listed = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
     return f"Known: {listed}."
 

@@ -58,7 +58,8 @@ def train(name: str, X: Any, y: Any, random_state: int = 0, numbers: bool | None
     except (TypeError, ValueError) as error:  # too few rows, a column without any value, …
         raise InputError("--train", f"{name}: {error}", "a table it can learn from") from error
     if numbers:
-        return Trained(model, f"explains {max(score, 0):.0%} of the variance of rows not seen (R²)")
+        share = percent(max(score, 0.0))
+        return Trained(model, f"explains {share} of the variance of rows not seen (R²)")
     return Trained(model, f"{percent(score)} right on rows it has not seen")
 
 

@@ -69,12 +69,12 @@ def find_columns(wanted: Sequence[str], names: Sequence[str], argument: str) -> 
         else:
             lacking.append(name)
     if lacking:
-        close = did_you_mean(lacking[0], [name for name in names if name not in wanted])
+        others = [name for name in names if name not in wanted]
         raise InputError(
             argument,
             f"no column {listed(map(repr, lacking), 'or')}",
             f"the columns that the model was fitted on: {and_more(wanted)}",
-            close if close.startswith("Did") else "",
+            did_you_mean(lacking[0], others, or_list=False),
         )
     return found
 

@@ -75,6 +75,10 @@ class ArrayTable(Table):
         """Is it an array of dates?"""
         return self._array.dtype.kind == "M"
 
+    def holds_whole_numbers(self, position: int) -> bool:
+        """As its dtype says."""
+        return self._array.dtype.kind in "iu"
+
     def cell(self, row: int, position: int) -> Any:
         """One value."""
         return self.column(position)[row]

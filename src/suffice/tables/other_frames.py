@@ -111,6 +111,10 @@ class NarwhalsTable(Table):
 
         return self._frame.schema[self.names[position]] in (nw.Date, nw.Datetime)
 
+    def holds_whole_numbers(self, position: int) -> bool:
+        """As its library says."""
+        return bool(self._frame.schema[self.names[position]].is_integer())
+
     def categories(self, position: int) -> list[Any] | None:
         """An enum's values."""
         import narwhals as nw

@@ -140,6 +140,10 @@ class PandasTable(Table):
         """Is it a column of dates?"""
         return bool(self._dtypes[position].kind == "M")
 
+    def holds_whole_numbers(self, position: int) -> bool:
+        """Also of a nullable column, whose missing values numpy shows as floats."""
+        return bool(self._dtypes[position].kind in "iu")
+
     def categories(self, position: int) -> list[Any] | None:
         """A category's values."""
         import pandas as pd

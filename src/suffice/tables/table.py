@@ -81,6 +81,10 @@ class Table(ABC):
         """Is it a column of dates or of points in time?"""
 
     @abstractmethod
+    def holds_whole_numbers(self, position: int) -> bool:
+        """Is it a column that can hold whole numbers only, missing ones beside?"""
+
+    @abstractmethod
     def cell(self, row: int, position: int) -> Any:
         """One value, as its library gives it."""
 
@@ -141,8 +145,8 @@ class Table(ABC):
         known = self.categories(position)
         if known is not None:
             allowed = f"one of its categories: {and_more(map(repr, known))}"
-            hint = did_you_mean(value, known)
-            return InputError(argument, got, allowed, hint if hint.startswith("Did") else "")
+            hint = did_you_mean(value, known, or_list=False)
+            return InputError(argument, got, allowed, hint)
         what = "a date, such as '2020-01-31'," if self.holds_moments(position) else "a value"
         dtype = one_line(self.dtype(position), 120)
         return InputError(argument, got, f"{what} that fits its dtype, {dtype}")

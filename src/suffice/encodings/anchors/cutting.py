@@ -126,7 +126,7 @@ def bounds_around(
 def _as_numbers(table: Table, position: int) -> Reals | None:
     """A column's values as floats, missing ones as NaN; None where it is no column of numbers."""
     # A category may well be written in digits: its dtype says that they do not count.
-    if table.dtype(position).startswith(("Categor", "Enum")):
+    if table.categories(position) is not None:
         return None
     values = table.column(position)
     if values.dtype.kind == "O":

@@ -186,17 +186,11 @@ def _steps(table: Table, steps: object) -> list[ColumnRule]:
         except InputError:
             got = f"{name}: {shorten(given)}"
             raise InputError("steps", got, "a positive number") from None
-        if _is_whole(table, j) and step != round(step):
+        if table.holds_whole_numbers(j) and step != round(step):
             got = f"{name}: {step:g}, for a column of whole numbers"
             raise InputError("steps", got, "a whole number")
         rules.append(Step(j, name, step))
     return rules
-
-
-def _is_whole(table: Table, j: int) -> bool:
-    """Can the column hold whole numbers only? With missing values numpy shows them as floats."""
-    kind = table.column(j).dtype.kind
-    return kind in "iu" or table.dtype(j).lower().startswith(("int", "uint"))
 
 
 def _forbidden(table: Table, forbidden: object) -> tuple[Factor, ...]:
