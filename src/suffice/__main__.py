@@ -1,23 +1,27 @@
 """`python -m suffice` is the command `suffice`, and this is where both begin.
 
-Nothing is imported before the interrupt is watched for: Ctrl-C while the libraries load ends in one
-word as it does later.
+Ctrl-C ends it at once and in one word, from the first line on. An interrupt that is raised as an
+exception can come to nothing while libraries load: what is raised in a callback of the import
+system is printed and forgotten, and the command would go on.
 """
 
-import sys
+import os
+import signal
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command."""
-    try:
-        from suffice.cli import main as run
+    signal.signal(signal.SIGINT, _abort)
+    from suffice.cli import main as run
 
-        run()
-    except KeyboardInterrupt:
-        print("\nAborted!", file=sys.stderr)
-        sys.exit(1)
+    run()
+
+
+def _abort(*_: object) -> None:
+    os.write(2, b"\nAborted!\n")  # standard error
+    os._exit(1)
 
 
 if __name__ == "__main__":
