@@ -6,7 +6,7 @@ Nothing is planted on the model and nothing is assumed of it beyond `predict` or
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Sized
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -19,6 +19,15 @@ from suffice.target import OwnScore
 from suffice.typing import Values
 
 __all__ = ["WrappedModel", "as_answers", "ask"]
+
+
+@runtime_checkable
+class GivesBoth(Protocol):
+    """A model of ours around a user's: it knows whether one call gives labels and scores."""
+
+    def predict_scored(self, rows: Any) -> tuple[Values, Values | None]:
+        """Labels or values and, where the same call gives them, scores."""
+        ...
 
 
 class WrappedModel:
@@ -60,6 +69,8 @@ class WrappedModel:
         if self._predict is self._scores:
             answers = ask(self.name, self._predict, self._prepared(rows))
             return self._labels(answers), answers if answers.ndim == 2 else None
+        if isinstance(self.original, GivesBoth):
+            return self.original.predict_scored(self._prepared(rows).native)
         if not _votes_by_mean(self.original):
             return self.predict(rows), None
         scores = self.scores(rows)

@@ -76,6 +76,10 @@ class JoinedModel:
         """One score per row and class."""
         return self._model.scores(self._texts(cells))
 
+    def predict_scored(self, cells: Values) -> tuple[Values, Values | None]:
+        """Both by one call, where the user's model gives them so."""
+        return self._model.predict_scored(self._texts(cells))
+
     def _texts(self, cells: Values) -> Texts:
         # Tuples that come and go: a thousand lists at once would wake the garbage collector.
         return Texts(self._join(zip(*cells.T.tolist(), strict=True)))
