@@ -71,6 +71,11 @@ class FindingsRecord(msgspec.Struct, frozen=True):
     decided: bool
     decided_size: int
     only_at_tau: bool
+    covered: tuple[float, float] | None = None
+    """How much of the outcome lies in the closure of the factors, and how much there is, where all
+    hybrids were counted."""
+    decided_share: float | None = None
+    """The share of all sets that is decided at τ, where it is known."""
 
 
 class ContextRecord(msgspec.Struct, frozen=True):

@@ -110,6 +110,10 @@ def _check_draws(draws: DrawsRecord, d: int) -> None:
 def _check_findings(findings: FindingsRecord, d: int, n: int, tau: float) -> None:
     threshold(findings.tau)
     _require(not findings.only_at_tau or findings.tau == tau, "findings at another threshold")
+    inside, outcome = findings.covered or (0.0, 0.0)
+    _require(0 <= inside <= outcome < float("inf"), "more of the outcome covered than there is")
+    share = findings.decided_share
+    _require(share is None or 0 <= share <= 1, f"a share of {share} decided")
     sets = [tuple(found.features) for found in findings.factors]
     _require(len(set(sets)) == len(sets), "one finding twice")
     for found in findings.factors:

@@ -131,7 +131,9 @@ def _findings_record(findings: Findings | None) -> FindingsRecord | None:
         return None
     found = [FoundRecord(list(f.members), f.hits, f.proof) for f in findings.factors]
     f = findings
-    return FindingsRecord(f.tau, found, f.decided, f.decided_size, f.only_at_tau)
+    return FindingsRecord(
+        f.tau, found, f.decided, f.decided_size, f.only_at_tau, f.covered, f.decided_share
+    )
 
 
 def _findings(record: FindingsRecord | None) -> Findings | None:
@@ -139,4 +141,6 @@ def _findings(record: FindingsRecord | None) -> Findings | None:
         return None
     found = tuple(Found(tuple(f.features), f.hits, f.proof) for f in record.factors)
     r = record
-    return Findings(r.tau, found, r.decided, r.decided_size, r.only_at_tau)
+    return Findings(
+        r.tau, found, r.decided, r.decided_size, r.only_at_tau, r.covered, r.decided_share
+    )

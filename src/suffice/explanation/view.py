@@ -89,7 +89,7 @@ class View(Result):
     @property
     def necessity_interval(self) -> tuple[float, float] | None:
         """95% Clopper–Pearson interval of an estimated necessity; None where it is exact."""
-        if self.tally.complete:
+        if self.profile.covers_exactly(self.tau):
             return None
         covered, outcome = self.profile.covered(self.tau)
         low, high = clopper_pearson(covered, max(outcome, 1))

@@ -3,7 +3,7 @@
 from suffice.search.algorithm1 import MinimalFactors, minimal_sufficient_factors
 from suffice.search.intervals import Ladder, climb
 from suffice.search.limits import LimitKeeper, Limits
-from suffice.search.pruned import Pruned, pruned_search
+from suffice.search.pruned import pruned_search
 from suffice.search.question import Question
 from suffice.search.stop import Stop
 from suffice.search.sweep import Sweep, run_sweep
@@ -14,7 +14,6 @@ __all__ = [
     "LimitKeeper",
     "Limits",
     "MinimalFactors",
-    "Pruned",
     "Question",
     "Stop",
     "Sweep",

@@ -32,3 +32,8 @@ class Findings:
     """Every subset of up to this size was; -1: not even the empty one."""
     only_at_tau: bool = False
     """Is nothing known at another τ, because the search counted too little?"""
+    covered: tuple[float, float] | None = None
+    """How much of the outcome lies in the closure of the factors, and how much there is: hybrids,
+    weighed as D draws them. None where they were not all counted."""
+    decided_share: float | None = None
+    """The share of all subsets that is decided at τ; None where nobody kept count."""

@@ -164,8 +164,15 @@ class Profile:
 
     def covered(self, tau: float) -> tuple[float, float]:
         """Hybrids with the outcome in the closure of the τ-minimal factors; and in all."""
+        if self.findings is not None and self.findings.covered and tau == self.findings.tau:
+            return self.findings.covered
         reach, weight = self.reach_of_outcome()
         return float(weight[reach >= tau].sum()), float(weight.sum())
+
+    def covers_exactly(self, tau: float) -> bool:
+        """Were all hybrids counted, so that necessity at τ is no estimate?"""
+        f = self.findings
+        return self.tally.complete or (f is not None and f.covered is not None and tau == f.tau)
 
     def reach_of_outcome(self) -> tuple[Reals, Reals]:
         """Reaches, each with the weight of the outcome's hybrids (or draws) that have it."""

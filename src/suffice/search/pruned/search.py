@@ -9,7 +9,6 @@ exhaustive search; necessity, which counts all hybrids, is estimated from a samp
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from suffice.evaluate import Evaluator
 from suffice.factors.lattice import Lattice
 from suffice.inference import fewest_hits
 from suffice.progress import progress_bar
+from suffice.search.decided import Decided
 from suffice.search.findings import Findings, Found
 from suffice.search.limits import LimitKeeper
 from suffice.search.pruned.curtailed import Curtailed
@@ -28,23 +28,7 @@ from suffice.search.sweep import DRAWS, MOST_COUNTED, Draws, draw_hybrids
 from suffice.search.tally import Tally
 from suffice.typing import BoolVector, Held
 
-__all__ = ["Pruned", "pruned_search"]
-
-
-@dataclass(frozen=True, eq=False)
-class Pruned:
-    """The factors of both views at one τ, and how the work went."""
-
-    tally: Tally
-    """Hits of the empty and of the full set, where they are known."""
-    keep: Findings
-    flip: Findings
-    flip_outcomes: tuple[BoolVector, ...]
-    """By flip factor: which still have it when the factor is replaced; the others flip."""
-    draws: Draws | None
-    """A sample of D, for necessity; None where the budget is too small for one."""
-    stopped: Stop | None
-    """The limit that ended the search; None if every set is decided."""
+__all__ = ["pruned_search"]
 
 
 def pruned_search(
@@ -52,7 +36,7 @@ def pruned_search(
     hybrids: SwapHybrids,
     question: Question,
     keeper: LimitKeeper | None = None,
-) -> Pruned:
+) -> Decided:
     """Find the τ-minimal factors of both views, with exact hits, within the limits.
 
     A time limit counts from now, unless a `keeper` is given that has counted before.
@@ -74,7 +58,7 @@ def pruned_search(
             levels[size] = np.array([hits])
     if stopped is None and largest < d:
         stopped = Stop("max_size", largest)
-    return Pruned(
+    return Decided(
         Tally(d, n, tuple(levels)),
         Findings(tau, keep.found(True), stopped is None, decided, only_at_tau=True),
         Findings(tau, flip.found(False), stopped is None, decided, only_at_tau=True),
