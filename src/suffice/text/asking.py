@@ -65,6 +65,10 @@ class JoinedModel:
         self.__name__ = model.name
         self._model = model
         self._join = join
+        self.of_texts = model.original
+        """The user's own model."""
+        self.gaps = join.gaps
+        """What stands before, between and after the cells."""
         if model.classes is not None:
             self.classes_ = as_labels(model.classes)
 

@@ -170,7 +170,6 @@ class TextExplainer:
             groups=parts.groups,
             random_state=self._seed,
             cost=_each_word,
-            engine="blackbox",
             context=InText(contrast.says, hidden > 0),
         )
         cells = as_cells([[parts.text[a:b] for a, b in parts.atoms]])

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from suffice.context.swap import SwapHybrids
-from suffice.evaluate.additive.readers import AdditiveModel
+from suffice.evaluate.additive.readers import AdditiveShape
 from suffice.evaluate.additive.scores import Margins, margins_of
 from suffice.evaluate.additive.split import WORD, split_blocks
 from suffice.evaluate.blackbox import Engine
@@ -48,7 +48,7 @@ class AdditiveEngine(Engine):
     name = "additive"
     seconds_per_row = None  # next to nothing: the model is asked about few hybrids
 
-    def __init__(self, model: AdditiveModel, target: Target, hybrids: SwapHybrids, y: bool) -> None:
+    def __init__(self, model: AdditiveShape, target: Target, hybrids: SwapHybrids, y: bool) -> None:
         super().__init__(target, hybrids, y)
         scores, classes = model.scores(hybrids), target.model.classes or ()
         if target.event.kind == "versus" and model.probabilities_apart:
