@@ -16,7 +16,7 @@ from suffice.evaluate.trees.blocks import find_numba
 from suffice.models import as_model
 from suffice.tables import as_table
 from suffice.target import at_least, at_most, versus, within
-from tests.engine_cases import Case, check_trees, tree_data
+from tests.engine_cases import Case, check_trees, mixed_data, refusal, tree_data
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -187,9 +187,9 @@ def test_xgboost_reads_categories_early_stopping_and_missing_marks() -> None:
     marked[::4, 0] = -999.0
     model = xgboost.XGBClassifier(**common, missing=-999.0).fit(marked, y)
     check_trees(Case(model, marked[:90]), "numpy")
-    dart = xgboost.XGBClassifier(**common, booster="dart").fit(X, y)
-    assert reason(dart) == (
-        "XGBClassifier with booster='dart' does not predict the sum of its leaves"
+    linear = xgboost.XGBClassifier(n_estimators=8, booster="gblinear").fit(X, y)
+    assert reason(linear) == (
+        "XGBClassifier with booster='gblinear' does not predict the sum of its leaves"
     )
     labels = xgboost.train(
         {"objective": "multi:softmax", "num_class": 2, "nthread": 1}, xgboost.DMatrix(X, y), 3
@@ -217,14 +217,55 @@ def test_catboost_beyond_symmetric_numeric_trees_is_a_reason() -> None:
     assert reason(model) == "CatBoostClassifier has a probability threshold of its own"
 
 
-def test_xgboost_categories_of_a_frame_are_a_reason() -> None:
+@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+@pytest.mark.parametrize("one_hot", [1, 20])
+def test_xgboost_reads_the_categories_of_a_frame_by_their_names(booster: str, one_hot: int) -> None:
     xgboost = pytest.importorskip("xgboost")
-    X, y, _, _ = tree_data()
-    rows = pd.DataFrame(X, columns=list("abcde"))
-    rows["kind"] = pd.Categorical(np.where(y, "u", "v"))
+    rows, two, three, number = mixed_data()
+    rows = rows.astype({"kind": "category", "home": "category"}).assign(
+        level=pd.Categorical(np.arange(200) % 7 + 30)
+    )
+    rows.loc[5:20, "kind"] = np.nan
+    common: Any = {"n_estimators": 6, "max_depth": 4, "n_jobs": 1, "enable_categorical": True}
+    common |= {"booster": booster, "max_cat_to_onehot": one_hot}
+    if booster == "dart":
+        common |= {"rate_drop": 0.5, "random_state": 0}
+    model = xgboost.XGBClassifier(**common).fit(rows, two)
+    assert read_trees(model).tests.categories
+    turned = rows.assign(kind=rows["kind"].cat.reorder_categories(list("zyxwvuts")))
+    for asked in (model, model.get_booster()):
+        check_trees(Case(asked, rows[:60]), "numpy")
+        check_trees(Case(asked, turned[:60]), "numpy")
+    check_trees(Case(xgboost.XGBClassifier(**common).fit(rows, three), rows[:60], 1), "numpy")
+    regressor = xgboost.XGBRegressor(**common).fit(rows, number)
+    at_a_row = float(regressor.predict(rows)[3])
+    check_trees(Case(regressor, rows[:60], at_least(at_a_row)), "numpy")
+
+
+def test_a_category_that_xgboost_does_not_know_is_a_reason() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    rows, y, _, _ = mixed_data()
+    rows = rows.astype({"kind": "category", "home": "category"})
     model = xgboost.XGBClassifier(n_estimators=3, n_jobs=1, enable_categorical=True).fit(rows, y)
-    with pytest.raises(Unreadable) as refused:
-        Case(model, rows).trees()
-    assert str(refused.value) == (
+    strange = rows.assign(kind=rows["kind"].cat.rename_categories({"t": "new"}))
+    assert refusal(Case(model, strange), "trees") == (
+        "column 'kind' holds 'new', a category that the model was not fitted on"
+    )
+    numbered = rows.assign(kind=rows["kind"].cat.codes, home=rows["home"].cat.codes)
+    model = xgboost.XGBClassifier(
+        n_estimators=3, n_jobs=1, feature_types=["q", "c", "c", "q"], enable_categorical=True
+    ).fit(numbered.to_numpy(), y)
+    assert refusal(Case(model, rows), "trees") == (
         "column 'kind' holds categories, and how the model numbers them is not read"
     )
+
+
+def test_xgboost_weighs_the_trees_of_dart_as_it_does_itself() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    X, two, three, number = tree_data(missing=True)
+    common: Any = {"n_estimators": 12, "max_depth": 3, "n_jobs": 1, "booster": "dart"}
+    for seed, kind in enumerate(("tree", "forest")):
+        common |= {"rate_drop": 0.4, "normalize_type": kind, "random_state": seed}
+        check_trees(Case(xgboost.XGBClassifier(**common).fit(X, two), X), "numpy")
+        check_trees(Case(xgboost.XGBClassifier(**common).fit(X, three), X, 2), "numpy")
+        check_trees(Case(xgboost.XGBRegressor(**common).fit(X, number), X, within(3.0)), "numpy")
