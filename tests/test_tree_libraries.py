@@ -199,15 +199,57 @@ def test_xgboost_reads_categories_early_stopping_and_missing_marks() -> None:
     )
 
 
-def test_catboost_beyond_symmetric_numeric_trees_is_a_reason() -> None:
+@pytest.mark.parametrize("grow_policy", ["SymmetricTree", "Depthwise", "Lossguide"])
+@pytest.mark.parametrize("one_hot", [2, 20])
+def test_catboost_answers_its_splits_on_categories_itself(grow_policy: str, one_hot: int) -> None:
+    catboost = pytest.importorskip("catboost")
+    rows, two, three, number = mixed_data(300)
+    rows["level"] = np.arange(300) % 5
+    common: Any = {"iterations": 8, "depth": 4, "verbose": 0, "allow_writing_files": False}
+    common |= {"thread_count": 1, "grow_policy": grow_policy, "one_hot_max_size": one_hot}
+    common |= {"max_ctr_complexity": 1, "cat_features": ["kind", "home", "level"]}
+    strange = rows[:50].copy()
+    strange.loc[5:9, "kind"] = "new"
+    strange.loc[8:12, "level"] = 77
+    classifier = catboost.CatBoostClassifier(**common).fit(rows, two)
+    source = read_trees(classifier).source
+    assert source is not None and {1, 4} <= set(source[5:].tolist())
+    check_trees(Case(classifier, rows[:50]), "numpy")
+    check_trees(Case(classifier, strange.astype({"kind": "category"})), "numpy")
+    classifier = catboost.CatBoostClassifier(**common).fit(rows, three)
+    check_trees(Case(classifier, strange, 1), "numpy")
+    regressor = catboost.CatBoostRegressor(**common).fit(rows, number)
+    at_a_row = float(regressor.predict(rows)[3])
+    check_trees(Case(regressor, strange, at_least(at_a_row)), "numpy")
+
+
+@pytest.mark.parametrize("grow_policy", ["Depthwise", "Lossguide"])
+def test_catboost_trees_that_are_not_symmetric_are_read(grow_policy: str) -> None:
+    catboost = pytest.importorskip("catboost")
+    common: Any = {"iterations": 8, "depth": 4, "verbose": 0, "allow_writing_files": False}
+    common |= {"thread_count": 1, "grow_policy": grow_policy}
+    X, two, three, number = tree_data(missing=True)
+    for model in (catboost.CatBoostClassifier(**common), catboost.CatBoost(common)):
+        loss = {} if type(model).__name__ != "CatBoost" else {"loss_function": "Logloss"}
+        check_trees(Case(model.set_params(**loss).fit(X, two), X), "numpy")
+    check_trees(Case(catboost.CatBoostClassifier(**common).fit(X, three), X, 2), "numpy")
+    check_trees(Case(catboost.CatBoost(common).fit(X, number), X, within(3.0)), "numpy")
+
+
+def test_what_catboost_computes_otherwise_is_a_reason() -> None:
     catboost = pytest.importorskip("catboost")
     X, y, _, _ = tree_data()
     common = {"iterations": 5, "depth": 3, "verbose": 0, "allow_writing_files": False}
-    model = catboost.CatBoostClassifier(**common, grow_policy="Depthwise").fit(X, y)
-    assert reason(model) == "CatBoostClassifier grew trees that are not symmetric (grow_policy)"
-    rows = pd.DataFrame(X, columns=list("abcde")).assign(kind=np.where(y, "u", "v"))
-    model = catboost.CatBoostClassifier(**common, cat_features=["kind"]).fit(rows, y)
-    assert reason(model) == "the model splits on categories, which are not read from catboost"
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.choice(list("pqrst"), (400, 2)), columns=["kind", "home"])
+    same = (rows["kind"] == rows["home"]).astype(int)
+    model = catboost.CatBoostClassifier(
+        **common | {"iterations": 30}, cat_features=["kind", "home"], max_ctr_complexity=2
+    ).fit(rows, same)
+    assert reason(model) == (
+        "CatBoostClassifier keeps statistics of columns together ('kind' and 'home'), which no "
+        "column tells by itself: max_ctr_complexity=1 keeps them apart"
+    )
     poisson = catboost.CatBoostRegressor(**common, loss_function="Poisson").fit(X, np.abs(X[:, 0]))
     assert reason(poisson) == (
         "CatBoostRegressor with loss_function='Poisson' does not predict the sum of its leaves"

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ def _categories(forest: dict[str, Any]) -> dict[int, list[Any]]:
         values = kept["values"]
         if values and "offsets" in kept:  # texts, one after another
             text, ends = bytes(v & 255 for v in values), kept["offsets"]
-            values = [text[a:b].decode() for a, b in zip(ends, ends[1:], strict=False)]
+            values = [text[a:b].decode() for a, b in pairwise(ends)]
         if values:
             out[column] = values
     return out
