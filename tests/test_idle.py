@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from suffice import Explainer, Explanation
+from suffice import Explainer, Explanation, within
 from suffice.search import idle
 
 
@@ -89,7 +89,9 @@ def test_the_reasons_are_told_apart(monkeypatch):
 
 def test_a_model_that_nothing_moves_keeps_one_player(monkeypatch):
     X = pd.DataFrame({"a": [1] * 8, "b": [2] * 8})
-    explainer = Explainer(lambda rows: ["yes"] * len(rows), X, references="all", outcome="yes")
+    explainer = Explainer(
+        lambda rows: rows["a"].to_numpy(float), X, references="all", outcome=within(1)
+    )
     e = explained(monkeypatch, explainer, X.iloc[0], worth=0)
     assert len(e.players) == 1
     assert e.keep.sufficiency(["a", "b"]) == 1

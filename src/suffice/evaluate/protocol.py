@@ -86,6 +86,14 @@ class LatticeEvaluator(Evaluator, Protocol):
         """Every bit mask from 0 to 2^d - 1, in blocks."""
         ...
 
+    def counts(self) -> Iterator[tuple[int, Counts]]:
+        """The first mask and the hits of each block of a sweep, for those who keep no more."""
+        ...
+
+    def sweep_seconds(self) -> float:
+        """About how long a sweep of the whole lattice takes, measured on a small part of it."""
+        ...
+
 
 @runtime_checkable
 class ModelReader(Evaluator, Protocol):

@@ -11,6 +11,7 @@ from 0 without being 0. There the answer is the model's own, as it gave it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from time import perf_counter
 
 import numpy as np
 
@@ -111,6 +112,17 @@ class AdditiveEngine(Engine):
             hits = np.bitwise_count(packed).sum(axis=0, dtype=np.int64)
             bits = np.ascontiguousarray(packed.T).reshape(-1, len(every)).view(np.uint8)
             yield first, hits.T.ravel(), bits[:, : (self.n + 7) // 8]
+
+    def counts(self) -> Iterator[tuple[int, Counts]]:
+        """The first mask of each block of a sweep, and the hits of its masks."""
+        for start, hits, _ in self.sweep():
+            yield start, hits
+
+    def sweep_seconds(self) -> float:
+        """About how long a sweep takes: its first block, times all of them."""
+        started = perf_counter()
+        _, hits, _ = next(self.sweep())
+        return (perf_counter() - started) * 2.0**self._hybrids.d / len(hits)
 
     def _sweep_directly(self, d: int) -> Iterator[Swept]:
         step = max(1, _SUMS // (self.n * len(self._margins)))

@@ -13,6 +13,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,8 @@ class TreeEngine(Engine):
         read[problem.player] = True
         for block in range(problem.blocks):
             everyone = np.uint64(problem.everyone(block))
-            parted[problem.player[(problem.sides.words(block) & everyone) != 0]] = True
+            differs = problem.sides.words(block)[: len(problem.player)] & everyone
+            parted[problem.player[differs != 0]] = True
         return {int(p): "alike" if read[p] else "unread" for p in np.flatnonzero(~parted)}
 
     def sweep(self) -> Iterator[Swept]:
@@ -134,6 +136,25 @@ class TreeEngine(Engine):
                 yield from self._ask_everything(rows)
                 return
             yield start, *self._finish(words)
+
+    def counts(self) -> Iterator[tuple[int, Counts]]:
+        """The first mask of each block of a sweep, and the hits of its masks."""
+        for start, hits, _ in self.sweep():
+            yield start, hits
+
+    def sweep_seconds(self) -> float:
+        """About how long a sweep takes: one slab of one block, times all of them."""
+        problem = self._problem
+        kernel = self._kernel or choose_kernel(problem)
+        players = min(problem.d, _log2(_SLAB_CELLS // problem.width))
+        times = []
+        for slab in (0, 0, (1 << problem.d - players) - 1):  # the first call is a slow one
+            started = perf_counter()
+            make_block(kernel, problem, 0, players, {}).slab(slab)
+            times.append(perf_counter() - started)
+        tasks = problem.blocks << problem.d - players
+        workers = 1 if kernel == "numpy" else min(tasks, _cores())
+        return max(times[1:]) * tasks / workers
 
     def _evaluate(self, kernel: Kernel, start: int, rows: int) -> tuple[NDArray[Any], _Hybrids]:
         """(blocks, masks): the words of lanes that have the input's outcome; and the undecided."""
