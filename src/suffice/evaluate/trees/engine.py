@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 from typing import Any
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import Engine
-from suffice.evaluate.protocol import Swept, Tick, Unreadable
+from suffice.evaluate.protocol import Idle, Swept, Tick, Unreadable
 from suffice.evaluate.trees.blocks import Kernel, choose_kernel, make_block
 from suffice.evaluate.trees.ensemble import Ensemble
 from suffice.evaluate.trees.margins import Reading, read_event
@@ -110,6 +110,17 @@ class TreeEngine(Engine):
     def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
         """(rows,): the same for single hybrids."""
         return self._box.outcomes_of(held, references)
+
+    def idle(self) -> Mapping[int, Idle]:
+        """The players that no tree tests, and those with no split between input and reference."""
+        problem = self._problem
+        read, parted = (np.zeros(self._hybrids.d, dtype=bool) for _ in range(2))
+        read[problem.player] = True
+        for block in range(problem.blocks):
+            everyone = np.uint64(problem.everyone(block))
+            differs = problem.sides.words(block)[: len(problem.player)] & everyone
+            parted[problem.player[differs != 0]] = True
+        return {int(p): "alike" if read[p] else "unread" for p in np.flatnonzero(~parted)}
 
     def sweep(self) -> Iterator[Swept]:
         """All 2^d subsets, in blocks of consecutive masks."""
