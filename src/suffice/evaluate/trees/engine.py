@@ -116,9 +116,9 @@ class TreeEngine(Engine):
         problem = self._problem
         read, parted = (np.zeros(self._hybrids.d, dtype=bool) for _ in range(2))
         read[problem.player] = True
-        for block in range(problem.blocks):
-            everyone = np.uint64(problem.everyone(block))
-            differs = problem.sides.words(block)[: len(problem.player)] & everyone
+        lanes = problem.list_lanes
+        for block in range(lanes.blocks):
+            differs = problem.sides.words(lanes.references(block))[: len(problem.player)]
             parted[problem.player[differs != 0]] = True
         return {int(p): "alike" if read[p] else "unread" for p in np.flatnonzero(~parted)}
 
