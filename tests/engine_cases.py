@@ -65,9 +65,11 @@ def swept(engine: LatticeEvaluator) -> np.ndarray:
     """(subsets, references): a sweep's outcomes, put together and checked against its counts."""
     assert isinstance(engine, LatticeEvaluator)
     parts, at = [], 0
+    counted = np.concatenate([hits for _, hits in engine.counts()])
     for start, hits, bits in engine.sweep():
         assert start == at
         at += len(hits)
+        np.testing.assert_array_equal(counted[start:at], hits)
         assert bits.shape[1] == (engine.n + 7) // 8
         parts.append(np.unpackbits(bits, axis=1, count=engine.n).astype(bool))
         np.testing.assert_array_equal(parts[-1].sum(axis=1), hits)
