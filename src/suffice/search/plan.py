@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,13 +19,11 @@ from suffice.context.hybrids import Hybrids
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate import Evaluator, Idle, LatticeEvaluator
 from suffice.factors.lattice import Lattice
-from suffice.results import Column, Panel, Result, Sheet
+from suffice.results import Column, Frozen, Panel, Result, Sheet
 from suffice.search.limits import EXHAUSTIVE_PLAYERS, STREAMED_PLAYERS, Limits
 from suffice.search.question import Question
+from suffice.typing import Scalar
 from suffice.wording import count, duration, large
-
-if TYPE_CHECKING:
-    from suffice.typing import Scalar
 
 __all__ = ["PATIENCE", "More", "Narrowed", "Plan", "Way", "make_plan"]
 
@@ -85,6 +83,9 @@ class More:
     seconds: float
     complete: bool
     """Would that be every set there is?"""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arguments", Frozen(self.arguments))
 
     def __str__(self) -> str:
         return self.told({})
@@ -162,25 +163,24 @@ class Plan(Result):
 
     def told(self) -> str:
         """What will be done, in a sentence."""
-        about = duration(self.seconds)
         if self.way == "anytime":
-            return f"the best sets that can be verified within {about}."
-        words = _WAYS[self.way]
-        return f"{words}, in about {about}."
+            return f"{_WAYS[self.way]} within {duration(self.seconds)}."
+        return f"{_WAYS[self.way]}, {_in(self.seconds)}."
 
     def _size(self) -> str:
         left = f" ({self.left_out} more cannot matter here)" if self.left_out else ""
         return (
             f"{count(self.players, 'feature')}{left}, so {large(self.sets)} sets, against "
-            f"{count(self.references, 'reference')}, by {self.evaluator}: counting all of them "
-            f"would take about {duration(self.exhaustive_seconds)}."
+            f"{count(self.references, 'reference')}, by {self.evaluator}: all of them would be "
+            f"counted {_in(self.exhaustive_seconds)}."
         )
 
     def to_frame(self) -> Any:
-        """What would give more, as a pandas frame, a row each."""
+        """This plan, and below it what would give more, as a pandas frame."""
         import pandas as pd
 
-        rows = [(str(m), m.seconds, m.complete) for m in self.more]
+        rows: list[tuple[str, float, bool]] = [(self.way, self.seconds, self.complete)]
+        rows += [(str(m), m.seconds, m.complete) for m in self.more]
         return pd.DataFrame(rows, columns=["call", "seconds", "complete"])
 
     def __repr__(self) -> str:
@@ -193,7 +193,7 @@ _WAYS: dict[Way, str] = {
     "bounds": "sets are decided at this τ in bulk, by bounds",
     "pruned": "every set is decided at this τ, with few model rows",
     "greedy": "small sets are counted, larger ones looked for from many starts",
-    "anytime": "the best sets that can be verified in time",
+    "anytime": "the best sets that can be verified",
 }
 
 
@@ -303,6 +303,11 @@ def _fits(plan: Plan) -> bool:
     except (ValueError, OSError, AttributeError):  # a system that does not tell
         free = 1 << 32
     return plan.sets * (_BYTES_PER_SET + plan.references / 8) <= free / 2
+
+
+def _in(seconds: float) -> str:
+    told = duration(seconds)
+    return f"in {told}" if told[0] in "uo" else f"in about {told}"
 
 
 def _shown(value: Scalar) -> str:
