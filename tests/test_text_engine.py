@@ -64,7 +64,7 @@ class TextCase:
         spans = spans or words(text)
         self.join = Join(text, spans)
         wrapped, _ = as_model(model, Texts([text, *TRAIN]))
-        self.joined = JoinedModel(wrapped, self.join)
+        self.joined = JoinedModel(wrapped, self.join, range(len(spans)))
         cells = np.array([[text[a:b] for a, b in spans], *rows], dtype=object)
         names = [f"w{i}" for i in range(len(spans))]
         pool = Cells(cells, names, range(len(spans)))

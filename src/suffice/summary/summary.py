@@ -147,10 +147,15 @@ def _provenance(e: Explanation) -> str:
 
 
 def _notes(e: Explanation, ways: Ways) -> tuple[str, ...]:
+    notes = []
+    if e.provenance.references.mask is not None:
+        from suffice.summary.mask import mask_note
+
+        notes.append(mask_note(e.provenance.references.mask))
     names = [name for player in e.players for name in (player.name, *player.values)]
-    if all(named(name) == harmless(name) for name in names):
-        return ()
-    return (f"Long names are cut: {ways.names}.",)
+    if any(named(name) != harmless(name) for name in names):
+        notes.append(f"Long names are cut: {ways.names}.")
+    return tuple(notes)
 
 
 def _completeness(e: Explanation, terms: Terms, ways: Ways) -> tuple[str, str]:

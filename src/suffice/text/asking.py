@@ -61,7 +61,7 @@ class TextDecision:
 class JoinedModel:
     """Answers for rows of cells, as a model of tables does."""
 
-    def __init__(self, model: WrappedModel, join: Join) -> None:
+    def __init__(self, model: WrappedModel, join: Join, seen: Sequence[int]) -> None:
         self.__name__ = model.name
         self._model = model
         self._join = join
@@ -69,6 +69,8 @@ class JoinedModel:
         """The user's own model."""
         self.gaps = join.gaps
         """What stands before, between and after the cells."""
+        self.seen = seen
+        """The cells that are in sight."""
         if model.classes is not None:
             self.classes_ = as_labels(model.classes)
 

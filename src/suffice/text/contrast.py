@@ -10,6 +10,7 @@ import numpy as np
 
 from suffice.checks import number
 from suffice.errors import InputError
+from suffice.explanation.record import MaskRecord
 from suffice.tables.labels import as_labels, not_a_class, of_a_kind
 from suffice.text.asking import TextDecision, decide
 from suffice.text.join import Join
@@ -21,6 +22,7 @@ from suffice.text.masks import (
     check_tokens,
     deal_words,
     describe_tokens,
+    known_to,
 )
 from suffice.text.parts import Parts
 from suffice.typing import BoolVector, Values
@@ -43,6 +45,8 @@ class Contrast:
     decision: TextDecision
     cells: Values
     says: str
+    mask: MaskRecord | None = None
+    """How a token was found, where none was given."""
 
 
 def read_mask(mask: object, candidates: Sequence[str]) -> TokenMask | Corpus:
@@ -84,6 +88,7 @@ def contrast_with(
     tokens = mask.tokens
     cells = as_cells([[token] * len(parts.atoms) for token in tokens])
     decision = decide(model, parts.text, join(cells.tolist()), outcome)
+    found = None
     if mask.first:
         contrasts = np.flatnonzero(decision.others != decision.y)
         if not len(contrasts):
@@ -92,9 +97,15 @@ def contrast_with(
                 + ", ".join(f"“{t}”" if t else "deletion" for t in tokens)
             )
         best = int(contrasts[0])
+        found = MaskRecord(
+            tokens[best],
+            decision.event.describe(not decision.y),
+            tokens[:best],
+            known_to(decision.model.original, tokens[best]),
+        )
         tokens, cells = tokens[best : best + 1], cells[[best]]
     each = parts.noun if parts.noun == "span" else "word"
-    return Contrast(decision, cells, f"each {each} {describe_tokens(tokens)}")
+    return Contrast(decision, cells, f"each {each} {describe_tokens(tokens)}", found)
 
 
 def _with_corpus(

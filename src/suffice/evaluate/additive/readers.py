@@ -115,6 +115,11 @@ class AnswersForCells(Protocol):
         """What stands before the first cell, between two, and after the last."""
         ...
 
+    @property
+    def seen(self) -> Sequence[int]:
+        """The cells that are columns of the table; the others are alike in all its rows."""
+        ...
+
 
 def read_additive(model: Any, columns: tuple[str, ...]) -> AdditiveModel | VectorisedModel:
     """What is additive in a fitted model; `Unreadable` says why it is not known to be.

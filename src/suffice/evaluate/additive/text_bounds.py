@@ -40,6 +40,8 @@ class MarginBounds:
     held: Reals
     """(d, T): what a player adds to the counts where it is held."""
     replaced: Reals
+    rest: Reals
+    """(T,): what is always there."""
     weights: Reals
     """(M, T)"""
     base: Reals
@@ -139,7 +141,7 @@ class _Cubes:
     def __init__(self, of: MarginBounds, held: Reals, freed: Reals) -> None:
         self._of = of
         self._open = 1.0 - held - freed
-        self._fixed = held @ of.held + freed @ of.replaced
+        self._fixed = held @ of.held + freed @ of.replaced + of.rest
         low, high = np.minimum(of.held, of.replaced), np.maximum(of.held, of.replaced)
         # (cubes, T): values at the least and at the largest count.
         self._least = of.values(self._fixed + self._open @ low)

@@ -14,7 +14,8 @@ Where a margin is within that of 0, the model is asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from time import perf_counter
 
 import numpy as np
 
@@ -23,7 +24,8 @@ from suffice.evaluate.additive.scores import combinations, gamma
 from suffice.evaluate.additive.text_bounds import MarginBounds
 from suffice.evaluate.additive.vectorised import Counted, VectorisedModel, roundings
 from suffice.evaluate.blackbox import Engine
-from suffice.evaluate.protocol import Tick, Unreadable
+from suffice.evaluate.protocol import Idle, Swept, Tick, Unreadable
+from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
 from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals
@@ -32,6 +34,9 @@ __all__ = ["TextEngine"]
 
 _CELLS = 1 << 20
 """Counts worked out together: few enough to stay in cache."""
+
+_MASKS = 1 << 16
+"""Sets of a block of a sweep."""
 
 _PROBES = 64
 """Hybrids that are put to the model as well, to see that it does what its parameters say."""
@@ -82,6 +87,26 @@ class TextEngine(Engine):
             out[rows] = self._outcomes_beside(r, held[rows])
         return out
 
+    def sweep(self) -> Iterator[Swept]:
+        """Every bit mask from 0 to 2^d - 1, in blocks."""
+        d = self._hybrids.d
+        for first in range(0, 1 << d, _MASKS):
+            outcomes = self.outcomes(
+                held_of_masks(np.arange(first, min(first + _MASKS, 1 << d)), d)
+            )
+            yield first, outcomes.sum(axis=1, dtype=np.int64), np.packbits(outcomes, axis=1)
+
+    def counts(self) -> Iterator[tuple[int, Counts]]:
+        """The first mask of each block of a sweep, and the hits of its masks."""
+        for start, hits, _ in self.sweep():
+            yield start, hits
+
+    def sweep_seconds(self) -> float:
+        """About how long a sweep takes: its first block, times all of them."""
+        started = perf_counter()
+        _, hits, _ = next(self.sweep())
+        return (perf_counter() - started) * 2.0**self._hybrids.d / len(hits)
+
     def cubes(self, held: Held, freed: Held) -> tuple[Outcomes, Outcomes]:
         """(cubes, references): do all hybrids of a cube surely have the input's outcome? may some?
 
@@ -102,7 +127,7 @@ class TextEngine(Engine):
         """(references, players): about how far each player moves a hybrid's score."""
         return np.stack([reference.bounds.leverage for reference in self._references])
 
-    def idle(self) -> Mapping[int, str]:
+    def idle(self) -> Mapping[int, Idle]:
         """The players without a word that the model knows, and those it counts alike."""
         moved, read = (
             np.logical_or.reduce(parts)
@@ -153,11 +178,12 @@ class _Reference:
         self._weights = weights[:, seen]
         self._base = base
         held, replaced = counted.held[:, seen], counted.replaced[:, seen]
-        self._start = replaced.sum(axis=0)
+        rest = counted.rest[seen]
+        self._start = replaced.sum(axis=0) + rest
         self._more = held - replaced
         self.width = max(1, *held.shape)
         self.touched = (held != replaced).any(axis=1), ((held != 0) | (replaced != 0)).any(axis=1)
-        most = np.maximum(np.abs(held), np.abs(replaced)).sum(axis=0)
+        most = np.maximum(np.abs(held), np.abs(replaced)).sum(axis=0) + np.abs(rest)
         part = gamma(roundings(len(self._columns)) + 4 * len(held), model.eps)
         self._slack = part * (self._largest(most) + size) + np.finfo(float).tiny
         if not (np.isfinite(self._slack).all() and np.isfinite(self._weights).all()):
@@ -168,6 +194,7 @@ class _Reference:
             model.norm,
             held,
             replaced,
+            rest,
             self._weights,
             base,
             self._slack,

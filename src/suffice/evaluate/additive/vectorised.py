@@ -51,6 +51,8 @@ class Counted(NamedTuple):
     """(d, T): what a player adds to the counts where it is held."""
     replaced: Reals
     """(d, T): and where it is replaced."""
+    rest: Reals
+    """(T,): what cells add that are no columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,7 @@ class VectorisedModel:
 
     name: str
     gaps: Sequence[str]
+    seen: Sequence[int]
     lowercase: bool
     columns_of: Callable[[str], Columns]
     """The columns that a cell counts in, and what it adds to each."""
@@ -89,11 +92,10 @@ class VectorisedModel:
             if self.lowercase and "Σ" in cell:
                 raise Unreadable("how a capital sigma is made small depends on what follows it")
             known[cell] = _summed(self.columns_of(cell))
+        hidden = sorted(set(range(cells.shape[1])) - set(self.seen))
+        whose = [[self.seen[j] for j in own] for own in hybrids.players.columns] + [hidden]
         rows = [
-            [
-                _summed(item for j in own for item in known[row[j]].items())
-                for own in hybrids.players.columns
-            ]
+            [_summed(item for j in own for item in known[row[j]].items()) for own in whose]
             for row in cells
         ]
         return [_beside(rows[0], row) for row in rows[1:]]
@@ -111,12 +113,13 @@ class VectorisedModel:
         first = counted[0]
         terms = [self._terms(first.held, first.columns)]
         terms += [self._terms(one.replaced, one.columns) for one in counted]
-        base, decision = self.linear.base, self.linear.decision
+        rest, size = self._terms(first.rest[None], first.columns)
         return AdditiveScores(
             np.stack([values for values, _ in terms], axis=1),
-            np.stack([sizes for _, sizes in terms], axis=1) + np.abs(base)[:, None],
-            base,
-            decision,
+            np.stack([sizes for _, sizes in terms], axis=1)
+            + (np.abs(self.linear.base) + size)[:, None],
+            self.linear.base + rest[:, 0],
+            self.linear.decision,
             roundings(max(len(one.columns) for one in counted)),
             self.eps,
         )
@@ -149,9 +152,8 @@ def _summed(columns: Columns) -> Times:
     return sums
 
 
-def _beside(
-    held: Sequence[Mapping[int, float]], replaced: Sequence[Mapping[int, float]]
-) -> Counted:
+def _beside(held: Sequence[Times], replaced: Sequence[Times]) -> Counted:
+    """Counts by player as arrays; those of the rest come last."""
     columns = sorted({column for counts in (*held, *replaced) for column in counts})
     place = {column: i for i, column in enumerate(columns)}
     out = np.zeros((2, len(held), len(columns)))
@@ -159,7 +161,7 @@ def _beside(
         for player, counts in enumerate(players):
             for column, times in counts.items():
                 side[player, place[column]] = times
-    return Counted(columns, out[0], out[1])
+    return Counted(columns, out[0, :-1], out[1, :-1], out[1, -1])
 
 
 def read_vectorised(model: AnswersForCells) -> VectorisedModel:
@@ -210,6 +212,7 @@ def _read(
     return VectorisedModel(
         kind_of(final),
         model.gaps,
+        model.seen,
         bool(vectoriser.lowercase),
         _reader_of_cells(vectoriser),
         shape.tally,
