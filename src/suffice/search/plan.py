@@ -37,8 +37,8 @@ PATIENCE = 10.0
 _SECONDS_PER_HYBRID = 1.5e-7
 """What it takes to tell a hybrid from others, whether or not the model is asked about it."""
 
-_SECONDS_PER_SET = 4e-7
-"""What it takes to read both views from a set's count."""
+_SECONDS_PER_SET = 1e-6
+"""What it takes to read both views from a set's count, and the cheapest changes."""
 
 _BYTES_PER_SET = 56
 """Counts and intervals of both views; the outcomes come on top, a bit for each reference."""
