@@ -15,7 +15,15 @@ engine works out from the model's own shape, costs no row: without this a budget
 the model is asked and not the search."""
 
 StopKind = Literal[
-    "max_size", "budget", "hybrids", "time_limit", "fruitless", "starts", "untestable", "nothing"
+    "max_size",
+    "budget",
+    "hybrids",
+    "time_limit",
+    "fruitless",
+    "starts",
+    "untestable",
+    "nothing",
+    "many",
 ]
 
 
@@ -62,4 +70,5 @@ _SENTENCES: dict[StopKind, str] = {
     "starts": "{0} starts",
     "untestable": "no set can pass the test with {0} references",
     "nothing": "nothing is needed, so there is nothing smaller to find",
+    "many": "{0:,} minimal sets in one view, of which only the smallest are listed",
 }
