@@ -19,7 +19,16 @@ import numpy as np
 from suffice.factors.lattice import over_subsets
 from suffice.typing import BoolVector, Counts, Words
 
-__all__ = ["WORD_BITS", "close_upward", "empty", "least_of", "masks_in", "pack", "truths"]
+__all__ = [
+    "WORD_BITS",
+    "close_upward",
+    "empty",
+    "least_of",
+    "masks_in",
+    "pack",
+    "run",
+    "truths",
+]
 
 WORD_BITS = 64
 
@@ -56,6 +65,12 @@ def truths(words: Words, count: int) -> BoolVector:
     """The way back, for the first `count` bit masks."""
     bits = np.unpackbits(words.view(np.uint8), count=count, bitorder="little")
     return bits.view(np.bool_)
+
+
+def run(words: Words, first: int, count: int) -> Words:
+    """The words of consecutive bit masks, from the first of a word on."""
+    at = first // WORD_BITS
+    return words[at : at - (-count // WORD_BITS)]
 
 
 def masks_in(words: Words) -> Counts:
