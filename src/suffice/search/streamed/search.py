@@ -28,10 +28,7 @@ from suffice.search.sweep import DRAWS, Draws, Sweep, draw_hybrids, run_sweep
 from suffice.search.tally import Tally
 from suffice.typing import BoolVector
 
-__all__ = ["STREAMED_PLAYERS", "streamed_search"]
-
-STREAMED_PLAYERS = 30
-"""2^30 hits of a byte or two still fit in memory."""
+__all__ = ["streamed_search"]
 
 _STREAMING = 0.9
 """Of the time that is allowed. Deciding takes a small part of the time that counting took."""
