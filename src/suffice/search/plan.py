@@ -95,11 +95,11 @@ class More:
 
         >>> More({"time_limit": 60.0}, 60, complete=False).told({})
         'explain(x, time_limit=60)'
-        >>> More({"groups": "auto"}, 0.2, complete=True).told({"groups": "--groups"})
-        '--groups auto'
+        >>> More({"groups": "auto"}, 0.2, complete=True).told({"groups": "--auto-groups"})
+        '--auto-groups'
         """
         if any(name in names for name in self.arguments):
-            return " ".join(f"{names[name]} {_shown(v)}" for name, v in self.arguments.items())
+            return " ".join(_option(names[name], v) for name, v in self.arguments.items())
         given = ", ".join(
             f"{name}={value!r}" if isinstance(value, str) else f"{name}={_shown(value)}"
             for name, value in self.arguments.items()
@@ -308,6 +308,11 @@ def _fits(plan: Plan) -> bool:
 def _in(seconds: float) -> str:
     told = duration(seconds)
     return f"in {told}" if told[0] in "uo" else f"in about {told}"
+
+
+def _option(name: str, value: Scalar) -> str:
+    """An option of a command; one that says its value already is a flag."""
+    return name if str(value) in name.split("-") else f"{name} {_shown(value)}"
 
 
 def _shown(value: Scalar) -> str:
