@@ -80,6 +80,18 @@ def test_a_bag_is_the_mean_of_its_members_on_their_columns(labels: Any, depth: i
     check_trees(Case(few, X[:60], versus(few.classes_[1], few.classes_[0])))
 
 
+def test_constants_of_members_that_cancel_leave_their_rounding_behind() -> None:
+    members: list[Any] = [
+        (str(shift), GradientBoostingRegressor(n_estimators=5, random_state=0))
+        for shift in (1e9, -1e9)
+    ]
+    model = VotingRegressor(members).fit(X, NUMBER)
+    for shift, member in zip((1e9, -1e9), model.estimators_, strict=True):
+        member.init_.constant_ += shift
+    for value in np.unique(model.predict(X))[:5]:
+        check_trees(Case(model, X[:60], at_least(float(value))))
+
+
 def test_a_bag_of_other_readable_models_is_read() -> None:
     check(BaggingClassifier(forest(4), 3, max_features=0.6, random_state=0), THREE)
     wide = BaggingRegressor(DecisionTreeRegressor(), 8, max_features=0.5, random_state=0)

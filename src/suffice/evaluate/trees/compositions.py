@@ -84,9 +84,9 @@ def combine(
             source.append(sees)
         trees += _split(part, place)
     unit = max(part.trees.unit for part in parts)
-    # The members' constants are added up, too, and may cancel.
+    # A member rounds its constant at every tree that it adds, and constants may cancel in the end.
     constants = sum(float(np.abs(part.base).max()) for part in parts)
-    rest["link_slack"] = rest.get("link_slack", 0.0) + 16 * unit * constants
+    rest["link_slack"] = rest.get("link_slack", 0.0) + 2 * (len(trees) + 8) * unit * constants
     return join_trees(
         trees,
         _SideBySide(prepare, tuple(looks)),
