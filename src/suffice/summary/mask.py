@@ -13,8 +13,8 @@ def mask_note(mask: MaskRecord) -> str:
 
     >>> print(mask_note(MaskRecord("the", "bad", ("UNK",), known=True)))
     Each word left out is replaced by “the”: a text of nothing else comes out as “bad”, while one
-    of “UNK” comes out as this text does. The model knows “the” and counts it wherever it stands:
-    see whether another mask says the same.
+    of “UNK” comes out as this text does. The model knows “the” and counts it wherever it stands, so
+    that it may take many words to outweigh it: see whether another mask says the same.
     """
     token, outcome = _shown(mask.token), named(mask.outcome)
     if mask.token:
@@ -31,8 +31,8 @@ def _shown(token: str) -> str:
 
 
 _READ = {
-    True: "The model knows {0} and counts it wherever it stands: see whether another mask says the "
-    "same.",
+    True: "The model knows {0} and counts it wherever it stands, so that it may take many words to "
+    "outweigh it: see whether another mask says the same.",
     False: "The model does not know {0}, so such a text reads as if the words were not there. It "
     "may have learnt little from texts so short: see whether another mask says the same.",
     None: "The model may never have met texts with {0} in so many places, and what it says of them "
