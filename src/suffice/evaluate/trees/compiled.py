@@ -1,4 +1,4 @@
-"""Runs the compiled kernels on one block of references and one slab of the lattice after another.
+"""Runs the compiled kernels: on slabs of the lattice, and on any 64 subsets at a time.
 
 A block's leaves are found once and kept, and each slab takes those that it reaches. Where there are
 too many to keep, every slab walks the trees again, with its fixed players fixed, in portions.
@@ -16,7 +16,7 @@ from suffice.evaluate.trees import kernel
 from suffice.evaluate.trees.problem import Problem
 from suffice.typing import Counts, Words
 
-__all__ = ["CompiledBlock", "Scratch"]
+__all__ = ["CompiledBlock", "CompiledWalk", "Scratch"]
 
 _TWO_WAY_PLAYERS = 12
 """Past so many players, summing a second accumulator costs more than it saves in the walk."""
@@ -120,3 +120,40 @@ class CompiledBlock:
             leaves,
         )
         return found
+
+
+class CompiledWalk:
+    """One word of references, beside one word of subsets after another."""
+
+    def __init__(self, problem: Problem, differs: Words, everyone: int, trees: int | None) -> None:
+        self._problem = problem
+        self._differs = differs
+        self._everyone = np.uint64(everyone)
+        self._trees = trees
+        self._stack = np.empty((2 * problem.ensemble.depth + 2, 3), dtype=np.uint64)
+        self._scores = np.empty(64 * 64, dtype=np.int32)
+
+    def judge(self, held: Words, places: Counts, verdicts: NDArray[np.uint8]) -> None:
+        """Lower the verdicts, (subsets, references), of one word of subsets."""
+        wanted = np.uint64((1 << len(verdicts)) - 1)
+        for margin, nodes in zip(self._problem.reading.margins, self._problem.nodes, strict=True):
+            self._scores[:] = 0
+            kernel.score_rectangle(
+                margin.roots[: self._trees],
+                nodes.view(np.uint32),
+                self._differs,
+                self._everyone,
+                held,
+                wanted,
+                self._stack,
+                self._scores,
+            )
+            kernel.judge_rectangle(
+                self._scores,
+                np.int32(margin.no_below),
+                np.int32(margin.yes_from),
+                np.int32(margin.yes_to),
+                np.int32(margin.no_above),
+                places,
+                verdicts,
+            )

@@ -1,4 +1,4 @@
-"""The compiled kernels: every score of a slab of the lattice, for up to 64 references together.
+"""The compiled kernels: scores of a slab of the lattice, or of any 64 subsets, on 64 references.
 
 A reference is a lane, a set of references a 64-bit word, so that partitioning them at a split is
 one AND. Walking a tree, `held` are the players on whom the path needs the input's values, `freed`
@@ -17,6 +17,9 @@ So there are two accumulators, and a leaf costs 2^min(|A|, |B|) additions; in a 
 the sums take longer than the walk, there is only the first. Rows of an accumulator are masks, its
 columns lanes: all loops over lanes are contiguous.
 
+Subsets that are no slab are walked themselves: up to 64 of them beside up to 64 references, a
+rectangle of hybrids that is parted at a split (`score_rectangle`).
+
 numba takes most of a second to import, so this module is imported only when that pays.
 """
 
@@ -31,7 +34,14 @@ from numba.extending import (  # type: ignore[import-untyped,import-not-found,un
     intrinsic,
 )
 
-__all__ = ["add_leaves", "answer_words", "find_leaves", "sum_subsets"]
+__all__ = [
+    "add_leaves",
+    "answer_words",
+    "find_leaves",
+    "judge_rectangle",
+    "score_rectangle",
+    "sum_subsets",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -252,3 +262,116 @@ def answer_words(
             never |= np.uint64((score < no_below) | (score > no_above)) << np.uint64(lane)
         yes[row] &= sure
         no[row] |= never
+
+
+_SPREAD_FROM = 10
+"""From so many subsets on, adding a leaf to all 64 at once is faster than to each by itself."""
+
+
+@_compiled
+def score_rectangle(
+    roots: Any,
+    nodes: Any,
+    differs: Any,
+    everyone: Any,
+    held: Any,
+    wanted: Any,
+    stack: Any,
+    scores: Any,
+) -> None:
+    """Add up the leaves of the hybrids of some references and some subsets, words of each.
+
+    `held` has for every player the word of subsets that hold it. A group is a rectangle, some
+    references × some subsets. At a split those references that are not on the input's side leave
+    it where the player is not held; the rest are again rectangles, two at most. Scores are by
+    lane, 64 subsets each.
+    """
+    zero, one, no_test = np.uint64(0), np.uint64(1), np.uint64(2**32 - 1)
+    side, shift = np.uint64(64), np.uint64(6)
+    spread = np.empty(64, dtype=np.int32)
+    position = np.empty(64, dtype=np.uint64)
+    for i in range(len(roots)):
+        stack[0, 0] = np.uint64(roots[i])
+        stack[0, 1] = everyone
+        stack[0, 2] = wanted
+        top = one
+        while top != zero:
+            top -= one
+            node = stack[top, 0]
+            group = stack[top, 1]
+            subsets = stack[top, 2]
+            while True:
+                test = np.uint64(nodes[node, 0])
+                if test == no_test:
+                    break
+                toward = np.uint64(nodes[node, 1])
+                others = group & differs[test]
+                if others == zero:
+                    node = toward
+                    continue
+                holding = subsets & held[np.uint64(nodes[node, 3])]
+                if holding == subsets:
+                    node = toward
+                    continue
+                if others != group:
+                    stack[top, 0] = toward
+                    stack[top, 1] = group ^ others
+                    stack[top, 2] = subsets
+                    top += one
+                if holding != zero:
+                    stack[top, 0] = toward
+                    stack[top, 1] = others
+                    stack[top, 2] = holding
+                    top += one
+                node = np.uint64(nodes[node, 2])
+                group = others
+                subsets ^= holding
+            leaf = np.int32(nodes[node, 1])
+            if _count(subsets) < np.uint64(_SPREAD_FROM):
+                count = zero
+                while subsets != zero:
+                    position[count] = _lowest(subsets)
+                    subsets &= subsets - one
+                    count += one
+                while group != zero:
+                    first = _lowest(group) << shift
+                    group &= group - one
+                    for k in range(count):
+                        at = first + position[np.uint64(k)]
+                        scores[at] = np.int32(scores[at] + leaf)
+            else:
+                for k in range(64):
+                    chosen = np.int32((subsets >> np.uint64(k)) & one)
+                    spread[k] = np.int32(leaf * chosen)
+                while group != zero:
+                    first = _lowest(group) << shift
+                    group &= group - one
+                    lane = scores[first : first + side]
+                    for k in range(64):
+                        lane[k] = np.int32(lane[k] + spread[k])
+
+
+@_compiled
+def judge_rectangle(
+    scores: Any,
+    no_below: Any,
+    yes_from: Any,
+    yes_to: Any,
+    no_above: Any,
+    places: Any,
+    verdicts: Any,
+) -> None:
+    """Lower verdicts that were 2, surely yes, to 1, in doubt, or 0, no, by what the scores say.
+
+    `verdicts` are (subsets, references); the one of row i of `scores` is at `places[i ^ 7]`.
+    """
+    for i in range(len(places)):
+        lane = scores[64 * (i ^ 7) : 64 * (i ^ 7) + 64]
+        for k in range(len(verdicts)):
+            score = lane[k]
+            verdict = verdicts[k, places[i]]
+            if score < no_below or score > no_above:
+                verdict = np.uint8(0)
+            elif score < yes_from or score > yes_to:
+                verdict = min(verdict, np.uint8(1))
+            verdicts[k, places[i]] = verdict
