@@ -419,9 +419,9 @@ def test_pieces_of_a_list_make_no_difference(kernel: str, monkeypatch: pytest.Mo
     case = Case(CLASSIFIERS["forest"].fit(X, y), X)
     whole = case.trees(kernel).outcomes(case.held)
     monkeypatch.setattr(engine, "_ROWS_AT_ONCE", 1000)
-    monkeypatch.setattr(lists, "_WORDS_KEPT", 0)
+    monkeypatch.setattr(lists, "_BYTES_KEPT", 0)
     monkeypatch.setattr(lists, "_WORTH_THREADS", 0.0)
-    monkeypatch.setattr(lists, "_LEAVES_AT_ONCE", 7)
+    monkeypatch.setattr(lists, "_ENTRIES_AT_ONCE", 7)
     pieces, shares = case.trees(kernel), []
     assert (pieces.outcomes(case.held, shares.append) == whole).all()
     assert sum(share > 0 for share in shares) == 32

@@ -39,7 +39,9 @@ __all__ = [
     "answer_words",
     "find_leaves",
     "judge_rectangle",
+    "prune",
     "score_rectangle",
+    "score_rows",
     "sum_subsets",
 ]
 
@@ -264,20 +266,58 @@ def answer_words(
         no[row] |= never
 
 
+@_compiled
+def prune(
+    roots: Any, nodes: Any, differs: Any, everyone: Any, stack: Any, starts: Any, table: Any
+) -> Any:
+    """Write what a word of references can reach of the trees to `table`; say how many rows.
+
+    A split at which none of those who come there leaves the input's side is left out. A row is
+    (the lanes that leave, the child that they go to and 2^32 times the player); the child on the
+    input's side is the next row. A leaf is (0, value). `starts` is told where the trees begin.
+    """
+    zero, one, no_test = np.uint64(0), np.uint64(1), np.uint64(2**32 - 1)
+    nobody = no_test
+    at = zero
+    for i in range(len(roots)):
+        starts[i] = at
+        stack[0, 0] = np.uint64(roots[i])
+        stack[0, 1] = everyone
+        stack[0, 2] = nobody
+        top = one
+        while top != zero:
+            top -= one
+            node = stack[top, 0]
+            reached = stack[top, 1]
+            if stack[top, 2] != nobody:
+                table[stack[top, 2], 1] |= at
+            while True:
+                test = np.uint64(nodes[node, 0])
+                if test == no_test:
+                    break
+                others = reached & differs[test]
+                if others != zero:
+                    table[at, 0] = others
+                    table[at, 1] = np.uint64(nodes[node, 3]) << np.uint64(32)
+                    stack[top, 0] = np.uint64(nodes[node, 2])
+                    stack[top, 1] = others
+                    stack[top, 2] = at
+                    top += one
+                    at += one
+                node = np.uint64(nodes[node, 1])
+            table[at, 0] = zero
+            table[at, 1] = np.uint64(nodes[node, 1])
+            at += one
+    return np.int64(at)
+
+
 _SPREAD_FROM = 10
 """From so many subsets on, adding a leaf to all 64 at once is faster than to each by itself."""
 
 
 @_compiled
 def score_rectangle(
-    roots: Any,
-    nodes: Any,
-    differs: Any,
-    everyone: Any,
-    held: Any,
-    wanted: Any,
-    stack: Any,
-    scores: Any,
+    starts: Any, table: Any, everyone: Any, held: Any, wanted: Any, stack: Any, scores: Any
 ) -> None:
     """Add up the leaves of the hybrids of some references and some subsets, words of each.
 
@@ -286,47 +326,46 @@ def score_rectangle(
     it where the player is not held; the rest are again rectangles, two at most. Scores are by
     lane, 64 subsets each.
     """
-    zero, one, no_test = np.uint64(0), np.uint64(1), np.uint64(2**32 - 1)
-    side, shift = np.uint64(64), np.uint64(6)
+    zero, one, low = np.uint64(0), np.uint64(1), np.uint64(2**32 - 1)
+    side, shift, half = np.uint64(64), np.uint64(6), np.uint64(32)
     spread = np.empty(64, dtype=np.int32)
     position = np.empty(64, dtype=np.uint64)
-    for i in range(len(roots)):
-        stack[0, 0] = np.uint64(roots[i])
+    for i in range(len(starts)):
+        stack[0, 0] = starts[i]
         stack[0, 1] = everyone
         stack[0, 2] = wanted
         top = one
         while top != zero:
             top -= one
-            node = stack[top, 0]
+            at = stack[top, 0]
             group = stack[top, 1]
             subsets = stack[top, 2]
             while True:
-                test = np.uint64(nodes[node, 0])
-                if test == no_test:
+                leaving = table[at, 0]
+                rest = table[at, 1]
+                if leaving == zero:
                     break
-                toward = np.uint64(nodes[node, 1])
-                others = group & differs[test]
+                others = group & leaving
+                at += one
                 if others == zero:
-                    node = toward
                     continue
-                holding = subsets & held[np.uint64(nodes[node, 3])]
+                holding = subsets & held[rest >> half]
                 if holding == subsets:
-                    node = toward
                     continue
                 if others != group:
-                    stack[top, 0] = toward
+                    stack[top, 0] = at
                     stack[top, 1] = group ^ others
                     stack[top, 2] = subsets
                     top += one
                 if holding != zero:
-                    stack[top, 0] = toward
+                    stack[top, 0] = at
                     stack[top, 1] = others
                     stack[top, 2] = holding
                     top += one
-                node = np.uint64(nodes[node, 2])
+                at = rest & low
                 group = others
                 subsets ^= holding
-            leaf = np.int32(nodes[node, 1])
+            leaf = np.int32(rest)
             if _count(subsets) < np.uint64(_SPREAD_FROM):
                 count = zero
                 while subsets != zero:
@@ -337,8 +376,8 @@ def score_rectangle(
                     first = _lowest(group) << shift
                     group &= group - one
                     for k in range(count):
-                        at = first + position[np.uint64(k)]
-                        scores[at] = np.int32(scores[at] + leaf)
+                        cell = first + position[np.uint64(k)]
+                        scores[cell] = np.int32(scores[cell] + leaf)
             else:
                 for k in range(64):
                     chosen = np.int32((subsets >> np.uint64(k)) & one)
@@ -352,26 +391,48 @@ def score_rectangle(
 
 
 @_compiled
+def score_rows(starts: Any, table: Any, lanes: Any, held: Any, scores: Any) -> None:
+    """Add up the leaves of single hybrids: reference `lanes[i]`, players `held[i]`."""
+    zero, one, low, half = np.uint64(0), np.uint64(1), np.uint64(2**32 - 1), np.uint64(32)
+    for i in range(len(lanes)):
+        row = np.uint64(i)
+        lane = one << np.uint64(lanes[row])
+        total = np.int32(0)
+        for k in range(len(starts)):
+            at = starts[np.uint64(k)]
+            while True:
+                leaving = table[at, 0]
+                rest = table[at, 1]
+                if leaving == zero:
+                    break
+                if leaving & lane != zero and not held[row, rest >> half]:
+                    at = rest & low
+                else:
+                    at += one
+            total = np.int32(total + np.int32(rest))
+        scores[row] = total
+
+
+@_compiled
 def judge_rectangle(
     scores: Any,
     no_below: Any,
     yes_from: Any,
     yes_to: Any,
     no_above: Any,
+    rows: Any,
     places: Any,
     verdicts: Any,
 ) -> None:
     """Lower verdicts that were 2, surely yes, to 1, in doubt, or 0, no, by what the scores say.
 
-    `verdicts` are (subsets, references); the one of row i of `scores` is at `places[i ^ 7]`.
+    Subset k of a lane belongs to row `rows[k]`, reference i, in lane i ^ 7, to column `places[i]`.
     """
     for i in range(len(places)):
         lane = scores[64 * (i ^ 7) : 64 * (i ^ 7) + 64]
-        for k in range(len(verdicts)):
+        for k in range(len(rows)):
             score = lane[k]
-            verdict = verdicts[k, places[i]]
             if score < no_below or score > no_above:
-                verdict = np.uint8(0)
+                verdicts[rows[k], places[i]] = np.uint8(0)
             elif score < yes_from or score > yes_to:
-                verdict = min(verdict, np.uint8(1))
-            verdicts[k, places[i]] = verdict
+                verdicts[rows[k], places[i]] = min(verdicts[rows[k], places[i]], np.uint8(1))
