@@ -12,6 +12,7 @@ from rich.table import Table
 
 from benchmarks import (
     additive,
+    first_call,
     german,
     image,
     many,
@@ -28,6 +29,7 @@ from benchmarks.measure import Row
 
 def rows() -> Iterator[Row]:
     for part in (
+        first_call,
         german,
         trees,
         additive,
