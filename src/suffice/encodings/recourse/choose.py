@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from time import perf_counter
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from suffice.context.cost import cheapest_first
 from suffice.decision import Decision
 from suffice.encodings.recourse.actionable_sweep import ActionableSweep
 from suffice.encodings.recourse.constraints import AllowedReferences, Constraints
+from suffice.encodings.recourse.request import RecourseRequest
 from suffice.encodings.recourse.set_counts import SetCounts, count_sets
 from suffice.factors.order import no_dearer
 from suffice.search.limits import LimitKeeper
@@ -56,6 +56,30 @@ class Candidates:
     """By position: sets small enough whose sufficiency reaches τ."""
 
     @property
+    def whole(self) -> int:
+        """The size up to which every set was looked at on every reference."""
+        return min(self.actionable.whole, self.counts.whole)
+
+    @property
+    def everything(self) -> bool:
+        """Was every set looked at that is not larger than asked for?"""
+        d = self.counts.sets.d
+        return self.whole >= min(d, self.constraints.max_size or d)
+
+    def not_looked_at(self, request: RecourseRequest) -> tuple[str, ...]:
+        """Which sets were not looked at, and what ended it."""
+        sweep = self.actionable.sweep
+        stop = None if sweep.tally.complete else sweep.stopped
+        if stop is None or stop.kind == "max_size":
+            stop = request.out_of_time
+        stopped = request.stopped(stop)
+        if not self.counts.counted[1:].any():
+            each = f"each takes up to {count(sweep.tally.n, 'row')}, one per reference"
+            return (f"{stopped} before any set of features was looked at: {each}.",)
+        sizes = f"more than {count(self.whole, 'feature')}" if self.whole else "features"
+        return (f"{stopped} before all sets of {sizes} were looked at.",)
+
+    @property
     def affordable(self) -> Reals:
         """By position: the least cost of an eligible set, infinite where it is over the limit."""
         ok = self.eligible & no_dearer(self.counts.cost, self.constraints.max_cost)
@@ -91,6 +115,8 @@ class Chosen:
     reliability: float = 1.0
     confirmed: bool = False
     """Has the model itself been asked about these very values?"""
+    counts: tuple[int, int | None] | None = None
+    """How many references are allowed and how many succeed; None: as in the candidates' counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +134,7 @@ def find_candidates(
     actionable: ActionableSweep,
     costs: Reals,
     only_swept: bool,
+    keeper: LimitKeeper,
 ) -> Candidates:
     """Count the references on all sets, or only on swept ones; `costs` are those of all players."""
     allowed = AllowedReferences(decision.pool, actionable.players, constraints)
@@ -118,7 +145,7 @@ def find_candidates(
     # A complete sweep tells necessity exactly, so all of it is looked at.
     look_at = d if actionable.sweep.tally.complete else largest
     own = costs[:, list(actionable.numbers)]
-    counts = count_sets(actionable.sweep, allowed, own, look_at)
+    counts = count_sets(actionable.sweep, allowed, own, look_at, keeper)
     eligible = counts.sets.sizes() <= largest
     if constraints.tau is not None:
         eligible &= counts.reaches(constraints.tau)
@@ -137,9 +164,9 @@ def flipped(decision: Decision, pool: Table, rows: Counts, keeper: LimitKeeper) 
         batch = keeper.batch(len(rows) - asked)
         if not batch:
             break
-        started = perf_counter()
-        out.append(decision.target(pool.gather(rows[asked : asked + batch])) != decision.y)
-        keeper.note(batch, batch, perf_counter() - started)
+        with keeper.counting(None, batch):
+            out.append(decision.target(pool.gather(rows[asked : asked + batch])) != decision.y)
+        keeper.note(batch)
         asked += batch
     return np.concatenate(out)
 

@@ -78,7 +78,7 @@ def choose_on_grid(
             price, rows = best.found[int(masks[position])]
             option = Chosen(option.members, price, rows, confirmed=True)
         chosen.append(option)
-    return Choices(grid.pool, chosen, _why_cut_short(best))
+    return Choices(grid.pool, chosen, _why_cut_short(best, request))
 
 
 @dataclass
@@ -171,11 +171,11 @@ def _batches(parts: Iterator[Points]) -> Iterator[Points]:
         yield Points.joined(waiting)
 
 
-def _why_cut_short(best: GridBest) -> tuple[str, ...]:
+def _why_cut_short(best: GridBest, request: RecourseRequest) -> tuple[str, ...]:
     if best.stop is None:
         return ()
     exact = f"options that cost less than {best.exact_below:.3g} are exact, dearer ones "
     if best.exact_below == 0:
         exact = "no option is known to be the cheapest: they "
-    said = f"Stopped by {best.stop} on the way through the grid: {exact}may be improved upon"
+    said = f"{request.stopped(best.stop)} on the way through the grid: {exact}may be improved upon"
     return (f"{said}, or be missing.",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal
@@ -26,11 +26,15 @@ from suffice.encodings.recourse.constraints import Constraints, Names, fixed_pla
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.factors import Factor
 from suffice.search.limits import Limits
+from suffice.search.stop import Stop
 from suffice.tables import Table, plain, storable
 
-__all__ = ["RecourseRequest", "ValuesFrom"]
+__all__ = ["USUAL_SECONDS", "RecourseRequest", "ValuesFrom"]
 
 ValuesFrom = Literal["observed", "grid"]
+
+USUAL_SECONDS = 10.0
+"""How long is searched where no limit is given, and looking at all sets would take longer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +58,8 @@ class RecourseRequest:
     budget: int | None = None
     time_limit: float | None = None
     progress: bool | None = None
+    clock: Callable[[], float] = perf_counter
+    """What tells the time."""
     started: float = field(default_factory=perf_counter)
     """When the question was put: a time limit counts from here."""
 
@@ -80,6 +86,28 @@ class RecourseRequest:
     def limits(self) -> Limits:
         """How far the search may go."""
         return Limits(self.max_size, self.budget, self.time_limit)
+
+    @property
+    def bounded(self) -> bool:
+        """Did the user say how long the search may go on?"""
+        return self.budget is not None or self.time_limit is not None
+
+    @property
+    def out_of_time(self) -> Stop | None:
+        """The time limit, where one was given."""
+        return None if self.time_limit is None else Stop("time_limit", self.time_limit)
+
+    def stopped(self, stop: Stop | None) -> str:
+        """What ended the search, the beginning of a sentence: a limit as given, or the usual one.
+
+        >>> RecourseRequest(time_limit=5).stopped(Stop("time_limit", 5.0))
+        'Stopped by time_limit=5 s'
+        >>> RecourseRequest().stopped(Stop("time_limit", 10.0))
+        'Stopped after about 10 s, as no limit was given,'
+        """
+        if stop is None or (stop.kind == "time_limit" and self.time_limit is None):
+            return f"Stopped after about {USUAL_SECONDS:g} s, as no limit was given,"
+        return f"Stopped by {stop}"
 
     def constraints(self, decision: Decision) -> Constraints:
         """Everything that is asked of a change besides the outcome, in the decision's columns."""

@@ -17,6 +17,7 @@ from suffice.context.cost import SetCosts
 from suffice.encodings.recourse.constraints import AllowedReferences
 from suffice.factors.lattice import Lattice, drop_one_ranks, masks_by_size, over_supersets
 from suffice.factors.order import no_dearer
+from suffice.search.limits import LimitKeeper
 from suffice.search.sweep import Sweep
 from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals
 
@@ -24,6 +25,8 @@ __all__ = ["SetCounts", "Sets", "count_sets"]
 
 _CELLS = 1 << 23
 """Sets × references looked at together."""
+_HURRIED_CELLS = 1 << 20
+"""The same where a time limit has to be obeyed."""
 _SETS = 1 << 16
 """Sets looked at together where references do not matter."""
 
@@ -112,7 +115,19 @@ class SetCounts:
         position = self.sets.position(members)
         if self.counted[position]:
             return int(self.n[position]), int(self.hits[position])
-        return int(self.allowed.on(self._which(members)).sum()), None
+        return self.allowed_on(members), None
+
+    def allowed_on(self, members: tuple[int, ...]) -> int:
+        """How many references are allowed on one set."""
+        return int(self.allowed.on(self._which(members)).sum())
+
+    @property
+    def whole(self) -> int:
+        """The size up to which all sets were counted."""
+        missing = np.flatnonzero(~self.counted)
+        if not len(missing):
+            return self.sets.largest
+        return int(np.searchsorted(self.sets.starts, missing[0], side="right")) - 2
 
     def changes(self, members: tuple[int, ...]) -> tuple[Counts, Reals]:
         """The references that succeed on one set, cheapest first, and what each costs."""
@@ -131,7 +146,7 @@ class SetCounts:
 
     def necessity(self, chosen: Sequence[tuple[int, ...]]) -> list[float | None]:
         """PN of some sets' upward closures over the allowed hybrids."""
-        if self.sweep.tally.complete:
+        if self.sweep.tally.complete and self.counted.all():
             return self._exact_necessity(chosen)
         return self._estimated_necessity(chosen)
 
@@ -156,18 +171,22 @@ class SetCounts:
         return [float(replaced[:, list(members)].all(axis=1).mean()) for members in chosen]
 
 
-def count_sets(sweep: Sweep, allowed: AllowedReferences, costs: Reals, largest: int) -> SetCounts:
-    """Look at all swept sets of up to `largest` players, a block at a time."""
+def count_sets(
+    sweep: Sweep, allowed: AllowedReferences, costs: Reals, largest: int, keeper: LimitKeeper
+) -> SetCounts:
+    """Look at all swept sets of up to `largest` players, a block at a time, while there is time."""
     sets = Sets(sweep.tally.d, largest)
     lattice, prices = sets.lattice, SetCosts(costs)
     counted = np.zeros(len(sets), dtype=bool)
     hits, n = np.zeros(len(sets), dtype=np.int64), np.zeros(len(sets), dtype=np.int64)
     cost, reference = np.full(len(sets), np.inf), np.zeros(len(sets), dtype=np.int64)
-    most = max(1, _CELLS // sweep.tally.n)
+    most = max(1, (_HURRIED_CELLS if keeper.timed else _CELLS) // sweep.tally.n)
     for size in range(largest + 1):
         width = lattice.width(size)
         # Complements are numbered backwards, so what a limit left out stands first.
         for start in range(width - len(sweep.bits[lattice.d - size]), width, most):
+            if size > 1 and keeper.timed and keeper.forbids(0) is not None:
+                break
             stop = min(start + most, width)
             members = lattice.held(size, start, stop)
             ok = allowed.on(members)
