@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +32,9 @@ from suffice.search.limits import LimitKeeper
 from suffice.search.stop import Stop
 from suffice.typing import BoolVector, Counts, Reals
 
+if TYPE_CHECKING:
+    from suffice.encodings.recourse.consequences import Worlds
+
 __all__ = ["choose_on_grid"]
 
 _BATCH = 1 << 15
@@ -43,6 +47,13 @@ def choose_on_grid(
     """Each set's cheapest combination, for the sets that are minimal under the cost order."""
     decision, constraints = candidates.decision, candidates.constraints
     sets, known = candidates.counts.sets, candidates.affordable
+    worlds = None
+    if decision.context.is_causal:
+        from suffice.encodings.recourse.consequences import the_world
+
+        worlds = the_world(decision, candidates.actionable.players)
+        # A reference may have succeeded with a feature set to what it is, which is no change of it.
+        known = np.full(len(sets), np.inf)
     masks = masks_by_size(sets.d)[: len(sets)]
     cost = decision.cost if request.cost is None else request.cost
     grid = make_grid(decision, candidates.actionable.players, constraints.rules, cost)
@@ -68,7 +79,7 @@ def choose_on_grid(
     reach[~over_supersets(wanted.copy(), np.logical_or)] = -1.0  # not inside a wanted one
     # What the grid does not improve on has yet to be verified, a row for each.
     searching = keeper.keeping_back(len(candidates.minimal(known, most)))
-    search = _GridSearch(grid, decision, constraints, wanted, reach, searching)
+    search = _GridSearch(grid, decision, worlds, constraints, wanted, reach, searching)
     best = search.run(enough, request.progress)
     costs = least(best)
     chosen = []
@@ -99,6 +110,8 @@ class _GridSearch:
 
     grid: Grid
     decision: Decision
+    worlds: Worlds | None
+    """What follows from changes, where anything does."""
     constraints: Constraints
     wanted: BoolVector
     reach: Reals
@@ -142,7 +155,7 @@ class _GridSearch:
             ok &= ~satisfied(factor, self.grid.pool, rows)
         self.keeper.cover(int((~ok).sum()))
         at = np.flatnonzero(ok)
-        flips = flipped(self.decision, self.grid.pool, rows[at], self.keeper)
+        flips = flipped(self.decision, self.grid.pool, rows[at], self.keeper, self.worlds)
         found = at[: len(flips)][flips]
         self._note(best, points.some(found), rows[found])
         return self.keeper.forbids(min(1, len(at) - len(flips)))

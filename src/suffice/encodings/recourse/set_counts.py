@@ -129,15 +129,14 @@ class SetCounts:
             return self.sets.largest
         return int(np.searchsorted(self.sets.starts, missing[0], side="right")) - 2
 
-    def changes(self, members: tuple[int, ...]) -> tuple[Counts, Reals]:
-        """The references that succeed on one set, cheapest first, and what each costs."""
-        which = self._which(members)
-        rank = np.array([self.sets.lattice.rank(members)])
-        succeeds = _succeeds(self.sweep, len(members), rank) & self.allowed.on(which)
-        price = np.where(succeeds, SetCosts(self.costs).of(which), np.inf)[0]
-        order = np.argsort(price, kind="stable")
-        order = order[price[order] < np.inf]
-        return order, price[order]
+    def succeeds(self, positions: Counts) -> Outcomes:
+        """(positions, references): do sets that were counted succeed with a reference's values?"""
+        sizes = np.searchsorted(self.sets.starts, positions, side="right") - 1
+        out = np.zeros((len(positions), self.sweep.tally.n), dtype=bool)
+        for size in np.unique(sizes).tolist():
+            here = sizes == size
+            out[here] = _succeeds(self.sweep, size, positions[here] - self.sets.starts[size])
+        return out
 
     def _which(self, members: tuple[int, ...]) -> Held:
         out = np.zeros((1, self.sets.d), dtype=bool)

@@ -24,7 +24,6 @@ from suffice.encodings.recourse.choose import (
     Choices,
     Chosen,
     choose_observed,
-    choose_reliable,
     find_candidates,
     flipped,
 )
@@ -69,7 +68,7 @@ def find_recourse(decision: Decision, request: RecourseRequest) -> Recourse:
     if request.desired is not None and decision.y:
         got = f"{event.says}, which the input has already"
         raise InputError("desired", got, "an outcome it does not have")
-    _check_context(decision, request)
+    _check_context(decision)
     constraints = request.constraints(decision)
     solver = Solver(decision, request)
     keeper = solver.keeper([constraints], request.started, 1.0)
@@ -93,7 +92,7 @@ def find_recourse(decision: Decision, request: RecourseRequest) -> Recourse:
     )
 
 
-def _check_context(decision: Decision, request: RecourseRequest) -> None:
+def _check_context(decision: Decision) -> None:
     """Raise for a context whose rows are drawn and not chosen."""
     context = decision.context
     if not (context.is_swap or context.is_causal):
@@ -104,9 +103,6 @@ def _check_context(decision: Decision, request: RecourseRequest) -> None:
             "Recourse needs changes that can be chosen and carried out; here the values come "
             "with what is held.",
         )
-    if request.values == "grid" and context.is_causal:
-        hint = "What follows from a value is drawn per reference."
-        raise InputError("values", "'grid' in a causal context", "'observed'", hint)
 
 
 class Solver:
@@ -168,7 +164,9 @@ class Solver:
         if values == "grid":
             choices = choose_on_grid(candidates, request, most, keeper.part(_BEFORE_OPTIONS))
         elif decision.context.is_causal:
-            choices = choose_reliable(candidates, most, keeper)
+            from suffice.encodings.recourse.reliable import choose_reliable
+
+            choices = choose_reliable(candidates, request, most, keeper)
         elif large is None or candidates.everything:
             choices = choose_observed(candidates, most)
         else:
