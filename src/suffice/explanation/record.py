@@ -12,9 +12,11 @@ from typing import Literal
 import msgspec
 
 from suffice.context.hybrids import ContextKind
+from suffice.evaluate import Idle
 from suffice.explanation.subject import Subject
 from suffice.inference import Adjustment
 from suffice.search.findings import Proof
+from suffice.search.plan import Plan
 from suffice.search.stop import Stop
 from suffice.target import OwnScore
 from suffice.typing import Scalar
@@ -26,6 +28,7 @@ __all__ = [
     "ExplanationRecord",
     "FindingsRecord",
     "FoundRecord",
+    "LeftOutRecord",
     "PlayerRecord",
     "Provenance",
     "ReferencesRecord",
@@ -38,6 +41,13 @@ class PlayerRecord(msgspec.Struct, frozen=True):
 
     name: str
     values: dict[str, Scalar]
+
+
+class LeftOutRecord(msgspec.Struct, frozen=True):
+    """A feature that cannot matter for this input and these references, and why."""
+
+    player: PlayerRecord
+    reason: Idle
 
 
 class ChangeRecord(msgspec.Struct, frozen=True):
@@ -120,6 +130,8 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     model_seconds: float
     versions: dict[str, str]
+    plan: Plan | None = None
+    """How the search was planned, and what would give more."""
 
 
 class ExplanationRecord(msgspec.Struct, frozen=True):
@@ -154,6 +166,8 @@ class ExplanationRecord(msgspec.Struct, frozen=True):
     """The same counts of the hybrids that the flip view reads, where it reads others: still
     references that keep the outcome, by the set that is held. None: it reads those of `hits`."""
     flip_draws: DrawsRecord | None = None
+    left_out: list[LeftOutRecord] = []
+    """Features that cannot matter here: all counts are what they would be with them."""
     subject: Subject | None = None
     """The text or picture that was explained; None for a row of a table."""
 

@@ -10,7 +10,7 @@ from 0 without being 0. There the answer is the model's own, as it gave it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from time import perf_counter
 
 import numpy as np
@@ -20,7 +20,7 @@ from suffice.evaluate.additive.readers import AdditiveModel
 from suffice.evaluate.additive.scores import Margins, margins_of
 from suffice.evaluate.additive.split import WORD, split_blocks
 from suffice.evaluate.blackbox import Engine
-from suffice.evaluate.protocol import Swept, Tick, Unreadable
+from suffice.evaluate.protocol import Idle, Swept, Tick, Unreadable
 from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
 from suffice.target import Target
@@ -75,6 +75,11 @@ class AdditiveEngine(Engine):
         outcomes, doubt = self._decide(held, references)
         outcomes[doubt] = self._ask(held[doubt], references[doubt])
         return outcomes
+
+    def idle(self) -> Mapping[int, Idle]:
+        """The players that add the same to every score, whether held or replaced."""
+        moved = (self._margins.deltas != 0).any(axis=(0, 1))
+        return {int(player): "alike" for player in np.flatnonzero(~moved)}
 
     def _agrees_with_model(self) -> bool:
         """Does the model answer as the sums say, wherever they are in no doubt?"""
