@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import comb, prod
+from math import comb
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from suffice.evaluate import Evaluator, LatticeEvaluator, Tick
 from suffice.search.limits import EXHAUSTIVE_PLAYERS, LimitKeeper, Limits
 from suffice.search.question import Question
 from suffice.search.sweep import Sweep, run_sweep
-from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Held, Outcomes
 
 __all__ = ["FEW_ROWS", "Actionable", "ActionableSweep", "find_actionable", "sweep_actionable"]
@@ -41,7 +40,7 @@ class Actionable:
     """Their numbers among all players."""
     players: Players
     evaluator: Evaluator
-    rows: int
+    rows: float
     """At most so many rows are different among the hybrids of all sets."""
 
     def sets(self, max_size: int | None) -> int:
@@ -124,11 +123,11 @@ def find_actionable(
     if decision.context.is_causal:
         flip = decision.hybrids[1]
         evaluator = _Among(decision.evaluator(flip, left, not bounded), numbers, flip.d)
-        rows = flip.n << len(numbers)
+        rows = float(flip.n << len(numbers))
     else:
-        hybrids = _swapped(decision.pool, players)
+        hybrids = SwapHybrids(decision.pool, decision.players).among(numbers)
         evaluator = decision.evaluator(hybrids, left, not bounded)
-        rows = prod(1 + int(values) for values in hybrids.codes.max(axis=0))
+        rows = _distinct(hybrids)
     keeper.note(evaluator.rows_predicted)  # an engine checks itself on a few rows when it is made
     return Actionable(numbers, players, evaluator, rows)
 
@@ -152,19 +151,11 @@ def sweep_actionable(
     return ActionableSweep(actionable, run_sweep(actionable.evaluator, d, question, keeper))
 
 
-def _swapped(pool: Table, players: Players) -> SwapHybrids:
-    """Hybrids of the actionable players only, as any engine knows them.
-
-    Elsewhere the references carry the input's values. So it does not matter which player those
-    columns are counted with, and the first takes them.
-    """
-    free = [j for columns in players.columns for j in columns]
-    fixed = np.ones(len(pool.names), dtype=bool)
-    fixed[free] = False
-    rows = len(pool)
-    like_input = pool.splice(np.broadcast_to(fixed, (rows, len(fixed))), np.arange(rows))
-    first = (*players.columns[0], *np.flatnonzero(fixed).tolist())
-    return SwapHybrids(like_input, Players(players.names, (first, *players.columns[1:])))
+def _distinct(hybrids: SwapHybrids) -> float:
+    """The most distinct rows: a reference that shares values with the input makes fewer."""
+    moved = (hybrids.codes[1:] != hybrids.codes[0]).sum(axis=1)
+    with np.errstate(over="ignore"):
+        return float(np.exp2(moved.astype(float)).sum())
 
 
 class _Among:

@@ -16,7 +16,6 @@ from suffice.context.cost import cheapest_first
 from suffice.decision import Decision
 from suffice.encodings.recourse.actionable_sweep import ActionableSweep
 from suffice.encodings.recourse.constraints import AllowedReferences, Constraints
-from suffice.encodings.recourse.request import RecourseRequest
 from suffice.encodings.recourse.set_counts import SetCounts, count_sets
 from suffice.factors.order import no_dearer
 from suffice.search.limits import LimitKeeper
@@ -34,6 +33,7 @@ __all__ = [
     "choose_observed",
     "find_candidates",
     "flipped",
+    "stopped_by",
 ]
 
 _AT_ONCE = 1 << 16
@@ -62,18 +62,17 @@ class Candidates:
         d = self.counts.sets.d
         return self.whole >= min(d, self.constraints.max_size or d)
 
-    def not_looked_at(self, request: RecourseRequest) -> tuple[str, ...]:
-        """Which sets were not looked at, and what ended it."""
-        sweep = self.actionable.sweep
-        stop = None if sweep.tally.complete else sweep.stopped
-        if stop is None or stop.kind == "max_size":
-            stop = request.out_of_time
-        stopped = request.stopped(stop)
+    @property
+    def not_looked_at(self) -> tuple[str, ...]:
+        """Which sets were not looked at, and what ended it; nothing where all were."""
+        if self.everything:
+            return ()
+        tally, stop = self.actionable.sweep.tally, self.counts.stopped
         if not self.counts.counted[1:].any():
-            each = f"each takes up to {count(sweep.tally.n, 'row')}, one per reference"
-            return (f"{stopped} before any set of features was looked at: {each}.",)
+            each = f"each takes up to {count(tally.n, 'row')}, one per reference"
+            return (f"{stopped_by(stop)} before any set of features was looked at: {each}.",)
         sizes = f"more than {count(self.whole, 'feature')}" if self.whole else "features"
-        return (f"{stopped} before all sets of {sizes} were looked at.",)
+        return (f"{stopped_by(stop)} before all sets of {sizes} were looked at.",)
 
     @property
     def affordable(self) -> Reals:
@@ -122,6 +121,15 @@ class Choices:
     pool: Table
     chosen: list[Chosen]
     cut_short: tuple[str, ...] = ()
+
+
+def stopped_by(stop: Stop | None) -> str:
+    """What ended a search, as the beginning of a sentence.
+
+    >>> stopped_by(Stop("time_limit", 5.0)), stopped_by(Stop("patience", 10.0))[:18]
+    ('Stopped by time_limit=5 s', 'Stopped by its 10 ')
+    """
+    return f"Stopped by {stop}" + ("," if stop is not None and stop.kind == "patience" else "")
 
 
 def find_candidates(

@@ -21,7 +21,7 @@ import numpy as np
 
 from suffice.context.cost import total_costs
 from suffice.decision import Decision
-from suffice.encodings.recourse.choose import Candidates, Choices, Chosen, flipped
+from suffice.encodings.recourse.choose import Candidates, Choices, Chosen, flipped, stopped_by
 from suffice.encodings.recourse.constraints import Constraints, satisfied
 from suffice.encodings.recourse.grid import Grid, Points, make_grid
 from suffice.encodings.recourse.request import RecourseRequest
@@ -89,7 +89,7 @@ def choose_on_grid(
             price, rows = best.found[int(masks[position])]
             option = Chosen(option.members, price, rows, confirmed=True)
         chosen.append(option)
-    return Choices(grid.pool, chosen, _why_cut_short(best, request))
+    return Choices(grid.pool, chosen, _why_cut_short(best))
 
 
 @dataclass
@@ -184,11 +184,11 @@ def _batches(parts: Iterator[Points]) -> Iterator[Points]:
         yield Points.joined(waiting)
 
 
-def _why_cut_short(best: GridBest, request: RecourseRequest) -> tuple[str, ...]:
+def _why_cut_short(best: GridBest) -> tuple[str, ...]:
     if best.stop is None:
         return ()
     exact = f"options that cost less than {best.exact_below:.3g} are exact, dearer ones "
     if best.exact_below == 0:
         exact = "no option is known to be the cheapest: they "
-    said = f"{request.stopped(best.stop)} on the way through the grid: {exact}may be improved upon"
+    said = f"{stopped_by(best.stop)} on the way through the grid: {exact}may be improved upon"
     return (f"{said}, or be missing.",)

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.context.cost import SetCosts, cheapest_first
-from suffice.encodings.recourse.choose import Candidates, Choices, Chosen, flipped
+from suffice.encodings.recourse.choose import Candidates, Choices, Chosen, flipped, stopped_by
 from suffice.encodings.recourse.consequences import Worlds, draw_worlds
-from suffice.encodings.recourse.request import RecourseRequest
 from suffice.factors.order import no_dearer
 from suffice.inference import clopper_pearson
 from suffice.search.limits import LimitKeeper, LimitReached
@@ -40,9 +39,7 @@ _PAIRS = 1 << 21
 """Sets × references that are put in the order of cost."""
 
 
-def choose_reliable(
-    candidates: Candidates, request: RecourseRequest, most: int | None, keeper: LimitKeeper
-) -> Choices:
+def choose_reliable(candidates: Candidates, most: int | None, keeper: LimitKeeper) -> Choices:
     """Take changes in order of cost; accept one if it works in enough of the draws.
 
     In that order no later change is cheaper, so a set that contains an accepted one is done with.
@@ -75,7 +72,7 @@ def choose_reliable(
     said = _not_tried(candidates, tries)
     if stop is not None:
         up_to = f"changes that cost more than {tries.cost[at - 1]:.3g} were" if at else "any was"
-        said += (f"{request.stopped(stop)} before {up_to} tried.",)
+        said += (f"{stopped_by(stop)} before {up_to} tried.",)
     return Choices(candidates.decision.pool, by_cost[:most], said)
 
 

@@ -26,15 +26,11 @@ from suffice.encodings.recourse.constraints import Constraints, Names, fixed_pla
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.factors import Factor
 from suffice.search.limits import Limits
-from suffice.search.stop import Stop
 from suffice.tables import Table, plain, storable
 
-__all__ = ["USUAL_SECONDS", "RecourseRequest", "ValuesFrom"]
+__all__ = ["RecourseRequest", "ValuesFrom"]
 
 ValuesFrom = Literal["observed", "grid"]
-
-USUAL_SECONDS = 10.0
-"""How long is searched where no limit is given, and looking at all sets would take longer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,23 +87,6 @@ class RecourseRequest:
     def bounded(self) -> bool:
         """Did the user say how long the search may go on?"""
         return self.budget is not None or self.time_limit is not None
-
-    @property
-    def out_of_time(self) -> Stop | None:
-        """The time limit, where one was given."""
-        return None if self.time_limit is None else Stop("time_limit", self.time_limit)
-
-    def stopped(self, stop: Stop | None) -> str:
-        """What ended the search, the beginning of a sentence: a limit as given, or the usual one.
-
-        >>> RecourseRequest(time_limit=5).stopped(Stop("time_limit", 5.0))
-        'Stopped by time_limit=5 s'
-        >>> RecourseRequest().stopped(Stop("time_limit", 10.0))
-        'Stopped after about 10 s, as no limit was given,'
-        """
-        if stop is None or (stop.kind == "time_limit" and self.time_limit is None):
-            return f"Stopped after about {USUAL_SECONDS:g} s, as no limit was given,"
-        return f"Stopped by {stop}"
 
     def constraints(self, decision: Decision) -> Constraints:
         """Everything that is asked of a change besides the outcome, in the decision's columns."""

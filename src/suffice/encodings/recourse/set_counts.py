@@ -18,6 +18,7 @@ from suffice.encodings.recourse.constraints import AllowedReferences
 from suffice.factors.lattice import Lattice, drop_one_ranks, masks_by_size, over_supersets
 from suffice.factors.order import no_dearer
 from suffice.search.limits import LimitKeeper
+from suffice.search.stop import Stop
 from suffice.search.sweep import Sweep
 from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals
 
@@ -105,6 +106,8 @@ class SetCounts:
     """Infinite where no allowed change of finite cost succeeds."""
     reference: Counts
     """Whose values do it."""
+    stopped: Stop | None
+    """The limit that ended the sweep, or this look at it; None: neither was ended."""
 
     def reaches(self, tau: float) -> BoolVector:
         """Is PS(T, desired), over the references allowed on T, at least τ?"""
@@ -179,25 +182,28 @@ def count_sets(
     counted = np.zeros(len(sets), dtype=bool)
     hits, n = np.zeros(len(sets), dtype=np.int64), np.zeros(len(sets), dtype=np.int64)
     cost, reference = np.full(len(sets), np.inf), np.zeros(len(sets), dtype=np.int64)
+    stop = sweep.stopped
     most = max(1, (_HURRIED_CELLS if keeper.timed else _CELLS) // sweep.tally.n)
     for size in range(largest + 1):
         width = lattice.width(size)
         # Complements are numbered backwards, so what a limit left out stands first.
         for start in range(width - len(sweep.bits[lattice.d - size]), width, most):
-            if size > 1 and keeper.timed and keeper.forbids(0) is not None:
+            over = keeper.forbids(0) if keeper.timed and size > 1 else None
+            if over is not None:
+                stop = over
                 break
-            stop = min(start + most, width)
-            members = lattice.held(size, start, stop)
+            end = min(start + most, width)
+            members = lattice.held(size, start, end)
             ok = allowed.on(members)
-            succeeds = _succeeds(sweep, size, np.arange(start, stop)) & ok
-            at = sets.starts[size] + np.arange(start, stop)
+            succeeds = _succeeds(sweep, size, np.arange(start, end)) & ok
+            at = sets.starts[size] + np.arange(start, end)
             counted[at], hits[at], n[at] = True, succeeds.sum(axis=1), ok.sum(axis=1)
             some = np.flatnonzero(succeeds.any(axis=1))
             if size and len(some):
                 price = np.where(succeeds[some], prices.of(members[some]), np.inf)
                 best = price.argmin(axis=1)
                 cost[at[some]], reference[at[some]] = price[np.arange(len(some)), best], best
-    return SetCounts(sweep, allowed, costs, sets, counted, hits, n, cost, reference)
+    return SetCounts(sweep, allowed, costs, sets, counted, hits, n, cost, reference, stop)
 
 
 def _succeeds(sweep: Sweep, size: int, ranks: Counts) -> Outcomes:

@@ -67,8 +67,8 @@ class LargeSets:
     keeper: LimitKeeper
     seed: int
     known: dict[tuple[int, ...], Change] = field(default_factory=dict)
-    tried: int = 0
-    """References whose whole change was looked at."""
+    of_use: set[int] = field(default_factory=set)
+    """References whose change works, or a part of it."""
 
     def find(self) -> None:
         """Make the references' changes small, until nothing new is found or a limit is reached."""
@@ -81,8 +81,6 @@ class LargeSets:
             for round_, preference in enumerate(self._preferences()):
                 for references in _blocks(by_cost):
                     new = self._shrink(references, usable[references], preference[references])
-                    if round_ == 0:
-                        self.tried += len(references)
                     fruitless = 0 if new else fruitless + 1
                     if round_ > 1 and fruitless >= _FRUITLESS:
                         return
@@ -114,6 +112,7 @@ class LargeSets:
         finally:  # where a limit ends it, what works so far works
             some = works > 0
             references, members = references[some], place[some] < works[some, None]
+            self.of_use |= set(references.tolist())
             try:
                 self._drop(references, members)
             finally:

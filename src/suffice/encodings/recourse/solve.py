@@ -26,14 +26,18 @@ from suffice.encodings.recourse.choose import (
     choose_observed,
     find_candidates,
     flipped,
+    stopped_by,
 )
 from suffice.encodings.recourse.constraints import AllowedReferences, Constraints
 from suffice.encodings.recourse.grid_search import choose_on_grid
 from suffice.encodings.recourse.infeasible import why_infeasible
-from suffice.encodings.recourse.request import USUAL_SECONDS, RecourseRequest, ValuesFrom
+from suffice.encodings.recourse.request import RecourseRequest, ValuesFrom
 from suffice.encodings.recourse.result import Option, Recourse, Solution, cheapest
 from suffice.errors import InputError, ModelError
+from suffice.evaluate import ModelReader
+from suffice.search.idle import WORTH_LOOKING
 from suffice.search.limits import EXHAUSTIVE_PLAYERS, LimitKeeper
+from suffice.search.plan import PATIENCE
 from suffice.tables import plain
 from suffice.typing import Held
 from suffice.wording import count
@@ -46,9 +50,9 @@ __all__ = ["Solver", "find_recourse"]
 _FOR_REASONS = 0.5
 """The part of that again in which is searched why there is no way."""
 
-_ENOUGH, _PATIENT = 4.0, 3600.0
-"""A limit of so many times what a sweep takes leaves room for all else; one of over an hour is not
-worth naming."""
+_LONGER, _ENOUGH, _LONGEST = 6, 4.0, 3600.0
+"""A longer time limit; or one of so many times what a sweep takes, which leaves room for all else,
+if it is not over an hour."""
 _SOME_ON_GRID = 12
 """Of too many features for a grid, so many are taken."""
 _FOR_LARGE = 0.3
@@ -112,6 +116,7 @@ class Solver:
         self.decision = decision
         self._request = request
         self._actionable: dict[tuple[tuple[int, ...], bool], Actionable] = {}
+        self._idle: dict[tuple[int, ...], set[int]] = {}
         self._sweeps: dict[tuple[tuple[int, ...], int | None], ActionableSweep] = {}
         cost = decision.cost if request.cost is None else request.cost
         self.costs = change_costs(decision.pool, decision.data, decision.players, cost)
@@ -121,19 +126,19 @@ class Solver:
         request = self._request
         limits = request.limits
         if not request.bounded and any(map(self._takes_long, questions)):
-            limits = replace(limits, time_limit=share * USUAL_SECONDS)
+            limits = replace(limits, time_limit=share * PATIENCE, unasked=True)
         return LimitKeeper(limits, clock=request.clock, started=started)
 
     def _takes_long(self, constraints: Constraints) -> bool:
-        numbers = self._free(constraints, self._request.values)
+        numbers = self._free(constraints, self._request.values, LimitKeeper())
         if len(self.decision.references) << len(numbers) <= FEW_ROWS:
             return False
         actionable = self._among(numbers, LimitKeeper())
-        return actionable.seconds(constraints.max_size) > USUAL_SECONDS
+        return actionable.seconds(constraints.max_size) > PATIENCE
 
     def solve(self, constraints: Constraints, most: int | None, keeper: LimitKeeper) -> Solution:
         """The options under these constraints, cheapest first, at most so many."""
-        numbers = self._free(constraints, self._request.values)
+        numbers = self._free(constraints, self._request.values, keeper)
         if not numbers:
             return Solution(())
         if self._request.values == "grid" and len(numbers) > EXHAUSTIVE_PLAYERS:
@@ -166,7 +171,7 @@ class Solver:
         elif decision.context.is_causal:
             from suffice.encodings.recourse.reliable import choose_reliable
 
-            choices = choose_reliable(candidates, request, most, keeper)
+            choices = choose_reliable(candidates, most, keeper)
         elif large is None or candidates.everything:
             choices = choose_observed(candidates, most)
         else:
@@ -180,23 +185,22 @@ class Solver:
             _option(candidates, choices, option, pn)
             for option, pn in zip(chosen, necessity, strict=True)
         ]
-        not_swept = () if candidates.everything else candidates.not_looked_at(request)
-        return Solution(tuple(options), (*not_swept, *choices.cut_short, *unverified))
+        cut_short = (*candidates.not_looked_at, *choices.cut_short, *unverified)
+        return Solution(tuple(options), cut_short)
 
     def what_helps(self, constraints: Constraints) -> str:
         """What to ask for to have more looked at than there was time for."""
-        values, players = self._request.values, self.decision.players
-        longer = "a longer time_limit"
-        if values == "observed":
-            actionable = self._among(self._free(constraints, values), LimitKeeper())
-            enough = _ENOUGH * actionable.seconds(constraints.max_size)
-            if USUAL_SECONDS < enough < _PATIENT:
-                longer = f"time_limit={ceil(enough)}, in which all sets can be looked at"
-        fewer = "features named in immutable or actionable, or max_size, for fewer sets"
-        if len(players) < len(self.decision.pool.names):
-            return f"For more: {longer}; {fewer}."
-        joined = "groups='auto' in Explainer, which joins features that go together"
-        return f"For more: {longer}; {fewer}; or {joined}."
+        request = self._request
+        seconds = _LONGER * (request.time_limit or PATIENCE)
+        if request.values == "observed" and self.decision.context.is_swap:
+            keeper = LimitKeeper()
+            actionable = self._among(self._free(constraints, "observed", keeper), keeper)
+            whole = _ENOUGH * actionable.seconds(constraints.max_size)
+            seconds = max(seconds, whole) if whole < _LONGEST else seconds
+        calls = [f"recourse(x, time_limit={ceil(seconds)})"]
+        if len(self.decision.players) == len(self.decision.pool.names):
+            calls.append("Explainer(model, data, groups='auto'), which joins features")
+        return f"More would give {'; '.join(calls)}; or immutable, actionable or max_size."
 
     def _solve_wide_grid(
         self,
@@ -206,7 +210,7 @@ class Solver:
         keeper: LimitKeeper,
     ) -> Solution:
         """The grid of those features that the references' own cheapest changes make use of."""
-        free = self._free(constraints, "observed")
+        free = self._free(constraints, "observed", keeper)
         observed = Solution(())
         if free:
             observed = self._solve(free, constraints, None, keeper.part(0.5), "observed")
@@ -226,7 +230,9 @@ class Solver:
         cut_short = dict.fromkeys((said, *observed.cut_short, *grid.cut_short))
         return Solution(options[:most], tuple(cut_short))
 
-    def _free(self, constraints: Constraints, values: ValuesFrom) -> tuple[int, ...]:
+    def _free(
+        self, constraints: Constraints, values: ValuesFrom, keeper: LimitKeeper
+    ) -> tuple[int, ...]:
         """The players that can change, without those whose change cannot matter.
 
         Where every reference has the input's value, changing it is changing nothing: a set with it
@@ -238,7 +244,30 @@ class Solver:
         if values == "grid" or decision.context.is_causal or not free:
             return tuple(free)
         meets = AllowedReferences(decision.pool, decision.players, constraints).alone()
-        return tuple(p for p in free if self._differs[:, p].any() and meets[:, p].any())
+        moving = (p for p in free if self._differs[:, p].any() and meets[:, p].any())
+        return self._read_by_model(tuple(moving), constraints, keeper)
+
+    def _read_by_model(
+        self, numbers: tuple[int, ...], constraints: Constraints, keeper: LimitKeeper
+    ) -> tuple[int, ...]:
+        """The same without players that an engine knows not to move the model, as above.
+
+        Those that a rule or a forbidden factor speaks of stay: which references are allowed depends
+        on them.
+        """
+        if len(numbers) <= WORTH_LOOKING:
+            return numbers
+        evaluator = self._among(numbers, keeper).evaluator
+        if not isinstance(evaluator, ModelReader):
+            return numbers
+        of_column, names = self.decision.players.of_column, self.decision.pool.names
+        spoken_of = {rule.column for rule in constraints.rules}
+        for factor in constraints.forbidden:
+            spoken_of |= {names.index(name) for name in factor.columns()}
+        stay = {int(of_column[j]) for j in spoken_of}
+        if numbers not in self._idle:
+            self._idle[numbers] = {numbers[i] for i in evaluator.idle()}
+        return tuple(p for p in numbers if p in stay or p not in self._idle[numbers])
 
     @cached_property
     def _differs(self) -> Held:
@@ -299,8 +328,8 @@ class Solver:
         left_out = asked[len(confirmed) :]
         if not left_out:
             return choices.chosen, ()
-        stopped = self._request.stopped(keeper.forbids())
-        said = f"{stopped} before {count(len(left_out), 'option')} could be verified."
+        options = count(len(left_out), "option")
+        said = f"{stopped_by(keeper.forbids())} before {options} could be verified."
         return [option for option in choices.chosen if option not in left_out], (said,)
 
 

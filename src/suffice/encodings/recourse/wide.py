@@ -99,7 +99,7 @@ def _chosen(candidates: Candidates, change: Change) -> Chosen:
 
 
 def _said(large: LargeSets, unsure: int, options: int) -> tuple[str, ...]:
-    tried, of = large.tried, len(large.costs)
+    tried, of = len(large.of_use), len(large.costs)
     among = f" of {of:,}" if tried < of else ""
     said = (
         f"Larger sets come from the changes of {tried:,}{among} references, less what they do not "
