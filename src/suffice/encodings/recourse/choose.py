@@ -19,6 +19,7 @@ from suffice.encodings.recourse.constraints import AllowedReferences, Constraint
 from suffice.encodings.recourse.set_counts import SetCounts, count_sets
 from suffice.factors.order import no_dearer
 from suffice.search.limits import LimitKeeper
+from suffice.search.stop import Stop
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Reals
 from suffice.wording import count

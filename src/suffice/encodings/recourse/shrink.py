@@ -33,8 +33,6 @@ _AT_RANDOM = 8
 """Rounds through the references in which chance decides the order of features."""
 _FRUITLESS = 4
 """So many blocks in a row that bring nothing new end the search."""
-_PASSES = 3
-"""Dropping one feature may make another one needless that was not before."""
 _PAIRS = 1 << 16
 """A set with more smaller changes than this is not checked for them."""
 _CELLS = 1 << 23
@@ -160,12 +158,11 @@ class LargeSets:
         """
         piece = int(members.sum(axis=1).max(initial=0)) // 2
         changing = np.ones(len(members), dtype=bool)
-        passes = 0
-        while changing.any() and passes < _PASSES:
+        while changing.any():
             piece = max(1, piece)
             dropped = self._drop_pieces(references, members, piece, changing)
             if piece == 1:  # dropping one may make another needless that was not before
-                changing, passes = dropped, passes + 1
+                changing = dropped
             piece //= 2
 
     def _drop_pieces(
