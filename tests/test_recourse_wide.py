@@ -143,9 +143,10 @@ def test_no_feature_of_a_shrunk_change_can_be_left_out(case):
     found = widely(world, asked_for, 1)
     assume(found is not None)
     large, names, _ = found
+    rows = decision_rows(world)
     for change in large.known.values():
 
-        def works(members, reference=decision_rows(world)[change.reference]):
+        def works(members, reference=rows[change.reference]):
             row = list(world.x)
             for m in members:
                 row[names[m]] = int(reference[names[m]])

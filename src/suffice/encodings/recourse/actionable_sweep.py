@@ -25,6 +25,8 @@ _BYTES = 1 << 30
 """What is kept of all sets may take so much memory."""
 FEW_ROWS = 1 << 12
 """So few rows are asked without predicting how long it takes: a first call is a slow one."""
+_AT_ONCE = 1 << 22
+"""So few hybrids are no work for an engine: how fast it is need not be measured."""
 _LOOKED_AT = 4e-8
 """Seconds in which one hybrid of a sweep is looked at."""
 _SAFELY = 0.4
@@ -69,7 +71,8 @@ class Actionable:
             return 0.0
         looked_at = _LOOKED_AT * sets * n
         if sets == 1 << d and isinstance(self.evaluator, LatticeEvaluator):
-            return looked_at + self.evaluator.sweep_seconds()
+            measured = sets * n > _AT_ONCE
+            return looked_at + (self.evaluator.sweep_seconds() if measured else 0.0)
         return looked_at + rows * (self.evaluator.seconds_per_row or 0.0)
 
 
