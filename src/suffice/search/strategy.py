@@ -16,7 +16,7 @@ from suffice.context.swap import SwapHybrids
 from suffice.errors import InputError
 from suffice.evaluate import Evaluator
 from suffice.search.findings import Findings
-from suffice.search.greedy import Greedy, greedy_search
+from suffice.search.greedy import Greedy, Memo, greedy_search
 from suffice.search.limits import LimitKeeper
 from suffice.search.profile import Profile
 from suffice.search.pruned import pruned_search
@@ -97,9 +97,12 @@ def _greedy(evaluator: Evaluator, hybrids: Hybrids, q: Question, keeper: LimitKe
     if sweep.tally.complete:
         return Answer(profile, None, sweep, {}, None)
 
+    memo = Memo(evaluator, hybrids.d, q.seed, sweep)
+
     def larger(view: ViewName, counted: Profile, share: float) -> Greedy:
         known = [minimal.members for minimal in counted.minimal_at(q.tau)]
-        return greedy_search(evaluator, hybrids.d, view, q, keeper.part(share), known=known)
+        part = keeper.part(share)
+        return greedy_search(evaluator, hybrids.d, view, q, part, known=known, memo=memo)
 
     keep = flip = None
     if q.ends != "replaced":
@@ -108,7 +111,8 @@ def _greedy(evaluator: Evaluator, hybrids: Hybrids, q: Question, keeper: LimitKe
     if q.ends != "held":
         other = replace(profile, tally=sweep.tally.other_view(), findings=None)
         flip = larger("flip", other, 1.0)
-    stopped = next(search.stopped for search in (keep, flip) if search is not None)
+    stops = [search.stopped for search in (keep, flip) if search is not None]
+    stopped = next((stop for stop in stops if stop is not None), None)
     if flip is None:
         return Answer(profile, None, sweep, {}, stopped)
     return Answer(profile, flip.findings, sweep, flip.outcomes, stopped)
