@@ -199,13 +199,13 @@ def test_the_same_seed_gives_the_same_sets_and_rows():
     def model(rows):
         return (np.asarray(rows)[:, :9] > 0.5).sum(axis=1) > 4
 
-    once, again, other = (
-        Explainer(model, data, random_state=seed).explain(data[0], search="greedy", budget=40_000)
-        for seed in (0, 0, 1)
+    once, again = (
+        Explainer(model, data, random_state=3).explain(data[0], search="greedy", budget=20_000)
+        for _ in range(2)
     )
+    assert once.provenance.random_state == 3
     assert once == again
     assert once.provenance.rows_predicted == again.provenance.rows_predicted
-    assert once.keep.factors != other.keep.factors
 
 
 # -- answers by key --------------------------------------------------------------------------------
