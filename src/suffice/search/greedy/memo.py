@@ -138,7 +138,8 @@ class Memo:
             return
         tally = self._sweep.tally.other_view() if flip else self._sweep.tally
         for size, level in enumerate(tally.levels):
-            yield size, tally.start(size) + np.flatnonzero(level < need)
+            if len(level):
+                yield size, tally.start(size) + np.flatnonzero(level < need)
 
     def _ask(self, held: Held, start: int, stop: int, keeper: LimitKeeper) -> Outcomes:
         """(sets, stop - start): as many whole sets as the limits allow."""
