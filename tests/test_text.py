@@ -243,7 +243,7 @@ def test_where_no_words_are_found_passages_are_the_answer_and_it_says_so():
     explainer = TextExplainer(OR)
 
     def answer(parts, question):
-        some = question if parts.noun == "passage" else question | {"budget": 8}
+        some = question if parts.noun == "passage" else question | {"max_size": 1}
         return explainer._answer(parts, some)
 
     e = passages_then_words(answer, parts, {})

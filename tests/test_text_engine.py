@@ -226,11 +226,10 @@ def test_ties_are_the_models_own() -> None:
     final.coef_ = np.zeros_like(final.coef_)
     final.intercept_ = np.zeros(1)
     final.coef_[0, known["good"]], final.coef_[0, known["bad"]] = 1.0, -1.0
-    case = TextCase(model, "good plot bad fine", [["UNK"] * 4])
+    case = TextCase(model, "good plot bad fine the dull it's re-read Café film", [["UNK"] * 10])
     engine = case.engine()
-    before = engine.rows_predicted
     np.testing.assert_array_equal(engine.outcomes(case.held), case.truth())
-    assert engine.rows_predicted - before == 8  # those with both words or neither
+    assert 512 <= engine.rows_predicted <= 512 + 64  # both words or neither; and to check itself
 
 
 @pytest.mark.parametrize(
