@@ -61,8 +61,9 @@ class Choice:
             hint = "Use engine='auto' or 'blackbox'."
             got = f"{self._engine!r} ({next(iter(reasons))})"
             raise InputError("engine", got, "a model and a context that it knows", hint)
-        # A budget is in rows, so each is asked for once whatever finding them costs.
-        distinct = None if budget is None else True
+        # A bounded search comes back to rows that it asked for, and a budget is in rows: each is
+        # then asked for once whatever finding it costs.
+        distinct = None if budget is None and exhaustive else True
         return BlackBox(target, hybrids, y, distinct, note=note or None, patience=patience)
 
     def _suited(self, hybrids: Hybrids, budget: int | None) -> SwapHybrids:
