@@ -64,6 +64,27 @@ class Memo:
         """Is a set best worked out on all references together, because an engine does that?"""
         return isinstance(self.evaluator, LatticeEvaluator)
 
+    def read(self, sweep: Sweep) -> None:
+        """Know from now on what a sweep of small sets counted."""
+        self._sweep = sweep
+        self.seen += sweep.tally.visited
+
+    def smallest(self, flip: bool, need: int) -> tuple[tuple[int, ...], BoolVector] | None:
+        """Of the sets known on all references, the smallest that passes; and which hit."""
+        best: tuple[tuple[int, ...], BoolVector] | None = None
+        for key, known in self._known.items():
+            if known.seen < self.n:
+                continue
+            bits = np.unpackbits(np.frombuffer(known.bits, dtype=np.uint8), count=self.n)
+            hits = bits.astype(bool) != flip
+            held = np.unpackbits(np.frombuffer(key, dtype=np.uint8), count=self.d).astype(bool)
+            members = np.flatnonzero(held != flip)
+            if hits.sum() >= need and (best is None or len(members) < len(best[0])):
+                by_reference = np.empty(self.n, dtype=bool)
+                by_reference[self._order] = hits
+                best = tuple(members.tolist()), by_reference
+        return best
+
     def __len__(self) -> int:
         """How many sets are remembered, besides those that a sweep counted."""
         return len(self._known)
