@@ -19,7 +19,7 @@ from suffice.tables.cells import first_seen
 from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Held, Outcomes
 
-__all__ = ["BlackBox", "Engine"]
+__all__ = ["BlackBox", "Engine", "part_of"]
 
 _CELLS_PER_CALL = 1 << 22
 """Few large calls, but never so large that rows × columns of them trouble the memory."""
@@ -31,6 +31,10 @@ _SECONDS_PER_CALL = 2.0
 
 _LOOKED_THROUGH = 1 << 18
 """Single hybrids looked through together for distinct rows."""
+
+_FEW = 1 << 12
+_REMEMBERED = 1 << 15
+"""Rows that an engine in doubt has asked about, remembered where they were few at a time."""
 
 
 class BlackBox:
@@ -100,14 +104,14 @@ class BlackBox:
             self._distinct = per_row * (len(keys) - asked) > looking
         return answers[identity].reshape(len(held), self.n)
 
-    def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
+    def outcomes_of(self, held: Held, references: Counts, tick: Tick | None = None) -> BoolVector:
         """(rows,): the outcome of hybrid (held[i], references[i])."""
         once = self._keyed if self._once else None
         keys = None if once is None else once.lasting_keys(held, references)
         if keys is None:
-            return self._ask(held, references)
+            return self._ask(held, references, tick)
         identity, first = first_seen(keys)
-        return self._ask_unknown(held[first], references[first], keys[first])[identity]
+        return self._ask_unknown(held[first], references[first], keys[first], tick)[identity]
 
     def _ask_unknown(
         self, held: Held, references: Counts, keys: Counts | None, tick: Tick | None = None
@@ -151,12 +155,13 @@ class BlackBox:
         for start in range(0, len(held), step):
             block = held[start : start + step]
             references = np.tile(np.arange(self.n), len(block))
-            within = None if tick is None else _part_of(tick, len(block) / len(held))
+            within = None if tick is None else part_of(tick, len(block) / len(held))
             parts.append(self._ask(np.repeat(block, self.n, axis=0), references, within))
         return np.concatenate(parts).reshape(len(held), self.n)
 
 
-def _part_of(tick: Tick, part: float) -> Tick:
+def part_of(tick: Tick, part: float) -> Tick:
+    """The tick of work that is a part of other work."""
     return lambda share: tick(share * part)
 
 
@@ -169,6 +174,7 @@ class Engine:
         self._box = BlackBox(target, hybrids, y)
         self._hybrids = hybrids
         self._y = y
+        self._known: dict[bytes, bool] = {}
 
     @property
     def n(self) -> int:
@@ -185,12 +191,28 @@ class Engine:
         """Time spent inside the model."""
         return self._box.model_seconds
 
-    def _ask(self, held: Held, references: Counts) -> BoolVector:
-        """The model's own outcomes of single hybrids, each distinct row asked for once."""
+    def _ask(self, held: Held, references: Counts, tick: Tick | None = None) -> BoolVector:
+        """The model's own outcomes of single hybrids, each distinct row asked for once.
+
+        `tick` is told that time passes, but of no share: these rows are part of other work.
+        """
         out = np.empty(len(references), dtype=bool)
         for start in range(0, len(out), _LOOKED_THROUGH):
             part = slice(start, start + _LOOKED_THROUGH)
             identity, first = self._hybrids.distinct(held[part], references[part])
-            answers = self._box.outcomes_of(held[part][first], references[part][first])
-            out[part] = answers[identity]
+            out[part] = self._answers(held[part][first], references[part][first], tick)[identity]
         return out
+
+    def _answers(self, held: Held, references: Counts, tick: Tick | None) -> BoolVector:
+        """Of distinct rows; a few of them are remembered, since small lists repeat themselves."""
+        passing = None if tick is None else part_of(tick, 0.0)
+        if len(held) > _FEW:
+            return self._box.outcomes_of(held, references, passing)
+        codes = self._hybrids.codes
+        rows = [row.tobytes() for row in np.where(held, codes[0], codes[references + 1])]
+        new = np.array([i for i, row in enumerate(rows) if row not in self._known], dtype=np.int64)
+        answers = self._box.outcomes_of(held[new], references[new], passing)
+        if len(self._known) > _REMEMBERED:
+            self._known = {row: self._known[row] for row in rows if row in self._known}
+        self._known.update((rows[i], bool(answer)) for i, answer in zip(new, answers, strict=True))
+        return np.array([self._known[row] for row in rows], dtype=bool)
