@@ -146,11 +146,15 @@ def condition(name: str, values: Mapping[str, Scalar] | None = None) -> str:
 
     >>> condition("age", {"age": 41}), condition("money", {"income": 3, "debt": 2})
     ('age = 41', 'money (income = 3, debt = 2)')
+    >>> condition("income + debt", {"income": 3, "debt": 2})
+    'income = 3 + debt = 2'
     """
     if not values:
         return named(name)
     if len(values) == 1 and name in values:
         return f"{named(name)} = {show(values[name])}"
+    if name == " + ".join(values):  # joined for going together, and so named
+        return " + ".join(condition(c, {c: v}) for c, v in values.items())
     return f"{named(name)} ({columns(values)})"
 
 

@@ -20,5 +20,13 @@ class Ways:
     arguments: Mapping[str, str] = field(default_factory=dict)
     """By Python's name: what an argument is called there."""
 
+    def argument(self, name: str) -> str:
+        """What an argument is called where the answer is read.
+
+        >>> Ways(arguments={"max_size": "--max-size"}).argument("max_size")
+        '--max-size'
+        """
+        return self.arguments.get(name, name)
+
 
 PYTHON = Ways()
