@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from suffice.context import SwapHybrids, make_players
@@ -64,9 +65,11 @@ def swept(engine: LatticeEvaluator) -> np.ndarray:
     """(subsets, references): a sweep's outcomes, put together and checked against its counts."""
     assert isinstance(engine, LatticeEvaluator)
     parts, at = [], 0
+    counted = np.concatenate([hits for _, hits in engine.counts()])
     for start, hits, bits in engine.sweep():
         assert start == at
         at += len(hits)
+        np.testing.assert_array_equal(counted[start:at], hits)
         assert bits.shape[1] == (engine.n + 7) // 8
         parts.append(np.unpackbits(bits, axis=1, count=engine.n).astype(bool))
         np.testing.assert_array_equal(parts[-1].sum(axis=1), hits)
@@ -94,6 +97,24 @@ def tree_data(n: int = 120, d: int = 5, seed: int = 0, missing: bool = False) ->
         X[rng.random(X.shape) < 0.15] = np.nan
     three = np.digitize(score, [-0.5, 1.0])
     return X, (score > 0).astype(int), three, 10 * score
+
+
+def mixed_data(n: int = 200, seed: int = 0) -> Any:
+    """A frame of numbers and of categories as texts, some missing; two, three classes, a number."""
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(list("stuvwxyz"), n).astype(object)
+    rows = pd.DataFrame(
+        {
+            "a": rng.normal(size=n).round(1),
+            "kind": kind,
+            "home": rng.choice(["own", "rent"], n),
+            "b": rng.normal(size=n).round(1),
+        }
+    )
+    score = rows["a"] * np.where(np.isin(kind, list("tvx")), 2, -1) + rng.normal(size=n)
+    score += np.where(rows["home"] == "own", 1.0, rows["b"])
+    rows.loc[rng.random(n) < 0.1, "a"] = np.nan
+    return rows, (score > 0).astype(int), np.digitize(score, [-0.5, 1.0]), 10 * score.to_numpy()
 
 
 def check_additive(

@@ -4,9 +4,11 @@ from html import unescape
 from io import StringIO
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 from rich.console import Console
+from sklearn.tree import DecisionTreeClassifier
 
 from suffice import Explainer, ImageExplainer, TextExplainer
 from suffice.explanation import view as view_module
@@ -264,3 +266,28 @@ def test_what_is_known_of_minimality_is_said_once():
         assert keep.count("Take any one feature away, and it no longer suffices; ") == 1
     assert MANY.keep.digest.one_smaller == 0
     assert summarise(MANY).keep.minimality == ""
+
+
+def test_features_that_cannot_matter_are_named_with_the_reason():
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame(rng.normal(size=(60, 20)), columns=[f"f{i}" for i in range(20)])
+    data["f5"] = 1.0
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(
+        data, (data["f0"] + data["f1"] > 0).astype(int)
+    )
+    e = Explainer(model, data).explain(data.iloc[0])
+    assert e.left_out and len(e.players) + len(e.left_out) == 20
+    said = summarise(e)
+    n = len(e.left_out)
+    lead = f"{n} of the 20 features cannot matter here and were left out, which changes no number: "
+    assert said.left_out.startswith(lead + "f5")
+    assert "(the same in every reference); " in said.left_out
+    assert "(never read by the model)" in said.left_out
+    assert said.left_out.endswith("All of them: .left_out.") == ("more (" in said.left_out)
+    assert len(e.players) > 1
+    assert f"of the {len(e.players)} features that can matter" in said.completeness
+    for face in (str(e), screen(e), e.to_html(), e._repr_html_(), " ".join(e.sheet.notes)):
+        assert flat(said.left_out) in flat(face)
+    assert len(said.values) == 20
+    assert {name for name, _ in said.values} == set(data.columns)
+    assert summarise(MANY).left_out == ""

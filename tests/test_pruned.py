@@ -289,5 +289,5 @@ def test_german_credit_needs_few_rows(data_home):
 def test_adjustments_that_need_all_counts_are_refused(adjust):
     data = numbers(3, 10)
     _, context, evaluator = setting(majority, data[0], data[1:])
-    with pytest.raises(InputError, match=r"pruned search.*search exhaustively"):
+    with pytest.raises(InputError, match=r"decides sets at one τ.*search exhaustively"):
         pruned_search(evaluator, context, Question(alpha=0.05, adjust=adjust))

@@ -16,7 +16,7 @@ from suffice.evaluate.trees.blocks import find_numba
 from suffice.models import as_model
 from suffice.tables import as_table
 from suffice.target import at_least, at_most, versus, within
-from tests.engine_cases import Case, check_trees, tree_data
+from tests.engine_cases import Case, check_trees, mixed_data, refusal, tree_data
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -187,9 +187,9 @@ def test_xgboost_reads_categories_early_stopping_and_missing_marks() -> None:
     marked[::4, 0] = -999.0
     model = xgboost.XGBClassifier(**common, missing=-999.0).fit(marked, y)
     check_trees(Case(model, marked[:90]), "numpy")
-    dart = xgboost.XGBClassifier(**common, booster="dart").fit(X, y)
-    assert reason(dart) == (
-        "XGBClassifier with booster='dart' does not predict the sum of its leaves"
+    linear = xgboost.XGBClassifier(n_estimators=8, booster="gblinear").fit(X, y)
+    assert reason(linear) == (
+        "XGBClassifier with booster='gblinear' does not predict the sum of its leaves"
     )
     labels = xgboost.train(
         {"objective": "multi:softmax", "num_class": 2, "nthread": 1}, xgboost.DMatrix(X, y), 3
@@ -199,15 +199,57 @@ def test_xgboost_reads_categories_early_stopping_and_missing_marks() -> None:
     )
 
 
-def test_catboost_beyond_symmetric_numeric_trees_is_a_reason() -> None:
+@pytest.mark.parametrize("grow_policy", ["SymmetricTree", "Depthwise", "Lossguide"])
+@pytest.mark.parametrize("one_hot", [2, 20])
+def test_catboost_answers_its_splits_on_categories_itself(grow_policy: str, one_hot: int) -> None:
+    catboost = pytest.importorskip("catboost")
+    rows, two, three, number = mixed_data(300)
+    rows["level"] = np.arange(300) % 5
+    common: Any = {"iterations": 8, "depth": 4, "verbose": 0, "allow_writing_files": False}
+    common |= {"thread_count": 1, "grow_policy": grow_policy, "one_hot_max_size": one_hot}
+    common |= {"max_ctr_complexity": 1, "cat_features": ["kind", "home", "level"]}
+    strange = rows[:50].copy()
+    strange.loc[5:9, "kind"] = "new"
+    strange.loc[8:12, "level"] = 77
+    classifier = catboost.CatBoostClassifier(**common).fit(rows, two)
+    source = read_trees(classifier).source
+    assert source is not None and {1, 4} <= set(source[5:].tolist())
+    check_trees(Case(classifier, rows[:50]), "numpy")
+    check_trees(Case(classifier, strange.astype({"kind": "category"})), "numpy")
+    classifier = catboost.CatBoostClassifier(**common).fit(rows, three)
+    check_trees(Case(classifier, strange, 1), "numpy")
+    regressor = catboost.CatBoostRegressor(**common).fit(rows, number)
+    at_a_row = float(regressor.predict(rows)[3])
+    check_trees(Case(regressor, strange, at_least(at_a_row)), "numpy")
+
+
+@pytest.mark.parametrize("grow_policy", ["Depthwise", "Lossguide"])
+def test_catboost_trees_that_are_not_symmetric_are_read(grow_policy: str) -> None:
+    catboost = pytest.importorskip("catboost")
+    common: Any = {"iterations": 8, "depth": 4, "verbose": 0, "allow_writing_files": False}
+    common |= {"thread_count": 1, "grow_policy": grow_policy}
+    X, two, three, number = tree_data(missing=True)
+    for model in (catboost.CatBoostClassifier(**common), catboost.CatBoost(common)):
+        loss = {} if type(model).__name__ != "CatBoost" else {"loss_function": "Logloss"}
+        check_trees(Case(model.set_params(**loss).fit(X, two), X), "numpy")
+    check_trees(Case(catboost.CatBoostClassifier(**common).fit(X, three), X, 2), "numpy")
+    check_trees(Case(catboost.CatBoost(common).fit(X, number), X, within(3.0)), "numpy")
+
+
+def test_what_catboost_computes_otherwise_is_a_reason() -> None:
     catboost = pytest.importorskip("catboost")
     X, y, _, _ = tree_data()
     common = {"iterations": 5, "depth": 3, "verbose": 0, "allow_writing_files": False}
-    model = catboost.CatBoostClassifier(**common, grow_policy="Depthwise").fit(X, y)
-    assert reason(model) == "CatBoostClassifier grew trees that are not symmetric (grow_policy)"
-    rows = pd.DataFrame(X, columns=list("abcde")).assign(kind=np.where(y, "u", "v"))
-    model = catboost.CatBoostClassifier(**common, cat_features=["kind"]).fit(rows, y)
-    assert reason(model) == "the model splits on categories, which are not read from catboost"
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.choice(list("pqrst"), (400, 2)), columns=["kind", "home"])
+    same = (rows["kind"] == rows["home"]).astype(int)
+    model = catboost.CatBoostClassifier(
+        **common | {"iterations": 30}, cat_features=["kind", "home"], max_ctr_complexity=2
+    ).fit(rows, same)
+    assert reason(model) == (
+        "CatBoostClassifier keeps statistics of columns together ('kind' and 'home'), which no "
+        "column tells by itself: max_ctr_complexity=1 keeps them apart"
+    )
     poisson = catboost.CatBoostRegressor(**common, loss_function="Poisson").fit(X, np.abs(X[:, 0]))
     assert reason(poisson) == (
         "CatBoostRegressor with loss_function='Poisson' does not predict the sum of its leaves"
@@ -217,14 +259,55 @@ def test_catboost_beyond_symmetric_numeric_trees_is_a_reason() -> None:
     assert reason(model) == "CatBoostClassifier has a probability threshold of its own"
 
 
-def test_xgboost_categories_of_a_frame_are_a_reason() -> None:
+@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+@pytest.mark.parametrize("one_hot", [1, 20])
+def test_xgboost_reads_the_categories_of_a_frame_by_their_names(booster: str, one_hot: int) -> None:
     xgboost = pytest.importorskip("xgboost")
-    X, y, _, _ = tree_data()
-    rows = pd.DataFrame(X, columns=list("abcde"))
-    rows["kind"] = pd.Categorical(np.where(y, "u", "v"))
+    rows, two, three, number = mixed_data()
+    rows = rows.astype({"kind": "category", "home": "category"}).assign(
+        level=pd.Categorical(np.arange(200) % 7 + 30)
+    )
+    rows.loc[5:20, "kind"] = np.nan
+    common: Any = {"n_estimators": 6, "max_depth": 4, "n_jobs": 1, "enable_categorical": True}
+    common |= {"booster": booster, "max_cat_to_onehot": one_hot}
+    if booster == "dart":
+        common |= {"rate_drop": 0.5, "random_state": 0}
+    model = xgboost.XGBClassifier(**common).fit(rows, two)
+    assert read_trees(model).tests.categories
+    turned = rows.assign(kind=rows["kind"].cat.reorder_categories(list("zyxwvuts")))
+    for asked in (model, model.get_booster()):
+        check_trees(Case(asked, rows[:60]), "numpy")
+        check_trees(Case(asked, turned[:60]), "numpy")
+    check_trees(Case(xgboost.XGBClassifier(**common).fit(rows, three), rows[:60], 1), "numpy")
+    regressor = xgboost.XGBRegressor(**common).fit(rows, number)
+    at_a_row = float(regressor.predict(rows)[3])
+    check_trees(Case(regressor, rows[:60], at_least(at_a_row)), "numpy")
+
+
+def test_a_category_that_xgboost_does_not_know_is_a_reason() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    rows, y, _, _ = mixed_data()
+    rows = rows.astype({"kind": "category", "home": "category"})
     model = xgboost.XGBClassifier(n_estimators=3, n_jobs=1, enable_categorical=True).fit(rows, y)
-    with pytest.raises(Unreadable) as refused:
-        Case(model, rows).trees()
-    assert str(refused.value) == (
+    strange = rows.assign(kind=rows["kind"].cat.rename_categories({"t": "new"}))
+    assert refusal(Case(model, strange), "trees") == (
+        "column 'kind' holds 'new', a category that the model was not fitted on"
+    )
+    numbered = rows.assign(kind=rows["kind"].cat.codes, home=rows["home"].cat.codes)
+    model = xgboost.XGBClassifier(
+        n_estimators=3, n_jobs=1, feature_types=["q", "c", "c", "q"], enable_categorical=True
+    ).fit(numbered.to_numpy(), y)
+    assert refusal(Case(model, rows), "trees") == (
         "column 'kind' holds categories, and how the model numbers them is not read"
     )
+
+
+def test_xgboost_weighs_the_trees_of_dart_as_it_does_itself() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    X, two, three, number = tree_data(missing=True)
+    common: Any = {"n_estimators": 12, "max_depth": 3, "n_jobs": 1, "booster": "dart"}
+    for seed, kind in enumerate(("tree", "forest")):
+        common |= {"rate_drop": 0.4, "normalize_type": kind, "random_state": seed}
+        check_trees(Case(xgboost.XGBClassifier(**common).fit(X, two), X), "numpy")
+        check_trees(Case(xgboost.XGBClassifier(**common).fit(X, three), X, 2), "numpy")
+        check_trees(Case(xgboost.XGBRegressor(**common).fit(X, number), X, within(3.0)), "numpy")

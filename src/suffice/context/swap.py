@@ -8,6 +8,7 @@ replaced is I2R. Both are views of the same hybrids.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -109,6 +110,21 @@ class SwapHybrids(PooledHybrids, KeyedHybrids):
             chunks[-1][1].append(room)
             room *= size
         return [(players, np.array(radix, dtype=np.int64)) for players, radix in chunks]
+
+    def among(self, numbers: Sequence[int]) -> SwapHybrids:
+        """Hybrids of some of the players only: all others have the input's values in every row.
+
+        The references then carry the input's values there, so it does not matter which player those
+        columns are counted with, and the first takes them.
+        """
+        chosen = [self.players.columns[p] for p in numbers]
+        fixed = np.ones(len(self.pool.names), dtype=bool)
+        fixed[[j for columns in chosen for j in columns]] = False
+        rows = len(self.pool)
+        like_input = self.pool.splice(np.broadcast_to(fixed, (rows, len(fixed))), np.arange(rows))
+        first = (*chosen[0], *np.flatnonzero(fixed).tolist())
+        names = tuple(self.players.names[p] for p in numbers)
+        return SwapHybrids(like_input, Players(names, (first, *chosen[1:])))
 
     def sample(self) -> Sample:
         """D written out in full: every hybrid a row, with what was held in auxiliary columns.

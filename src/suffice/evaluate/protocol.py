@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.typing import BoolVector, Counts, Held, Outcomes
 
-__all__ = ["Evaluator", "LatticeEvaluator", "Swept", "Tick", "Unreadable"]
+__all__ = [
+    "Evaluator",
+    "Idle",
+    "LatticeEvaluator",
+    "ModelReader",
+    "Swept",
+    "Tick",
+    "Unreadable",
+]
 
 Tick = Callable[[float], object]
 """Told the share of a piece of work that was just done."""
@@ -18,6 +26,11 @@ Tick = Callable[[float], object]
 Swept = tuple[int, Counts, NDArray[np.uint8]]
 """A block of consecutive bit masks (player j is bit j): the first of them, the hits of each, and
 the outcomes of each as `numpy.packbits` packs them along the references."""
+
+
+Idle = Literal["same", "unread", "alike"]
+"""Why a player cannot matter here: every reference has the input's value; the model never reads it;
+or the model treats the input's value and every reference's alike."""
 
 
 class Evaluator(Protocol):
@@ -71,6 +84,23 @@ class LatticeEvaluator(Evaluator, Protocol):
 
     def sweep(self) -> Iterator[Swept]:
         """Every bit mask from 0 to 2^d - 1, in blocks."""
+        ...
+
+    def counts(self) -> Iterator[tuple[int, Counts]]:
+        """The first mask and the hits of each block of a sweep, for those who keep no more."""
+        ...
+
+    def sweep_seconds(self) -> float:
+        """About how long a sweep of the whole lattice takes, measured on a small part of it."""
+        ...
+
+
+@runtime_checkable
+class ModelReader(Evaluator, Protocol):
+    """An evaluator that knows the model's shape, and so which players it cannot be moved by."""
+
+    def idle(self) -> Mapping[int, Idle]:
+        """The players whose being held or replaced changes no hybrid's outcome, and why."""
         ...
 
 

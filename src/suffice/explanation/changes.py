@@ -27,6 +27,7 @@ from suffice.decision import Decision
 from suffice.explanation.factor import Change, Player
 from suffice.factors.lattice import members_of
 from suffice.factors.order import ROUNDING
+from suffice.search.idle import Narrowed
 from suffice.search.profile import Profile
 from suffice.search.strategy import Answer
 from suffice.search.sweep import Sweep
@@ -87,17 +88,22 @@ class CheapestChanges(Mapping[int, Change]):
 
 
 def find_changes(
-    decision: Decision, answer: Answer, flip: Profile, players: tuple[Player, ...]
+    decision: Decision,
+    narrowed: Narrowed,
+    answer: Answer,
+    flip: Profile,
+    players: tuple[Player, ...],
 ) -> tuple[CheapestChanges, Change | None]:
     """The cheapest change of each set that is minimal at some τ, and the cheapest of any set.
 
     Rows that a sampler made were never observed, so there is no change of theirs to report. No one
     can act on a value that is not told, so none becomes missing.
     """
-    hybrids = decision.hybrids[1]
+    hybrids = narrowed.hybrids[1]
     if hybrids.donors(np.ones((1, hybrids.d), dtype=bool)) is None:
         return CheapestChanges({}, hybrids, players), None
     costs = change_costs(decision.pool, decision.data, decision.players, decision.cost)
+    costs = costs[:, list(narrowed.players)]
     costs[_lost(hybrids)] = np.inf
     found = _found(answer, hybrids, costs)
     swept = {} if answer.sweep is None else _swept(answer.sweep, flip, hybrids, costs)

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from suffice.errors import NotVisitedError
 from suffice.measures import Measures
 from suffice.search.profile import Profile
 
-__all__ = ["measures_of", "necessity_curve", "necessity_estimate"]
+__all__ = ["Asked", "measures_of", "necessity_curve", "necessity_estimate"]
 
 
-def measures_of(profile: Profile, members: tuple[int, ...], closed: bool) -> Measures:
-    """The four measures of "just these were held", or `closed` upwards: "at least these were"."""
+@dataclass(frozen=True)
+class Asked:
+    """A set that is asked about: its players, and how many it has of those that were left out."""
+
+    members: tuple[int, ...]
+    idle: int
+    all_idle: int
+    """How many were left out of the search."""
+
+    def sets(self, closed: bool) -> int:
+        """How many sets of all features there are for each of the players that hold these."""
+        return 1 << (self.all_idle - self.idle) if closed else 1
+
+
+def measures_of(profile: Profile, asked: Asked, closed: bool) -> Measures:
+    """The four measures of "just these were held", or `closed` upwards: "at least these were".
+
+    Taken over the sets of all features: players that were left out change no outcome, so each set
+    of the others counts once for every way to hold them.
+    """
+    members = asked.members
     tally, weights = profile.tally, profile.weights
     if not tally.complete:
         raise NotVisitedError(
@@ -20,27 +41,29 @@ def measures_of(profile: Profile, members: tuple[int, ...], closed: bool) -> Mea
             f"bounded (exhaustive up to size {tally.exhaustive_size}). Use sufficiency, or "
             "necessity_of for an estimate."
         )
-    n, total = tally.n, tally.n << tally.d
+    n, total = tally.n, tally.n << (tally.d + asked.all_idle)
     outcome = float(sum((level * u).sum() for level, u in profile.weighted_levels()))
+    outcome *= 1 << asked.all_idle
     if not closed:
         u = float(weights[len(members)])
         return Measures(u * tally.hits(members), u * n, outcome, total)
     wanted = tally.lattice.mask(members)
     above = np.flatnonzero((np.arange(1 << tally.d) & wanted) == wanted)
-    each = weights[np.bitwise_count(above)]
+    each = weights[np.bitwise_count(above)] * asked.sets(closed)
     hits = float((each * tally.dense[above]).sum())
     return Measures(hits, float(each.sum()) * n, outcome, total)
 
 
-def necessity_estimate(profile: Profile, members: tuple[int, ...], closed: bool) -> float | None:
+def necessity_estimate(profile: Profile, asked: Asked, closed: bool) -> float | None:
     """PN of the same factor from a sample of D; None where none was drawn."""
     if profile.draws is None:
         return None
     held = profile.draws.held[profile.draws.outcomes]
-    holds = held[:, list(members)].all(axis=1)
+    holds = held[:, list(asked.members)].all(axis=1)
     if not closed:
-        holds &= held.sum(axis=1) == len(members)
-    return float(np.mean(holds)) if len(held) else None
+        holds &= held.sum(axis=1) == len(asked.members)
+    share = asked.sets(closed) / (1 << asked.all_idle)
+    return float(np.mean(holds)) * share if len(held) else None
 
 
 def necessity_curve(profile: Profile) -> tuple[tuple[float, float], ...]:

@@ -9,14 +9,16 @@ from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
-from suffice.context import Hybrids
+from suffice.context.hybrids import Hybrids
+from suffice.context.swap import SwapHybrids
 from suffice.decision import Decision
 from suffice.evaluate import Evaluator
 from suffice.explanation.changes import find_changes
 from suffice.explanation.explanation import Explanation, mirrored
-from suffice.explanation.factor import Player
+from suffice.explanation.factor import LeftOut, Player
 from suffice.explanation.record import ContextRecord, Provenance, ReferencesRecord
 from suffice.search import LimitKeeper, Question
+from suffice.search.idle import WORTH_LOOKING, Narrowed, narrow
 from suffice.search.strategy import VIEW_ENDS, Answer, answer
 from suffice.tables import plain
 
@@ -30,7 +32,8 @@ def explain_decision(
 
     `references` is how they were chosen, for the record; the time limit counts from `started`.
     """
-    hybrids = decision.hybrids
+    narrowed = _narrowed(decision, question)
+    hybrids, question = narrowed.hybrids, narrowed.question
     one_sweep = hybrids[0] is hybrids[1]
     sets = (2 if how == "greedy" else 1) * (2 - one_sweep)
     question.limits.check_budget(hybrids[0].n, sets)
@@ -45,9 +48,10 @@ def explain_decision(
     kept, flipped = searches[0].answer, searches[-1].answer
 
     event = decision.target.event
-    players = _describe_players(decision)
+    described = _describe_players(decision)
+    players = tuple(described[p] for p in narrowed.players)
     flip = mirrored(flipped.keep, flipped.flip_findings)
-    changes, cheapest = find_changes(decision, flipped, flip, players)
+    changes, cheapest = find_changes(decision, narrowed, flipped, flip, players)
     return Explanation(
         prediction=plain(decision.prediction),
         score=decision.own_score,
@@ -62,7 +66,19 @@ def explain_decision(
         changes=changes,
         cheapest=cheapest,
         one_sweep=one_sweep,
+        left_out=tuple(LeftOut(described[p], why) for p, why in narrowed.idle.items()),
     )
+
+
+def _narrowed(decision: Decision, question: Question) -> Narrowed:
+    """The question without players that cannot matter, where looking for them can pay."""
+    hybrids = decision.hybrids[0]
+    # A text or a picture shows all its parts.
+    shown = not decision.context.is_swap
+    if shown or not isinstance(hybrids, SwapHybrids) or hybrids.d <= WORTH_LOOKING:
+        return Narrowed.of_all(decision.hybrids, question)
+    evaluator = decision.evaluator(hybrids, question.limits)
+    return narrow(hybrids, question, evaluator)
 
 
 @dataclass(frozen=True, eq=False)

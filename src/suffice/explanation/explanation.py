@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import msgspec
 
 from suffice.checks import level_or_same, threshold
-from suffice.explanation.factor import Change, Player, factor_frame
+from suffice.explanation.factor import Change, LeftOut, Player, factor_frame
 from suffice.explanation.record import ExplanationRecord, Provenance
 from suffice.explanation.subject import Subject
 from suffice.explanation.view import View
@@ -60,6 +60,9 @@ class Explanation(Result):
     """The cheapest change of any set that was evaluated; None where nothing affordable flips."""
     one_sweep: bool = True
     """Do both views read the same hybrids? Not where interventions have consequences."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Features that cannot matter for this input and these references. They are not among the
+    players, and every count, necessity and completeness is what it would be with them."""
     subject: Subject | None = None
     """The text or picture that was explained; None for a row of a table."""
 

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from suffice.evaluate import Idle
 from suffice.results import Frozen
 from suffice.search.findings import Proof
 from suffice.typing import Scalar
 from suffice.wording import condition, count, moved, percent, price
 
-__all__ = ["Change", "Player", "SufficientFactor", "factor_frame"]
+__all__ = ["Change", "LeftOut", "Player", "SufficientFactor", "factor_frame"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,24 @@ class Player:
 
     def __str__(self) -> str:
         return condition(self.name, self.values)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A feature that was left out of the search, since it cannot matter here, and why."""
+
+    player: Player
+    reason: Idle
+
+    def __str__(self) -> str:
+        return f"{self.player.name} ({_REASONS[self.reason]})"
+
+
+_REASONS: dict[Idle, str] = {
+    "same": "the same in every reference",
+    "unread": "the model never reads it",
+    "alike": "the model treats the input's value and every reference's alike",
+}
 
 
 @dataclass(frozen=True)

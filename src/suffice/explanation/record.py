@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from suffice.context.hybrids import ContextKind
+from suffice.evaluate import Idle
 from suffice.explanation.subject import Subject
 from suffice.inference import Adjustment
 from suffice.search.findings import Proof
@@ -26,6 +27,7 @@ __all__ = [
     "ExplanationRecord",
     "FindingsRecord",
     "FoundRecord",
+    "LeftOutRecord",
     "PlayerRecord",
     "Provenance",
     "ReferencesRecord",
@@ -38,6 +40,13 @@ class PlayerRecord(msgspec.Struct, frozen=True):
 
     name: str
     values: dict[str, Scalar]
+
+
+class LeftOutRecord(msgspec.Struct, frozen=True):
+    """A feature that cannot matter for this input and these references, and why."""
+
+    player: PlayerRecord
+    reason: Idle
 
 
 class ChangeRecord(msgspec.Struct, frozen=True):
@@ -154,6 +163,8 @@ class ExplanationRecord(msgspec.Struct, frozen=True):
     """The same counts of the hybrids that the flip view reads, where it reads others: still
     references that keep the outcome, by the set that is held. None: it reads those of `hits`."""
     flip_draws: DrawsRecord | None = None
+    left_out: list[LeftOutRecord] = []
+    """Features that cannot matter here: all counts are what they would be with them."""
     subject: Subject | None = None
     """The text or picture that was explained; None for a row of a table."""
 

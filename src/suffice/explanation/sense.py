@@ -83,10 +83,11 @@ def _check_provenance(p: Provenance) -> None:
 
 
 def _check_players(record: ExplanationRecord) -> None:
-    names = [player.name for player in record.players]
-    _require(len(names) >= 1, "no players")
+    _require(len(record.players) >= 1, "no players")
+    players = [*record.players, *(left.player for left in record.left_out)]
+    names = [player.name for player in players]
     _require(len(set(names)) == len(names), "two players of one name")
-    columns = [column for player in record.players for column in player.values]
+    columns = [column for player in players for column in player.values]
     _require(len(set(columns)) == len(columns), "a column of two players")
 
 

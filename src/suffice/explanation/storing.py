@@ -9,13 +9,14 @@ import numpy as np
 
 from suffice.errors import InputError
 from suffice.explanation.explanation import Explanation, mirrored
-from suffice.explanation.factor import Change, Player
+from suffice.explanation.factor import Change, LeftOut, Player
 from suffice.explanation.record import (
     ChangeRecord,
     DrawsRecord,
     ExplanationRecord,
     FindingsRecord,
     FoundRecord,
+    LeftOutRecord,
     PlayerRecord,
 )
 from suffice.explanation.sense import check_sense
@@ -48,7 +49,7 @@ def record_of(e: Explanation) -> ExplanationRecord:
         adjust=keep.adjust,
         max_size=keep.max_size,
         size_weights=keep.size_weights,
-        players=[PlayerRecord(p.name, dict(p.values)) for p in e.players],
+        players=[_player_record(p) for p in e.players],
         hits=[level.tolist() for level in keep.tally.levels],
         keep_findings=_findings_record(keep.findings),
         flip_findings=_findings_record(flip.findings),
@@ -59,6 +60,7 @@ def record_of(e: Explanation) -> ExplanationRecord:
         provenance=e.provenance,
         flip_hits=None if other is None else [level.tolist() for level in other.tally.levels],
         flip_draws=None if other is None else _draws_record(other.draws),
+        left_out=[LeftOutRecord(_player_record(o.player), o.reason) for o in e.left_out],
         subject=e.subject,
     )
 
@@ -94,6 +96,9 @@ def read_record(record: ExplanationRecord) -> dict[str, Any]:
         "outcome": record.outcome,
         "other_outcome": record.other_outcome,
         "players": players,
+        "left_out": tuple(
+            LeftOut(Player(o.player.name, o.player.values), o.reason) for o in record.left_out
+        ),
         "tau": record.tau,
         "keep_profile": keep,
         "flip_profile": flip,
@@ -104,6 +109,10 @@ def read_record(record: ExplanationRecord) -> dict[str, Any]:
         "one_sweep": record.flip_hits is None,
         "subject": record.subject,
     }
+
+
+def _player_record(player: Player) -> PlayerRecord:
+    return PlayerRecord(player.name, dict(player.values))
 
 
 def _tally(record: ExplanationRecord, hits: list[list[int]]) -> Tally:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, overload
 from suffice.checks import truth
 from suffice.context.players import Players
 from suffice.errors import NotVisitedError
-from suffice.explanation.counting import measures_of, necessity_curve, necessity_estimate
+from suffice.explanation.counting import Asked, measures_of, necessity_curve, necessity_estimate
 from suffice.explanation.digest import Digest, memberships
 from suffice.explanation.factor import Change, Player, SufficientFactor, factor_frame
 from suffice.explanation.record import ViewRecord
@@ -170,16 +170,16 @@ class View(Result):
     def measures(self, features: Sequence[str] | str, upward_closure: bool = False) -> Measures:
         """The four measures of the factor "just these features", or of its upward closure."""
         closed = truth("upward_closure", upward_closure)
-        return measures_of(self.profile, self._numbers(features), closed)
+        return measures_of(self.profile, self._asked(features), closed)
 
     def necessity_of(
         self, features: Sequence[str] | str, upward_closure: bool = True
     ) -> float | None:
         """PN of any set of features: by default of its upward closure, as for `necessity`."""
-        members, closed = self._numbers(features), truth("upward_closure", upward_closure)
+        asked, closed = self._asked(features), truth("upward_closure", upward_closure)
         if self.tally.complete:
-            return measures_of(self.profile, members, closed).necessity
-        return necessity_estimate(self.profile, members, closed)
+            return measures_of(self.profile, asked, closed).necessity
+        return necessity_estimate(self.profile, asked, closed)
 
     # -- how complete, and under which test ---------------------------------------------
 
@@ -261,7 +261,15 @@ class View(Result):
         return {}
 
     def _numbers(self, features: Sequence[str] | str) -> tuple[int, ...]:
-        return Players(tuple(p.name for p in self.players), ()).numbers(features)
+        # What was left out changes no count, so a set is as good as without it.
+        return self._asked(features).members
+
+    def _asked(self, features: Sequence[str] | str) -> Asked:
+        d, left_out = len(self.players), [o.player for o in self.explanation.left_out]
+        names = tuple(p.name for p in (*self.players, *left_out))
+        numbers = Players(names, ()).numbers(features)
+        members = tuple(i for i in numbers if i < d)
+        return Asked(members, len(numbers) - len(members), len(left_out))
 
     # -- as every result ----------------------------------------------------------------
 

@@ -55,7 +55,12 @@ def sheet(result: Explanation | View) -> Sheet:
         title=s.question,
         lead=tuple(filter(None, (s.answer, s.predicted, s.subject))),
         panels=tuple(panel for view in s.views for panel in _panels(view, s.ways.factors)),
-        notes=(f"{s.status}: {s.completeness}", s.provenance, *s.notes),
+        notes=(
+            f"{s.status}: {s.completeness}",
+            *filter(None, (s.left_out,)),
+            s.provenance,
+            *s.notes,
+        ),
     )
 
 

@@ -40,7 +40,7 @@ def render(s: Summary) -> Group:
         *(part for view in s.views for part in _view(view, s.ways.factors)),
         Rule(style="dim"),
         Text.assemble(mark, f"{s.status}: {s.completeness}"),
-        *(Text(note, style="dim") for note in s.notes),
+        *(Text(note, style="dim") for note in (s.left_out, *s.notes) if note),
         Text(s.provenance, style="dim"),
     )
 

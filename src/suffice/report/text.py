@@ -31,7 +31,7 @@ def render(s: Summary) -> str:
             "",
             *(line for view in s.views for line in (*_view(view, s.ways.factors), "")),
             _wrap(f"{s.status}: {s.completeness}"),
-            *map(_wrap, s.notes),
+            *map(_wrap, filter(None, (s.left_out, *s.notes))),
             _wrap(s.provenance),
         ]
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from suffice.inference import Adjustment
+from suffice.errors import InputError
+from suffice.inference import Adjustment, fewest_hits
 from suffice.search.limits import Limits
 
 __all__ = ["Ends", "Question", "ViewName"]
@@ -30,3 +31,19 @@ class Question:
     progress: bool | None = None
     ends: Ends = "both"
     """Whose small sets count: both views', or one's where the other has a sweep of its own."""
+
+    def fewest_hits(self, n: int, tests: int) -> int:
+        """The fewest hits among n that pass at τ, where so many sets are tested; n + 1: none do.
+
+        For searches that decide sets at τ without counting them all: those know of no count but the
+        one at hand, which is too little for the adjustments that compare counts.
+        """
+        if self.adjust == "holm" or self.adjust == "bh":
+            raise InputError(
+                "adjust",
+                repr(self.adjust),
+                "'none' or 'bonferroni' in a search that decides sets at one τ",
+                "Holm and Benjamini-Hochberg compare the counts of all sets, which this search "
+                "does not keep: search exhaustively.",
+            )
+        return fewest_hits(n, self.tau, self.alpha, self.adjust, tests)

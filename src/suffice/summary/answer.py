@@ -8,7 +8,7 @@ from suffice.explanation import Change, View
 from suffice.explanation.subject import TextSubject
 from suffice.summary.digest import DOZEN
 from suffice.summary.lines import quoted
-from suffice.summary.searched import none_tried
+from suffice.summary.searched import none_tried, those_searched
 from suffice.summary.terms import Terms
 from suffice.wording import and_more, count, listed, moved, named, percent, price
 
@@ -54,6 +54,8 @@ def _keep(view: View, terms: Terms) -> str:
         return f"{outcome} comes about anyway: with no {terms.feature} held it stays{share}"
     if best.size == len(view.players) > 1 and terms.all_held:
         every = f"all {count(best.size, terms.feature)} together"
+        if view.explanation.left_out:
+            every = f"{those_searched(view.explanation, terms)}, all of them together"
         return f"{outcome} hangs on {every}: no smaller set keeps it{often(view)}"
     names = _few(quoted(view, best.features))
     # What is shown in its place, as a word in a text, need be named only once.

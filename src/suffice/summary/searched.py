@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from suffice.evaluate import Idle
 from suffice.explanation import Explanation, View
 from suffice.search.stop import StopKind
 from suffice.summary.terms import Terms
 from suffice.summary.ways import Ways
-from suffice.wording import count, large, percent
+from suffice.wording import and_more, count, large, named, percent
 
-__all__ = ["completeness", "further", "minimality", "none_tried", "tried_up_to"]
+__all__ = [
+    "completeness",
+    "further",
+    "left_out",
+    "minimality",
+    "none_tried",
+    "those_searched",
+    "tried_up_to",
+]
 
 
 def completeness(e: Explanation, terms: Terms, ways: Ways) -> tuple[str, str]:
@@ -18,7 +27,7 @@ def completeness(e: Explanation, terms: Terms, ways: Ways) -> tuple[str, str]:
         status = f"Complete for sets{terms.among}" if terms.among else "Complete"
         no_other = f"no other minimal set{terms.among} exists for these references."
         if findings is None:
-            every = f"all {count(1 << tally.d, 'subset')} of {count(tally.d, terms.feature)}"
+            every = f"all {count(1 << tally.d, 'subset')} of {those_searched(e, terms)}"
             return status, f"{every} were evaluated, so {no_other}"
         return f"{status} at τ = {e.tau:g}", (
             f"each of {count(1 << tally.d, 'subset')} was decided, so {no_other} Another τ needs a "
@@ -42,6 +51,39 @@ def completeness(e: Explanation, terms: Terms, ways: Ways) -> tuple[str, str]:
         searched = "Not even the smallest set was evaluated"
     never = f"{large(e.unvisited)} of {large(1 << tally.d)} subsets were never evaluated"
     return "Not complete", f"stopped by {stopped}. {searched}: {never}."
+
+
+def those_searched(e: Explanation, terms: Terms) -> str:
+    """The features that sets were made of: "11 features", or those that can matter."""
+    features = count(len(e.players), terms.feature)
+    return f"the {features} that can matter" if e.left_out else features
+
+
+def left_out(e: Explanation, terms: Terms, ways: Ways) -> str:
+    """Which features were left out of the search because they cannot matter, and why; or ""."""
+    if not e.left_out:
+        return ""
+    names: dict[Idle, list[str]] = {reason: [] for reason in _REASONS}
+    for left in e.left_out:
+        names[left.reason].append(named(left.player.name))
+    told = [f"{and_more(n, _NAMED)} ({_REASONS[why]})" for why, n in names.items() if n]
+    n, all_of_them = len(e.left_out), len(e.left_out) + len(e.players)
+    cut = any(len(some) > _NAMED for some in names.values())
+    more = f" All of them: {ways.left_out}." if cut else ""
+    were = "cannot matter here and was" if n == 1 else "cannot matter here and were"
+    which = f"{n:,} of the {count(all_of_them, terms.feature)}"
+    return f"{which} {were} left out, which changes no number: {'; '.join(told)}.{more}"
+
+
+_NAMED = 12
+"""So many features left out for one reason are named; the rest are counted."""
+
+_REASONS: dict[Idle, str] = {
+    "same": "the same in every reference",
+    "unread": "never read by the model",
+    "alike": "treated alike by the model for the input and every reference",
+}
+"""Why a feature, or several, cannot matter."""
 
 
 def _share_decided(e: Explanation) -> str:

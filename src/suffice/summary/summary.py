@@ -9,7 +9,7 @@ from suffice.explanation.subject import ImageSubject, TextSubject
 from suffice.summary.digest import DOZEN
 from suffice.summary.glossary import glossary_for
 from suffice.summary.of_view import ViewSummary, summarise_view
-from suffice.summary.searched import completeness
+from suffice.summary.searched import completeness, left_out
 from suffice.summary.terms import terms_for
 from suffice.summary.ways import PYTHON, Ways
 from suffice.wording import columns, count, harmless, named, percent, show
@@ -37,6 +37,8 @@ class Summary:
     """Complete or not, and for what; `completeness` says why."""
     completeness: str
     provenance: str
+    left_out: str = ""
+    """Which features cannot matter and were left out of the search, and why."""
     notes: tuple[str, ...] = ()
     """What is not shown in full, and where it is."""
     text: str = ""
@@ -85,6 +87,7 @@ def summarise(result: Explanation | View, ways: Ways = PYTHON, most: int = DOZEN
         status=status,
         completeness=harmless(f"{why} {terms.beyond}".rstrip()),
         provenance=_provenance(e),
+        left_out=left_out(e, terms, ways),
         notes=_notes(e, ways),
         text=_lines(e.subject.text) if isinstance(e.subject, TextSubject) else "",
         picture=picture,
@@ -132,7 +135,8 @@ def _values(e: Explanation, instead: tuple[tuple[str, str], ...]) -> tuple[tuple
     """The input's values; a text or a picture is shown itself."""
     if e.subject is not None:
         return instead
-    return tuple((named(player.name), _value(player)) for player in e.players)
+    players = (*e.players, *(left.player for left in e.left_out))
+    return tuple((named(player.name), _value(player)) for player in players)
 
 
 def _value(player: Player) -> str:

@@ -16,6 +16,7 @@ class Ways:
     factors: str = ".{view}.factors"
     values: str = ".players"
     names: str = ".players has them in full"
+    left_out: str = ".left_out"
     refine: str = "see refine"
     arguments: Mapping[str, str] = field(default_factory=dict)
     """By Python's name: what an argument is called there."""

@@ -10,7 +10,8 @@ from 0 without being 0. There the answer is the model's own, as it gave it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from time import perf_counter
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from suffice.evaluate.additive.readers import AdditiveModel
 from suffice.evaluate.additive.scores import Margins, margins_of
 from suffice.evaluate.additive.split import WORD, split_blocks
 from suffice.evaluate.blackbox import Engine
-from suffice.evaluate.protocol import Swept, Tick, Unreadable
+from suffice.evaluate.protocol import Idle, Swept, Tick, Unreadable
 from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
 from suffice.target import Target
@@ -75,6 +76,11 @@ class AdditiveEngine(Engine):
         outcomes[doubt] = self._ask(held[doubt], references[doubt])
         return outcomes
 
+    def idle(self) -> Mapping[int, Idle]:
+        """The players that add the same to every score, whether held or replaced."""
+        moved = (self._margins.deltas != 0).any(axis=(0, 1))
+        return {int(player): "alike" for player in np.flatnonzero(~moved)}
+
     def _agrees_with_model(self) -> bool:
         """Does the model answer as the sums say, wherever they are in no doubt?"""
         rng = generator(0, Stream.CHECKS)
@@ -106,6 +112,17 @@ class AdditiveEngine(Engine):
             hits = np.bitwise_count(packed).sum(axis=0, dtype=np.int64)
             bits = np.ascontiguousarray(packed.T).reshape(-1, len(every)).view(np.uint8)
             yield first, hits.T.ravel(), bits[:, : (self.n + 7) // 8]
+
+    def counts(self) -> Iterator[tuple[int, Counts]]:
+        """The first mask of each block of a sweep, and the hits of its masks."""
+        for start, hits, _ in self.sweep():
+            yield start, hits
+
+    def sweep_seconds(self) -> float:
+        """About how long a sweep takes: its first block, times all of them."""
+        started = perf_counter()
+        _, hits, _ = next(self.sweep())
+        return (perf_counter() - started) * 2.0**self._hybrids.d / len(hits)
 
     def _sweep_directly(self, d: int) -> Iterator[Swept]:
         step = max(1, _SUMS // (self.n * len(self._margins)))

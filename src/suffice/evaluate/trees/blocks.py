@@ -83,7 +83,7 @@ def choose_kernel(problem: Problem, start: SkiRental = NUMBA_START) -> Kernel:
     players = min(problem.d, 9)
     started = perf_counter()
     make_block("numpy", problem, 0, players, {}).slab(0)
-    ahead = (perf_counter() - started) * problem.blocks * 2.0 ** (problem.d - players)
+    ahead = (perf_counter() - started) * problem.lanes.blocks * 2.0 ** (problem.d - players)
     if start.should_buy(ahead) and load_numba():
         return "numba"
     start.pay(ahead)
@@ -126,9 +126,16 @@ class NumpyBlock:
     def __init__(self, problem: Problem, block: int, players: int) -> None:
         self._problem = problem
         self._players = players
-        word = problem.everyone(block)
-        self._lanes = np.array([i for i in range(problem.width) if word >> i & 1], dtype=np.int64)
-        words = problem.sides.words(block).astype("<u8").view(np.uint8).reshape(-1, 8)
+        word = problem.lanes.everyone(block)
+        self._lanes = np.array(
+            [i for i in range(problem.lanes.width) if word >> i & 1], dtype=np.int64
+        )
+        words = (
+            problem.sides.words(problem.lanes.references(block))
+            .astype("<u8")
+            .view(np.uint8)
+            .reshape(-1, 8)
+        )
         self._differs = np.unpackbits(words, axis=1, bitorder="little").astype(bool)
 
     def slab(self, number: int) -> tuple[Words, Words]:
@@ -136,9 +143,9 @@ class NumpyBlock:
         problem, players = self._problem, self._players
         held = number << players
         freed = ((1 << problem.d) - (1 << players)) ^ held
-        present = np.zeros(problem.width, dtype=bool)
+        present = np.zeros(problem.lanes.width, dtype=bool)
         present[self._lanes] = True
-        yes = np.broadcast_to(present, (1 << players, problem.width))
+        yes = np.broadcast_to(present, (1 << players, problem.lanes.width))
         no = np.zeros_like(yes)
         for margin, nodes in zip(problem.reading.margins, problem.nodes, strict=True):
             score = self._scores(margin, nodes, held, freed)
@@ -150,7 +157,7 @@ class NumpyBlock:
 
     def _scores(self, margin: Margin, nodes: Ints, held_first: int, freed_first: int) -> Ints:
         """(masks, lanes) int32; sums wrap around on the way and are right in the end."""
-        width, size = self._problem.width, 1 << self._players
+        width, size = self._problem.lanes.width, 1 << self._players
         above = np.zeros(size * width, dtype=np.int32)
         below = np.zeros(size * width, dtype=np.int32)
         node = np.repeat(margin.roots.astype(np.int64), len(self._lanes))
@@ -166,7 +173,7 @@ class NumpyBlock:
             inner = ~leaf
             test, node, lane = test[inner], node[inner], lane[inner]
             held, freed = held[inner], freed[inner]
-            bit = nodes[node, 3].astype(np.int64)
+            bit = np.left_shift(1, nodes[node, 3].astype(np.int64))
             parts = self._differs[test, lane] & (held & bit == 0)
             both = parts & (freed & bit == 0)
             child = np.where(parts, nodes[node, 2], nodes[node, 1]).astype(np.int64)
@@ -199,7 +206,7 @@ class NumpyBlock:
             spread = np.concatenate([spread, spread[has]])
             lane = np.concatenate([lane, lane[has]])
             value = np.concatenate([value, -value[has]])
-        np.add.at(flat, row * self._problem.width + lane, value)
+        np.add.at(flat, row * self._problem.lanes.width + lane, value)
 
 
 def _as_words(lanes: BoolVector) -> Words:

@@ -36,11 +36,11 @@ class CompiledBlock:
     def __init__(self, problem: Problem, block: int, players: int, scratch: Scratch) -> None:
         self._problem = problem
         self._players = players
-        self._differs = problem.sides.words(block)
-        self._everyone = np.uint64(problem.everyone(block))
+        self._differs = problem.sides.words(problem.lanes.references(block))
+        self._everyone = np.uint64(problem.lanes.everyone(block))
         self._stack = np.empty((2 * problem.ensemble.depth + 2, 4), dtype=np.uint64)
         self._scratch = scratch
-        cells = problem.width << players
+        cells = problem.lanes.width << players
         two_way = players <= _TWO_WAY_PLAYERS
         self._above = self._buffer("above", cells, np.int32)
         self._below = self._buffer("below", cells if two_way else 0, np.int32)
@@ -48,7 +48,7 @@ class CompiledBlock:
 
     def slab(self, number: int) -> tuple[Words, Words]:
         """By mask: the lanes for which the event surely holds, and those for which it fails."""
-        players, width = self._players, self._problem.width
+        players, width = self._players, self._problem.lanes.width
         yes = np.full(1 << players, self._everyone, dtype=np.uint64)
         no = np.zeros(1 << players, dtype=np.uint64)
         held = np.uint64(number << players)

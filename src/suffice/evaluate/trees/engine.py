@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import Engine
-from suffice.evaluate.protocol import Swept, Tick, Unreadable
+from suffice.evaluate.protocol import Idle, Swept, Tick, Unreadable
 from suffice.evaluate.trees.blocks import Kernel, choose_kernel, make_block
 from suffice.evaluate.trees.ensemble import Ensemble
 from suffice.evaluate.trees.margins import Reading, read_event
@@ -110,6 +111,17 @@ class TreeEngine(Engine):
         """(rows,): the same for single hybrids."""
         return self._box.outcomes_of(held, references)
 
+    def idle(self) -> Mapping[int, Idle]:
+        """The players that no tree tests, and those with no split between input and reference."""
+        problem = self._problem
+        read, parted = (np.zeros(self._hybrids.d, dtype=bool) for _ in range(2))
+        read[problem.player] = True
+        lanes = problem.list_lanes
+        for block in range(lanes.blocks):
+            differs = problem.sides.words(lanes.references(block))[: len(problem.player)]
+            parted[problem.player[differs != 0]] = True
+        return {int(p): "alike" if read[p] else "unread" for p in np.flatnonzero(~parted)}
+
     def sweep(self) -> Iterator[Swept]:
         """All 2^d subsets, in blocks of consecutive masks."""
         kernel = self._kernel or choose_kernel(self._problem)
@@ -125,17 +137,36 @@ class TreeEngine(Engine):
                 return
             yield start, *self._finish(words)
 
+    def counts(self) -> Iterator[tuple[int, Counts]]:
+        """The first mask of each block of a sweep, and the hits of its masks."""
+        for start, hits, _ in self.sweep():
+            yield start, hits
+
+    def sweep_seconds(self) -> float:
+        """About how long a sweep takes: one slab of one block, times all of them."""
+        problem = self._problem
+        kernel = self._kernel or choose_kernel(problem)
+        players = min(problem.d, _log2(_SLAB_CELLS // problem.lanes.width))
+        times = []
+        for slab in (0, 0, (1 << problem.d - players) - 1):  # the first call is a slow one
+            started = perf_counter()
+            make_block(kernel, problem, 0, players, {}).slab(slab)
+            times.append(perf_counter() - started)
+        tasks = problem.lanes.blocks << problem.d - players
+        workers = 1 if kernel == "numpy" else min(tasks, _cores())
+        return max(times[1:]) * tasks / workers
+
     def _evaluate(self, kernel: Kernel, start: int, rows: int) -> tuple[NDArray[Any], _Hybrids]:
         """(blocks, masks): the words of lanes that have the input's outcome; and the undecided."""
         problem = self._problem
-        players = min(_log2(rows), _log2(_SLAB_CELLS // problem.width))
+        players = min(_log2(rows), _log2(_SLAB_CELLS // problem.lanes.width))
         size = 1 << players
         slabs = rows // size
         # Handed on as bytes, so their order in memory matters.
-        out = np.empty((problem.blocks, rows), dtype=f"<u{problem.width // 8}")
+        out = np.empty((problem.lanes.blocks, rows), dtype=f"<u{problem.lanes.width // 8}")
         undecided: list[_Hybrids] = []
         # Enough tasks to share evenly, few enough that preparing a block is not done too often.
-        cuts = max(1, min(slabs, -(-8 // problem.blocks)))
+        cuts = max(1, min(slabs, -(-8 // problem.lanes.blocks)))
         edges = [slabs * i // cuts for i in range(cuts + 1)]
 
         local = threading.local()
@@ -143,7 +174,7 @@ class TreeEngine(Engine):
         def work(task: int) -> None:
             block, cut = divmod(task, cuts)
             scratch = local.__dict__.setdefault("scratch", {})
-            everyone = np.uint64(problem.everyone(block))
+            everyone = np.uint64(problem.lanes.everyone(block))
             at_work = make_block(kernel, problem, block, players, scratch)
             for slab in range(edges[cut], edges[cut + 1]):
                 yes, no = at_work.slab(start // size + slab)
@@ -152,9 +183,9 @@ class TreeEngine(Engine):
                 masks, lanes = _places(everyone & ~(yes | no))
                 if len(masks):  # appending to a list is safe in threads
                     first = start + slab * size
-                    undecided.append((first + masks, block * problem.width + lanes))
+                    undecided.append((first + masks, block * problem.lanes.width + lanes))
 
-        tasks = range(problem.blocks * cuts)
+        tasks = range(problem.lanes.blocks * cuts)
         workers = min(len(tasks), _cores())
         if kernel == "numpy" or workers == 1:
             for task in tasks:
@@ -171,11 +202,11 @@ class TreeEngine(Engine):
         checked = self._to_check(words, start, undecided)
         decided = len(checked[0])
         masks, places = (np.concatenate(both) for both in zip(checked, undecided, strict=True))
-        d, width = self._problem.d, self._problem.width
+        d, width = self._problem.d, self._problem.lanes.width
         for at in range(0, len(masks), _ROWS_AT_ONCE):
             part = slice(at, at + _ROWS_AT_ONCE)
             mask, place = masks[part], places[part]
-            answers = self._ask(held_of_masks(mask, d), self._problem.order[place])
+            answers = self._ask(held_of_masks(mask, d), self._problem.lanes.order[place])
             row, block = mask - start, place // width
             bit = np.left_shift(words.dtype.type(1), (place % width ^ 7).astype(words.dtype))
             if at == 0:
@@ -205,10 +236,10 @@ class TreeEngine(Engine):
             part = slice(start, start + _TURNED_AT_ONCE)
             turned[part] = words[:, part].T
         bits = turned.view(np.uint8)[:, : (self.n + 7) // 8]
-        if (np.diff(self._problem.order) == 1).all():
+        if (np.diff(self._problem.lanes.order) == 1).all():
             return hits, bits
         lanes = np.unpackbits(bits, axis=1, count=self.n)
-        return hits, np.packbits(lanes[:, np.argsort(self._problem.order)], axis=1)
+        return hits, np.packbits(lanes[:, np.argsort(self._problem.lanes.order)], axis=1)
 
     def _ask_everything(self, rows: int) -> Iterator[Swept]:
         d = self._problem.d

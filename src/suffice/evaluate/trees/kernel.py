@@ -84,8 +84,8 @@ def find_leaves(
     """Walk the trees and write rows (A, B, word of lanes, value) to `leaves`; say how many.
 
     Where `leaves` fills up the walk stops, to be called again: `progress` holds the next tree and
-    the height of the stack. A row of `nodes` is (test, child on the input's side, other child, the
-    player's bit), and at a leaf (-1, value, 0, 0), as uint32. All that is an index here is
+    the height of the stack. A row of `nodes` is (test, child on the input's side, other child,
+    player), and at a leaf (-1, value, 0, 0), as uint32. All that is an index here is
     unsigned: numba tests signed ones for being negative.
     """
     zero, one, no_test = np.uint64(0), np.uint64(1), np.uint64(2**32 - 1)
@@ -113,7 +113,7 @@ def find_leaves(
                 break
             toward = np.uint64(nodes[node, 1])
             others = group & differs[test]
-            bit = np.uint64(nodes[node, 3])
+            bit = one << np.uint64(nodes[node, 3])
             if others == zero or (held & bit) != zero:
                 node = toward
                 continue

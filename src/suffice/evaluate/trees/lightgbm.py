@@ -142,7 +142,10 @@ def _zero_columns(blocks: list[str]) -> list[int]:
 
 def _rows(table: Table, categories: Any, zeros: list[int]) -> Reals:
     """The table as the trees see it, with NaN for every zero that counts as missing."""
-    rows = numbers(table, categories=categories)
+    listed = [j for j in range(len(table.names)) if table.categories(j) is not None]
+    # lightgbm keeps the categories of a frame's columns one after another, without their names.
+    known = dict(zip(listed, categories or (), strict=False))
+    rows = numbers(table, categories=known)
     for column in zeros:
         rows[np.abs(rows[:, column]) <= _ZERO, column] = np.nan
     return rows

@@ -1,7 +1,8 @@
 """One input and its references, as the trees see them: the kernels' common ground.
 
 References are taken in blocks of up to 64. Within a block, reference r is lane r ^ 7: the bits of
-its words, byte by byte in memory, are then the order that `numpy.packbits` writes.
+its words, byte by byte in memory, are then the order that `numpy.packbits` writes. A sweep of the
+lattice takes fewer to a block where its accumulators would leave the cache, a list of subsets 64.
 
 In a small lattice the walk over the trees is most of the work, and it is shared by references that
 take the same turns; so they are sorted first, coarse columns before fine ones, to bring such
@@ -27,7 +28,10 @@ from suffice.evaluate.trees.ensemble import Ensemble, Ints, Tests
 from suffice.evaluate.trees.margins import Reading
 from suffice.typing import BoolVector, Counts, Reals, Words
 
-__all__ = ["Problem", "Sides", "make_problem"]
+__all__ = ["LANES", "Lanes", "Problem", "Sides", "make_problem"]
+
+LANES = 64
+"""Bits of a word."""
 
 _WIDE_PLAYERS = 11
 """Up to so many players a block has 64 lanes, past it 32: what a walk shares among references is
@@ -38,42 +42,57 @@ _SORTED_HYBRIDS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
+class Lanes:
+    """Which references stand in which lanes of which block."""
+
+    order: Counts
+    """The references in the order in which they are given lanes."""
+    width: int
+    """Lanes per block."""
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of references there are."""
+        return -(-len(self.order) // self.width)
+
+    def references(self, block: int) -> Counts:
+        """Those of a block: the one at r stands in lane r ^ 7."""
+        return self.order[block * self.width : (block + 1) * self.width]
+
+    def everyone(self, block: int) -> int:
+        """The word of all the lanes that hold a reference."""
+        return sum(1 << (r ^ 7) for r in range(len(self.references(block))))
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """The ensemble turned towards one input, with the references' values in lanes."""
 
     ensemble: Ensemble
     reading: Reading
     d: int
-    n: int
     player: Ints
     """By test: the player that its column belongs to."""
     toward: Ints
     """By node: the child on the input's side (and `away` the other)."""
     away: Ints
-    order: Counts
-    """The references in the order in which they are given lanes."""
-    width: int
-    """Lanes per block."""
+    lanes: Lanes
+    """Of a sweep; those of a list are `list_lanes`."""
     sides: Sides
 
     @property
-    def blocks(self) -> int:
-        """How many blocks of references there are."""
-        return -(-self.n // self.width)
-
-    def everyone(self, block: int) -> int:
-        """The word of all the lanes that hold a reference."""
-        count = min(self.width, self.n - block * self.width)
-        return sum(1 << (r ^ 7) for r in range(count))
+    def list_lanes(self) -> Lanes:
+        """The references in whole words."""
+        return Lanes(self.lanes.order, LANES)
 
     @cached_property
     def nodes(self) -> tuple[Ints, ...]:
-        """By margin and node: (test, toward, away, player's bit), at a leaf (-1, value, 0, 0)."""
+        """By margin and node: (test, toward, away, player), at a leaf (-1, value, 0, 0)."""
         test, leaf = self.ensemble.test, self.ensemble.test < 0
-        bits = np.append(np.left_shift(1, self.player), 0)[test]
+        player = np.append(self.player, 0)[test]
         toward, away = self.toward, np.where(leaf, 0, self.away)
         return tuple(
-            np.stack([test, np.where(leaf, m.value, toward), away, bits], axis=1).astype(np.int32)
+            np.stack([test, np.where(leaf, m.value, toward), away, player], axis=1).astype(np.int32)
             for m in self.reading.margins
         )
 
@@ -87,19 +106,17 @@ def make_problem(ensemble: Ensemble, reading: Reading, hybrids: SwapHybrids) -> 
     while width > 8 and n <= width // 2:
         width //= 2
     order = _alike_together(hybrids) if n << hybrids.d <= _SORTED_HYBRIDS else np.arange(n)
-    sides = Sides(tests, rows[np.append(0, 1 + order)], width)
+    sides = Sides(tests, rows)
     # The leaves' number, -1, finds one answer more than there are tests.
     goes_left = np.append(sides.input_left, False)[ensemble.test]
     return Problem(
         ensemble,
         reading,
         d=hybrids.d,
-        n=n,
         player=hybrids.players.of_column[source[tests.column]].astype(np.int32),
         toward=np.where(goes_left, ensemble.left, ensemble.right),
         away=np.where(goes_left, ensemble.right, ensemble.left),
-        order=order,
-        width=width,
+        lanes=Lanes(order, width),
         sides=sides,
     )
 
@@ -125,10 +142,9 @@ def _alike_together(hybrids: SwapHybrids) -> Counts:
 class Sides:
     """The references' values, as places among the sorted thresholds."""
 
-    def __init__(self, tests: Tests, rows: Reals, width: int) -> None:
-        """`rows` has the input first, then the references in the order of their lanes."""
+    def __init__(self, tests: Tests, rows: Reals) -> None:
+        """`rows` has the input first, then the references."""
         self._tests = tests
-        self._width = width
         self._rows = rows
         by_threshold = tests.by_threshold
         self.input_left: BoolVector = self._answers(rows[:1])[:, 0]
@@ -143,11 +159,11 @@ class Sides:
         self._ends: Counts = ends
         self._missing = np.isnan(rows[1:]) if np.isnan(rows).any() else None
 
-    def words(self, block: int) -> Words:
-        """By test: the lanes of a block that are not on the input's side."""
-        tests, first = self._tests, block * self._width
-        places = self._places[:, first : first + self._width]
-        bits = np.left_shift(np.uint64(1), (np.arange(places.shape[1]) ^ 7).astype(np.uint64))
+    def words(self, references: Counts) -> Words:
+        """By test: which of up to 64 references, each in its lane, are not on the input's side."""
+        tests = self._tests
+        places = self._places[:, references]
+        bits = np.left_shift(np.uint64(1), (np.arange(len(references)) ^ 7).astype(np.uint64))
         left = np.zeros(len(tests.column) + 1, dtype=np.uint64)
         np.bitwise_xor.at(left, places.ravel(), np.tile(bits, len(places)))
         left[self._ends] ^= np.bitwise_or.reduce(bits)
@@ -155,11 +171,11 @@ class Sides:
         out = np.zeros_like(left)
         out[tests.by_threshold] = left[:-1]
         if self._missing is not None:
-            absent = self._missing[first : first + self._width]
+            absent = self._missing[references]
             nowhere = np.bitwise_or.reduce(np.where(absent, bits[:, None], np.uint64(0)), axis=0)
             out[:-1] |= np.where(tests.missing_left, nowhere[tests.column], np.uint64(0))
         for number in tests.categories:
-            values = self._rows[1 + first : 1 + first + self._width, tests.column[number]]
+            values = self._rows[1 + references, tests.column[number]]
             out[number] = np.bitwise_or.reduce(bits[tests.answer(number, values)], initial=0)
         out[:-1] ^= self._flip & np.bitwise_or.reduce(bits)
         return out

@@ -6,7 +6,7 @@ library turns a table into the numbers that its trees compare.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.errors import shorten
 from suffice.evaluate.columns import PerColumn, kind_of, split_pipeline
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees.ensemble import Categories, Ensemble, Ints, Tests
-from suffice.tables.cells import first_seen
+from suffice.tables.cells import first_seen, is_missing
 from suffice.tables.labels import own
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Reals
@@ -165,27 +166,38 @@ def _number_tests(trees: Sequence[Tree], roots: Ints, inner: BoolVector) -> tupl
 
 
 def numbers(
-    table: Table, single: bool = False, categories: Sequence[Sequence[Any]] | None = None
+    table: Table,
+    single: bool = False,
+    categories: Mapping[int, Sequence[Any]] | None = None,
+    unseen_is_missing: bool = True,
 ) -> Reals:
     """(rows, columns) in float64; with `single` each value is rounded to float32 first.
 
-    Columns whose dtype lists categories become the positions of their values in `categories`, one
-    list for each such column, in order; without that they are not read.
+    A column whose dtype lists categories becomes the positions of its values in `categories`, given
+    by column; without a list it is not read. A value that the list lacks is a missing one, or else
+    a reason not to read the rows.
     """
-    columns, left = [], list(categories or ())
+    columns = []
     for j in range(len(table.names)):
+        values = table.column(j)
         if table.categories(j) is not None:
-            if not left:
+            if not categories or j not in categories:
                 raise Unreadable(
                     f"column {table.names[j]!r} holds categories, and how the model numbers them "
                     "is not read"
                 )
-            columns.append(_positions(table.column(j), left.pop(0)))
-            continue
-        values = table.column(j)
-        if values.dtype.kind not in "fiub":
+            codes = _positions(values, categories[j])
+            strange = np.isnan(codes) & ~np.array([is_missing(value) for value in values])
+            if strange.any() and not unseen_is_missing:
+                raise Unreadable(
+                    f"column {table.names[j]!r} holds {shorten(own(values[strange][0]))}, a "
+                    "category that the model was not fitted on"
+                )
+            columns.append(codes)
+        elif values.dtype.kind not in "fiub":
             raise Unreadable(f"column {table.names[j]!r} does not hold numbers")
-        columns.append(values.astype(np.float32 if single else np.float64).astype(np.float64))
+        else:
+            columns.append(values.astype(np.float32 if single else np.float64).astype(np.float64))
     return np.stack(columns, axis=1)
 
 

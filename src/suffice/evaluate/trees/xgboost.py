@@ -3,6 +3,11 @@
 xgboost compares float32 with `<`, and sums leaves in float32, which is why its slack is wider than
 the other libraries'. Its base score has been kept in different forms by different versions, so it
 is taken from one prediction instead: the margin of a row of zeros, less the row's leaves.
+
+A model that was fitted on a frame keeps the names of its categories and numbers those of any other
+frame by them. What becomes of one that it has not seen depends on xgboost's version (3.2 takes a
+text for the next in alphabetical order), so rows with such a value are left to the model itself. A
+tree of `booster="dart"` counts with the weight that was left to it.
 """
 
 from __future__ import annotations
@@ -10,6 +15,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,23 +57,25 @@ def read(model: Any) -> Ensemble:
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     grown, objective = learner["gradient_booster"], learner["objective"]["name"]
     classifier = objective in _CLASSIFIED if bare else name in _CLASSIFIERS
-    if grown["name"] != "gbtree":
+    if grown["name"] not in ("gbtree", "dart"):
         raise not_the_sum(model, f"booster={grown['name']!r}")
+    forest = (grown["gbtree"] if grown["name"] == "dart" else grown)["model"]
     if objective not in (_CLASSIFIED if classifier else _PLAIN):
         raise not_the_sum(model, f"objective={objective!r}")
     # A booster by itself uses all its rounds; the wrappers stop at the best.
     rounds = (0, 0) if bare else model._get_iteration_range(None)
-    used = _trees_used(rounds, grown["model"])
+    used = _trees_used(rounds, forest)
     outputs = max(1, int(learner["learner_model_param"]["num_class"]))
     if int(learner["learner_model_param"].get("num_target", 1)) > 1:
         raise Unreadable(f"{name} predicts several outputs")
-    groups = grown["model"]["tree_info"]
+    weights = grown.get("weight_drop", [1.0] * len(forest["trees"]))
+    groups = forest["tree_info"]
     trees = [
-        _tree(tree, groups[i], outputs) for i, tree in enumerate(grown["model"]["trees"][:used])
+        _tree(tree, groups[i], outputs, weights[i]) for i, tree in enumerate(forest["trees"][:used])
     ]
     ensemble = join_trees(
         trees,
-        partial(_rows, missing=np.nan if bare else model.missing),
+        partial(_rows, categories=_categories(forest), missing=np.nan if bare else model.missing),
         base=np.zeros(outputs),
         classes=_classes(model, bare, outputs) if classifier else None,
         unit=2.0**-24,
@@ -81,18 +89,31 @@ def _classes(model: Any, bare: bool, outputs: int) -> tuple[Any, ...]:
     return tuple(range(max(2, outputs))) if bare else labels_of(model.classes_)
 
 
-def _trees_used(rounds: tuple[int, int], grown: dict[str, Any]) -> int:
+def _trees_used(rounds: tuple[int, int], forest: dict[str, Any]) -> int:
     """After early stopping, predictions use the trees up to the best iteration; 0 means all."""
-    return int(grown["iteration_indptr"][rounds[1]]) if rounds[1] else len(grown["trees"])
+    return int(forest["iteration_indptr"][rounds[1]]) if rounds[1] else len(forest["trees"])
 
 
-def _tree(tree: dict[str, Any], group: int, outputs: int) -> Tree:
+def _categories(forest: dict[str, Any]) -> dict[int, list[Any]]:
+    """By column: the names of its categories, in the order of their numbers."""
+    out: dict[int, list[Any]] = {}
+    for column, kept in enumerate(forest.get("cats", {}).get("enc", ())):
+        values = kept["values"]
+        if values and "offsets" in kept:  # texts, one after another
+            text, ends = bytes(v & 255 for v in values), kept["offsets"]
+            values = [text[a:b].decode() for a, b in pairwise(ends)]
+        if values:
+            out[column] = values
+    return out
+
+
+def _tree(tree: dict[str, Any], group: int, outputs: int, weight: float) -> Tree:
     left = np.array(tree["left_children"], dtype=np.int64)
     condition = np.array(tree["split_conditions"], dtype=np.float32)
     if int(tree["tree_param"]["size_leaf_vector"]) > 1:
         raise Unreadable("the leaves of the model hold several outputs")
     values = np.zeros((len(left), outputs))
-    values[:, group] = condition
+    values[:, group] = weight * condition.astype(np.float64)
     categories = {}
     listed = zip(
         tree["categories_nodes"],
@@ -127,9 +148,9 @@ def _base(booster: Any, rounds: tuple[int, int], ensemble: Ensemble) -> Reals:
     return np.asarray(np.ravel(margin) - ensemble.score(row[0].astype(np.float64)))
 
 
-def _rows(table: Table, missing: Any) -> Reals:
+def _rows(table: Table, categories: dict[int, list[Any]], missing: Any) -> Reals:
     """The table as the trees see it, with NaN for the user's own mark of a missing value."""
-    rows = numbers(table, single=True)
+    rows = numbers(table, single=True, categories=categories, unseen_is_missing=False)
     if missing is not None and not np.isnan(missing):
         rows[rows == np.float32(missing)] = np.nan
     return rows

@@ -13,10 +13,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from suffice.context.swap import SwapHybrids
-from suffice.errors import InputError
 from suffice.evaluate import Evaluator
 from suffice.factors.lattice import Lattice
-from suffice.inference import fewest_hits
 from suffice.progress import progress_bar
 from suffice.search.decided import Decided
 from suffice.search.findings import Findings, Found
@@ -45,7 +43,7 @@ def pruned_search(
     limits = question.limits.checked(d)
     keeper = LimitKeeper(limits) if keeper is None else keeper
     largest = d if limits.max_size is None else min(limits.max_size, d)
-    least = _fewest_hits(question, n, sum(Lattice(d).width(k) for k in range(largest + 1)))
+    least = question.fewest_hits(n, sum(Lattice(d).width(k) for k in range(largest + 1)))
     keep, flip = _Side(d), _Side(d)
     draws, decided, stopped = None, largest, None
     levels = [np.empty(0, dtype=np.int64)] * (d + 1)
@@ -117,20 +115,6 @@ def _climb(
             if not undominated:  # then all larger sets are dominated, too
                 break
     return largest, None
-
-
-def _fewest_hits(question: Question, n: int, tests: int) -> int:
-    """The fewest hits that pass, where every set that may be reported is tested."""
-    adjust = question.adjust
-    if adjust == "holm" or adjust == "bh":
-        raise InputError(
-            "adjust",
-            repr(adjust),
-            "'none' or 'bonferroni' in a pruned search",
-            "Holm and Benjamini-Hochberg compare the counts of all sets, which this search does "
-            "not make: search exhaustively.",
-        )
-    return fewest_hits(n, question.tau, question.alpha, adjust, tests)
 
 
 class _Side:
