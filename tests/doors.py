@@ -164,6 +164,7 @@ DOORS = [
         },
     ),
     Door("Explainer.explain", EXPLAINER.explain, {"x": ROW, **ASKED}, OF_ASKED),
+    Door("Explainer.plan", EXPLAINER.plan, {"x": ROW, **ASKED}, OF_ASKED),
     Door("Explainer.__call__", EXPLAINER.__call__, {"x": ROW, **ASKED}, OF_ASKED),
     Door(
         "Explainer.explain_many",

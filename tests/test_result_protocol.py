@@ -85,6 +85,7 @@ SAMPLES = {
     "MinimalFactors": minimal_factors,
     "Option": lambda: recourse().best,
     "Plausibility": lambda: explainer().plausibility(row()),
+    "Plan": lambda: explainer().plan(row(), search="greedy"),
     "Recourse": lambda: recourse(),
     "Rule": lambda: rules().best,
     "ShapleyInteractions": lambda: shapley_interactions(explanation().keep),

@@ -70,6 +70,7 @@ from .search import (
     MinimalFactors as MinimalFactors,
     minimal_sufficient_factors as minimal_sufficient_factors,
 )
+from .search.plan import Plan as Plan
 from .search.stop import Stop as Stop
 from .target import (
     Target as Target,

@@ -22,12 +22,13 @@ from suffice.decision import Decision
 from suffice.errors import InputError, SufficeError, shorten
 from suffice.evaluate import Choice
 from suffice.explanation import Explanation
-from suffice.explanation.explain import explain_decision
+from suffice.explanation.explain import explain_decision, prepare
 from suffice.factors import Factor
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
 from suffice.progress import progress_bar
 from suffice.search import Limits, Question
+from suffice.search.plan import Plan
 from suffice.search.strategy import STRATEGIES
 from suffice.tables import Table, as_table, has_several_rows, read_row
 from suffice.target import Target, event_for
@@ -155,7 +156,7 @@ class Explainer:
         max_size: int | None = None,
         budget: int | None = None,
         time_limit: float | None = None,
-        search: str = "exhaustive",
+        search: str = "auto",
         adjust: str = "none",
         progress: bool | None = None,
     ) -> Explanation:
@@ -177,27 +178,55 @@ class Explainer:
         time_limit
             Stop after about this many seconds.
         search
-            "exhaustive": every set (of up to `max_size`) is counted, so that every τ is answered.
-            "pruned": every set is decided at this τ, with as few model rows as it takes. "greedy":
-            exhaustive for small sets (`max_size`), and a verified but incomplete search for
-            larger ones, for many features.
+            "auto": every set where that is predicted to take seconds, else the best that can be
+            verified in about ten (or in `time_limit`, `budget`): see `plan`. "exhaustive": every
+            set (of up to `max_size`) is counted, so that every τ is answered; beyond 24 features
+            engines decide every set of up to 30 at this τ. "bounds": sets are decided at this τ in
+            bulk, for tree and additive models of any width. "pruned": every set is decided at this
+            τ, with as few model rows as it takes. "greedy": exhaustive for small sets (`max_size`),
+            and a verified but incomplete search for larger ones.
         adjust
             Multiple testing with `alpha`: "none", "bonferroni", "holm" or "bh".
         progress
             Show a progress bar. None: on a terminal, for work over a second.
         """
         started = perf_counter()
-        tau, alpha = threshold(tau), level(alpha)
-        adjustment = check_adjustment(adjust, alpha)
         choice("search", search, STRATEGIES)
-        limits = Limits(max_size, budget, time_limit)
-        # A greedy search always ends, so it needs no bound however many features there are.
-        limits = limits.checked(0 if search == "greedy" else len(self._players))
-
-        question = Question(
-            tau, alpha, adjustment, limits, self._size_weights, self._seed, progress
-        )
+        asked: Asked = {
+            "tau": tau,
+            "alpha": alpha,
+            "max_size": max_size,
+            "budget": budget,
+            "time_limit": time_limit,
+            "adjust": adjust,
+            "progress": progress,
+        }
+        question = self._question(asked)
         return explain_decision(self.decide(x), question, search, self._references, started)
+
+    def plan(self, x: Any, **question: Unpack[Asked]) -> Plan:
+        """How `explain` would search with the same arguments, and how long: nothing is searched.
+
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from suffice import Explainer
+        >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+        >>> explainer = Explainer(LogisticRegression(max_iter=10_000).fit(X, y), X)
+        >>> plan = explainer.plan(X.iloc[0])
+        >>> plan.way, plan.players, plan.complete
+        ('anytime', 30, False)
+        """
+        search = choice("search", question.get("search", "auto"), STRATEGIES)
+        return prepare(self.decide(x), self._question(question), search).plan
+
+    def _question(self, asked: Asked) -> Question:
+        tau, alpha = threshold(asked.get("tau", 0.9)), level(asked.get("alpha"))
+        adjustment = check_adjustment(asked.get("adjust", "none"), alpha)
+        limits = Limits(asked.get("max_size"), asked.get("budget"), asked.get("time_limit"))
+        shown = asked.get("progress")
+        return Question(
+            tau, alpha, adjustment, limits.checked(0), self._size_weights, self._seed, shown
+        )
 
     def __call__(self, x: Any, **question: Unpack[Asked]) -> Explanation | list[Explanation]:
         """`explain` of one row; of several rows `explain_many`."""

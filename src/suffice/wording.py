@@ -18,6 +18,7 @@ __all__ = [
     "condition",
     "count",
     "cut",
+    "duration",
     "harmless",
     "large",
     "listed",
@@ -208,6 +209,32 @@ def large(n: int) -> str:
         digits += 1
     lead = n // 10 ** (digits - 3) / 1000
     return f"{lead:.2g}e+{digits}"
+
+
+def duration(seconds: float) -> str:
+    """About how long, in a unit that one can picture.
+
+    >>> [duration(s) for s in (0.004, 0.25, 8, 100, 7200, 1e6, 1e12)]
+    ['under 0.1 s', '0.2 s', '8 s', '2 min', '2 hours', '12 days', 'over 1,000 years']
+    """
+    if seconds < 0.1:
+        return "under 0.1 s"
+    if seconds < 1:
+        return f"{seconds:.1f} s"
+    for unit, length, most in _UNITS:
+        if seconds / length < most:
+            n = max(1, round(seconds / length))
+            return f"{n} {unit}" if len(unit) <= 3 else count(n, unit)
+    return "over 1,000 years"
+
+
+_UNITS = (
+    ("s", 1, 90),
+    ("min", 60, 90),
+    ("hour", 3600, 36),
+    ("day", 86400, 700),
+    ("year", 365.25 * 86400, 1000),
+)
 
 
 def price(cost: float) -> str:

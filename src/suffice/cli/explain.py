@@ -73,10 +73,11 @@ _OUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 )
 @click.option(
     "--search",
-    type=click.Choice(["exhaustive", "pruned", "greedy"]),
-    default="exhaustive",
+    type=click.Choice(["auto", "exhaustive", "bounds", "pruned", "greedy"]),
+    default="auto",
     show_default=True,
-    help="Count every set; decide each at this τ with few rows; or look greedily for larger ones.",
+    help="Every set where that takes seconds, else the best found in time; or as named: count "
+    "every set; decide sets in bulk; decide each with few rows; look greedily for larger ones.",
 )
 @click.option(
     "--engine",

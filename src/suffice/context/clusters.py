@@ -13,6 +13,7 @@ go with everything. Rows where either is missing are left out. Average-linkage c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from suffice.checks import number
 from suffice.tables import Table, column_codes
 from suffice.typing import BoolVector, Counts, Reals, Values
 
-__all__ = ["association", "auto_groups"]
+__all__ = ["association", "auto_groups", "copies_among", "join_close"]
 
 _NAMES_SHOWN = 2
 
@@ -37,18 +38,40 @@ def auto_groups(table: Table, threshold: float = 0.7) -> dict[str, list[str]]:
     {'income + debt': ['income', 'debt']}
     """
     least = number("threshold", threshold, "a number in (0, 1]", above=0, most=1)
-    if len(table.names) < 2:
+    return join_close(table.names, association(table), least)
+
+
+def join_close(names: Sequence[str], close: Reals, least: float = 0.7) -> dict[str, list[str]]:
+    """The same, from how strongly each two columns go together."""
+    if len(names) < 2:
         return {}
     from scipy.cluster.hierarchy import fcluster, linkage  # slow to import, so not at start-up
     from scipy.spatial.distance import squareform
 
-    apart = squareform(1.0 - association(table), checks=False)
+    apart = squareform(1.0 - close, checks=False)
     labels = fcluster(linkage(apart, "average"), 1.0 - least + 1e-9, "distance")
     clusters: dict[int, list[str]] = {}
-    for label, name in zip(labels.tolist(), table.names, strict=True):
+    for label, name in zip(labels.tolist(), names, strict=True):
         clusters.setdefault(label, []).append(name)
-    taken = set(table.names)
+    taken = set(names)
     return {_name(c, taken): c for c in clusters.values() if len(c) > 1}
+
+
+def copies_among(table: Table, close: Reals) -> tuple[tuple[str, ...], ...]:
+    """Columns that are perfect copies: in every row each tells the other, numbers by their order.
+
+    A number and a category that tells it are no copies: many categories may have one number.
+
+    >>> from suffice.tables.frames import as_table
+    >>> rows = as_table([[1, 12, 5], [2, 24, 1], [3, 36, 5]], names=["years", "months", "debt"])
+    >>> copies_among(rows, association(rows))
+    (('years', 'months'),)
+    """
+    numeric = np.array([_prepare(table.column(j)).numeric for j in range(len(table.names))])
+    same = (close == 1.0) & (numeric[:, None] == numeric)
+    first = same.argmax(axis=1)
+    groups = (np.flatnonzero(first == j) for j in np.unique(first))
+    return tuple(tuple(table.names[j] for j in group) for group in groups if len(group) > 1)
 
 
 def association(table: Table) -> Reals:

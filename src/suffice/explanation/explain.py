@@ -9,7 +9,6 @@ from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
-from suffice.context.hybrids import Hybrids
 from suffice.context.swap import SwapHybrids
 from suffice.decision import Decision
 from suffice.evaluate import Evaluator
@@ -18,11 +17,13 @@ from suffice.explanation.explanation import Explanation, mirrored
 from suffice.explanation.factor import LeftOut, Player
 from suffice.explanation.record import ContextRecord, Provenance, ReferencesRecord
 from suffice.search import LimitKeeper, Question
-from suffice.search.idle import WORTH_LOOKING, Narrowed, narrow
+from suffice.search.idle import WORTH_LOOKING, narrow
+from suffice.search.limits import Limits
+from suffice.search.plan import Narrowed, Plan, make_plan
 from suffice.search.strategy import VIEW_ENDS, Answer, answer
 from suffice.tables import plain
 
-__all__ = ["explain_decision"]
+__all__ = ["Prepared", "explain_decision", "prepare"]
 
 
 def explain_decision(
@@ -32,18 +33,25 @@ def explain_decision(
 
     `references` is how they were chosen, for the record; the time limit counts from `started`.
     """
-    narrowed = _narrowed(decision, question)
+    ready = prepare(decision, question, how)
+    narrowed, plan = ready.narrowed, ready.plan
     hybrids, question = narrowed.hybrids, narrowed.question
     one_sweep = hybrids[0] is hybrids[1]
-    sets = (2 if how == "greedy" else 1) * (2 - one_sweep)
+    sets = (2 if plan.way in ("greedy", "anytime") else 1) * (2 - one_sweep)
     question.limits.check_budget(hybrids[0].n, sets)
     keeper = LimitKeeper(question.limits, started=started)
+    keeper.note(sum(evaluator.rows_predicted for evaluator in ready.evaluators))
     if one_sweep:
-        searches = [_search(decision, hybrids[0], how, question, keeper)]
+        searches = [Searched(ready.evaluators[0], ready.search(0, question, keeper))]
     else:  # half of what is allowed goes to the first view, what is left to the second
         searches = [
-            _search(decision, of_view, how, replace(question, ends=ends), keeper.part(share))
-            for of_view, share, ends in zip(hybrids, (0.5, 1.0), VIEW_ENDS, strict=True)
+            Searched(
+                evaluator,
+                ready.search(view, replace(question, ends=VIEW_ENDS[view]), keeper.part(share)),
+            )
+            for view, (evaluator, share) in enumerate(
+                zip(ready.evaluators, (0.5, 1.0), strict=True)
+            )
         ]
     kept, flipped = searches[0].answer, searches[-1].answer
 
@@ -61,7 +69,7 @@ def explain_decision(
         tau=question.tau,
         keep_profile=kept.keep,
         flip_profile=flip,
-        provenance=_provenance(decision, searches, references, perf_counter() - started),
+        provenance=_provenance(decision, plan, searches, references, perf_counter() - started),
         stopped=kept.stopped or flipped.stopped,
         changes=changes,
         cheapest=cheapest,
@@ -82,19 +90,52 @@ def _narrowed(decision: Decision, question: Question) -> Narrowed:
 
 
 @dataclass(frozen=True, eq=False)
+class Prepared:
+    """A question that is ready to be searched."""
+
+    narrowed: Narrowed
+    evaluators: tuple[Evaluator, ...]
+    """Of the keep view and of the flip view; one where both read the same hybrids."""
+    plan: Plan
+
+    def search(self, view: int, question: Question, keeper: LimitKeeper) -> Answer:
+        """Search one view's hybrids, or both views' at once."""
+        evaluator, hybrids = self.evaluators[view], self.narrowed.hybrids[view]
+        return answer(self.plan.way, evaluator, hybrids, question, keeper)
+
+
+def prepare(decision: Decision, question: Question, how: str) -> Prepared:
+    """Leave out what cannot matter, choose evaluators, and plan the search."""
+    narrowed = _narrowed(decision, question)
+    limits = question.limits
+    whole = how in ("auto", "exhaustive") and limits.max_size is None and limits.budget is None
+    evaluators = _evaluators(decision, narrowed, limits, whole)
+    plan = make_plan(how, evaluators[0], narrowed)
+    sweeps = plan.way in ("exhaustive", "streamed") and plan.limits.none
+    if (plan.limits, sweeps) != (limits, whole):
+        evaluators = _evaluators(decision, narrowed, plan.limits, sweeps)
+        bounded = replace(narrowed.question, limits=plan.limits)
+        narrowed = replace(narrowed, question=bounded)
+    if how == "auto" and not plan.complete:
+        from suffice.explanation.more import with_more
+
+        plan = with_more(plan, decision, narrowed)
+    return Prepared(narrowed, evaluators, plan)
+
+
+def _evaluators(
+    decision: Decision, narrowed: Narrowed, limits: Limits, whole: bool
+) -> tuple[Evaluator, ...]:
+    views = dict.fromkeys(narrowed.hybrids)
+    return tuple(decision.evaluator(hybrids, limits, whole) for hybrids in views)
+
+
+@dataclass(frozen=True, eq=False)
 class Searched:
     """What one search found, and by which evaluator."""
 
-    answer: Answer
     evaluator: Evaluator
-
-
-def _search(
-    decision: Decision, hybrids: Hybrids, how: str, question: Question, keeper: LimitKeeper
-) -> Searched:
-    exhaustive = question.limits.none and how == "exhaustive"
-    evaluator = decision.evaluator(hybrids, question.limits, exhaustive)
-    return Searched(answer(how, evaluator, hybrids, question, keeper), evaluator)
+    answer: Answer
 
 
 def _describe_players(decision: Decision) -> tuple[Player, ...]:
@@ -107,7 +148,7 @@ def _describe_players(decision: Decision) -> tuple[Player, ...]:
 
 
 def _provenance(
-    decision: Decision, searches: list[Searched], references: Any, seconds: float
+    decision: Decision, plan: Plan, searches: list[Searched], references: Any, seconds: float
 ) -> Provenance:
     evaluators = [searched.evaluator for searched in searches]
     first, data, cost = evaluators[0], decision.data, decision.cost
@@ -131,6 +172,7 @@ def _provenance(
         model_seconds=sum(evaluator.model_seconds for evaluator in evaluators),
         versions=_versions(),
         context=ContextRecord(decision.context.kind, decision.context.describe()),
+        plan=plan,
     )
 
 

@@ -16,6 +16,7 @@ from suffice.evaluate import Idle
 from suffice.explanation.subject import Subject
 from suffice.inference import Adjustment
 from suffice.search.findings import Proof
+from suffice.search.plan import Plan
 from suffice.search.stop import Stop
 from suffice.target import OwnScore
 from suffice.typing import Scalar
@@ -129,6 +130,8 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     model_seconds: float
     versions: dict[str, str]
+    plan: Plan | None = None
+    """How the search was planned, and what would give more."""
 
 
 class ExplanationRecord(msgspec.Struct, frozen=True):

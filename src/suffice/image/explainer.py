@@ -196,7 +196,7 @@ class ImageExplainer:
         image = ArrayTable(np.zeros((1, d), dtype=np.int64), regions.names)
         model(image.native)  # what is wrong with the model is told of pictures, not of rows
         cells = np.repeat(np.arange(1, n + 1)[:, None], d, axis=1)
-        context: Context = Surroundings(split, references.elsewhere) if split else SwapContext()
+        context: Context = Surroundings(split, references.elsewhere) if split else InPicture()
         explainer = Explainer(
             model,
             ArrayTable(cells, regions.names),
@@ -230,15 +230,21 @@ def _check_size(d: int, question: Asked) -> None:
     """Too many sets are told of regions, which is what a user can have fewer of."""
     limits = question.get("max_size"), question.get("budget"), question.get("time_limit")
     bounded = any(limit is not None for limit in limits)
-    search = choice("search", question.get("search", "exhaustive"), STRATEGIES)
-    if d > EXHAUSTIVE_PLAYERS and not bounded and search != "greedy":
+    search = choice("search", question.get("search", "auto"), STRATEGIES)
+    if d > EXHAUSTIVE_PLAYERS and not bounded and search in ("exhaustive", "pruned"):
         raise InputError(
             "regions",
             f"{d} regions, so 2^{d} sets",
             f"at most {EXHAUSTIVE_PLAYERS} for an exhaustive search",
-            "Lower n_regions and then refine, use search='greedy', or pass max_size, budget or "
+            "Use search='auto', lower n_regions and then refine, or pass max_size, budget or "
             "time_limit.",
         )
+
+
+class InPicture(SwapContext):
+    """Regions are swapped as values are; but they are no columns that could be joined or left."""
+
+    is_swap = False
 
 
 def _open_ended(outcome: Any, model: PictureModel) -> Any:

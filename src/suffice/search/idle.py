@@ -9,37 +9,18 @@ with an idle player as without it, necessity over the others is necessity over a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.context.hybrids import Hybrids
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate import Evaluator, Idle, ModelReader
+from suffice.search.plan import Narrowed
 from suffice.search.question import Question
 
-__all__ = ["WORTH_LOOKING", "Narrowed", "find_idle", "narrow"]
+__all__ = ["WORTH_LOOKING", "find_idle", "narrow"]
 
 WORTH_LOOKING = 12
 """With so few players all their sets take less time than finding out which of them matter."""
-
-
-@dataclass(frozen=True, eq=False)
-class Narrowed:
-    """A question about those players that may matter."""
-
-    hybrids: tuple[Hybrids, Hybrids]
-    """Of the keep view and of the flip view."""
-    question: Question
-    players: tuple[int, ...]
-    """The numbers that its players have among all."""
-    idle: Mapping[int, Idle]
-    """Those that were left out, and why."""
-
-    @classmethod
-    def of_all(cls, hybrids: tuple[Hybrids, Hybrids], question: Question) -> Narrowed:
-        """No player is left out."""
-        return cls(hybrids, question, tuple(range(hybrids[0].d)), {})
 
 
 def narrow(hybrids: SwapHybrids, question: Question, evaluator: Evaluator) -> Narrowed:

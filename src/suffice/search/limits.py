@@ -21,13 +21,17 @@ from suffice.typing import BoolVector, Counts, Held
 
 __all__ = [
     "EXHAUSTIVE_PLAYERS",
+    "STREAMED_PLAYERS",
     "LimitKeeper",
     "LimitReached",
     "Limits",
 ]
 
 EXHAUSTIVE_PLAYERS = 24
-"""2^24 subsets still fit in memory; past that a bound has to be given."""
+"""The counts of 2^24 subsets, and all that is read from them, still fit in memory."""
+
+STREAMED_PLAYERS = 30
+"""Of 2^30 subsets a bit each does, where an engine can sweep them."""
 
 _FIRST_BATCH = 16
 """Hybrids worked out together under a time limit before it is known how long one takes."""
@@ -52,6 +56,8 @@ class Limits:
     max_size: int | None = None
     budget: int | None = None
     time_limit: float | None = None
+    unasked: bool = False
+    """Is the time limit our own, since none was given?"""
 
     @property
     def none(self) -> bool:
@@ -76,14 +82,15 @@ class Limits:
             else number(
                 "time_limit", self.time_limit, "None or a positive number of seconds", above=0
             ),
+            self.unasked,
         )
         if d > EXHAUSTIVE_PLAYERS and limits.none:
             raise InputError(
                 "data",
                 f"{d} features, so 2^{d} subsets",
                 f"at most {EXHAUSTIVE_PLAYERS} for an exhaustive search",
-                "Pass max_size (e.g. 3) to search small sets exhaustively, groups to join columns "
-                "into fewer players, or budget or time_limit to stop early.",
+                "Use search='auto', which finds what can be found in time; max_size (e.g. 3) for "
+                "small sets only; or groups='auto' to join columns into fewer players.",
             )
         return limits
 
@@ -159,7 +166,7 @@ class LimitKeeper:
         used, given = self._used, self.limits
         # The next batch takes as long as the last, or so.
         if given.time_limit is not None and self._elapsed + self._last_batch >= self._seconds:
-            return Stop("time_limit", given.time_limit)
+            return Stop("patience" if given.unasked else "time_limit", given.time_limit)
         if given.budget is not None and used.rows + rows > self._rows:
             return Stop("budget", given.budget)
         if given.budget is not None and used.hybrids + rows > self._hybrids:

@@ -15,7 +15,15 @@ engine works out from the model's own shape, costs no row: without this a budget
 the model is asked and not the search."""
 
 StopKind = Literal[
-    "max_size", "budget", "hybrids", "time_limit", "fruitless", "starts", "untestable", "nothing"
+    "max_size",
+    "budget",
+    "hybrids",
+    "time_limit",
+    "patience",
+    "fruitless",
+    "starts",
+    "untestable",
+    "nothing",
 ]
 
 
@@ -58,6 +66,7 @@ _SENTENCES: dict[StopKind, str] = {
     "budget": "{0} model rows",
     "hybrids": "{0} model rows, at most {1:,} hybrids for each",
     "time_limit": "{0:g} s",
+    "patience": "its {0:g} s, the time it takes where no time_limit is given",
     "fruitless": "{0} starts in a row brought nothing new",
     "starts": "{0} starts",
     "untestable": "no set can pass the test with {0} references",

@@ -1,6 +1,8 @@
 """Ways to search: count every set, decide each at one τ with few rows, or look greedily for more.
 
-- "exhaustive" counts all sets (or, bounded, all small ones) and so answers at every τ.
+- "auto" is one of the others, or an anytime search: `plan` says which, and why.
+- "exhaustive" counts all sets (or, bounded, all small ones) and so answers at every τ; past what
+  memory holds, engines stream the lattice and decide every set at one τ.
 - "pruned" decides every set at one τ with as few model rows as it can: for dear models.
 - "greedy" is exhaustive for small sets and looks for larger ones from many starts: for many
   features. What it finds is verified; that nothing else exists is not claimed.
@@ -14,10 +16,12 @@ from dataclasses import dataclass, replace
 from suffice.context.hybrids import Hybrids
 from suffice.context.swap import SwapHybrids
 from suffice.errors import InputError
-from suffice.evaluate import Evaluator
+from suffice.evaluate import Evaluator, LatticeEvaluator
+from suffice.search.decided import Decided
 from suffice.search.findings import Findings
 from suffice.search.greedy import Greedy, greedy_search
 from suffice.search.limits import LimitKeeper
+from suffice.search.plan import Way
 from suffice.search.profile import Profile
 from suffice.search.pruned import pruned_search
 from suffice.search.question import Ends, Question, ViewName
@@ -27,7 +31,7 @@ from suffice.typing import BoolVector
 
 __all__ = ["STRATEGIES", "Answer", "answer"]
 
-STRATEGIES = ("exhaustive", "pruned", "greedy")
+STRATEGIES = ("auto", "exhaustive", "bounds", "pruned", "greedy")
 
 VIEW_ENDS: tuple[Ends, Ends] = ("held", "replaced")
 """Whose small sets the keep view and the flip view read, where each has a sweep of its own."""
@@ -50,29 +54,29 @@ class Answer:
 
 
 def answer(
-    strategy: str,
-    evaluator: Evaluator,
-    hybrids: Hybrids,
-    question: Question,
-    keeper: LimitKeeper,
+    way: Way, evaluator: Evaluator, hybrids: Hybrids, question: Question, keeper: LimitKeeper
 ) -> Answer:
-    """Search in the way named."""
-    if strategy == "pruned":
-        return _pruned(evaluator, hybrids, question, keeper)
-    if strategy == "greedy":
+    """Search in the way planned."""
+    if way == "pruned":
+        if not isinstance(hybrids, SwapHybrids):
+            raise InputError("search", "'pruned'", "'auto' in this context", _ORDERS)
+        return _of_decided(pruned_search(evaluator, hybrids, question, keeper), question)
+    if way == "streamed":
+        assert isinstance(evaluator, LatticeEvaluator)
+        from suffice.search.streamed import streamed_search  # type: ignore
+
+        return _of_decided(streamed_search(evaluator, hybrids.d, question, keeper), question)
+    if way in ("greedy", "anytime"):
         return _greedy(evaluator, hybrids, question, keeper)
     sweep = run_sweep(evaluator, hybrids.d, question, keeper)
     profile = Profile.of(sweep.tally, question, sweep.draws)
     return Answer(profile, None, sweep, {}, sweep.stopped)
 
 
-def _pruned(evaluator: Evaluator, hybrids: Hybrids, q: Question, keeper: LimitKeeper) -> Answer:
-    if not isinstance(hybrids, SwapHybrids):
-        hint = (
-            "It orders hybrids by the values they share, which are not known before they are made."
-        )
-        raise InputError("search", "'pruned'", "'exhaustive' or 'greedy' in this context", hint)
-    found = pruned_search(evaluator, hybrids, q, keeper)
+_ORDERS = "It orders hybrids by the values they share, which are not known before they are made."
+
+
+def _of_decided(found: Decided, q: Question) -> Answer:
     draws = None if found.tally.complete else found.draws
     profile = Profile.of(found.tally, q, draws, found.keep)
     members = [factor.members for factor in found.flip.factors]
