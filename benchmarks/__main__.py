@@ -10,12 +10,36 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import additive, german, image, many, pruned, recourse, scale, start, text, trees
+from benchmarks import (
+    additive,
+    first_call,
+    german,
+    image,
+    many,
+    pruned,
+    recourse,
+    scale,
+    start,
+    text,
+    trees,
+)
 from benchmarks.measure import Row
 
 
 def rows() -> Iterator[Row]:
-    for part in (german, trees, additive, pruned, many, recourse, text, image, scale, start):
+    for part in (
+        first_call,
+        german,
+        trees,
+        additive,
+        pruned,
+        many,
+        recourse,
+        text,
+        image,
+        scale,
+        start,
+    ):
         yield from part.rows()
 
 

@@ -167,6 +167,43 @@ def test_lightgbm_reads_categories_and_zeros_as_it_was_told() -> None:
     assert reason(hasty) == why
 
 
+@pytest.mark.parametrize("boosting", ["dart", "rf", "goss"])
+def test_lightgbm_is_read_however_it_boosts(boosting: str) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    X, two, three, number = tree_data(200, missing=True)
+    common: Any = {"n_estimators": 8, "num_leaves": 7, "n_jobs": 1, "verbose": -1}
+    common |= {"boosting_type": boosting, "min_child_samples": 5, "random_state": 0}
+    common |= {"dart": {"drop_rate": 0.5}, "rf": {"subsample": 0.7, "subsample_freq": 1}}.get(
+        boosting, {}
+    )
+    classifier = lightgbm.LGBMClassifier(**common).fit(X, two)
+    for asked in (classifier, classifier.booster_):
+        check_trees(Case(asked, X[:60]), "numpy")
+    check_trees(Case(lightgbm.LGBMClassifier(**common).fit(X, three), X[:60], 1), "numpy")
+    regressor = lightgbm.LGBMRegressor(**common).fit(X, number)
+    check_trees(Case(regressor, X[:60], within(3.0)), "numpy")
+
+
+def test_a_category_that_lightgbm_does_not_know_is_a_missing_one() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    rows, y, _, _ = mixed_data()
+    rows = rows.astype({"kind": "category", "home": "category"})
+    rows.loc[5:20, "kind"] = np.nan
+    common: Any = {"n_estimators": 8, "n_jobs": 1, "verbose": -1, "min_child_samples": 5}
+    common |= {"min_data_per_group": 5, "cat_smooth": 1}
+    model = lightgbm.LGBMClassifier(**common).fit(rows, y)
+    assert read_trees(model).tests.categories
+    strange = rows.assign(kind=rows["kind"].cat.rename_categories({"t": "new"}))
+    turned = rows.assign(kind=rows["kind"].cat.reorder_categories(list("zyxwvuts")))
+    for asked in (model, model.booster_):
+        for table in (rows, strange, turned):
+            check_trees(Case(asked, table[:60]), "numpy")
+    numbered = rows.assign(kind=rows["kind"].cat.codes, home=0.0).to_numpy()
+    model = lightgbm.LGBMClassifier(**common).fit(numbered, y, categorical_feature=[1])
+    numbered[:12, 1] = np.repeat([77, -3, 2.7, np.nan], 3)
+    check_trees(Case(model, numbered[:60]), "numpy")
+
+
 def test_xgboost_reads_categories_early_stopping_and_missing_marks() -> None:
     xgboost = pytest.importorskip("xgboost")
     X, y, _, _ = tree_data(300)

@@ -137,6 +137,15 @@ class Searched:
     evaluator: Evaluator
     answer: Answer
 
+    @property
+    def hybrids(self) -> int:
+        """Hybrids whose outcome was worked out."""
+        tally, findings = self.answer.keep.tally, self.answer.keep.findings
+        if findings is not None and findings.covered is not None:
+            return tally.n << tally.d
+        # A search that decides without counting knows at least what it asked.
+        return max(tally.visited * tally.n, self.evaluator.rows_predicted)
+
 
 def _describe_players(decision: Decision) -> tuple[Player, ...]:
     row, players = decision.row, decision.players
@@ -159,11 +168,7 @@ def _provenance(
         references=_describe_references(references),
         n_references=first.n,
         random_state=decision.seed,
-        # A search that decides without counting knows at least what it asked.
-        hybrids=sum(
-            max(s.answer.keep.tally.visited * s.evaluator.n, s.evaluator.rows_predicted)
-            for s in searches
-        ),
+        hybrids=sum(searched.hybrids for searched in searches),
         rows_predicted=sum(evaluator.rows_predicted for evaluator in evaluators),
         data=(len(data), len(data.names)),
         cost="own" if callable(cost) else "weighted" if cost else "deviations",

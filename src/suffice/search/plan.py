@@ -37,8 +37,11 @@ PATIENCE = 10.0
 _SECONDS_PER_HYBRID = 1.5e-7
 """What it takes to tell a hybrid from others, whether or not the model is asked about it."""
 
-_SECONDS_PER_SET = 4e-7
-"""What it takes to read both views from a set's count."""
+_SECONDS_PER_SET = 1e-6
+"""What it takes to read both views from a set's count, and the cheapest changes."""
+
+_SECONDS_PER_STREAMED_SET = 3e-8
+"""What it takes to decide a set at one τ from its count, 64 of them to a word."""
 
 _BYTES_PER_SET = 56
 """Counts and intervals of both views; the outcomes come on top, a bit for each reference."""
@@ -53,7 +56,7 @@ _COUNTED = 900
 """Players: past so many, the number of their sets is no float any more."""
 
 _NEVER = 1e300
-"""Seconds: past all waiting, and still a number that can be stored."""
+"""Seconds, or sets: past all waiting, and still a number that can be stored."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +140,8 @@ class Plan(Result):
     seconds: float
     """Predicted; of a search that ends with its time, that time."""
     exhaustive_seconds: float
-    """Predicted for counting every set, whether or not that is done."""
+    """Predicted for every set, whether or not that is done: to count it, or beyond what memory
+    holds to decide it at this τ."""
     limits: Limits = field(default_factory=Limits)
     more: tuple[More, ...] = ()
     """Calls that would give more, the quickest first; none where the answer is complete."""
@@ -201,7 +205,9 @@ def make_plan(asked: str, evaluator: Evaluator, narrowed: Narrowed) -> Plan:
     """Choose how to search: as asked, or for "auto" by what it is predicted to take."""
     question, hybrids = narrowed.question, narrowed.hybrids
     limits, d = question.limits, hybrids[0].d
-    seconds = _exhaustive_seconds(evaluator, narrowed)
+    sweeping = _sweep_seconds(evaluator, narrowed)
+    counting = sweeping + _sets(d) * _SECONDS_PER_SET
+    streaming = sweeping + _sets(d) * _SECONDS_PER_STREAMED_SET
     plan = Plan(
         asked=asked,
         way="anytime",
@@ -212,12 +218,12 @@ def make_plan(asked: str, evaluator: Evaluator, narrowed: Narrowed) -> Plan:
         complete=False,
         every_tau=False,
         seconds=limits.time_limit or PATIENCE,
-        exhaustive_seconds=seconds,
+        exhaustive_seconds=counting if d <= EXHAUSTIVE_PLAYERS else streaming,
         limits=limits,
     )
     if asked != "auto":
         return _as_asked(plan, evaluator)
-    return _automatic(plan, evaluator, hybrids[0], question)
+    return _automatic(plan, evaluator, hybrids[0], question, streaming)
 
 
 def _as_asked(plan: Plan, evaluator: Evaluator) -> Plan:
@@ -239,13 +245,15 @@ def _as_asked(plan: Plan, evaluator: Evaluator) -> Plan:
     return replace(plan, way=way, seconds=took)
 
 
-def _automatic(plan: Plan, evaluator: Evaluator, hybrids: Hybrids, question: Question) -> Plan:
+def _automatic(
+    plan: Plan, evaluator: Evaluator, hybrids: Hybrids, question: Question, streaming: float
+) -> Plan:
     limits, seconds, d = plan.limits, plan.exhaustive_seconds, plan.players
     patience = limits.time_limit or PATIENCE
     if limits.max_size is not None and limits.max_size < d:
         # Small sets only: that is what was asked for, so all of them, or those there is time for.
         sets = 2 * sum(Lattice(d).width(size) for size in range(limits.max_size + 1))
-        predicted = seconds * (sets / plan.sets if d <= _COUNTED else 1e-300)
+        predicted = seconds * (sets / plan.sets) if d <= _COUNTED else _NEVER
         bounded = limits if limits.time_limit or limits.budget else _by_default(limits, predicted)
         took = min(predicted, patience)
         return replace(plan, way="exhaustive", every_tau=True, seconds=took, limits=bounded)
@@ -255,8 +263,8 @@ def _automatic(plan: Plan, evaluator: Evaluator, hybrids: Hybrids, question: Que
         return replace(plan, way="exhaustive", complete=True, every_tau=True, seconds=seconds)
     lattice = isinstance(evaluator, LatticeEvaluator) and limits.budget is None
     few_tests = question.adjust in ("none", "bonferroni")
-    if lattice and d <= STREAMED_PLAYERS and seconds <= patience and few_tests:
-        return replace(plan, way="streamed", complete=True, seconds=seconds)
+    if lattice and d <= STREAMED_PLAYERS and streaming <= patience and few_tests:
+        return replace(plan, way="streamed", complete=True, seconds=streaming)
     swapped = isinstance(hybrids, SwapHybrids) and not isinstance(evaluator, LatticeEvaluator)
     rows_alone = _PRUNED_SHARE * seconds
     if swapped and d <= 16 and affordable and few_tests and rows_alone <= patience:
@@ -272,20 +280,22 @@ def _by_default(limits: Limits, predicted: float) -> Limits:
     return replace(limits, time_limit=PATIENCE, unasked=True)
 
 
-def _exhaustive_seconds(evaluator: Evaluator, narrowed: Narrowed) -> float:
-    """Predicted for all sets: by asking the model, or by an engine's sweep of the lattice."""
-    hybrids, d, n = narrowed.hybrids, narrowed.hybrids[0].d, evaluator.n
-    if d > _COUNTED:
+def _sweep_seconds(evaluator: Evaluator, narrowed: Narrowed) -> float:
+    """Predicted for the outcomes of all sets: by asking the model, or by an engine's sweep."""
+    hybrids, n, sets = narrowed.hybrids, evaluator.n, _sets(narrowed.hybrids[0].d)
+    if sets == _NEVER:
         return _NEVER
-    sets = float(1 << d)
-    reading = sets * _SECONDS_PER_SET
     if isinstance(evaluator, LatticeEvaluator):
-        few = sets * n <= _AT_ONCE or d > STREAMED_PLAYERS
-        return reading + (sets * n * _SECONDS_PER_HYBRID if few else evaluator.sweep_seconds())
+        few = sets * n <= _AT_ONCE or hybrids[0].d > STREAMED_PLAYERS
+        return sets * n * _SECONDS_PER_HYBRID if few else evaluator.sweep_seconds()
     sweeps = 1 if hybrids[0] is hybrids[1] else 2
     per_row = evaluator.seconds_per_row or 0.0
-    asking = _distinct(hybrids[0], sets) * per_row + sets * n * _SECONDS_PER_HYBRID
-    return sweeps * asking + reading
+    return sweeps * (_distinct(hybrids[0], sets) * per_row + sets * n * _SECONDS_PER_HYBRID)
+
+
+def _sets(d: int) -> float:
+    """How many there are, as long as that is a float."""
+    return float(1 << d) if d <= _COUNTED else _NEVER
 
 
 def _distinct(hybrids: Hybrids, sets: float) -> float:

@@ -24,6 +24,7 @@ StopKind = Literal[
     "starts",
     "untestable",
     "nothing",
+    "many",
 ]
 
 
@@ -71,4 +72,5 @@ _SENTENCES: dict[StopKind, str] = {
     "starts": "{0} starts",
     "untestable": "no set can pass the test with {0} references",
     "nothing": "nothing is needed, so there is nothing smaller to find",
+    "many": "{0:,} minimal sets in one view, of which only the smallest are listed",
 }

@@ -63,7 +63,7 @@ def answer(
         return _of_decided(pruned_search(evaluator, hybrids, question, keeper), question)
     if way == "streamed":
         assert isinstance(evaluator, LatticeEvaluator)
-        from suffice.search.streamed import streamed_search  # type: ignore
+        from suffice.search.streamed import streamed_search
 
         return _of_decided(streamed_search(evaluator, hybrids.d, question, keeper), question)
     if way in ("greedy", "anytime"):

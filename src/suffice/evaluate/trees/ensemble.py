@@ -96,6 +96,14 @@ class Ensemble:
     """How far from its boundary a score may be and yet read as equal by the link function."""
     source: Ints | None = None
     """For each column of the matrix the table's column, where they differ."""
+    single: bool = False
+    """The matrix is the table's own columns, rounded to float32."""
+    shares: bool = False
+    """The scores of classes are their probabilities, not what a link function makes them of."""
+    steepness: float = 1.0
+    """Of a binary margin: its logistic function, so many times as steep, is the probability."""
+    unsure: tuple[float, float] = (0.0, 0.0)
+    """A binary margin between these decides nothing, and the model is asked."""
 
     @property
     def margin(self) -> bool:

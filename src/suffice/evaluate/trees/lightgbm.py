@@ -63,6 +63,7 @@ def read(model: Any) -> Ensemble:
         divisor=float(len(trees) // outputs) if "average_output" in head else 1.0,
         classes=_classes(model, bare, outputs) if classifier else None,
         link_slack=1e-12 if classifier else 0.0,
+        steepness=float(objective.partition("sigmoid:")[2] or 1.0),
     )
 
 

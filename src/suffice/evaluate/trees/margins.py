@@ -70,7 +70,7 @@ def read_event(ensemble: Ensemble, event: Event) -> Reading:
         return Reading((_single_tree(ensemble, event),))
     if event.kind == "versus":
         first, second = event.parameters
-        if not ensemble.margin and ensemble.divisor == 1 and len(ensemble.base) > 2:
+        if not ensemble.margin and not ensemble.shares and len(ensemble.base) > 2:
             raise Unreadable("versus compares probabilities, which softmax may round to equal ones")
         return Reading((_lead(ensemble, first, second),))
     if ensemble.classes is None:
@@ -95,19 +95,22 @@ def _single_tree(ensemble: Ensemble, event: Event) -> Margin:
 
 def _lead(ensemble: Ensemble, winner: int, other: int) -> Margin:
     """The winner's score less the other's; equal scores go to one of the two."""
+    unsure = 0.0, 0.0
     if ensemble.margin:
         sign = 1.0 if winner == 1 else -1.0
         values, base = sign * ensemble.values[:, 0], sign * float(ensemble.base[0])
+        unsure = ensemble.unsure if winner == 1 else (-ensemble.unsure[1], -ensemble.unsure[0])
     else:
         values = ensemble.values[:, winner] - ensemble.values[:, other]
         base = float(ensemble.base[winner] - ensemble.base[other])
     ties = (winner < other) == ensemble.tie_to_first
     exact = _exact(ensemble, values, base)
-    if exact is not None:
-        start = 0 if ties else 1
-        return Margin(ensemble.roots, exact, start, start, _TOP, _TOP)
-    largest = np.abs(ensemble.base).max()
-    return _scaled(ensemble, values, -base * ensemble.divisor, inf, float(largest))
+    if exact is not None and unsure == (0.0, 0.0):
+        first = 0 if ties else 1
+        return Margin(ensemble.roots, exact, first, first, _TOP, _TOP)
+    largest = float(np.abs(ensemble.base).max())
+    start, sure = ((bound - base) * ensemble.divisor for bound in unsure)
+    return _scaled(ensemble, values, start, inf, largest, sure - start)
 
 
 def _between(ensemble: Ensemble, event: Event) -> Margin:
@@ -135,7 +138,15 @@ def _exact(ensemble: Ensemble, values: Reals, base: float) -> Ints | None:
     return whole.astype(np.int32)
 
 
-def _scaled(ensemble: Ensemble, values: Reals, low: float, high: float, largest: float) -> Margin:
+def _scaled(
+    ensemble: Ensemble,
+    values: Reals,
+    low: float,
+    high: float,
+    largest: float,
+    unsure: float = 0.0,
+) -> Margin:
+    """The margin of sums from `low` to `high`, of which the first `unsure` tell nothing."""
     leaf = ensemble.test < 0
     lowest, highest = _tree_ranges(ensemble, values, leaf)
     middle, half = (highest + lowest) / 2, (highest - lowest) / 2
@@ -154,7 +165,7 @@ def _scaled(ensemble: Ensemble, values: Reals, low: float, high: float, largest:
         ensemble.roots[active],
         value.astype(np.int32),
         _clip(at - slack, up=False),
-        _clip(at + slack, up=True),
+        _clip(at + scale * unsure + slack, up=True),
         _clip(to - slack, up=False),
         _clip(to + slack, up=True),
     )

@@ -45,7 +45,7 @@ def read_trees(model: Any, columns: tuple[str, ...] = ()) -> Ensemble:
     what they like to a column, as long as they keep it apart from the others.
     """
     parts = split_pipeline(model, columns)
-    trees = _read_estimator(parts.final)
+    trees = _read_estimator(parts.final, () if parts.steps else columns)
     if not parts.steps:
         return trees
     source = np.arange(len(parts.owner)) if trees.source is None else trees.source
@@ -53,16 +53,17 @@ def read_trees(model: Any, columns: tuple[str, ...] = ()) -> Ensemble:
         trees,
         matrix=partial(_matrix_after, parts, trees.matrix),
         source=parts.owner[source].astype(np.int32),
+        single=False,
     )
 
 
-def _read_estimator(model: Any) -> Ensemble:
+def _read_estimator(model: Any, columns: tuple[str, ...]) -> Ensemble:
     library = type(model).__module__.split(".")[0]
     if library not in _READERS:
         raise not_a_tree_model(model)
     reader = import_module(f"suffice.evaluate.trees.{library}")
     try:
-        ensemble = reader.read(model)
+        ensemble = reader.read(model, columns) if library == "sklearn" else reader.read(model)
     except Unreadable:
         raise
     except Exception as error:  # readers look inside other libraries, whose insides change

@@ -26,9 +26,18 @@ from suffice.typing import Counts, Reals
 
 __all__ = ["read"]
 
+_COMPOSED = (
+    *("BaggingClassifier", "BaggingRegressor", "VotingClassifier", "VotingRegressor"),
+    *("AdaBoostClassifier", "AdaBoostRegressor", "CalibratedClassifierCV"),
+)
+"""Models that are made of models."""
 
-def read(model: Any) -> Ensemble:
-    """The ensemble behind a fitted scikit-learn model; Unreadable for those not known here."""
+
+def read(model: Any, columns: tuple[str, ...]) -> Ensemble:
+    """The ensemble behind a fitted scikit-learn model; Unreadable for those not known here.
+
+    `columns` names the table that it is given, where it may have pipelines among its members.
+    """
     name = type(model).__name__
     if getattr(model, "n_outputs_", 1) != 1:
         raise Unreadable(f"{name} predicts several outputs")
@@ -44,6 +53,10 @@ def read(model: Any) -> Ensemble:
         return _boosting(model)
     if name in ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"):
         return _histogram_boosting(model)
+    if name in _COMPOSED:
+        from suffice.evaluate.trees import compositions
+
+        return compositions.read(model, columns)
     raise not_a_tree_model(model)
 
 
@@ -57,6 +70,8 @@ def _forest(model: Any, estimators: list[Any], classes: bool) -> Ensemble:
         divisor=float(len(trees)),
         leaf_answers=hasattr(model, "tree_"),
         classes=labels_of(model.classes_) if classes else None,
+        single=True,
+        shares=classes,
     )
 
 
@@ -82,6 +97,8 @@ def _boosting(model: Any) -> Ensemble:
         classes=None if classes is None else labels_of(classes),
         tie_to_first=outputs > 1,  # the binary margin is read as >= 0
         link_slack=1e-12,
+        single=True,
+        steepness=2.0 if model.loss == "exponential" else 1.0,
     )
 
 
