@@ -1,8 +1,10 @@
 """Where there are many minimal sets: what they have in common comes first, the list is folded."""
 
+import dataclasses
 from html import unescape
 from io import StringIO
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,9 +12,11 @@ from hypothesis import assume, given, settings, strategies as st
 from rich.console import Console
 from sklearn.tree import DecisionTreeClassifier
 
-from suffice import Explainer, ImageExplainer, TextExplainer
+from suffice import Explainer, ImageExplainer, Stop, TextExplainer
+from suffice.cli.names import OPTIONS
 from suffice.explanation import view as view_module
-from suffice.summary import DOZEN, digest, of_view, summarise
+from suffice.search.plan import More
+from suffice.summary import DOZEN, Ways, digest, of_view, summarise
 
 
 def flat(text):
@@ -35,7 +39,7 @@ def any_of(least, d=8, base=("x0",)):
         rows = np.asarray(rows)
         return (rows[:, :first].all(axis=1) & (rows[:, first:].sum(axis=1) >= least)).astype(int)
 
-    return Explainer(model, np.vstack([ones, zeros])).explain(ones[0])
+    return Explainer(model, np.vstack([ones, zeros])).explain(ones[0], search="exhaustive")
 
 
 FEW = any_of(1)  # seven sets {x0, xi}
@@ -117,7 +121,7 @@ def test_most_and_none_are_told_with_counts():
         some = rows[:, 1:6].sum(axis=1)
         return ((rows[:, 0] == 1) & (some >= 2) | (some >= 4)).astype(int)
 
-    e = Explainer(model, np.vstack([ones, zeros])).explain(ones[0])
+    e = Explainer(model, np.vstack([ones, zeros])).explain(ones[0], search="exhaustive")
     assert len(e.keep) == 15
     said = dict(summarise(e).keep.digest.common)
     assert said["in all"] == "no feature"
@@ -291,3 +295,70 @@ def test_features_that_cannot_matter_are_named_with_the_reason():
     assert len(said.values) == 20
     assert {name for name, _ in said.values} == set(data.columns)
     assert summarise(MANY).left_out == ""
+
+
+MORE = (
+    More({"groups": "auto"}, 0.2, complete=True),
+    More({"time_limit": 60.0}, 60.0, complete=False),
+)
+
+
+def planned(e, more=MORE, copies=()):
+    """The same explanation with a plan of the test's own, so that no clock decides the words."""
+    plan = dataclasses.replace(e.provenance.plan, more=more, copies=copies)
+    return dataclasses.replace(e, provenance=msgspec.structs.replace(e.provenance, plan=plan))
+
+
+def test_calls_that_would_give_more_are_told_in_the_readers_language():
+    explainer, x = parity()
+    e = planned(explainer.explain(x, search="greedy", max_size=1))
+    assert summarise(e).more == (
+        (
+            "Explainer(model, data, groups='auto')",
+            "features that go together as one: every set, in about 0.2 s",
+        ),
+        ("explain(x, time_limit=60)", "searches on, 60 s in all"),
+    )
+    for face in (str(e), screen(e), " ".join(e.sheet.notes)):
+        assert "For more: Explainer(model, data, groups='auto'): features that go" in flat(face)
+    for face in (e.to_html(), e._repr_html_()):
+        assert "<li><code>explain(x, time_limit=60)</code> searches on, 60 s in all</li>" in face
+    command = summarise(e, Ways(arguments=OPTIONS))
+    assert [call for call, _ in command.more] == ["--auto-groups", "--time-limit 60"]
+    fewer = (More({"n_references": 50}, 8.0, complete=True), More({"budget": 6000}, 9, False))
+    assert summarise(planned(e, fewer)).more == (
+        (
+            "Explainer(model, data, n_references=50)",
+            "against 50 references: every set, in about 8 s",
+        ),
+        ("explain(x, budget=6000)", "searches on"),
+    )
+    complete = planned(FEW)
+    assert complete.complete and summarise(complete).more == ()
+
+
+def test_copies_are_pointed_out():
+    explainer, x = parity()
+    e = planned(explainer.explain(x, search="greedy", max_size=1), copies=(("x7", "x8"),))
+    assert "Copies of each other in the data: x7 and x8." in str(e)
+    many = tuple((f"x{i}", f"x{i + 1}") for i in range(0, 12, 2))
+    assert "x6 and x7; and 2 more." in flat(str(planned(e, copies=many)))
+
+
+@pytest.mark.parametrize(
+    ("stop", "said"),
+    [
+        (Stop("time_limit", 10), "until time_limit=10 s was over. Others may exist."),
+        (Stop("patience", 10), "until the 10 s that it takes without a time_limit were over."),
+        (Stop("budget", 2000), "until budget=2000 model rows were spent."),
+        (Stop("fruitless", 32), "until 32 starts in a row brought nothing new."),
+        (Stop("starts", 500), "until 500 starts were made."),
+    ],
+)
+def test_what_ended_a_search_from_many_starts_is_a_sentence(stop, said):
+    explainer, x = parity()
+    e = dataclasses.replace(explainer.explain(x, search="greedy", max_size=1), stopped=stop)
+    begins = "Not complete: sets of up to 1 feature were searched exhaustively; larger ones from "
+    assert begins + "many starts, " + said in flat(str(e))
+    names = summarise(e, Ways(arguments=OPTIONS)).completeness
+    assert "time_limit" not in names and "budget=" not in names

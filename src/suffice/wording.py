@@ -224,7 +224,7 @@ def duration(seconds: float) -> str:
     for unit, length, most in _UNITS:
         if seconds / length < most:
             n = max(1, round(seconds / length))
-            return f"{n} {unit}" if len(unit) <= 3 else count(n, unit)
+            return f"{n} {unit}" if unit in ("s", "min") else count(n, unit)
     return "over 1,000 years"
 
 

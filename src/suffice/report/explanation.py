@@ -57,7 +57,7 @@ def sheet(result: Explanation | View) -> Sheet:
         panels=tuple(panel for view in s.views for panel in _panels(view, s.ways.factors)),
         notes=(
             f"{s.status}: {s.completeness}",
-            *filter(None, (s.left_out,)),
+            *filter(None, (s.more_told, s.left_out)),
             s.provenance,
             *s.notes,
         ),

@@ -40,6 +40,11 @@ def render(s: Summary) -> Group:
         *(part for view in s.views for part in _view(view, s.ways.factors)),
         Rule(style="dim"),
         Text.assemble(mark, f"{s.status}: {s.completeness}"),
+        *([Text("For more:")] if s.more else []),
+        *(
+            Padding(Text.assemble((call, "bold"), f": {gives}"), (0, 0, 0, 2))
+            for call, gives in s.more
+        ),
         *(Text(note, style="dim") for note in (s.left_out, *s.notes) if note),
         Text(s.provenance, style="dim"),
     )

@@ -31,6 +31,8 @@ def render(s: Summary) -> str:
             "",
             *(line for view in s.views for line in (*_view(view, s.ways.factors), "")),
             _wrap(f"{s.status}: {s.completeness}"),
+            *(["For more:"] if s.more else []),
+            *(_wrap(f"{call}: {gives}", "  ", "    ") for call, gives in s.more),
             *map(_wrap, filter(None, (s.left_out, *s.notes))),
             _wrap(s.provenance),
         ]

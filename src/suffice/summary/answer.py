@@ -64,7 +64,7 @@ def _keep(view: View, terms: Terms) -> str:
         smallest = f"{terms.holding} {held}" if held else names
         each = f"{_each(view, terms)} keeps {outcome}{_shared(view)}"
         return f"{each}: the smallest, {smallest},{share}" if share else f"{each}: {smallest}"
-    such = f" (one of {len(view):,} such sets)" if len(view) > 1 else ""
+    such = _one_of(view)
     if held:
         return f"{outcome} because of {names}: {terms.holding} {held} keeps it{share}{such}"
     this = f"this {terms.feature} alone keeps"
@@ -85,8 +85,13 @@ def _flip(view: View, terms: Terms) -> str:
     if len(view) > DOZEN:
         flips = f"{_each(view, terms)}, replaced, flips it to {outcome}{_shared(view)}"
         return f"{flips}: the smallest, {names},{share}" if share else f"{flips}: {names}"
-    such = f" (one of {len(view):,} such sets)" if len(view) > 1 else ""
+    such = _one_of(view)
     return f"replacing {names} flips it to {outcome}{share}{such}"
+
+
+def _one_of(view: View) -> str:
+    sets = "such sets" if view.complete else "such sets found"
+    return f" (one of {len(view):,} {sets})" if len(view) > 1 else ""
 
 
 def _each(view: View, terms: Terms) -> str:

@@ -33,14 +33,14 @@ def completeness(e: Explanation, terms: Terms, ways: Ways) -> tuple[str, str]:
             f"each of {count(1 << tally.d, 'subset')} was decided, so {no_other} Another τ needs a "
             "new search."
         )
-    stopped = "" if e.stopped is None else e.stopped.told(ways.arguments)
+    stopped = _stopped(e, ways)
     size = min(tried_up_to(e.keep), tried_up_to(e.flip))
     sizes = f"up to {count(size, terms.feature)}"
     if findings is not None and not findings.only_at_tau:
-        return "Not complete", (
-            f"sets of {sizes} were searched exhaustively; larger ones from many starts, until "
-            f"{_until(e, stopped)}. Others may exist."
-        )
+        small = f"sets of {sizes} were searched exhaustively; larger ones"
+        searched = small if size > 0 else "sets were looked for"
+        until = _until(e, stopped)
+        return "Not complete", f"{searched} from many starts, until {until}. Others may exist."
     if findings is not None:
         decided = f"Every set of {sizes} was decided; larger ones were not all"
         if size < 0:
@@ -95,12 +95,23 @@ def _share_decided(e: Explanation) -> str:
 
 def _until(e: Explanation, stopped: str) -> str:
     """What ended the starts: a bound of the user's own, or their bringing nothing."""
+    ends = {
+        "time_limit": " was over",
+        "patience": " were over",
+        "budget": " were spent",
+        "hybrids": " were spent",
+        "starts": " were made",
+    }
+    return "they ended" if e.stopped is None else stopped + ends.get(e.stopped.kind, "")
+
+
+def _stopped(e: Explanation, ways: Ways) -> str:
+    """What ended the search, in the reader's own words for it."""
     if e.stopped is None:
-        return "they ended"
-    kind = e.stopped.kind
-    if kind in ("time_limit", "budget", "hybrids"):
-        return f"{stopped} {'was over' if kind == 'time_limit' else 'were spent'}"
-    return f"{stopped} were made" if kind == "starts" else stopped
+        return ""
+    if e.stopped.kind == "patience":
+        return f"the {e.stopped.limit:g} s that it takes without a {ways.argument('time_limit')}"
+    return e.stopped.told(ways.arguments)
 
 
 def none_tried(view: View, terms: Terms) -> str:
@@ -136,6 +147,7 @@ def further(view: View, terms: Terms, ways: Ways) -> str:
 
 _MORE: dict[StopKind, tuple[str, str]] = {
     "max_size": ("larger", "max_size"),
+    "patience": ("longer", "time_limit"),
     "time_limit": ("longer", "time_limit"),
     "budget": ("larger", "budget"),
     "hybrids": ("larger", "budget"),

@@ -8,6 +8,7 @@ from suffice.explanation import Explanation, Player, View
 from suffice.explanation.subject import ImageSubject, TextSubject
 from suffice.summary.digest import DOZEN
 from suffice.summary.glossary import glossary_for
+from suffice.summary.more import calls_for_more, copies
 from suffice.summary.of_view import ViewSummary, summarise_view
 from suffice.summary.searched import completeness, left_out
 from suffice.summary.terms import terms_for
@@ -37,6 +38,8 @@ class Summary:
     """Complete or not, and for what; `completeness` says why."""
     completeness: str
     provenance: str
+    more: tuple[tuple[str, str], ...] = ()
+    """Calls that would give more than a search that is not complete, and what each gives."""
     left_out: str = ""
     """Which features cannot matter and were left out of the search, and why."""
     notes: tuple[str, ...] = ()
@@ -51,6 +54,12 @@ class Summary:
     """What the picture shows, for those who cannot see it."""
     ways: Ways = PYTHON
     """How its reader asks for more."""
+
+    @property
+    def more_told(self) -> str:
+        """The calls that would give more, in a sentence; "" where there are none."""
+        calls = "; ".join(f"{call}: {gives}" for call, gives in self.more)
+        return f"For more: {calls}." if calls else ""
 
     @property
     def keep(self) -> ViewSummary:
@@ -87,8 +96,9 @@ def summarise(result: Explanation | View, ways: Ways = PYTHON, most: int = DOZEN
         status=status,
         completeness=harmless(f"{why} {terms.beyond}".rstrip()),
         provenance=_provenance(e),
+        more=calls_for_more(e, terms, ways),
         left_out=left_out(e, terms, ways),
-        notes=_notes(e, ways),
+        notes=tuple(filter(None, (copies(e), _long_names(e, ways)))),
         text=_lines(e.subject.text) if isinstance(e.subject, TextSubject) else "",
         picture=picture,
         glossary=glossary_for(e, terms),
@@ -157,8 +167,9 @@ def _provenance(e: Explanation) -> str:
     )
 
 
-def _notes(e: Explanation, ways: Ways) -> tuple[str, ...]:
-    names = [name for player in e.players for name in (player.name, *player.values)]
+def _long_names(e: Explanation, ways: Ways) -> str:
+    players = (*e.players, *(left.player for left in e.left_out))
+    names = [name for player in players for name in (player.name, *player.values)]
     if all(named(name) == harmless(name) for name in names):
-        return ()
-    return (f"Long names are cut: {ways.names}.",)
+        return ""
+    return f"Long names are cut: {ways.names}."
