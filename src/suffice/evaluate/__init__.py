@@ -6,6 +6,22 @@ outcomes, exactly; they differ in what that costs.
 
 from suffice.evaluate.blackbox import BlackBox
 from suffice.evaluate.choice import Choice
-from suffice.evaluate.protocol import Evaluator, Idle, LatticeEvaluator, ModelReader, Tick
+from suffice.evaluate.protocol import (
+    CubeEvaluator,
+    Evaluator,
+    Idle,
+    LatticeEvaluator,
+    ModelReader,
+    Tick,
+)
 
-__all__ = ["BlackBox", "Choice", "Evaluator", "Idle", "LatticeEvaluator", "ModelReader", "Tick"]
+__all__ = [
+    "BlackBox",
+    "Choice",
+    "CubeEvaluator",
+    "Evaluator",
+    "Idle",
+    "LatticeEvaluator",
+    "ModelReader",
+    "Tick",
+]

@@ -8,9 +8,10 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.typing import BoolVector, Counts, Held, Outcomes
+from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals
 
 __all__ = [
+    "CubeEvaluator",
     "Evaluator",
     "Idle",
     "LatticeEvaluator",
@@ -101,6 +102,26 @@ class ModelReader(Evaluator, Protocol):
 
     def idle(self) -> Mapping[int, Idle]:
         """The players whose being held or replaced changes no hybrid's outcome, and why."""
+        ...
+
+
+@runtime_checkable
+class CubeEvaluator(Evaluator, Protocol):
+    """An evaluator that can also bound the outcomes over a cube: all sets that hold some players,
+    free some others, and do either with the rest."""
+
+    def cubes(self, held: Held, freed: Held) -> tuple[Outcomes, Outcomes]:
+        """(cubes, references): do all hybrids of a cube surely have the input's outcome? may some?
+
+        Both are sound and need not be tight; of a cube that is one set, both are its outcomes.
+        """
+        ...
+
+    def leverage(self) -> Reals:
+        """(references, players): about how far each player moves a hybrid's score.
+
+        Only the order of branching hangs on it.
+        """
         ...
 
 

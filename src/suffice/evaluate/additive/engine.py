@@ -16,6 +16,7 @@ from time import perf_counter
 import numpy as np
 
 from suffice.context.swap import SwapHybrids
+from suffice.evaluate.additive.cubes import bound_cubes, leverage
 from suffice.evaluate.additive.readers import AdditiveModel
 from suffice.evaluate.additive.scores import Margins, margins_of
 from suffice.evaluate.additive.split import WORD, split_blocks
@@ -24,7 +25,7 @@ from suffice.evaluate.protocol import Idle, Swept, Tick, Unreadable
 from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
 from suffice.target import Target
-from suffice.typing import BoolVector, Counts, Held, Outcomes, Words
+from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals, Words
 
 __all__ = ["AdditiveEngine"]
 
@@ -80,6 +81,20 @@ class AdditiveEngine(Engine):
         """The players that add the same to every score, whether held or replaced."""
         moved = (self._margins.deltas != 0).any(axis=(0, 1))
         return {int(player): "alike" for player in np.flatnonzero(~moved)}
+
+    def cubes(self, held: Held, freed: Held) -> tuple[Outcomes, Outcomes]:
+        """(cubes, references): do all hybrids surely have the input's outcome? may some?"""
+        surely, may = bound_cubes(self._margins, held, freed)
+        if not self._y:
+            surely, may = ~may, ~surely
+        single = (held | freed).all(axis=1)
+        if single.any():
+            surely[single] = may[single] = self.outcomes(held[single])
+        return surely, may
+
+    def leverage(self) -> Reals:
+        """(references, players): how far each player moves the margins."""
+        return leverage(self._margins)
 
     def _agrees_with_model(self) -> bool:
         """Does the model answer as the sums say, wherever they are in no doubt?"""

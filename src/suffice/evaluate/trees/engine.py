@@ -13,8 +13,9 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,10 @@ from suffice.evaluate.trees.problem import make_problem
 from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
 from suffice.target import Event, Target
-from suffice.typing import BoolVector, Counts, Held, Outcomes, Words
+from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals, Words
+
+if TYPE_CHECKING:
+    from suffice.evaluate.trees.cubes import CubeBounds
 
 __all__ = ["TreeEngine", "TreeModel"]
 
@@ -121,6 +125,26 @@ class TreeEngine(Engine):
             differs = problem.sides.words(lanes.references(block))[: len(problem.player)]
             parted[problem.player[differs != 0]] = True
         return {int(p): "alike" if read[p] else "unread" for p in np.flatnonzero(~parted)}
+
+    def cubes(self, held: Held, freed: Held) -> tuple[Outcomes, Outcomes]:
+        """(cubes, references): do all hybrids surely have the input's outcome? may some?"""
+        surely, may = self._cubes.event(held, freed)
+        if not self._y:
+            surely, may = ~may, ~surely
+        single = (held | freed).all(axis=1)
+        if single.any():
+            surely[single] = may[single] = self.outcomes(held[single])
+        return surely, may
+
+    def leverage(self) -> Reals:
+        """(references, players): about how far each player moves the scores."""
+        return self._cubes.leverage()
+
+    @cached_property
+    def _cubes(self) -> CubeBounds:
+        from suffice.evaluate.trees.cubes import CubeBounds  # only wide tables need it
+
+        return CubeBounds(self._problem, self._kernel)
 
     def sweep(self) -> Iterator[Swept]:
         """All 2^d subsets, in blocks of consecutive masks."""

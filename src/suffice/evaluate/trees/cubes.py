@@ -1,0 +1,255 @@
+"""Bounds on the score over a cube of the lattice: what every set in it surely gives, or may give.
+
+A cube is all sets that hold some players and free some others. With a reference, a tree then
+reaches some of its leaves; the sums over the trees of the lowest and of the highest bound every
+score of the cube. They are integers (see `margins`), so nothing is rounded, and what an event asks
+of a sum it asks of both bounds.
+
+Along one path a player is held or freed throughout, even where the cube leaves it undecided: paths
+that would need both are not walked. For that each tree numbers its own players; past 64 of them
+some contradictory paths are walked after all, which loosens the bounds and keeps them sound.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.evaluate.trees.blocks import Kernel, find_numba, load_numba
+from suffice.evaluate.trees.ensemble import Ints
+from suffice.evaluate.trees.margins import Margin
+from suffice.evaluate.trees.problem import LANES, Problem
+from suffice.typing import Counts, Held, Outcomes, Reals, Words
+
+__all__ = ["CubeBounds", "RankedTrees", "bound_by_numpy"]
+
+States = NDArray[np.uint8]
+"""(cubes, players): 0 undecided, 1 held, 2 freed."""
+
+Bound = Callable[["RankedTrees", Words, int, States], tuple[Ints, Ints]]
+"""By cube and lane of one word of references: the lowest and the highest sum."""
+
+_NO_BIT = 64
+_CUBES_AT_ONCE = 256
+"""Bounded by one thread between two chances to be interrupted."""
+_WALKED_AT_ONCE = 1 << 12
+"""Pairs of a cube and a tree that numpy walks together."""
+_LEVERAGE_CELLS = 1 << 24
+"""Nodes × references; where there are more, some of the references speak for the rest."""
+
+
+class CubeBounds:
+    """The trees of one problem, laid out to bound cubes; `kernel` None takes numba if it is there.
+
+    A search by bounds takes seconds at least, so that numba's start always pays.
+    """
+
+    def __init__(self, problem: Problem, kernel: Kernel | None = None) -> None:
+        self._problem = problem
+        self._lanes = problem.list_lanes
+        self._bound: Bound = bound_by_numpy
+        self._workers = 1
+        if kernel == "numba" or (kernel is None and find_numba() and load_numba()):
+            from suffice.evaluate.trees.cube_kernel import bound_compiled
+
+            self._bound, self._workers = bound_compiled, os.cpu_count() or 1
+            nothing = np.empty((0, problem.d), dtype=np.uint8)
+            self._bound(self._trees[0], self._words[0], 0, nothing)  # the first call is a slow one
+
+    def event(self, held: Held, freed: Held) -> tuple[Outcomes, Outcomes]:
+        """(cubes, references): does the event surely hold, and may it?"""
+        n, lanes = len(self._lanes.order), self._lanes
+        states = held.astype(np.uint8) + 2 * freed.astype(np.uint8)
+        surely = np.ones((len(held), n), dtype=bool)
+        never = np.zeros((len(held), n), dtype=bool)
+
+        def work(task: tuple[slice, int]) -> None:
+            part, block = task
+            places = lanes.references(block)
+            lane = np.arange(len(places)) ^ 7
+            for margin, trees in zip(self._problem.reading.margins, self._trees, strict=True):
+                bounds = self._bound(trees, self._words[block], lanes.everyone(block), states[part])
+                low, high = (bound[:, lane] for bound in bounds)
+                surely[part, places] &= (low >= margin.yes_from) & (high <= margin.yes_to)
+                never[part, places] |= (high < margin.no_below) | (low > margin.no_above)
+
+        starts = range(0, len(held), _CUBES_AT_ONCE)
+        parts = [slice(start, start + _CUBES_AT_ONCE) for start in starts]
+        tasks = [(part, block) for part in parts for block in range(lanes.blocks)]
+        self._run(work, tasks)
+        if self._problem.reading.reverse:
+            surely, never = never, surely
+        return surely, ~never
+
+    def _run(
+        self, work: Callable[[tuple[slice, int]], None], tasks: list[tuple[slice, int]]
+    ) -> None:
+        if min(self._workers, len(tasks)) <= 1:
+            for task in tasks:
+                work(task)
+            return
+        pool = ThreadPoolExecutor(min(self._workers, len(tasks)))
+        try:
+            for _ in pool.map(work, tasks):
+                pass
+        finally:
+            pool.shutdown(cancel_futures=True)  # on Ctrl-C only what is at work is waited for
+
+    @cached_property
+    def _trees(self) -> list[RankedTrees]:
+        own = _own_numbers(self._problem)
+        return [RankedTrees(self._problem, m, own) for m in self._problem.reading.margins]
+
+    @cached_property
+    def _words(self) -> list[Words]:
+        """By block of references and test: the lanes that are not on the input's side."""
+        blocks = range(self._lanes.blocks)
+        return [self._problem.sides.words(self._lanes.references(block)) for block in blocks]
+
+    def leverage(self) -> Reals:
+        """(references, players): how far a player moves the scores where coins decide the rest."""
+        problem, test, n = self._problem, self._problem.ensemble.test, len(self._lanes.order)
+        levels = list(_levels(problem))
+        step = sum(_steps(problem, margin, levels) for margin in problem.reading.margins)
+        assert isinstance(step, np.ndarray)
+        some = np.arange(0, n, 1 + n * len(test) // _LEVERAGE_CELLS)
+        block, lane = np.divmod(some, LANES)
+        words = np.stack(self._words)[block]
+        differs = (words >> (lane ^ 7).astype(np.uint64)[:, None] & np.uint64(1)).astype(bool).T
+        moved = np.zeros((problem.d, len(some)))
+        weight = np.zeros((len(test), len(some)))
+        weight[problem.ensemble.roots] = 1.0
+        for level in levels:
+            parts, here = differs[test[level]], weight[level]
+            weight[problem.toward[level]] = np.where(parts, here / 2, here)
+            weight[problem.away[level]] = np.where(parts, here / 2, 0.0)
+            np.add.at(moved, problem.player[test[level]], parts * here * step[level][:, None])
+        out = np.tile(moved.mean(axis=1), (n, 1))
+        out[self._lanes.order[some]] = moved.T
+        return out
+
+
+class RankedTrees:
+    """The trees of one margin, the leaves of each ranked by value."""
+
+    def __init__(self, problem: Problem, margin: Margin, own: Ints) -> None:
+        roots, test = problem.ensemble.roots, problem.ensemble.test
+        tree = np.searchsorted(margin.roots, np.arange(len(test)), side="right") - 1
+        # A margin leaves out trees that always say the same; their nodes are never reached.
+        ends = np.append(roots, len(test))[np.searchsorted(roots, margin.roots, side="right")]
+        leaf = np.flatnonzero((test < 0) & (tree >= 0) & (np.arange(len(test)) < ends[tree]))
+        pairs = np.stack([tree[leaf], margin.value[leaf]], axis=1)
+        distinct, rank = np.unique(pairs, axis=0, return_inverse=True)
+        self.depth = problem.ensemble.depth
+        self.roots = margin.roots
+        self.values: Ints = distinct[:, 1].astype(np.int32)
+        """By tree and rank."""
+        self.starts: Counts = np.searchsorted(distinct[:, 0], np.arange(len(self.roots) + 1))
+        """By tree: where its values begin; and the end."""
+        toward, away = problem.toward.copy(), np.where(test < 0, 0, problem.away)
+        toward[leaf] = rank.ravel() - self.starts[tree[leaf]]
+        player = np.append(problem.player, 0)[test]
+        self.nodes: Ints = np.stack([test, toward, away, player, own], axis=1).astype(np.int32)
+        """By node: (test, toward, away, player, its number in the tree), at a leaf (-1, rank, …)"""
+
+
+def bound_by_numpy(
+    trees: RankedTrees, differs: Words, everyone: int, states: States
+) -> tuple[Ints, Ints]:
+    """All trees of some cubes at once, level by level; as the compiled kernel, slower."""
+    low, high = (np.zeros((len(states), LANES), dtype=np.int32) for _ in range(2))
+    if not len(trees.roots):
+        return low, high
+    step = max(1, _WALKED_AT_ONCE // len(trees.roots))
+    for start in range(0, len(states), step):
+        part = slice(start, start + step)
+        low[part], high[part] = _walk(trees, differs, np.uint64(everyone), states[part])
+    return low, high
+
+
+def _walk(
+    trees: RankedTrees, differs: Words, everyone: np.uint64, states: States
+) -> tuple[Ints, Ints]:
+    count, cubes = len(trees.roots), len(states)
+    pair = np.arange(cubes * count)
+    node = np.tile(trees.roots.astype(np.int64), cubes)
+    group = np.full(len(pair), everyone)
+    held, freed = np.zeros((2, len(pair)), dtype=np.uint64)
+    found: list[tuple[Counts, Words, Ints]] = []
+    while len(pair):
+        leaf = trees.nodes[node, 0] < 0
+        tree = pair[leaf] % count
+        value = trees.values[trees.starts[tree] + trees.nodes[node[leaf], 1]]
+        found.append((pair[leaf], group[leaf], value))
+        pair, node, group, held, freed = (a[~leaf] for a in (pair, node, group, held, freed))
+        test, toward, away, player, own = trees.nodes[node].T.astype(np.int64)
+        # A shift by 64 gives no bit at all: then nothing is remembered of the player.
+        number = np.minimum(own, _NO_BIT - 1).astype(np.uint64)
+        bit = np.where(own < _NO_BIT, np.uint64(1) << number, np.uint64(0))
+        state = states[pair // count, player]
+        others = group & differs[test]
+        may_hold = (state != 2) & (freed & bit == 0)
+        may_free = (state != 1) & (held & bit == 0)
+        branches = (
+            (group & ~others, toward, held, freed, np.ones(len(pair), dtype=bool)),
+            (others, toward, np.where(state == 0, held | bit, held), freed, may_hold),
+            (others, away, held, np.where(state == 0, freed | bit, freed), may_free),
+        )
+        kept = [
+            (pair[k], child[k], lanes[k], h[k], f[k])
+            for lanes, child, h, f, open_ in branches
+            for k in [np.flatnonzero(open_ & (lanes != 0))]
+        ]
+        pair, node, group, held, freed = (
+            np.concatenate(column) for column in zip(*kept, strict=True)
+        )
+    pairs, groups, values = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.argsort(pairs, kind="stable")
+    first = np.searchsorted(pairs[order], np.arange(cubes * count))
+    lanes = np.unpackbits(
+        groups[order].astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little"
+    ).astype(bool)
+    top, value = np.iinfo(np.int32).max, values[order, None]
+    least = np.minimum.reduceat(np.where(lanes, value, top), first)
+    most = np.maximum.reduceat(np.where(lanes, value, -top), first)
+    present = np.unpackbits(
+        np.array([everyone], dtype="<u8").view(np.uint8), bitorder="little"
+    ).astype(bool)
+    low, high = (
+        np.where(present, extreme.reshape(cubes, count, LANES), 0).sum(axis=1, dtype=np.int32)
+        for extreme in (least, most)
+    )
+    return low, high
+
+
+def _own_numbers(problem: Problem) -> Ints:
+    """By node: the number of its player among those of its tree, 64 past the first 64."""
+    roots, test = problem.ensemble.roots, problem.ensemble.test
+    out = np.full(len(test), _NO_BIT, dtype=np.int32)
+    for first, end in zip(roots.tolist(), [*roots[1:].tolist(), len(test)], strict=True):
+        inner = first + np.flatnonzero(test[first:end] >= 0)
+        _, own = np.unique(problem.player[test[inner]], return_inverse=True)
+        out[inner] = np.minimum(own, _NO_BIT)
+    return out
+
+
+def _levels(problem: Problem) -> Iterator[Counts]:
+    """The inner nodes of all trees by depth."""
+    test, level = problem.ensemble.test, problem.ensemble.roots.astype(np.int64)
+    while len(level := level[test[level] >= 0]):
+        yield level
+        level = np.concatenate([problem.toward[level], problem.away[level]]).astype(np.int64)
+
+
+def _steps(problem: Problem, margin: Margin, levels: list[Counts]) -> Reals:
+    """By node: how far apart its two sides are in the mean."""
+    mean, step = margin.value.astype(np.float64), np.zeros(len(margin.value))
+    for level in reversed(levels):
+        one, other = mean[problem.toward[level]], mean[problem.away[level]]
+        mean[level], step[level] = (one + other) / 2, np.abs(one - other)
+    return step
