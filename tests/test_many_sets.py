@@ -67,6 +67,7 @@ def test_a_digest_is_what_its_factors_say_one_by_one(d, seed, tau):
         assert dict(found.mostly) == half
         assert [c for _, c in found.mostly] == sorted(half.values(), reverse=True)
         assert found.nowhere == tuple(n for n in names if not inside[n])
+        assert dict(found.proofs) == ({"exhaustive": len(sets)} if sets else {})
         sizes = [f.size for f in sets]
         assert found.sizes == tuple((s, sizes.count(s)) for s in sorted(set(sizes)))
         by_size = min(sets, key=lambda f: (f.size, -f.sufficiency), default=None)
@@ -268,7 +269,8 @@ def test_what_is_known_of_minimality_is_said_once():
     for face in (str(e), screen(e), e.to_html()):
         keep = flat(face).split("Flips to")[0]
         assert keep.count("Take any one feature away, and it no longer suffices; ") == 1
-    assert MANY.keep.digest.one_smaller == 0
+    assert e.keep.digest.proofs == (("one smaller", 1),)
+    assert MANY.keep.digest.proofs == (("exhaustive", 35),)
     assert summarise(MANY).keep.minimality == ""
 
 

@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 
 from suffice.explanation.factor import SufficientFactor
+from suffice.search.findings import Proof
 from suffice.search.profile import Minimal
 
 __all__ = ["Digest", "memberships"]
@@ -29,8 +30,8 @@ class Digest:
     """Every feature, in the features' order, with the number of sets that it is in."""
     sizes: tuple[tuple[int, int], ...]
     """By number of features, the fewest first: how many sets have so many."""
-    one_smaller: int = 0
-    """How many are known to be minimal only against the sets one smaller: see `proof`."""
+    proofs: tuple[tuple[Proof, int], ...] = ()
+    """How minimality is known, and of how many sets so: see `proof` of a factor."""
     smallest: SufficientFactor | None = None
     """The set of fewest features, the surest of those; None where there is no set."""
     surest: SufficientFactor | None = None

@@ -90,7 +90,7 @@ class View(Result):
             n=len(sets),
             counts=tuple(zip(names, memberships(sets, len(names)), strict=True)),
             sizes=tuple(sorted(sizes.items())),
-            one_smaller=sum(minimal.proof == "one smaller" for minimal in sets),
+            proofs=tuple(sorted(Counter(minimal.proof for minimal in sets).items())),
             smallest=self._minimal(sets[0]) if sets else None,
             surest=self._minimal(max(sets, key=lambda minimal: minimal.hits)) if sets else None,
         )

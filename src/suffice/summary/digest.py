@@ -69,7 +69,9 @@ def _named(view: View, pairs: tuple[tuple[str, int], ...]) -> list[tuple[str, in
 def _many(view: View, terms: Terms) -> str:
     digest = view.digest
     found = "There are" if view.complete else "The search found"
-    many = f"{found} {count(digest.n, 'minimal set')}"
+    # Of some there was no time to see whether they are minimal.
+    minimal = "none" not in dict(digest.proofs)
+    many = f"{found} {count(digest.n, 'minimal set' if minimal else 'set')}"
     (fewest, have), *larger = digest.sizes
     if not larger:
         return f"{many} of {count(fewest, terms.feature)} each"

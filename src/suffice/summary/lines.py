@@ -138,6 +138,8 @@ def line_of(view: View, factor: SufficientFactor, terms: Terms) -> FactorLine:
 
 
 def _remarks(view: View, factor: SufficientFactor, terms: Terms) -> tuple[str, ...]:
+    if factor.proof == "none":
+        return ("sufficient; there was no time to look for a smaller set inside",)
     if factor.size < len(view.players):
         return ()
     why = terms.all_held if view.name == "keep" else terms.all_replaced

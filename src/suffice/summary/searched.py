@@ -40,7 +40,8 @@ def completeness(e: Explanation, terms: Terms, ways: Ways) -> tuple[str, str]:
         small = f"sets of {sizes} were searched exhaustively; larger ones"
         searched = small if size > 0 else "sets were looked for"
         until = _until(e, stopped)
-        return "Not complete", f"{searched} from many starts, until {until}. Others may exist."
+        others = f"Others may exist{_share_decided(e)}"
+        return "Not complete", f"{searched} from many starts, until {until}. {others}."
     if findings is not None:
         decided = f"Every set of {sizes} was decided; larger ones were not all"
         if size < 0:
@@ -90,7 +91,7 @@ def _share_decided(e: Explanation) -> str:
     """How much of all sets is decided in both views, where somebody kept count."""
     views = (e.keep_profile.findings, e.flip_profile.findings)
     known = [f.decided_share for f in views if f is not None and f.decided_share is not None]
-    return f" ({percent(min(known))} of all sets are)" if known else ""
+    return f"; {percent(min(known))} of all sets are decided" if known else ""
 
 
 def _until(e: Explanation, stopped: str) -> str:
@@ -128,10 +129,11 @@ def none_tried(view: View, terms: Terms) -> str:
 
 def tried_up_to(view: View) -> int:
     """The size up to which every set of a view was tried; -1: not even the empty one was."""
-    profile = view.profile
-    if profile.findings is not None and profile.findings.only_at_tau:
-        return profile.findings.decided_size
-    return min(profile.tally.exhaustive_size, profile.largest)
+    profile, findings = view.profile, view.profile.findings
+    counted = min(profile.tally.exhaustive_size, profile.largest)
+    if findings is None:
+        return counted
+    return findings.decided_size if findings.only_at_tau else max(counted, findings.decided_size)
 
 
 def further(view: View, terms: Terms, ways: Ways) -> str:
@@ -157,7 +159,7 @@ _MORE: dict[StopKind, tuple[str, str]] = {
 
 def minimality(view: View, terms: Terms) -> str:
     """How it is known that sets are minimal, where it is not known against all inside them."""
-    n, partly = view.digest.n, view.digest.one_smaller
+    n, partly = view.digest.n, dict(view.digest.proofs).get("one smaller")
     if not partly:
         return ""
     who = "it" if n == 1 else "each of these sets" if partly == n else f"each of {partly:,} of them"
