@@ -23,7 +23,9 @@ class Recording:
     """A model that remembers every row it is asked about."""
 
     classes = (0, 1)
-    seconds_per_row = None
+
+    def pace(self):
+        return None
 
     def __init__(self, predict):
         self.asked = []

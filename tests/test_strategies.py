@@ -110,7 +110,7 @@ def test_greedy_limits_are_obeyed():
             np.full(22, 0.9), search="pruned", alpha=0.1, adjust="holm", max_size=2
         )
     with pytest.raises(
-        InputError, match="search: got 'best'; allowed: 'exhaustive', 'pruned' or 'greedy'"
+        InputError, match="search: got 'best'; allowed: 'auto', 'exhaustive', 'bounds', 'pruned'"
     ):
         Explainer(planted, data).explain(np.full(60, 0.9), search="best")
 
