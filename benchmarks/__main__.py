@@ -22,6 +22,7 @@ from benchmarks import (
     start,
     text,
     trees,
+    wide,
 )
 from benchmarks.measure import Row
 
@@ -38,6 +39,7 @@ def rows() -> Iterator[Row]:
         text,
         image,
         scale,
+        wide,
         start,
     ):
         yield from part.rows()

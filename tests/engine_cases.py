@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from suffice.context import SwapHybrids, make_players
-from suffice.evaluate import BlackBox, LatticeEvaluator
+from suffice.evaluate import BlackBox, Evaluator, LatticeEvaluator
 from suffice.evaluate.additive import AdditiveEngine, read_additive
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees import Ensemble, TreeEngine, TreeModel, read_trees
@@ -78,13 +78,23 @@ def swept(engine: LatticeEvaluator) -> np.ndarray:
 
 
 def check_trees(case: Case, kernel: Any = "numpy") -> TreeEngine:
-    """Every outcome of the tree engine's sweep is the black box's; gives the engine."""
+    """All three ways of asking the tree engine give the black box's outcomes; gives the engine."""
     if kernel == "numba":
         pytest.importorskip("numba")
-    engine = case.trees(kernel)
-    np.testing.assert_array_equal(swept(engine), case.truth())
+    engine, truth = case.trees(kernel), case.truth()
+    np.testing.assert_array_equal(swept(engine), truth)
+    check_lists(engine, case.held, truth)
     assert engine.note is None
     return engine
+
+
+def check_lists(engine: Evaluator, held: np.ndarray, truth: np.ndarray) -> None:
+    """A list of subsets and single hybrids have the outcomes that they should."""
+    np.testing.assert_array_equal(engine.outcomes(held), truth)
+    rng = np.random.default_rng(1)
+    subset, reference = (rng.integers(size, size=150) for size in truth.shape)
+    asked = engine.outcomes_of(held[subset], reference)
+    np.testing.assert_array_equal(asked, truth[subset, reference])
 
 
 def tree_data(n: int = 120, d: int = 5, seed: int = 0, missing: bool = False) -> Any:
@@ -124,11 +134,7 @@ def check_additive(
     case = Case(model, rows, outcome, groups)
     engine, truth = case.additive(), case.truth()
     np.testing.assert_array_equal(swept(engine), truth)
-    np.testing.assert_array_equal(engine.outcomes(case.held), truth)
-    rng = np.random.default_rng(1)
-    subset, reference = (rng.integers(size, size=50) for size in truth.shape)
-    asked = engine.outcomes_of(case.held[subset], reference)
-    np.testing.assert_array_equal(asked, truth[subset, reference])
+    check_lists(engine, case.held, truth)
     assert engine.note is None
     return engine
 

@@ -143,7 +143,10 @@ def test_ties_ask_the_model_about_each_row_once() -> None:
     found = Case(model, X).additive()
     before = found.rows_predicted
     list(found.sweep())
-    assert found.rows_predicted - before == 252
+    assert 252 - before <= found.rows_predicted - before <= 252  # some may be among the probes
+    asked = found.rows_predicted
+    list(found.sweep())
+    assert found.rows_predicted == asked
 
 
 @settings(max_examples=25, deadline=None)

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
@@ -28,14 +29,14 @@ from sklearn.ensemble import (
 from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees import read_trees
 from suffice.target import at_least, versus, within
-from tests.engine_cases import Case, check_trees, tree_data
+from tests.engine_cases import Case, check_trees, mixed_data, tree_data
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -231,6 +232,28 @@ def test_several_calibrations_are_certain_where_any_sums_would_agree(
     except Unreadable as refused:  # which of them are readable depends on their curves
         assert method != "sigmoid"
         assert "3 probabilities that are no sums of leaves, and" in str(refused)
+
+
+def test_pipelines_may_be_within_and_around() -> None:
+    rows, two, _, _ = mixed_data(150)
+    encoded = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["kind", "home"]), remainder="passthrough"
+    )
+    within_it = make_pipeline(encoded, forest())
+    strange = rows[:60].replace({"kind": {"t": "new"}})
+    for ensemble in (False, True):
+        model = CalibratedClassifierCV(within_it, ensemble=ensemble, cv=2).fit(rows, two)
+        check_trees(Case(model, strange))
+    members = [("a", within_it), ("b", make_pipeline(encoded, tree()))]
+    check_trees(Case(VotingClassifier(members, voting="soft").fit(rows, two), strange))
+    check_trees(Case(VotingClassifier(members[1:]).fit(rows, two), strange))
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    scaler = StandardScaler().set_output(transform="pandas")
+    inner = VotingClassifier(
+        [("a", make_pipeline(StandardScaler(), tree())), ("b", forest())], voting="soft"
+    )
+    check(make_pipeline(scaler, inner), TWO, rows=frame)
+    check(make_pipeline(StandardScaler(), AdaBoostClassifier(n_estimators=5)), TWO, rows=frame)
 
 
 @given(seed=st.integers(0, 10**6), members=st.integers(1, 3), trees=st.integers(1, 5))

@@ -175,15 +175,6 @@ def test_outcomes_that_trees_do_not_tell() -> None:
     )
 
 
-def test_too_many_features_for_a_sweep_are_a_reason() -> None:
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(40, 31))
-    model = RandomForestClassifier(2, random_state=0).fit(rows, rows[:, 0] > 0)
-    assert refusal(Case(model, rows), "trees") == (
-        "31 features are too many for a sweep of all their sets: 30 are the most"
-    )
-
-
 def note(model: Any, rows: Any = X, **options: Any) -> str | None:
     """What the provenance says of a small explanation."""
     explain = {key: options.pop(key) for key in ("budget", "max_size") if key in options}
@@ -195,6 +186,7 @@ def note(model: Any, rows: Any = X, **options: Any) -> str | None:
 def test_no_note_where_an_engine_serves_or_none_was_wanted() -> None:
     assert note(LINEAR) is None
     assert note(FOREST) is None
+    assert note(FOREST, max_size=1) is None
     assert note(FOREST, engine="blackbox") is None
 
 
@@ -208,10 +200,6 @@ def test_the_provenance_says_why_no_engine_serves() -> None:
     assert note(scaled) == "additive and trees: the step PCA may mix columns"
     assert note(FOREST, budget=1000, n_references=20) == (
         "additive and trees: a budget below 1,024 rows is left to the black box"
-    )
-    assert note(FOREST, max_size=1) == (
-        "additive: RandomForestClassifier is not known to be additive; "
-        "trees: all sets are swept together, and this search is bounded"
     )
     assert note(FOREST, context=ConditionalContext()) == (
         "additive and trees: only hybrids whose values are swapped are known, not this context's"
@@ -242,8 +230,8 @@ def test_an_engine_asked_for_by_name_serves_or_says_why_not() -> None:
         "engine: got 'additive' (RandomForestClassifier is not known to be additive); allowed: a "
         "model and a context that it knows. Use engine='auto' or 'blackbox'."
     )
-    with pytest.raises(InputError, match="all sets are swept together, and this search is bounded"):
-        Explainer(FOREST, X, engine="trees").explain(X[0], max_size=2)
+    bounded = Explainer(FOREST, X, engine="trees").explain(X[0], max_size=2)
+    assert bounded.provenance.evaluator == "trees"
     with pytest.raises(InputError, match="engine: got 'tree'; allowed: 'auto', 'blackbox', 'add"):
         Explainer(FOREST, X, engine="tree")
 

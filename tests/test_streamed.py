@@ -16,6 +16,7 @@ from suffice.evaluate import LatticeEvaluator
 from suffice.explanation.explanation import mirrored
 from suffice.factors import bitsets
 from suffice.factors.lattice import held_of_masks, masks_of_held
+from suffice.progress import progress_bar
 from suffice.search import LimitKeeper, Limits, Question, Stop, run_sweep
 from suffice.search.findings import Findings
 from suffice.search.profile import Profile
@@ -219,7 +220,8 @@ def test_a_stopped_stream_says_only_what_it_can_know(table, tau, blocks):
     table._block, table._rows_per_block = 8, 1
     part = seen.stream(table, d, False, LimitKeeper(Limits(budget=blocks + table.n)))
     assert part.count == min(1 << d, 8 * (blocks + 1)) or table.n * 8 * (blocks + 1) > 1000
-    known = decide.decide(part, decide.Rule(least, d))
+    with progress_bar("sets", progress=False) as bar:
+        known = decide.decide(part, decide.Rule(least, d), bar)
     factors = {f.members: f.hits for f in known.factors}
     true = minimal(profiles[0], tau)
     first = {

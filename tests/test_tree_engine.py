@@ -30,10 +30,9 @@ from threadpoolctl import threadpool_limits
 
 from suffice.evaluate.trees import blocks, engine, read_trees
 from suffice.evaluate.trees.blocks import SkiRental, choose_kernel
-from suffice.evaluate.trees.margins import read_event
-from suffice.evaluate.trees.problem import Problem, make_problem
+from suffice.factors.lattice import held_of_masks
 from suffice.target import at_least, at_most, versus, within
-from tests.engine_cases import KERNELS, Case, check_trees, swept, tree_data
+from tests.engine_cases import KERNELS, Case, check_lists, check_trees, swept, tree_data
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -308,14 +307,155 @@ def test_a_reading_that_proves_wrong_is_given_up() -> None:
     assert found.rows_predicted > 1000
 
 
-def test_single_hybrids_are_asked() -> None:
+def test_a_reading_that_proves_wrong_is_given_up_before_a_list_is_answered() -> None:
     X, y, _, _ = tree_data()
     case = Case(CLASSIFIERS["forest"].fit(X, y), X)
-    found = case.trees()
-    held = np.array([[True, False, True, False, False]])
-    assert (found.outcomes(held) == case.truth()[5]).all()
-    assert found.outcomes_of(held, np.array([3]))[0] == case.truth()[5, 3]
-    assert found.rows_predicted
+    read = read_trees(case.model)
+    wrong = replace(read, values=read.values[:, ::-1])
+    found, shares = case.trees("numpy", wrong), []
+    assert (found.outcomes(case.held, shares.append) == case.truth()).all()
+    assert sum(shares) == pytest.approx(1)
+    assert found.note is not None and "disagree with the model's predictions" in found.note
+    assert found.seconds_per_row == case.box().seconds_per_row
+    single = case.trees("numpy", wrong)
+    assert single.outcomes_of(case.held[[5]], np.array([3]))[0] == case.truth()[5, 3]
+    assert single.note == found.note
+    assert (single.outcomes(case.held) == case.truth()).all()
+    assert single.outcomes_of(case.held[[6]], np.array([4]))[0] == case.truth()[6, 4]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_reading_that_proves_wrong_late_gives_up_the_whole_list(
+    kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Checks that agree by chance: what was found in the same list is asked for again."""
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    X, y, _, _ = tree_data()
+    case = Case(CLASSIFIERS["forest"].fit(X, y), X)
+    found, shares, asked = case.trees(kernel), [], []
+    monkeypatch.setattr(engine, "_ROWS_AT_ONCE", 2 * found.n)
+    monkeypatch.setattr(found, "_settled", lambda *given: disagreeing(found, asked, *given))
+    assert (found.outcomes(case.held, shares.append) == case.truth()).all()
+    assert len(asked) == 3
+    assert sum(shares) == pytest.approx(1)
+    assert found.note is not None
+
+
+def disagreeing(found: Any, asked: list[int], verdicts: Any, *rest: Any) -> Any:
+    """Wrong outcomes at first, and the model's objection the third time."""
+    asked.append(len(verdicts))
+    if len(asked) < 3:
+        return np.ones(len(verdicts), dtype=bool)
+    return found._give_up()
+
+
+def many_players(d: int, rows: int = 90) -> Case:
+    """A forest on more columns than masks have bits, some values missing."""
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(300, d)).round(1)
+    y = (X[:, :6].sum(axis=1) + X[:, -1] * X[:, -2] > 0).astype(int)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    model = HistGradientBoostingClassifier(max_iter=12, min_samples_leaf=5, random_state=0)
+    return Case(model.fit(X, y), X[:rows])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("d", [40, 200])
+def test_lists_of_many_players_have_the_black_boxs_outcomes(d: int, kernel: str) -> None:
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    case, rng = many_players(d), np.random.default_rng(0)
+    held = rng.random((150, d)) < rng.random((150, 1))
+    held[0], held[1] = False, True
+    found, shares = case.trees(kernel), []
+    assert (found.outcomes(held, shares.append) == case.box().outcomes(held)).all()
+    assert sum(shares) == pytest.approx(1)
+    check_lists(found, held, case.box().outcomes(held))
+    assert found.note is None
+    assert found.rows_predicted < 100
+    assert found.outcomes(held[:0]).shape == (0, 89)
+    assert found.outcomes_of(held[:0], np.arange(0)).shape == (0,)
+
+
+def test_lattices_too_large_to_sweep_are_refused_and_told_to_be_long() -> None:
+    found = many_players(40).trees("numpy")
+    assert found.sweep_seconds() > 3600
+    with pytest.raises(ValueError, match="40 players"):
+        next(found.sweep())
+
+
+def test_many_small_lists_ask_the_model_about_few_rows() -> None:
+    case = many_players(40)
+    found, rng = case.trees("numpy"), np.random.default_rng(0)
+    held = rng.random((200, 40)) < 0.5
+    truth = case.box().outcomes(held)
+    for subset, outcomes in zip(held, truth, strict=True):
+        assert (found.outcomes(subset[None]) == outcomes).all()
+    assert found.rows_predicted <= 32 + 8 * 12
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_doubts_that_come_again_are_asked_once(kernel: str) -> None:
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    X, y, _, _ = tree_data(seed=4)
+    X = np.sign(X)
+    case = Case(ExtraTreesClassifier(6, max_depth=2, random_state=0).fit(X, y), X)
+    found, truth = case.trees(kernel), case.truth()
+    for _ in range(3):
+        for subset, outcomes in zip(case.held, truth, strict=True):
+            assert (found.outcomes(subset[None]) == outcomes).all()
+    assert found.rows_predicted <= 32 + 3**5 + 8 * 5
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_pieces_of_a_list_make_no_difference(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    from suffice.evaluate.trees import lists
+
+    X, _, y, _ = tree_data(d=8)
+    case = Case(CLASSIFIERS["forest"].fit(X, y), X)
+    whole = case.trees(kernel).outcomes(case.held)
+    monkeypatch.setattr(engine, "_ROWS_AT_ONCE", 1000)
+    monkeypatch.setattr(lists, "_BYTES_KEPT", 0)
+    monkeypatch.setattr(lists, "_WORTH_THREADS", 0.0)
+    monkeypatch.setattr(lists, "_ENTRIES_AT_ONCE", 7)
+    pieces, shares = case.trees(kernel), []
+    assert (pieces.outcomes(case.held, shares.append) == whole).all()
+    assert sum(share > 0 for share in shares) == 32
+    assert sum(shares) == pytest.approx(1)
+
+
+def test_a_limit_that_a_tick_tells_ends_a_list() -> None:
+    def over(share: float) -> None:
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        many_players(40).trees("numpy").outcomes(np.ones((1, 40), dtype=bool), over)
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), seed=st.integers(0, 10_000), d=st.integers(1, 12), missing=st.booleans())
+def test_any_list_has_the_sweeps_and_the_black_boxs_outcomes(
+    data: st.DataObject, seed: int, d: int, missing: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(data.draw(st.integers(1, 5)), size=(40, d)).astype(float)
+    y = rng.integers(3, size=40)
+    if missing:
+        X[rng.random(X.shape) < 0.2] = np.nan
+    trees, depth = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
+    model = RandomForestClassifier(trees, max_depth=depth, random_state=seed).fit(X, y)
+    case = Case(model, X[: data.draw(st.integers(2, 40))], int(y[0]))
+    masks = rng.integers(1 << d, size=data.draw(st.sampled_from([1, 5, 64, 65, 200])))
+    held = held_of_masks(masks, d)
+    truth = case.box().outcomes(held)
+    for kernel in KERNELS if blocks.find_numba() else ["numpy"]:
+        found = case.trees(kernel)
+        check_lists(found, held, truth)
+        assert (swept(found)[masks] == truth).all()
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -336,11 +476,6 @@ def test_pipelines_that_keep_columns_apart_are_read(final: Any, kernel: str) -> 
     check_trees(Case(model, rows, groups={"two": ["a", "kind"]}), kernel)
 
 
-def problem_of(case: Case) -> Problem:
-    read = read_trees(case.model)
-    return make_problem(read, read_event(read, case.target.event), case.hybrids)
-
-
 def test_skis_are_bought_once_the_rents_would_exceed_their_price() -> None:
     rental = SkiRental(price=1.0)
     assert not rental.should_buy(0.6)
@@ -352,20 +487,22 @@ def test_skis_are_bought_once_the_rents_would_exceed_their_price() -> None:
 
 def test_numba_is_started_only_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
-    X, y, _, _ = tree_data()
-    problem = problem_of(Case(CLASSIFIERS["tree"].fit(X, y), X))
     monkeypatch.setattr(blocks, "numba_is_loaded", lambda: False)
     dear, paid_up = SkiRental(price=1e9), SkiRental(price=1e9)
-    assert choose_kernel(problem, dear) == "numpy"
+
+    def short() -> float:
+        return 0.1
+
+    assert choose_kernel(short, dear) == "numpy"
     paid_up.pay(1e9)  # many small questions add up
-    assert choose_kernel(problem, paid_up) == "numba"
+    assert choose_kernel(short, paid_up) == "numba"
     monkeypatch.setattr(blocks, "load_numba", lambda: False)
-    assert choose_kernel(problem, paid_up) == "numpy"
+    assert choose_kernel(short, paid_up) == "numpy"
     monkeypatch.setattr(blocks, "load_numba", never)
     monkeypatch.setattr(blocks, "numba_is_loaded", lambda: True)
-    assert choose_kernel(problem, dear) == "numba"
+    assert choose_kernel(short, dear) == "numba"
     monkeypatch.setattr(blocks, "find_numba", lambda: False)
-    assert choose_kernel(problem, paid_up) == "numpy"
+    assert choose_kernel(short, paid_up) == "numpy"
 
 
 def never() -> bool:

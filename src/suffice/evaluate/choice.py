@@ -52,7 +52,7 @@ class Choice:
         reasons: dict[str, list[str]] = {}
         for name in _TRIED.get(self._engine, (self._engine,)):
             try:
-                swapped = self._suited(name, hybrids, budget, exhaustive)
+                swapped = self._suited(hybrids, budget)
                 return self._make(name, target, swapped, y)
             except Unreadable as reason:
                 reasons.setdefault(str(reason), []).append(name)
@@ -61,20 +61,17 @@ class Choice:
             hint = "Use engine='auto' or 'blackbox'."
             got = f"{self._engine!r} ({next(iter(reasons))})"
             raise InputError("engine", got, "a model and a context that it knows", hint)
-        # A budget is in rows, so each is asked for once whatever finding them costs.
-        distinct = None if budget is None else True
+        # A bounded search comes back to rows that it asked for, and a budget is in rows: each is
+        # then asked for once whatever finding it costs.
+        distinct = None if budget is None and exhaustive else True
         return BlackBox(target, hybrids, y, distinct, note=note or None, patience=patience)
 
-    def _suited(
-        self, name: str, hybrids: Hybrids, budget: int | None, exhaustive: bool
-    ) -> SwapHybrids:
+    def _suited(self, hybrids: Hybrids, budget: int | None) -> SwapHybrids:
         """The hybrids, if this is a question for engines at all."""
         if self._engine == "auto" and budget is not None and budget < _LEAST_BUDGET:
             raise Unreadable(f"a budget below {_LEAST_BUDGET:,} rows is left to the black box")
         if not isinstance(hybrids, SwapHybrids):
             raise Unreadable("only hybrids whose values are swapped are known, not this context's")
-        if name == "trees" and not exhaustive:
-            raise Unreadable("all sets are swept together, and this search is bounded")
         return hybrids
 
     def _make(self, name: str, target: Target, hybrids: SwapHybrids, y: bool) -> Evaluator:

@@ -270,7 +270,9 @@ def _automatic(
     if swapped and d <= 16 and affordable and few_tests and rows_alone <= patience:
         return replace(plan, way="pruned", complete=True, seconds=rows_alone)
     bounded = _by_default(limits, np.inf) if limits.none else limits
-    return replace(plan, seconds=patience, limits=bounded)
+    # A correction for many tests needs to know how many there are: small sets, as far as time goes.
+    way: Way = "anytime" if question.adjust == "none" else "exhaustive"
+    return replace(plan, way=way, seconds=patience, limits=bounded)
 
 
 def _by_default(limits: Limits, predicted: float) -> Limits:

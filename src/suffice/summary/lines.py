@@ -112,8 +112,10 @@ def _notes(view: View, factor: SufficientFactor, terms: Terms, change: str) -> t
         notes.append(f"for example: {change}")  # words have no prices: it is one of many
     elif change and factor.cost is not None:
         notes.append(f"cheapest change of this set: {change} (cost {price(factor.cost)})")
-    if factor.proof != "exhaustive":
+    if factor.proof == "one smaller":
         notes.append("minimal against the sets one smaller")
+    if factor.proof == "none":
+        notes.append("sufficient; there was no time to look for a smaller set inside")
     return tuple(notes)
 
 

@@ -12,7 +12,9 @@ will pay is not known in advance, since more questions may come, so it is treate
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from time import perf_counter
@@ -34,7 +36,9 @@ __all__ = [
     "ReferenceBlock",
     "SkiRental",
     "choose_kernel",
+    "cores",
     "make_block",
+    "numpy_seconds",
 ]
 
 Kernel = Literal["numba", "numpy"]
@@ -71,23 +75,28 @@ NUMBA_START = SkiRental(price=0.8)
 """The rent is numpy's work in this process, in seconds; the price what loading numba takes."""
 
 
-def choose_kernel(problem: Problem, start: SkiRental = NUMBA_START) -> Kernel:
+def choose_kernel(ahead: Callable[[], float], start: SkiRental = NUMBA_START) -> Kernel:
     """Numba where it is loaded already, or where its start is earned back by now.
 
-    The work ahead is guessed from a part of it: one slab of the first block.
+    `ahead` guesses the seconds that numpy would take for the work ahead.
     """
     if not find_numba():
         return "numpy"
     if numba_is_loaded():
         return "numba"
+    rent = ahead()
+    if start.should_buy(rent) and load_numba():
+        return "numba"
+    start.pay(rent)
+    return "numpy"
+
+
+def numpy_seconds(problem: Problem) -> float:
+    """What a sweep takes, guessed from a part of it: one slab of the first block."""
     players = min(problem.d, 9)
     started = perf_counter()
     make_block("numpy", problem, 0, players, {}).slab(0)
-    ahead = (perf_counter() - started) * problem.lanes.blocks * 2.0 ** (problem.d - players)
-    if start.should_buy(ahead) and load_numba():
-        return "numba"
-    start.pay(ahead)
-    return "numpy"
+    return (perf_counter() - started) * problem.lanes.blocks * 2.0 ** (problem.d - players)
 
 
 def find_numba() -> bool:
@@ -102,6 +111,13 @@ def load_numba() -> bool:
     except ImportError:
         return False
     return True
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def numba_is_loaded() -> bool:

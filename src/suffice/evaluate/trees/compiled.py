@@ -1,4 +1,4 @@
-"""Runs the compiled kernels on one block of references and one slab of the lattice after another.
+"""Runs the compiled kernels: on slabs of the lattice, and on any 64 subsets at a time.
 
 A block's leaves are found once and kept, and each slab takes those that it reaches. Where there are
 too many to keep, every slab walks the trees again, with its fixed players fixed, in portions.
@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.evaluate.trees import kernel
+from suffice.evaluate.trees.ensemble import Ints
+from suffice.evaluate.trees.lists import Verdicts
 from suffice.evaluate.trees.problem import Problem
-from suffice.typing import Counts, Words
+from suffice.typing import Counts, Held, Words
 
-__all__ = ["CompiledBlock", "Scratch"]
+__all__ = ["CompiledBlock", "CompiledWalk", "Scratch"]
 
 _TWO_WAY_PLAYERS = 12
 """Past so many players, summing a second accumulator costs more than it saves in the walk."""
@@ -120,3 +122,48 @@ class CompiledBlock:
             leaves,
         )
         return found
+
+
+class CompiledWalk:
+    """One word of references, beside one word of subsets after another, in any thread."""
+
+    def __init__(self, problem: Problem, differs: Words, everyone: int, trees: int | None) -> None:
+        self._everyone = np.uint64(everyone)
+        self._stack_shape = (2 * problem.ensemble.depth + 2, 3)
+        self._margins = []
+        stack = np.empty(self._stack_shape, dtype=np.uint64)
+        for margin, nodes in zip(problem.reading.margins, problem.nodes, strict=True):
+            roots = margin.roots[:trees]
+            starts = np.empty(len(roots), dtype=np.uint64)
+            table = np.empty((len(nodes), 2), dtype=np.uint64)
+            rows = kernel.prune(
+                roots, nodes.view(np.uint32), differs, self._everyone, stack, starts, table
+            )
+            self._margins.append((margin, starts, table[:rows].copy()))
+
+    def judge(self, held: Words, rows: Counts, places: Counts, verdicts: Verdicts) -> None:
+        """Lower the verdicts of one word of subsets."""
+        wanted = np.uint64((1 << len(rows)) - 1)
+        stack = np.empty(self._stack_shape, dtype=np.uint64)
+        for margin, starts, table in self._margins:
+            scores = np.zeros(64 * 64, dtype=np.int32)
+            kernel.score_rectangle(starts, table, self._everyone, held, wanted, stack, scores)
+            kernel.judge_rectangle(
+                scores,
+                np.int32(margin.no_below),
+                np.int32(margin.yes_from),
+                np.int32(margin.yes_to),
+                np.int32(margin.no_above),
+                rows,
+                places,
+                verdicts,
+            )
+
+    def scores_of(self, held: Held, lanes: Counts) -> list[Ints]:
+        """By margin, (rows,): of single hybrids."""
+        out = []
+        for _, starts, table in self._margins:
+            scores = np.empty(len(lanes), dtype=np.int32)
+            kernel.score_rows(starts, table, lanes, held, scores)
+            out.append(scores)
+        return out

@@ -9,10 +9,10 @@ disagrees, the reading is given up and the black box takes over.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -21,10 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.context.swap import SwapHybrids
-from suffice.evaluate.blackbox import Engine
-from suffice.evaluate.protocol import Idle, Swept, Tick, Unreadable
-from suffice.evaluate.trees.blocks import Kernel, choose_kernel, make_block
+from suffice.evaluate.blackbox import Engine, part_of
+from suffice.evaluate.protocol import Idle, Swept, Tick
+from suffice.evaluate.trees.blocks import (
+    Kernel,
+    choose_kernel,
+    cores,
+    make_block,
+    numpy_seconds,
+)
 from suffice.evaluate.trees.ensemble import Ensemble
+from suffice.evaluate.trees.lists import DOUBT, FAILS, HOLDS, SubsetLists, Verdicts
 from suffice.evaluate.trees.margins import Reading, read_event
 from suffice.evaluate.trees.problem import make_problem
 from suffice.factors.lattice import held_of_masks
@@ -38,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["TreeEngine", "TreeModel"]
 
 _MOST_PLAYERS = 30
-"""A node keeps its player as a bit of a 32-bit number; no sweep of the whole lattice is longer."""
+"""No sweep of the whole lattice is longer."""
 
 _SLAB_CELLS = 1 << 21
 """Masks × lanes of a slab, 32 bits each: more is slower, as it leaves the cache."""
@@ -51,6 +58,12 @@ _TURNED_AT_ONCE = 1 << 11
 
 _CHECKED = 32
 """Decided hybrids per block of masks that the model is asked about all the same."""
+
+_CHECKED_AGAIN = 8
+"""Decided hybrids of a list, after the first so many, that it is asked about now and then."""
+
+_SECONDS_AT_ONCE = 0.2
+"""Of a list's work that is done between two ticks."""
 
 _ROWS_AT_ONCE = 1 << 20
 """Hybrids written out together to be asked about."""
@@ -77,7 +90,7 @@ class TreeModel:
 
 
 class TreeEngine(Engine):
-    """A tree ensemble on swapped values: it sweeps the whole lattice, and asks about single sets.
+    """A tree ensemble on swapped values: any list of subsets, or the whole lattice in one sweep.
 
     `kernel` is "numba", "numpy", or None to choose: numba where it is installed and the work is
     worth its start. Raises `Unreadable` for a question that the trees do not tell.
@@ -93,27 +106,75 @@ class TreeEngine(Engine):
         y: bool,
         kernel: Kernel | None = None,
     ) -> None:
-        if hybrids.d > _MOST_PLAYERS:
-            raise Unreadable(
-                f"{hybrids.d} features are too many for a sweep of all their sets: "
-                f"{_MOST_PLAYERS} are the most"
-            )
         super().__init__(target, hybrids, y)
         self._problem = make_problem(model.ensemble, model.reading(target.event), hybrids)
         self._kernel = kernel
+        self._checks = _Checks()
+        self._given_up = False
+
+    @cached_property
+    def _lists(self) -> SubsetLists:
+        return SubsetLists(self._problem, self._kernel)
 
     @property
     def seconds_per_row(self) -> float | None:
-        """Of a single hybrid, which is asked of the model."""
-        return self._box.seconds_per_row
+        """Of a hybrid in a list, as timed on a few of them."""
+        if self._given_up:
+            return self._box.seconds_per_row
+        return self._lists.seconds_per_hybrid()
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
-        """(subsets, references): does the hybrid have the input's outcome, says the model?"""
-        return self._box.outcomes(held, tick)
+        """(subsets, references): does the hybrid have the input's outcome?"""
+        tick = tick or _nothing
+        if self._given_up:
+            return self._box.outcomes(held, tick)
+        out = np.empty((len(held), self.n), dtype=bool)
+        at_once = min(_ROWS_AT_ONCE, int(_SECONDS_AT_ONCE / self._lists.seconds_per_hybrid()))
+        step = max(1, at_once // self.n)
+        for start in range(0, len(held), step):
+            part = held[start : start + step]
+            verdicts = self._lists.verdicts(part)
+            found = self._settled(verdicts.ravel(), _Rectangle(part, self.n), tick)
+            if found is None:  # what was found before in this list is given up as well
+                return self._box.outcomes(held, part_of(tick, 1.0 - start / len(held)))
+            out[start : start + step] = found.reshape(verdicts.shape)
+            tick(len(part) / len(held))
+        if not len(held):
+            tick(1.0)
+        return out
 
     def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
         """(rows,): the same for single hybrids."""
-        return self._box.outcomes_of(held, references)
+        if self._given_up:
+            return self._box.outcomes_of(held, references)
+        verdicts = self._lists.verdicts_of(held, references)
+        found = self._settled(verdicts, _Rows(held, references), _nothing)
+        return self._box.outcomes_of(held, references) if found is None else found
+
+    def _settled(
+        self, verdicts: Verdicts, hybrids: _Rectangle | _Rows, tick: Tick
+    ) -> BoolVector | None:
+        """Outcomes from verdicts; the model is asked about those in doubt and about a few others.
+
+        None: it denies one of these.
+        """
+        doubt = np.flatnonzero(verdicts == DOUBT)
+        checked = self._checks.due(len(verdicts))
+        checked = checked[verdicts[checked] != DOUBT]
+        out = np.equal(verdicts, HOLDS if self._y else FAILS)
+        answers = self._ask(*hybrids.at(np.concatenate([checked, doubt])), tick)
+        if (answers[: len(checked)] != out[checked]).any():
+            self._give_up()
+            return None
+        out[doubt] = answers[len(checked) :]
+        return out
+
+    def _give_up(self) -> None:
+        self._given_up = True
+        self.note = (
+            "the trees, as they were read, disagree with the model's predictions, so that "
+            "it was asked about every hybrid"
+        )
 
     def idle(self) -> Mapping[int, Idle]:
         """The players that no tree tests, and those with no split between input and reference."""
@@ -147,16 +208,15 @@ class TreeEngine(Engine):
         return CubeBounds(self._problem, self._kernel)
 
     def sweep(self) -> Iterator[Swept]:
-        """All 2^d subsets, in blocks of consecutive masks."""
-        kernel = self._kernel or choose_kernel(self._problem)
+        """All 2^d subsets, in blocks of consecutive masks; for at most 30 players."""
+        if self._problem.d > _MOST_PLAYERS:
+            raise ValueError(f"no sweep is long enough for {self._problem.d} players")
+        kernel = self._kernel or choose_kernel(lambda: numpy_seconds(self._problem))
         rows = 1 << min(self._problem.d, _log2(8 * _BLOCK_BYTES // self.n))
         for start in range(0, 1 << self._problem.d, rows):
             words, undecided = self._evaluate(kernel, start, rows)
             if not self._settle(words, start, undecided):
-                self.note = (
-                    "the trees, as they were read, disagree with the model's predictions, so that "
-                    "it was asked about every hybrid"
-                )
+                self._give_up()
                 yield from self._ask_everything(rows)
                 return
             yield start, *self._finish(words)
@@ -169,7 +229,9 @@ class TreeEngine(Engine):
     def sweep_seconds(self) -> float:
         """About how long a sweep takes: one slab of one block, times all of them."""
         problem = self._problem
-        kernel = self._kernel or choose_kernel(problem)
+        if problem.d > _MOST_PLAYERS:
+            return self._lists.seconds_per_hybrid() * self.n * 2.0**problem.d
+        kernel = self._kernel or choose_kernel(lambda: numpy_seconds(problem))
         players = min(problem.d, _log2(_SLAB_CELLS // problem.lanes.width))
         times = []
         for slab in (0, 0, (1 << problem.d - players) - 1):  # the first call is a slow one
@@ -177,7 +239,7 @@ class TreeEngine(Engine):
             make_block(kernel, problem, 0, players, {}).slab(slab)
             times.append(perf_counter() - started)
         tasks = problem.lanes.blocks << problem.d - players
-        workers = 1 if kernel == "numpy" else min(tasks, _cores())
+        workers = 1 if kernel == "numpy" else min(tasks, cores())
         return max(times[1:]) * tasks / workers
 
     def _evaluate(self, kernel: Kernel, start: int, rows: int) -> tuple[NDArray[Any], _Hybrids]:
@@ -210,7 +272,7 @@ class TreeEngine(Engine):
                     undecided.append((first + masks, block * problem.lanes.width + lanes))
 
         tasks = range(problem.lanes.blocks * cuts)
-        workers = min(len(tasks), _cores())
+        workers = min(len(tasks), cores())
         if kernel == "numpy" or workers == 1:
             for task in tasks:
                 work(task)
@@ -273,6 +335,60 @@ class TreeEngine(Engine):
             yield start, outcomes.sum(axis=1, dtype=np.int64), np.packbits(outcomes, axis=1)
 
 
+class _Checks:
+    """When to compare with the model's own answers, which are dear beside what trees tell.
+
+    The first hybrids of all are checked, one by one as they come, until there were enough; and then
+    a few more whenever twice as many were worked out as at the last check. That depends on counts
+    alone, so that the same rows are asked on any machine.
+    """
+
+    def __init__(self) -> None:
+        self._rng = generator(0, Stream.CHECKS)
+        self._checked = 0
+        self._worked_out = 0
+        self._next = 0
+
+    def due(self, hybrids: int) -> Counts:
+        """Which of so many hybrids, now worked out, to ask the model about."""
+        self._worked_out += hybrids
+        missing = _CHECKED - self._checked
+        if missing <= 0 and self._worked_out < self._next:
+            return np.empty(0, dtype=np.int64)
+        count = missing if missing > 0 else _CHECKED_AGAIN
+        self._checked += min(hybrids, count)
+        self._next = 2 * self._worked_out
+        if hybrids <= count:
+            return np.arange(hybrids)
+        return np.unique(self._rng.integers(hybrids, size=count))
+
+
+@dataclass(frozen=True)
+class _Rectangle:
+    """The hybrids of some subsets with all references, row by row."""
+
+    held: Held
+    n: int
+
+    def at(self, places: Counts) -> tuple[Held, Counts]:
+        return self.held[places // self.n], places % self.n
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Single hybrids."""
+
+    held: Held
+    references: Counts
+
+    def at(self, places: Counts) -> tuple[Held, Counts]:
+        return self.held[places], self.references[places]
+
+
+def _nothing(share: float) -> None:
+    """The tick of nobody who counts."""
+
+
 _Hybrids = tuple[Counts, Counts]
 """Masks, and beside each the place of a reference in the order of lanes."""
 
@@ -283,13 +399,6 @@ def _places(words: Words) -> _Hybrids:
     lanes = np.unpackbits(words[rows].astype("<u8").view(np.uint8).reshape(-1, 8), axis=1)
     row, reference = np.nonzero(lanes)  # big-endian bits undo the order of lanes
     return rows[row], reference
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _log2(cells: int) -> int:

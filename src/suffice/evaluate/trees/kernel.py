@@ -1,4 +1,4 @@
-"""The compiled kernels: every score of a slab of the lattice, for up to 64 references together.
+"""The compiled kernels: scores of a slab of the lattice, or of any 64 subsets, on 64 references.
 
 A reference is a lane, a set of references a 64-bit word, so that partitioning them at a split is
 one AND. Walking a tree, `held` are the players on whom the path needs the input's values, `freed`
@@ -17,6 +17,9 @@ So there are two accumulators, and a leaf costs 2^min(|A|, |B|) additions; in a 
 the sums take longer than the walk, there is only the first. Rows of an accumulator are masks, its
 columns lanes: all loops over lanes are contiguous.
 
+Subsets that are no slab are walked themselves: up to 64 of them beside up to 64 references, a
+rectangle of hybrids that is parted at a split (`score_rectangle`).
+
 numba takes most of a second to import, so this module is imported only when that pays.
 """
 
@@ -31,7 +34,16 @@ from numba.extending import (  # type: ignore[import-untyped,import-not-found,un
     intrinsic,
 )
 
-__all__ = ["add_leaves", "answer_words", "find_leaves", "sum_subsets"]
+__all__ = [
+    "add_leaves",
+    "answer_words",
+    "find_leaves",
+    "judge_rectangle",
+    "prune",
+    "score_rectangle",
+    "score_rows",
+    "sum_subsets",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -252,3 +264,175 @@ def answer_words(
             never |= np.uint64((score < no_below) | (score > no_above)) << np.uint64(lane)
         yes[row] &= sure
         no[row] |= never
+
+
+@_compiled
+def prune(
+    roots: Any, nodes: Any, differs: Any, everyone: Any, stack: Any, starts: Any, table: Any
+) -> Any:
+    """Write what a word of references can reach of the trees to `table`; say how many rows.
+
+    A split at which none of those who come there leaves the input's side is left out. A row is
+    (the lanes that leave, the child that they go to and 2^32 times the player); the child on the
+    input's side is the next row. A leaf is (0, value). `starts` is told where the trees begin.
+    """
+    zero, one, no_test = np.uint64(0), np.uint64(1), np.uint64(2**32 - 1)
+    nobody = no_test
+    at = zero
+    for i in range(len(roots)):
+        starts[i] = at
+        stack[0, 0] = np.uint64(roots[i])
+        stack[0, 1] = everyone
+        stack[0, 2] = nobody
+        top = one
+        while top != zero:
+            top -= one
+            node = stack[top, 0]
+            reached = stack[top, 1]
+            if stack[top, 2] != nobody:
+                table[stack[top, 2], 1] |= at
+            while True:
+                test = np.uint64(nodes[node, 0])
+                if test == no_test:
+                    break
+                others = reached & differs[test]
+                if others != zero:
+                    table[at, 0] = others
+                    table[at, 1] = np.uint64(nodes[node, 3]) << np.uint64(32)
+                    stack[top, 0] = np.uint64(nodes[node, 2])
+                    stack[top, 1] = others
+                    stack[top, 2] = at
+                    top += one
+                    at += one
+                node = np.uint64(nodes[node, 1])
+            table[at, 0] = zero
+            table[at, 1] = np.uint64(nodes[node, 1])
+            at += one
+    return np.int64(at)
+
+
+_SPREAD_FROM = 10
+"""From so many subsets on, adding a leaf to all 64 at once is faster than to each by itself."""
+
+
+@_compiled
+def score_rectangle(
+    starts: Any, table: Any, everyone: Any, held: Any, wanted: Any, stack: Any, scores: Any
+) -> None:
+    """Add up the leaves of the hybrids of some references and some subsets, words of each.
+
+    `held` has for every player the word of subsets that hold it. A group is a rectangle, some
+    references × some subsets. At a split those references that are not on the input's side leave
+    it where the player is not held; the rest are again rectangles, two at most. Scores are by
+    lane, 64 subsets each.
+    """
+    zero, one, low = np.uint64(0), np.uint64(1), np.uint64(2**32 - 1)
+    side, shift, half = np.uint64(64), np.uint64(6), np.uint64(32)
+    spread = np.empty(64, dtype=np.int32)
+    position = np.empty(64, dtype=np.uint64)
+    for i in range(len(starts)):
+        stack[0, 0] = starts[i]
+        stack[0, 1] = everyone
+        stack[0, 2] = wanted
+        top = one
+        while top != zero:
+            top -= one
+            at = stack[top, 0]
+            group = stack[top, 1]
+            subsets = stack[top, 2]
+            while True:
+                leaving = table[at, 0]
+                rest = table[at, 1]
+                if leaving == zero:
+                    break
+                others = group & leaving
+                at += one
+                if others == zero:
+                    continue
+                holding = subsets & held[rest >> half]
+                if holding == subsets:
+                    continue
+                if others != group:
+                    stack[top, 0] = at
+                    stack[top, 1] = group ^ others
+                    stack[top, 2] = subsets
+                    top += one
+                if holding != zero:
+                    stack[top, 0] = at
+                    stack[top, 1] = others
+                    stack[top, 2] = holding
+                    top += one
+                at = rest & low
+                group = others
+                subsets ^= holding
+            leaf = np.int32(rest)
+            if _count(subsets) < np.uint64(_SPREAD_FROM):
+                count = zero
+                while subsets != zero:
+                    position[count] = _lowest(subsets)
+                    subsets &= subsets - one
+                    count += one
+                while group != zero:
+                    first = _lowest(group) << shift
+                    group &= group - one
+                    for k in range(count):
+                        cell = first + position[np.uint64(k)]
+                        scores[cell] = np.int32(scores[cell] + leaf)
+            else:
+                for k in range(64):
+                    chosen = np.int32((subsets >> np.uint64(k)) & one)
+                    spread[k] = np.int32(leaf * chosen)
+                while group != zero:
+                    first = _lowest(group) << shift
+                    group &= group - one
+                    lane = scores[first : first + side]
+                    for k in range(64):
+                        lane[k] = np.int32(lane[k] + spread[k])
+
+
+@_compiled
+def score_rows(starts: Any, table: Any, lanes: Any, held: Any, scores: Any) -> None:
+    """Add up the leaves of single hybrids: reference `lanes[i]`, players `held[i]`."""
+    zero, one, low, half = np.uint64(0), np.uint64(1), np.uint64(2**32 - 1), np.uint64(32)
+    for i in range(len(lanes)):
+        row = np.uint64(i)
+        lane = one << np.uint64(lanes[row])
+        total = np.int32(0)
+        for k in range(len(starts)):
+            at = starts[np.uint64(k)]
+            while True:
+                leaving = table[at, 0]
+                rest = table[at, 1]
+                if leaving == zero:
+                    break
+                if leaving & lane != zero and not held[row, rest >> half]:
+                    at = rest & low
+                else:
+                    at += one
+            total = np.int32(total + np.int32(rest))
+        scores[row] = total
+
+
+@_compiled
+def judge_rectangle(
+    scores: Any,
+    no_below: Any,
+    yes_from: Any,
+    yes_to: Any,
+    no_above: Any,
+    rows: Any,
+    places: Any,
+    verdicts: Any,
+) -> None:
+    """Lower verdicts that were 2, surely yes, to 1, in doubt, or 0, no, by what the scores say.
+
+    Subset k of a lane belongs to row `rows[k]`, reference i, in lane i ^ 7, to column `places[i]`.
+    """
+    for i in range(len(places)):
+        lane = scores[64 * (i ^ 7) : 64 * (i ^ 7) + 64]
+        for k in range(len(rows)):
+            score = lane[k]
+            if score < no_below or score > no_above:
+                verdicts[rows[k], places[i]] = np.uint8(0)
+            elif score < yes_from or score > yes_to:
+                verdicts[rows[k], places[i]] = min(verdicts[rows[k], places[i]], np.uint8(1))

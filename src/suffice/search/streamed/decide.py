@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from suffice.factors import bitsets
 from suffice.factors.lattice import members_of
+from suffice.progress import Progress
 from suffice.search.findings import Findings, Found
 from suffice.search.intervals import climb
 from suffice.search.stop import Stop
@@ -74,8 +75,11 @@ class Known:
         return Findings(tau, self.factors, decided, size, True, self.covered, share)
 
 
-def decide(seen: Seen, rule: Rule, weights: Reals | None = None) -> Known:
-    """The minimal sets; and how much they cover, where weights by size say what a set counts."""
+def decide(seen: Seen, rule: Rule, bar: Progress, weights: Reals | None = None) -> Known:
+    """The minimal sets; and how much they cover, where weights by size say what a set counts.
+
+    `bar` is told of each set twice.
+    """
     d = seen.players
     slab = min(_SLAB, 1 << d)
     slabs, sizes = range(0, 1 << d, slab), np.bitwise_count(np.arange(slab, dtype=np.uint32))
@@ -87,6 +91,7 @@ def decide(seen: Seen, rule: Rule, weights: Reals | None = None) -> Known:
         outcome.add(first, hits)
         passing = (hits >= rule.least) & (sizes + first.bit_count() <= rule.largest)
         bitsets.run(closed, first, slab)[:] = bitsets.pack(passing)
+        bar.update(slab)
     bitsets.close_upward(closed, d)
     for first in slabs:
         closure = bitsets.truths(bitsets.run(closed, first, slab), slab)
@@ -95,6 +100,7 @@ def decide(seen: Seen, rule: Rule, weights: Reals | None = None) -> Known:
             above.add(first, closure)
         failing = ~closure & (sizes + first.bit_count() <= rule.largest)
         looked_at.add(first, failing[: max(0, seen.count - first)])
+        bar.update(slab)
 
     masks, count = _smallest(bitsets.least_of(closed, d), seen)
     # What adds players that were not seen to a set of the closure is in it, too.

@@ -16,6 +16,7 @@ from math import comb
 import numpy as np
 
 from suffice.evaluate import LatticeEvaluator
+from suffice.progress import progress_bar
 from suffice.search.decided import Decided
 from suffice.search.findings import Found
 from suffice.search.limits import LimitKeeper
@@ -75,13 +76,14 @@ def _views(
     seen: Seen, small: Sweep | None, rule: Rule, question: Question
 ) -> tuple[Tally, Known, Known]:
     """Counts to hand on, and what is known of keep and flip."""
-    if seen.stopped is None:
-        tally = seen.ends()
-        weights = Profile.of(tally, question).weights
-        keep = decide(seen, rule, weights)
-        return tally, keep, decide(seen.other_view(), rule, weights[::-1])
-    assert small is not None, "nothing but a limit stops a stream"
-    keep = decide(seen, rule).joined(counted(small.tally, rule))
+    with progress_bar("sets", 4 << seen.players, question.progress) as bar:
+        if seen.stopped is None:
+            tally = seen.ends()
+            weights = Profile.of(tally, question).weights
+            keep = decide(seen, rule, bar, weights)
+            return tally, keep, decide(seen.other_view(), rule, bar, weights[::-1])
+        assert small is not None, "nothing but a limit stops a stream"
+        keep = decide(seen, rule, bar).joined(counted(small.tally, rule))
     # Sets that went by are known to pass or not; but not what is smaller, so that none is minimal.
     flip = Known((), -1, seen.share).joined(counted(small.tally.other_view(), rule))
     return small.tally, keep, flip
