@@ -404,6 +404,32 @@ def test_hundreds_of_players_of_a_sparse_sum_are_closed(d):
     assert [f.decided_share for f in (result.keep, result.flip)] == [1.0, 1.0]
 
 
+def test_two_hundred_players_of_small_trees_are_closed():
+    d, few = 200, [3, 17, 42, 60]
+    X = sparse_rows(d, 400)
+    y = ((X[:, 3] > 0) & (X[:, 17] > -0.5) | (X[:, 42] > 0.8) & (X[:, 60] > 0)).astype(int)
+    model = GradientBoostingClassifier(
+        n_estimators=12, max_depth=2, min_samples_leaf=20, random_state=0
+    ).fit(X, y)
+    engine = Case(model, opposite_rows(model, X, 50)).trees()
+    result = bounded(engine)
+    assert result.stopped is None
+    used = np.flatnonzero(model.feature_importances_).tolist()
+    assert set(few) <= set(used)
+    assert [found(result.keep), found(result.flip)] == by_hand(engine, used, d, 0.9)
+
+
+def test_an_engine_that_has_given_up_bounds_nothing():
+    engine = forest_case(2)
+    engine._give_up()
+    held, freed = random_cubes(np.random.default_rng(0), 20, players(engine))
+    single = (held | freed).all(axis=1)
+    surely, may = engine.cubes(held, freed)
+    assert not surely[~single].any()
+    assert may[~single].all()
+    np.testing.assert_array_equal(surely[single], engine.outcomes(held[single]))
+
+
 # -- comparing sets ----------------------------------------------------------------------
 
 

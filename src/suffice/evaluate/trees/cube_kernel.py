@@ -21,7 +21,7 @@ import numpy as np
 
 from suffice.evaluate.trees.cubes import RankedTrees, States
 from suffice.evaluate.trees.ensemble import Ints
-from suffice.evaluate.trees.kernel import _compiled, _count, _lowest
+from suffice.evaluate.trees.kernel import compiled, count_bits, lowest_bit
 from suffice.evaluate.trees.problem import LANES
 from suffice.typing import Words
 
@@ -74,7 +74,7 @@ def _by_rectangle(states: Any) -> Words:
     return np.asarray(words[..., 0], dtype=np.uint64)
 
 
-@_compiled
+@compiled
 def bound_rectangle(
     roots: Any,
     nodes: Any,
@@ -117,7 +117,7 @@ def bound_rectangle(
             needed = group
             if (group & lanes[zero] & lanes[last]) == group:  # else some have not both extremes
                 while needed != zero:
-                    lane = _lowest(needed)
+                    lane = lowest_bit(needed)
                     if (cubes & ~(reached[zero, lane] & reached[last, lane])) != zero:
                         break
                     needed &= needed - one
@@ -166,7 +166,7 @@ def bound_rectangle(
             rank = np.uint64(nodes[node, 1])
             lanes[rank] |= group
             while group != zero:
-                reached[rank, _lowest(group)] |= cubes
+                reached[rank, lowest_bit(group)] |= cubes
                 group &= group - one
         ranks = np.int64(last) + 1
         _add_extremes(values, first, ranks, False, everyone, every_cube, reached, lanes, lowest)
@@ -176,15 +176,15 @@ def bound_rectangle(
             group = lanes[rank]
             lanes[rank] = zero
             while group != zero:
-                reached[rank, _lowest(group)] = zero
+                reached[rank, lowest_bit(group)] = zero
                 group &= group - one
 
 
-@_compiled
+@compiled
 def _add_extremes(
     values: Any,
-    first: int,
-    ranks: int,
+    first: Any,
+    ranks: Any,
     from_top: bool,
     everyone: Any,
     every_cube: Any,
@@ -201,16 +201,16 @@ def _add_extremes(
         value = np.int32(values[first + np.int64(rank)])
         group = lanes[rank] & unsettled
         while group != zero:
-            lane = _lowest(group)
+            lane = lowest_bit(group)
             group &= group - one
             cubes = reached[rank, lane] & left[lane]
             left[lane] ^= cubes
             if left[lane] == zero:
                 unsettled ^= one << lane
             row = total[lane]
-            if _count(cubes) < np.uint64(_SPREAD_FROM):
+            if count_bits(cubes) < np.uint64(_SPREAD_FROM):
                 while cubes != zero:
-                    at = _lowest(cubes)
+                    at = lowest_bit(cubes)
                     row[at] = np.int32(row[at] + value)
                     cubes &= cubes - one
             else:

@@ -189,7 +189,10 @@ class TreeEngine(Engine):
 
     def cubes(self, held: Held, freed: Held) -> tuple[Outcomes, Outcomes]:
         """(cubes, references): do all hybrids surely have the input's outcome? may some?"""
-        surely, may = self._cubes.event(held, freed)
+        if self._given_up:  # nothing is known but of single sets
+            surely, may = np.repeat([[[False]], [[True]]], len(held), axis=1).repeat(self.n, axis=2)
+        else:
+            surely, may = self._cubes.event(held, freed)
         if not self._y:
             surely, may = ~may, ~surely
         single = (held | freed).all(axis=1)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from suffice.evaluate.trees.kernel import _compiled, _count
+from suffice.evaluate.trees.kernel import compiled, count_bits
 
 __all__ = ["compare_sets"]
 
 
-@_compiled
+@compiled
 def compare_sets(words: Any, last: Any, others: Any, inside: Any, completing: Any) -> None:
     """By set: how many known ones are inside, and the players who would complete one.
 
@@ -36,8 +36,8 @@ def compare_sets(words: Any, last: Any, others: Any, inside: Any, completing: An
                     once[w] |= row[w]
         count = zero
         for w in range(width - 1):
-            count += _count(~once[w])
-        count += _count(~once[width - 1] & last)
+            count += count_bits(~once[w])
+        count += count_bits(~once[width - 1] & last)
         inside[i] = np.int64(count)
         for w in range(width):
             once[w] &= ~twice[w]  # lacking exactly one
