@@ -200,7 +200,7 @@ def test_a_pruned_search_that_was_stopped_says_what_it_decided():
     )
     assert e.keep_profile.findings.decided_size == 1
     said = one_line(e)
-    assert "No set of up to 1 feature reaches τ = 1: each was decided." in said
+    assert "No single feature reaches τ = 1: each was decided." in said
     assert "stopped by budget=3000 model rows. Every set of up to 1 feature was decided" in said
     assert "No set of features was evaluated" not in said
 
