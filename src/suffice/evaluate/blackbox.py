@@ -106,9 +106,8 @@ class BlackBox:
 
     def outcomes_of(self, held: Held, references: Counts, tick: Tick | None = None) -> BoolVector:
         """(rows,): the outcome of hybrid (held[i], references[i])."""
-        if self._distinct is False or self._keyed is None:
-            return self._ask(held, references, tick)
-        keys = self._keyed.lasting_keys(held, references)
+        once = self._keyed if self._once else None
+        keys = None if once is None else once.lasting_keys(held, references)
         if keys is None:
             return self._ask(held, references, tick)
         identity, first = first_seen(keys)

@@ -157,6 +157,11 @@ class LimitKeeper:
         """Rows that the model may still be asked about; None: any number."""
         return None if self.limits.budget is None else max(0, self._rows - self._used.rows)
 
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the time is over; None: any number."""
+        return max(0.0, self._seconds - self._elapsed) if self.timed else None
+
     # -- what may be done next ----------------------------------------------------------
 
     def forbids(self, rows: int = 1) -> Stop | None:
