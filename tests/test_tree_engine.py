@@ -292,6 +292,19 @@ def test_any_forest_has_the_black_boxs_outcomes(
         assert (swept(case.trees("numba")) == want).all()
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_counts_come_in_short_blocks(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    X, y, _, _ = tree_data()
+    case = Case(CLASSIFIERS["forest"].fit(X, y), X)
+    monkeypatch.setattr(engine, "_COUNTED_PLAYERS", 2)
+    found = list(case.trees(kernel).counts())
+    assert [start for start, _ in found] == list(range(0, 32, 4))
+    hits = np.concatenate([hits for _, hits in found])
+    np.testing.assert_array_equal(hits, case.truth().sum(axis=1))
+
+
 def test_a_reading_that_proves_wrong_is_given_up() -> None:
     X, y, _, _ = tree_data()
     case = Case(CLASSIFIERS["forest"].fit(X, y), X)

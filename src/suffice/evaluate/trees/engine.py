@@ -53,6 +53,12 @@ _SLAB_CELLS = 1 << 21
 _BLOCK_BYTES = 1 << 27
 """Outcomes that are held before they are handed on."""
 
+_COUNTED_CELLS = 1 << 28
+"""Masks × lanes that are counted before their hits are handed on: some tenths of a second."""
+
+_COUNTED_PLAYERS = 22
+"""And masks of so many players: their hits take 32 MB."""
+
 _TURNED_AT_ONCE = 1 << 11
 """Masks of which a transposed piece stays in the cache."""
 
@@ -189,7 +195,10 @@ class TreeEngine(Engine):
 
     def cubes(self, held: Held, freed: Held) -> tuple[Outcomes, Outcomes]:
         """(cubes, references): do all hybrids surely have the input's outcome? may some?"""
-        surely, may = self._cubes.event(held, freed)
+        if self._given_up:  # nothing is known but of single sets
+            surely, may = np.repeat([[[False]], [[True]]], len(held), axis=1).repeat(self.n, axis=2)
+        else:
+            surely, may = self._cubes.event(held, freed)
         if not self._y:
             surely, may = ~may, ~surely
         single = (held | freed).all(axis=1)
@@ -209,22 +218,42 @@ class TreeEngine(Engine):
 
     def sweep(self) -> Iterator[Swept]:
         """All 2^d subsets, in blocks of consecutive masks; for at most 30 players."""
+        rows = 1 << min(self._problem.d, _log2(8 * _BLOCK_BYTES // self.n))
+        for start, words in self._blocks(rows):
+            yield start, _hits(words), self._bits(words)
+        if self._given_up:
+            yield from self._ask_everything(rows)
+
+    def counts(self) -> Iterator[tuple[int, Counts]]:
+        """The first mask of each block of a sweep, and the hits of its masks.
+
+        Blocks are smaller than a sweep's: they take little memory, and an interrupt waits for one.
+        """
+        lanes = self._problem.lanes
+        cells = _log2(_COUNTED_CELLS // (lanes.blocks * lanes.width))
+        rows = 1 << min(self._problem.d, _COUNTED_PLAYERS, cells)
+        for start, words in self._blocks(rows):
+            yield start, _hits(words)
+        if self._given_up:
+            for start, hits, _ in self._ask_everything(rows):
+                yield start, hits
+
+    def _blocks(self, rows: int) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Of so many masks each: words of lanes that have the input's outcome, all settled.
+
+        None follows once the model denied what the trees say.
+        """
         if self._problem.d > _MOST_PLAYERS:
             raise ValueError(f"no sweep is long enough for {self._problem.d} players")
         kernel = self._kernel or choose_kernel(lambda: numpy_seconds(self._problem))
-        rows = 1 << min(self._problem.d, _log2(8 * _BLOCK_BYTES // self.n))
         for start in range(0, 1 << self._problem.d, rows):
+            if self._given_up:
+                return
             words, undecided = self._evaluate(kernel, start, rows)
             if not self._settle(words, start, undecided):
                 self._give_up()
-                yield from self._ask_everything(rows)
                 return
-            yield start, *self._finish(words)
-
-    def counts(self) -> Iterator[tuple[int, Counts]]:
-        """The first mask of each block of a sweep, and the hits of its masks."""
-        for start, hits, _ in self.sweep():
-            yield start, hits
+            yield start, words
 
     def sweep_seconds(self) -> float:
         """About how long a sweep takes: one slab of one block, times all of them."""
@@ -311,21 +340,17 @@ class TreeEngine(Engine):
         free = ~np.isin(masks * self.n + places, undecided[0] * self.n + undecided[1])
         return masks[free], places[free]
 
-    def _finish(self, words: NDArray[Any]) -> tuple[Counts, NDArray[np.uint8]]:
-        """Count, turn blocks × masks into masks × references, and put these back in order."""
-        masks = words.shape[1]
-        hits = np.zeros(masks, dtype=np.int64)
-        for block in words:
-            hits += np.bitwise_count(block)
+    def _bits(self, words: NDArray[Any]) -> NDArray[np.uint8]:
+        """Turn blocks × masks into masks × references, and put these back in order."""
         turned = np.empty(words.shape[::-1], dtype=words.dtype)
-        for start in range(0, masks, _TURNED_AT_ONCE):
+        for start in range(0, len(turned), _TURNED_AT_ONCE):
             part = slice(start, start + _TURNED_AT_ONCE)
             turned[part] = words[:, part].T
         bits = turned.view(np.uint8)[:, : (self.n + 7) // 8]
         if (np.diff(self._problem.lanes.order) == 1).all():
-            return hits, bits
+            return bits
         lanes = np.unpackbits(bits, axis=1, count=self.n)
-        return hits, np.packbits(lanes[:, np.argsort(self._problem.lanes.order)], axis=1)
+        return np.packbits(lanes[:, np.argsort(self._problem.lanes.order)], axis=1)
 
     def _ask_everything(self, rows: int) -> Iterator[Swept]:
         d = self._problem.d
@@ -391,6 +416,14 @@ def _nothing(share: float) -> None:
 
 _Hybrids = tuple[Counts, Counts]
 """Masks, and beside each the place of a reference in the order of lanes."""
+
+
+def _hits(words: NDArray[Any]) -> Counts:
+    """By mask: how many lanes of all blocks are set."""
+    hits = np.zeros(words.shape[1], dtype=np.int64)
+    for block in words:
+        hits += np.bitwise_count(block)
+    return hits
 
 
 def _places(words: Words) -> _Hybrids:
