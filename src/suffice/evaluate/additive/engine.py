@@ -48,7 +48,6 @@ class AdditiveEngine(Engine):
     """
 
     name = "additive"
-    seconds_per_row = None  # next to nothing: the model is asked about few hybrids
 
     def __init__(self, model: AdditiveModel, target: Target, hybrids: SwapHybrids, y: bool) -> None:
         super().__init__(target, hybrids, y)
@@ -59,6 +58,10 @@ class AdditiveEngine(Engine):
             self._margins = margins_of(target.event, scores, classes, model.scores_are)
         if not self._agrees_with_model():
             raise Unreadable(f"{model.name} does not predict as its parameters say")
+
+    def pace(self) -> float | None:
+        """Next to nothing: the model is asked about few hybrids."""
+        return None
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""
