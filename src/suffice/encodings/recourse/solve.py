@@ -55,6 +55,7 @@ _LONGER, _ENOUGH, _LONGEST = 6, 4.0, 3600.0
 if it is not over an hour."""
 _SOME_ON_GRID = 12
 """Of too many features for a grid, so many are taken."""
+_LAST_BATCH = 16
 _FOR_LARGE = 0.3
 """The part of the rows and seconds for sets too large to be looked at one by one."""
 _BEFORE_SEARCH = 0.5
@@ -179,7 +180,7 @@ class Solver:
 
             large.keeper = keeper.part(_BEFORE_OPTIONS)
             choices = choose_widely(candidates, large, most)
-        chosen, unverified = self._verified(choices, keeper)
+        chosen, unverified = self._verified(choices, actionable, keeper)
         necessity = candidates.counts.necessity([option.members for option in chosen])
         options = [
             _option(candidates, choices, option, pn)
@@ -313,12 +314,15 @@ class Solver:
         )
 
     def _verified(
-        self, choices: Choices, keeper: LimitKeeper
+        self, choices: Choices, actionable: Actionable, keeper: LimitKeeper
     ) -> tuple[list[Chosen], tuple[str, ...]]:
         """The options that the model itself confirms, and what is to be said of others."""
         asked = [option for option in choices.chosen if not option.confirmed]
         rows = np.array([option.rows for option in asked])
-        confirmed = flipped(self.decision, choices.pool, rows, keeper)
+        by_model = actionable.evaluator.name == "blackbox"  # so it was asked about these before
+        # When the time is over, what it was spent on is still worth one small batch.
+        at_least = 0 if by_model else _LAST_BATCH
+        confirmed = flipped(self.decision, choices.pool, rows, keeper, at_least=at_least)
         if not confirmed.all():
             raise ModelError(
                 "the model answers differently when asked twice about the same row: a change that "
@@ -326,7 +330,7 @@ class Solver:
                 "model whose answer depends on the row alone."
             )
         left_out = asked[len(confirmed) :]
-        if not left_out:
+        if by_model or not left_out:
             return choices.chosen, ()
         options = count(len(left_out), "option")
         said = f"{stopped_by(keeper.forbids())} before {options} could be verified."
