@@ -13,7 +13,9 @@ chance decides, with cheap features more likely to come first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -33,7 +35,7 @@ _AT_RANDOM = 8
 """Rounds through the references in which chance decides the order of features."""
 _FRUITLESS = 4
 """So many blocks in a row that bring nothing new end the search."""
-_PAIRS = 1 << 16
+_PAIRS = 1 << 13
 """A set with more smaller changes than this is not checked for them."""
 _HYBRIDS = 1 << 18
 """Hybrids counted together."""
@@ -58,6 +60,8 @@ class LargeSets:
     """Looks for changes of large sets, for one input under some constraints."""
 
     evaluator: Evaluator
+    model: Evaluator
+    """The model itself, for what must be there before any engine is ready."""
     allowed: AllowedReferences
     constraints: Constraints
     costs: Reals
@@ -70,12 +74,27 @@ class LargeSets:
     of_use: set[int] = field(default_factory=set)
     """References whose change works, or a part of it."""
 
+    def find_whole(self) -> None:
+        """Ask the model itself whether the cheapest references' whole changes work."""
+        with suppress(LimitReached):
+            references = self._by_cost[:_FIRST]
+            works = self._works(self._usable[references], references, self.model)
+            self._note_all(references[works], self._usable[references[works]])
+
+    @cached_property
+    def _usable(self) -> Held:
+        """(references, players): does the value differ, is it allowed, and can it be paid for?"""
+        return self.changes & self.allowed.alone() & np.isfinite(self.costs)
+
+    @cached_property
+    def _by_cost(self) -> Counts:
+        """The references by what their whole change costs."""
+        order = np.argsort(np.where(self._usable, self.costs, 0.0).sum(axis=1), kind="stable")
+        return order[self._usable[order].any(axis=1)]
+
     def find(self) -> None:
         """Make the references' changes small, until nothing new is found or a limit is reached."""
-        usable = self.changes & self.allowed.alone() & np.isfinite(self.costs)
-        whole = np.where(usable, self.costs, 0.0).sum(axis=1)
-        by_cost = np.argsort(whole, kind="stable")
-        by_cost = by_cost[usable[by_cost].any(axis=1)]
+        usable, by_cost = self._usable, self._by_cost
         fruitless = 0
         try:
             for round_, preference in enumerate(self._preferences()):
@@ -184,12 +203,14 @@ class LargeSets:
             dropped[at[works]] = True
         return dropped
 
-    def _works(self, members: Held, references: Counts) -> BoolVector:
+    def _works(
+        self, members: Held, references: Counts, evaluator: Evaluator | None = None
+    ) -> BoolVector:
         """Is each change allowed, and does it give the desired outcome?"""
         out = self.allowed.pairs(members, references) & members.any(axis=1)
         at = np.flatnonzero(out)
         held = ~members[at]
-        kept = self.keeper.ask(self.evaluator, held, references[at])
+        kept = self.keeper.ask(evaluator or self.evaluator, held, references[at])
         if len(kept) < len(at):
             self.keeper.check()
             raise AssertionError("a limit left rows out and then forbids nothing")

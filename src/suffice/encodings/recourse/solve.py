@@ -56,8 +56,9 @@ if it is not over an hour."""
 _SOME_ON_GRID = 12
 """Of too many features for a grid, so many are taken."""
 _LAST_BATCH = 16
-_FOR_LARGE = 0.3
-"""The part of the rows and seconds for sets too large to be looked at one by one."""
+_FOR_LARGE, _FOR_SMALL = 0.3, 0.4
+"""Where sets are too many: the part of the rows and seconds to find large ones, and of what is left
+the part to look at all small ones."""
 _BEFORE_SEARCH = 0.5
 """The part of the rows and seconds that the sweep may take where a search follows it."""
 _BEFORE_OPTIONS = 0.9
@@ -160,8 +161,11 @@ class Solver:
         large = None
         if alone and actionable.may_end_early(constraints.max_size, keeper):
             large = self._large_sets(actionable, constraints, keeper.part(_FOR_LARGE))
+            large.find_whole()
+            actionable.prepare()
             large.find()
-        share = _BEFORE_OPTIONS if alone and large is None else _BEFORE_SEARCH
+        share = _BEFORE_OPTIONS if alone else _BEFORE_SEARCH
+        share = share if large is None else _FOR_SMALL
         swept = self._swept(actionable, constraints.max_size, keeper.part(share))
         looking = keeper.part(_BEFORE_SEARCH)
         candidates = find_candidates(
@@ -305,6 +309,7 @@ class Solver:
         decision, numbers = self.decision, list(actionable.numbers)
         return LargeSets(
             actionable.evaluator,
+            actionable.model(decision, keeper.limits.patience),
             AllowedReferences(decision.pool, actionable.players, constraints),
             constraints,
             self.costs[:, numbers],
