@@ -73,7 +73,7 @@ class Actionable:
         if sets == 1 << d and isinstance(self.evaluator, LatticeEvaluator):
             measured = sets * n > _AT_ONCE
             return looked_at + (self.evaluator.sweep_seconds() if measured else 0.0)
-        return looked_at + rows * (self.evaluator.seconds_per_row or 0.0)
+        return looked_at + rows * (self.evaluator.pace() or 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,9 +189,8 @@ class _Among:
     def model_seconds(self) -> float:
         return self._evaluator.model_seconds
 
-    @property
-    def seconds_per_row(self) -> float | None:
-        return self._evaluator.seconds_per_row
+    def pace(self) -> float | None:
+        return self._evaluator.pace()
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
         return self._evaluator.outcomes(self._all(held), tick)
