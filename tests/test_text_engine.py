@@ -95,6 +95,7 @@ class TextCase:
         np.testing.assert_array_equal(asked, truth[subset, reference])
         if isinstance(engine, TextEngine):
             self.check_cubes(engine, truth)
+            self.check_never_helps(engine, truth)
             self.check_idle(engine, truth)
         return engine
 
@@ -111,6 +112,13 @@ class TextCase:
             inside = (self.held >= held[cube]).all(axis=1) & ~(self.held & freed[cube]).any(axis=1)
             assert (truth[inside].all(axis=0) >= surely[cube]).all()
             assert (truth[inside].any(axis=0) <= may[cube]).all()
+
+    def check_never_helps(self, engine: TextEngine, truth: Any) -> None:
+        """Holding such a player brings the outcome about in no hybrid."""
+        masks = np.arange(len(truth))
+        for player in np.flatnonzero(engine.never_helps()):
+            without = masks[masks & (1 << player) == 0]
+            assert (truth[without | (1 << player)] <= truth[without]).all()
 
     def check_idle(self, engine: TextEngine, truth: Any) -> None:
         masks = np.arange(len(truth))
@@ -284,3 +292,17 @@ def test_an_explanation_is_the_same_by_engine_and_by_asking() -> None:
     for mine, its in ((e.keep, asked.keep), (e.flip, asked.flip)):
         assert [f.features for f in mine.factors] == [f.features for f in its.factors]
         assert mine.necessity == its.necessity
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+def test_bounds_find_what_counting_every_set_finds(data: st.DataObject) -> None:
+    """With players that never help left out, and the few others counted."""
+    vectoriser = data.draw(st.sampled_from([tfidf(), tfidf(sublinear_tf=True), tfidf(norm="l1")]))
+    model = make_pipeline(vectoriser, LogisticRegression()).fit(TRAIN, LABELS)
+    text = " ".join(data.draw(st.lists(st.sampled_from(VOCABULARY), min_size=2, max_size=9)))
+    explainer = TextExplainer(model, mask=data.draw(st.sampled_from(["UNK", "plot", ["the", "7"]])))
+    whole, closed = (explainer(text, search=search) for search in ("exhaustive", "bounds"))
+    assert closed.complete
+    for mine, its in ((closed.keep, whole.keep), (closed.flip, whole.flip)):
+        assert {f.features for f in mine.factors} == {f.features for f in its.factors}

@@ -12,6 +12,7 @@ from suffice.evaluate.protocol import (
     Idle,
     LatticeEvaluator,
     ModelReader,
+    OneWayEvaluator,
     Tick,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "Idle",
     "LatticeEvaluator",
     "ModelReader",
+    "OneWayEvaluator",
     "Tick",
 ]

@@ -16,6 +16,7 @@ __all__ = [
     "Idle",
     "LatticeEvaluator",
     "ModelReader",
+    "OneWayEvaluator",
     "Swept",
     "Tick",
     "Unreadable",
@@ -123,6 +124,20 @@ class CubeEvaluator(Evaluator, Protocol):
         """(references, players): about how far each player moves a hybrid's score.
 
         Only the order of branching hangs on it.
+        """
+        ...
+
+
+@runtime_checkable
+class OneWayEvaluator(CubeEvaluator, Protocol):
+    """An evaluator that also knows players who can only take away from the outcome."""
+
+    def never_helps(self) -> BoolVector:
+        """(players,): who, held rather than replaced, brings the outcome about in no hybrid.
+
+        A hybrid with such a player has the outcome only where the one without has it. So a set that
+        keeps the outcome keeps it without the player, and one that flips it flips it without
+        replacing the player: no minimal set has one.
         """
         ...
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from suffice.evaluate import CubeEvaluator, Evaluator
+from suffice.evaluate import CubeEvaluator, Evaluator, OneWayEvaluator
 from suffice.search.answer import Answer
 from suffice.search.decided import Decided
 from suffice.search.findings import Findings, Found, joined
@@ -93,7 +93,8 @@ def _close(
         evaluator,
         d,
         q,
-        keeper.part(_BOUNDS),
+        # Where words can only take away, the bounds mostly close everything.
+        keeper.part(0.8 if isinstance(evaluator, OneWayEvaluator) else _BOUNDS),
         known_keep=known["keep"],
         known_flip=known["flip"],
     )

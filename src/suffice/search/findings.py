@@ -47,6 +47,14 @@ def joined(parts: Iterable[Findings], besides: Iterable[tuple[int, ...]] = ()) -
     `besides` are factors that are known from elsewhere, and not listed again.
     """
     parts = list(parts)
+    shares = [part.decided_share for part in parts if part.decided_share is not None]
+    whole = next((part for part in parts if part.decided), None)
+    if whole is not None:  # then its factors are all there are, and each is minimal
+        listed = set(besides)
+        rest = tuple(f for f in whole.factors if f.members not in listed)
+        return Findings(
+            whole.tau, rest, True, whole.decided_size, decided_share=max(shares, default=None)
+        )
     inside = [set(members) for members in besides]
     factors: list[Found] = []
     # Of a set that two of them found, the better proof is kept.
@@ -58,11 +66,10 @@ def joined(parts: Iterable[Findings], besides: Iterable[tuple[int, ...]] = ()) -
         if not any(smaller.issubset(factor.members) for smaller in inside):
             inside.append(set(factor.members))
             factors.append(factor)
-    shares = [part.decided_share for part in parts if part.decided_share is not None]
     return Findings(
         parts[0].tau,
         tuple(factors),
-        decided=any(part.decided for part in parts),
+        decided=False,
         decided_size=max(part.decided_size for part in parts),
         decided_share=max(shares, default=None),
     )

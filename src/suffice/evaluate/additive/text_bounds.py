@@ -64,6 +64,16 @@ class MarginBounds:
         return always, never
 
     @property
+    def norms(self) -> tuple[float, float]:
+        """No norm is less, and none is more."""
+        nobody = np.zeros((1, len(self.held)))
+        size = _Cubes(self, nobody, nobody).size
+        if size is None:
+            return 1.0, 1.0
+        low, high = max(float(size.lowest[0]), 0.0), max(float(size.highest[0]), 0.0)
+        return (low, high) if self.norm == "l1" else (low**0.5, high**0.5)
+
+    @property
     def leverage(self) -> Reals:
         """(d,): about how far each player moves a margin, by itself and by the norm."""
         change = self.values(self.held) - self.values(self.replaced)

@@ -126,6 +126,14 @@ class TextEngine(Engine):
         surely[single] = may[single] = self.outcomes(held[single])
         return surely, may
 
+    def never_helps(self) -> BoolVector:
+        """(d,): the players that, held rather than replaced, never bring the outcome about."""
+        from suffice.evaluate.additive.text_signs import never_raising
+
+        sign = 1.0 if self._y else -1.0
+        never = [never_raising(reference.bounds, sign) for reference in self._references]
+        return np.asarray(np.logical_and.reduce(never))
+
     def leverage(self) -> Reals:
         """(references, players): about how far each player moves a hybrid's score."""
         return np.stack([reference.bounds.leverage for reference in self._references])
@@ -182,8 +190,15 @@ class _Reference:
         self._base = base
         held, replaced = counted.held[:, seen], counted.replaced[:, seen]
         rest = counted.rest[seen]
-        self._start = replaced.sum(axis=0) + rest
-        self._more = held - replaced
+        # A term that is one player's alone, and gone with it, adds the same wherever it stands.
+        once = ((held != 0).sum(axis=0) == 1) & ~(replaced != 0).any(axis=0) & (rest == 0)
+        own = model.values(held[:, once], self._columns[once])
+        self._shared = self._columns[~once]
+        self._of_shared = self._weights[:, ~once]
+        self._start = (replaced.sum(axis=0) + rest)[~once]
+        # (d, M + 1 + shared terms): what a player held adds to margins, to the norm, to counts.
+        adds = self._sizes(own).sum(axis=1, keepdims=True)
+        self._steps = np.hstack([own @ self._weights[:, once].T, adds, (held - replaced)[:, ~once]])
         self.width = max(1, *held.shape)
         self.touched = (held != replaced).any(axis=1), ((held != 0) | (replaced != 0)).any(axis=1)
         most = np.maximum(np.abs(held), np.abs(replaced)).sum(axis=0) + np.abs(rest)
@@ -205,22 +220,21 @@ class _Reference:
 
     def decide(self, held: Held) -> tuple[BoolVector, BoolVector]:
         """(rows,): where does the event hold, and where can only the model tell?"""
-        counts = held.astype(np.float64) @ self._more + self._start
-        values = self._model.values(counts, self._columns)
-        sums = values @ self._weights.T
-        norm = self._norm(values)
-        if norm is not None:
+        m = len(self._base)
+        steps = held.astype(np.float64) @ self._steps
+        values = self._model.values(steps[:, m + 1 :] + self._start, self._shared)
+        sums = steps[:, :m] + values @ self._of_shared.T
+        if self._model.norm is not None:
+            size = steps[:, m] + self._sizes(values).sum(axis=1)
+            norm = size if self._model.norm == "l1" else np.sqrt(size)
             sums /= np.where(norm > 0, norm, 1.0)[:, None]
         margins = sums + self._base
         holds = np.logical_and.reduce(margins > self._slack, axis=1)
         return holds, np.logical_and.reduce(margins >= -self._slack, axis=1) & ~holds
 
-    def _norm(self, values: Reals) -> Reals | None:
-        if self._model.norm is None:
-            return None
-        if self._model.norm == "l1":
-            return np.asarray(np.abs(values).sum(axis=1))
-        return np.asarray(np.linalg.norm(values, axis=1))
+    def _sizes(self, values: Reals) -> Reals:
+        """What values add to the norm l1, or to the square of l2."""
+        return np.abs(values) if self._model.norm == "l1" else np.square(values)
 
     def _largest(self, most: Reals) -> Reals:
         """(M,): more than Σ|w_t v_t| / ‖v‖ can be."""

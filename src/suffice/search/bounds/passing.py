@@ -32,6 +32,13 @@ class Passing:
         self.outcomes: Outcomes = np.empty((0, n), dtype=bool)
         self._index = Index(self.sets)
 
+    @classmethod
+    def minimal(cls, sets: Held, outcomes: Outcomes) -> Passing:
+        """Sets of which it is known that none contains another."""
+        passing = cls(sets.shape[1], outcomes.shape[1])
+        passing.sets, passing.outcomes, passing._index = sets, outcomes, Index(sets)
+        return passing
+
     def add(self, sets: Held, outcomes: Outcomes) -> None:
         """Note sets that pass; those that contain another are of no use."""
         _, new = np.unique(np.packbits(sets, axis=1), axis=0, return_index=True)

@@ -68,7 +68,10 @@ def bounded_search(
     tally = _ends(evaluator, d, keeper)
     searching = keeper.part(_SEARCHING)
     for side, known in ((keep, known_keep), (flip, known_flip)):
-        _count(side, _held(known, d, largest), searching)
+        if side in asked:
+            side.count_few(searching)
+        if side.open:
+            _count(side, _held(known, d, largest), searching)
     stopped = _search(evaluator, asked, searching, question.progress)
     if stopped is None and largest < d:
         stopped = Stop("max_size", largest)

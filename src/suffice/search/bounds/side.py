@@ -12,6 +12,8 @@ is closed only where
 Any other cube is cut in two by the player that matters most to the references in doubt. A player
 who would complete a set that passes is left outside at once: the other half is of the second kind.
 
+Players of whom the evaluator knows that no minimal set has them are outside from the start.
+
 When no cube is open, every set fails or contains a set that was found to pass. So the minimal ones
 of these are the τ-minimal factors, in whatever order they were found.
 """
@@ -20,9 +22,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.evaluate import CubeEvaluator
+from suffice.evaluate import CubeEvaluator, OneWayEvaluator
+from suffice.search.bounds.few import FEW, minimal_among
 from suffice.search.bounds.frontier import Cubes, Frontier
 from suffice.search.bounds.passing import Passing
+from suffice.search.limits import LimitKeeper
 from suffice.search.question import ViewName
 from suffice.typing import Counts, Held, Outcomes, Reals
 
@@ -49,6 +53,9 @@ class Side:
         self._d, self._least, self._largest = leverage.shape[1], least, largest
         self._leverage = leverage.astype(np.float32)
         self.passing = Passing(self._d, evaluator.n)
+        self._never = np.zeros(self._d, dtype=bool)
+        if isinstance(evaluator, OneWayEvaluator):
+            self._never = evaluator.never_helps()
         self.restart()
 
     def restart(self) -> None:
@@ -56,14 +63,36 @@ class Side:
         self._decided = [0] * (self._d + 1)  # cubes closed, by how many players they fixed
         self.open = Frontier(self._d)
         nobody = np.zeros((1, self._d), dtype=bool)
-        self.open.push(nobody, nobody)
+        self.open.push(nobody, self._never[None])
+
+    def count_few(self, keeper: LimitKeeper) -> None:
+        """Count all sets of the players that help, where they are few: then nothing is open."""
+        players = np.flatnonzero(~self._never)
+        if not self._never.any() or len(players) > FEW:
+            return
+        sets = minimal_among(
+            players,
+            self.evaluator,
+            self._d,
+            keep=self._keep,
+            least=self._least,
+            largest=self._largest,
+            keeper=keeper,
+        )
+        if sets is None:
+            return
+        held = sets if self._keep else ~sets
+        self.passing = Passing.minimal(sets, self.evaluator.outcomes(held))
+        self.open = Frontier(self._d)
+        self._close(np.array([self._d - len(players)]))
 
     @property
     def decided_share(self) -> float:
         """The share of all sets that is decided, of any size."""
         d = self._d
         sets = sum(cubes << (d - fixed) for fixed, cubes in enumerate(self._decided))
-        return float(sets / (1 << d))
+        # A set with players who never help is decided with the set without them.
+        return float(sets / (1 << (d - int(self._never.sum()))))
 
     @property
     def decided_size(self) -> int:
