@@ -301,8 +301,10 @@ class Misread:
     def __init__(self, engine, after):
         self._engine, self._left = engine, after
         self.note, self.name, self.n = None, engine.name, engine.n
-        self.seconds_per_row = None
         self.rows_predicted, self.model_seconds = 0, 0.0
+
+    def pace(self):
+        return None
 
     def leverage(self):
         return self._engine.leverage()

@@ -73,8 +73,7 @@ class BlackBox:
         columns = len(hybrids.pool.names)
         self._most_rows = batch_rows or max(1, _CELLS_PER_CALL // columns)
         # A model that has answered before has told how fast it is; else the first call tells.
-        self.seconds_per_row: float | None = target.model.seconds_per_row
-        pace = self.seconds_per_row
+        pace = self._pace = target.model.seconds_per_row
         unknown = _FIRST_CALL if patience is None else _FIRST_HURRIED_CALL
         first = self._patience / pace if pace else unknown
         self._rows_per_call = max(1, min(self._most_rows, int(first)))
@@ -83,6 +82,10 @@ class BlackBox:
     def n(self) -> int:
         """How many references there are."""
         return self._hybrids.n
+
+    def pace(self) -> float | None:
+        """What the model took for a row when it was first asked."""
+        return self._pace
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""

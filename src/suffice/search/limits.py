@@ -227,7 +227,8 @@ class LimitKeeper:
 
     def ask(self, evaluator: Evaluator, held: Held, references: Counts) -> BoolVector:
         """Outcomes of single hybrids in their order, up to the first that a limit forbids."""
-        self.expect(evaluator.seconds_per_row)
+        if self.timed:
+            self.expect(evaluator.pace())
         parts = [np.empty(0, dtype=bool)]
         start = 0
         while start < len(held):
@@ -241,7 +242,8 @@ class LimitKeeper:
 
     def ask_sets(self, evaluator: Evaluator, held: Held) -> Outcomes:
         """Outcomes of whole sets in their order, up to the first set that a limit forbids."""
-        self.expect(evaluator.seconds_per_row)
+        if self.timed:
+            self.expect(evaluator.pace())
         parts = [np.empty((0, evaluator.n), dtype=bool)]
         start, over = 0, self.part(1.0)
         while start < len(held):

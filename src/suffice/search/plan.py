@@ -291,7 +291,7 @@ def _sweep_seconds(evaluator: Evaluator, narrowed: Narrowed) -> float:
         few = sets * n <= _AT_ONCE or hybrids[0].d > STREAMED_PLAYERS
         return sets * n * _SECONDS_PER_HYBRID if few else evaluator.sweep_seconds()
     sweeps = 1 if hybrids[0] is hybrids[1] else 2
-    per_row = evaluator.seconds_per_row or 0.0
+    per_row = evaluator.pace() or 0.0
     return sweeps * (_distinct(hybrids[0], sets) * per_row + sets * n * _SECONDS_PER_HYBRID)
 
 

@@ -122,11 +122,10 @@ class TreeEngine(Engine):
     def _lists(self) -> SubsetLists:
         return SubsetLists(self._problem, self._kernel)
 
-    @property
-    def seconds_per_row(self) -> float | None:
+    def pace(self) -> float | None:
         """Of a hybrid in a list, as timed on a few of them."""
         if self._given_up:
-            return self._box.seconds_per_row
+            return self._box.pace()
         return self._lists.seconds_per_hybrid()
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
