@@ -43,6 +43,7 @@ def as_model(model: Any, data: Table) -> tuple[WrappedModel, Values]:
     # A copy, since some models write into the frame that they are given.
     answers = ask(name, predict or asked, data.take(np.arange(len(data))))
     wrapped.seconds_per_row = (perf_counter() - started) / len(data)
+    wrapped.rows_timed = len(data)
     # Only now, since an adapter may learn from the first answer how many classes there are.
     return wrapped, wrapped.learn(answers, _classes_listed(asked, answers))
 

@@ -210,6 +210,15 @@ class TreeEngine(Engine):
             return self._lists.seconds_per_hybrid() * self.n * 2.0**d
         return self._lattice.seconds()
 
+    def sweeps_within(self, asking: float) -> bool:
+        """Is a sweep faster than asking the model, which would take so many seconds?
+
+        Numba counts as loaded once as much time was spent without it as loading it takes.
+        """
+        if "_lattice" not in self.__dict__:
+            self._lattice = LatticeSweep(self._problem, self._kernel, asking)
+        return self._lattice.seconds() < asking
+
     @cached_property
     def _lattice(self) -> LatticeSweep:
         if self._problem.d > MOST_PLAYERS:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from math import inf
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -47,7 +48,7 @@ _LEAVES_KEPT = 1 << 27
 _TURNED_AT_ONCE = 1 << 11
 """Masks of which a transposed piece stays in the cache."""
 
-_TREES_TIMED, _PLAYERS_TIMED = 16, {"numba": 16, "numpy": 9}
+_TREES_TIMED, _PLAYERS_TIMED = 8, {"numba": 16, "numpy": 9}
 """A slab of so many players and trees is worked out to tell what a sweep will cost."""
 
 Places = tuple[Counts, Counts]
@@ -57,9 +58,11 @@ Places = tuple[Counts, Counts]
 class LatticeSweep:
     """The sweep of one problem; `kernel` as the engine was given it, None to choose."""
 
-    def __init__(self, problem: Problem, kernel: Kernel | None) -> None:
+    def __init__(self, problem: Problem, kernel: Kernel | None, otherwise: float = inf) -> None:
+        """`otherwise` is what asking the model would take, where that may be done instead."""
         self._problem = problem
-        self.kernel = kernel or choose_kernel(lambda: self.seconds("numpy"))
+        self._seconds: dict[Kernel, float] = {}
+        self.kernel = kernel or choose_kernel(lambda: min(otherwise, self.seconds("numpy")))
         most = 8 * _RUN_BYTES[self.kernel] // len(problem.lanes.order)
         self.rows = 1 << min(problem.d, _log2(most))
         """Masks of a run."""
@@ -67,15 +70,25 @@ class LatticeSweep:
         self._room = _LEAVES_KEPT if self.rows < 1 << problem.d else 0
 
     def seconds(self, kernel: Kernel | None = None) -> float:
-        """About what a sweep takes: a slab by a few trees and one by none, times all of them."""
-        kernel, problem = kernel or self.kernel, self._problem
+        """About what a sweep takes, by a kernel or by the one that is used."""
+        kernel = kernel or self.kernel
+        if kernel not in self._seconds:
+            self._seconds[kernel] = self._measured(kernel)
+        return self._seconds[kernel]
+
+    def _measured(self, kernel: Kernel) -> float:
+        """A slab by a few trees and one by none, times all of them."""
+        problem = self._problem
         full = self._slab_players(problem.d)
         players = min(full, _PLAYERS_TIMED[kernel])
         last = (1 << problem.d - players) - 1
-        ready, block = _timed(lambda: make_block(kernel, problem, 0, players, {}, _TREES_TIMED))
-        terms, _ = _timed(lambda: block.slab(last))
+        runs = 2 if kernel == "numba" else 1  # the first call of a compiled function loads it
+        ready, block = _timed(
+            lambda: make_block(kernel, problem, 0, players, {}, _TREES_TIMED), runs
+        )
+        terms, _ = _timed(lambda: block.slab(last), runs)
         bare = make_block(kernel, problem, 0, players, {}, trees=0)
-        sums, _ = _timed(lambda: bare.slab(last))
+        sums, _ = _timed(lambda: bare.slab(last), runs)
         scale = max(1.0, len(problem.ensemble.roots) / _TREES_TIMED)
         slab = (sums + max(0.0, terms - sums) * scale) * 2.0 ** (full - players)
         blocks, slabs = problem.lanes.blocks, 2.0 ** (problem.d - full)
@@ -149,12 +162,14 @@ def _set_lanes(words: Words) -> Places:
     return rows[row], reference
 
 
-def _timed(work: Callable[[], Done]) -> tuple[float, Done]:
-    """The seconds of some work, done twice: the first call of a compiled function loads it."""
-    work()
-    started = perf_counter()
-    done = work()
-    return perf_counter() - started, done
+def _timed(work: Callable[[], Done], runs: int) -> tuple[float, Done]:
+    """The least seconds of some runs of the same work."""
+    least = inf
+    for _ in range(runs):
+        started = perf_counter()
+        done = work()
+        least = min(least, perf_counter() - started)
+    return least, done
 
 
 def _log2(cells: int) -> int:
