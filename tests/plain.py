@@ -20,8 +20,11 @@ class Plain:
     """
 
     name = "plain"
-    note = seconds_per_row = None
+    note = None
     model_seconds = 0.0
+
+    def pace(self):
+        return None
 
     def __init__(self, model, x, references, clock=None, seconds=0.0):
         self.rows_predicted = 0

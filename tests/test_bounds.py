@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from suffice import InputError, at_least, within
 from suffice.evaluate import CubeEvaluator
 from suffice.search import Limits, Question, Stop, run_sweep
-from suffice.search.bounds import bounded_search, frontier
+from suffice.search.bounds import bounded_search, frontier, passing
 from suffice.search.limits import LimitKeeper
 from suffice.search.profile import Profile
 from tests.engine_cases import KERNELS, Case, numbers, tree_data
@@ -280,8 +280,10 @@ class Misread:
     def __init__(self, engine, after):
         self._engine, self._left = engine, after
         self.note, self.name, self.n = None, engine.name, engine.n
-        self.seconds_per_row = None
         self.rows_predicted, self.model_seconds = 0, 0.0
+
+    def pace(self):
+        return None
 
     def leverage(self):
         return self._engine.leverage()
@@ -402,3 +404,59 @@ def test_hundreds_of_players_of_a_sparse_sum_are_closed(d):
     assert result.stopped is None
     assert [found(result.keep), found(result.flip)] == by_hand(engine, used, d, 0.9)
     assert [f.decided_share for f in (result.keep, result.flip)] == [1.0, 1.0]
+
+
+def test_two_hundred_players_of_small_trees_are_closed():
+    d, few = 200, [3, 17, 42, 60]
+    X = sparse_rows(d, 400)
+    y = ((X[:, 3] > 0) & (X[:, 17] > -0.5) | (X[:, 42] > 0.8) & (X[:, 60] > 0)).astype(int)
+    model = GradientBoostingClassifier(
+        n_estimators=12, max_depth=2, min_samples_leaf=20, random_state=0
+    ).fit(X, y)
+    engine = Case(model, opposite_rows(model, X, 50)).trees()
+    result = bounded(engine)
+    assert result.stopped is None
+    used = np.flatnonzero(model.feature_importances_).tolist()
+    assert set(few) <= set(used)
+    assert [found(result.keep), found(result.flip)] == by_hand(engine, used, d, 0.9)
+
+
+def test_an_engine_that_has_given_up_bounds_nothing():
+    engine = forest_case(2)
+    engine._give_up()
+    held, freed = random_cubes(np.random.default_rng(0), 20, players(engine))
+    single = (held | freed).all(axis=1)
+    surely, may = engine.cubes(held, freed)
+    assert not surely[~single].any()
+    assert may[~single].all()
+    np.testing.assert_array_equal(surely[single], engine.outcomes(held[single]))
+
+
+# -- comparing sets ----------------------------------------------------------------------
+
+
+@given(st.integers(1, 20), st.integers(0, 90), st.integers(0, 1000))
+def test_sets_are_compared_alike_by_words_and_by_products(d, count, seed):
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(seed)
+    known, others = rng.random((count, d)) < 0.1, rng.random((9, d)) < 0.6
+    plain = [[int((k <= o).all()) for k in known] for o in others]
+    completing = [
+        [not o[j] and any(((k & ~o).sum() == 1) and k[j] for k in known) for j in range(d)]
+        for o in others
+    ]
+    index = passing.Index(known)
+    for compare in (index._compare_products, index._compare_words):
+        inside, found_completing = np.zeros(9, dtype=np.int64), np.zeros_like(others)
+        if count:
+            compare(others, inside, found_completing)
+        assert inside.tolist() == [sum(row) for row in plain]
+        np.testing.assert_array_equal(found_completing, completing)
+
+
+@pytest.mark.parametrize("pairs", [0, 1 << 62])
+def test_many_factors_are_the_same_however_they_are_compared(pairs, monkeypatch):
+    monkeypatch.setattr(passing, "_WORTH_COMPILING", pairs)
+    engine = linear_case(4, d=10, rows=30)
+    result = bounded(engine, 0.7)
+    assert [found(result.keep), found(result.flip)] == [minimal(p, 0.7) for p in full(engine)]

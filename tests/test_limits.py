@@ -48,7 +48,7 @@ def test_a_bounded_search_is_right_about_what_it_searched(world, tau, max_size):
 @given(worlds(), taus, st.integers(2, 60))
 def test_a_budget_is_never_exceeded_and_never_misleads(world, tau, budget):
     assume(two_sided(world) and budget >= 2 * len(world.references))
-    e = world.explainer().explain(world.x, tau=tau, budget=budget)
+    e = world.explainer().explain(world.x, tau=tau, budget=budget, search="exhaustive")
     assert e.provenance.rows_predicted <= budget
     full = world.explainer().explain(world.x, tau=tau)
     for part, whole in ((e.keep, full.keep), (e.flip, full.flip)):
@@ -94,12 +94,10 @@ def test_many_features_need_a_bound_and_work_with_one():
         return rows[:, 3].round().astype(int)
 
     explainer = Explainer(model, data)
-    with pytest.raises(
-        InputError, match=rf"{d} features, so 2\^{d} subsets.*max_size.*groups.*budget"
-    ):
-        explainer.explain(data[0])
+    with pytest.raises(InputError, match=rf"{d} features, so 2\^{d} subsets.*max_size.*groups"):
+        explainer.explain(data[0], search="exhaustive")
     for bound in ({"max_size": 2}, {"budget": 4000}):
-        e = explainer.explain(data[0], **bound)
+        e = explainer.explain(data[0], search="exhaustive", **bound)
         assert [f.features for f in e.keep.factors] == [("x3",)]
         assert [f.features for f in e.flip.factors] == [("x3",)]
         assert not e.complete
@@ -138,7 +136,7 @@ def test_the_smallest_budget_still_answers_in_both_views():
     data = wide(6)
     explainer = Explainer(Counting(), data)
     n = explainer.explain(data[0]).provenance.n_references
-    e = explainer.explain(data[0], budget=2 * n)
+    e = explainer.explain(data[0], budget=2 * n, search="exhaustive")
     assert not e.complete
     assert e.provenance.rows_predicted <= 2 * n
     assert e.keep.tally.exhaustive_size == e.flip.tally.exhaustive_size == 0
@@ -151,10 +149,14 @@ def test_the_smallest_budget_still_answers_in_both_views():
 # -- limits that bound though nothing has to be asked ------------------------------------------------
 
 
+def first_two(rows):
+    return (rows[:, 0] + rows[:, 1] > 0).astype(int)
+
+
 def test_a_budget_bounds_hybrids_that_are_known_already():
-    """Forty columns and two references: a handful of distinct rows make 2^40 sets."""
-    X = np.eye(40)
-    e = Explainer(lambda a: (a[:, 0] + a[:, 1] > 0).astype(int), X).explain(X[5], budget=100)
+    """Forty references, each unlike the input in one column: 41 distinct rows make 2^40 sets."""
+    explainer = Explainer(first_two, np.eye(40), references="all", outcome=0)
+    e = explainer.explain(np.zeros(40), budget=100, search="exhaustive")
     assert e.stopped == Stop("hybrids", 100)
     assert e.provenance.rows_predicted <= 100
     assert e.provenance.hybrids <= 100 * HYBRIDS_PER_ROW
@@ -165,7 +167,7 @@ def test_a_budget_bounds_an_engine_that_need_not_ask():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 30))
     model = LogisticRegression().fit(X, (X[:, :5].sum(axis=1) > 0).astype(int))
-    e = Explainer(model, X, n_references=20).explain(X[0], budget=1024)
+    e = Explainer(model, X, n_references=20).explain(X[0], budget=1024, search="exhaustive")
     assert e.provenance.evaluator == "additive"
     assert e.stopped == Stop("hybrids", 1024)
     assert e.provenance.hybrids <= 1024 * HYBRIDS_PER_ROW
@@ -173,12 +175,11 @@ def test_a_budget_bounds_an_engine_that_need_not_ask():
 
 
 def test_a_budget_bounds_sets_that_are_decided_without_asking():
-    X = np.eye(40)
-    e = Explainer(lambda a: (a[:, 0] + a[:, 1] > 0).astype(int), X).explain(
-        X[5], search="pruned", tau=1.0, budget=20
-    )
-    assert e.stopped.limit == 20 and not e.complete
-    assert e.provenance.rows_predicted <= 20
+    explainer = Explainer(first_two, np.eye(40), references="all", outcome=0)
+    e = explainer.explain(np.zeros(40), search="pruned", tau=1.0, budget=80)
+    assert e.stopped.limit == 80 and not e.complete
+    assert e.provenance.rows_predicted <= 41
+    assert [f.features for f in e.keep.factors] == [("x0", "x1")]
 
 
 def test_where_no_set_can_pass_nothing_is_asked_and_the_reason_is_told():
@@ -199,7 +200,7 @@ def test_a_pruned_search_that_was_stopped_says_what_it_decided():
     )
     assert e.keep_profile.findings.decided_size == 1
     said = one_line(e)
-    assert "No set of up to 1 feature reaches τ = 1: each was decided." in said
+    assert "No single feature reaches τ = 1: each was decided." in said
     assert "stopped by budget=3000 model rows. Every set of up to 1 feature was decided" in said
     assert "No set of features was evaluated" not in said
 
@@ -229,7 +230,7 @@ def test_a_level_that_was_visited_in_part_takes_the_room_of_what_was_visited():
 def test_both_views_count_the_same_runs(world, budget):
     """Replacing a set is holding its complement, wherever a level was cut."""
     assume(two_sided(world) and budget >= 2 * len(world.references))
-    e = world.explainer().explain(world.x, budget=budget)
+    e = world.explainer().explain(world.x, budget=budget, search="exhaustive")
     keep, flip = e.keep.tally, e.flip.tally
     everyone = set(range(world.d))
     for s in subsets(world.d):
@@ -248,6 +249,7 @@ def test_both_views_count_the_same_runs(world, budget):
     [
         {"max_size": 1},
         {"budget": 3000},
+        {"search": "exhaustive", "budget": 3000},
         {"search": "greedy", "budget": 3000},
         {"search": "pruned", "budget": 3000},
         {"search": "pruned", "budget": 3000, "tau": 0.5, "alpha": 0.2, "adjust": "bonferroni"},
@@ -259,7 +261,7 @@ def test_a_thousand_features_and_more_are_searched_told_and_stored(question):
     assert "12 rows × 1,100 columns" in one_line(e)
     assert Explanation.from_json(e.to_json()) == e
     assert "1,100 columns" in e.to_html()
-    if "search" not in question:
+    if "max_size" in question or question.get("search") == "exhaustive":
         assert "of 1.4e+331 subsets were never evaluated" in one_line(e)
 
 

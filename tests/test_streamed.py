@@ -31,7 +31,9 @@ class Table:
     name = "table"
     note = None
     model_seconds = 0.0
-    seconds_per_row = None
+
+    def pace(self):
+        return None
 
     def __init__(self, outcomes: np.ndarray, block: int = 64, rows_per_block: int = 0) -> None:
         self._outcomes = outcomes

@@ -292,6 +292,19 @@ def test_any_forest_has_the_black_boxs_outcomes(
         assert (swept(case.trees("numba")) == want).all()
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_counts_come_in_short_blocks(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    X, y, _, _ = tree_data()
+    case = Case(CLASSIFIERS["forest"].fit(X, y), X)
+    monkeypatch.setattr(slabs, "_RUN_BYTES", {kernel: 64})
+    found = list(case.trees(kernel).counts())
+    assert [start for start, _ in found] == list(range(0, 32, 4))
+    hits = np.concatenate([hits for _, hits in found])
+    np.testing.assert_array_equal(hits, case.truth().sum(axis=1))
+
+
 def test_a_reading_that_proves_wrong_is_given_up() -> None:
     X, y, _, _ = tree_data()
     case = Case(CLASSIFIERS["forest"].fit(X, y), X)
@@ -316,7 +329,7 @@ def test_a_reading_that_proves_wrong_is_given_up_before_a_list_is_answered() -> 
     assert (found.outcomes(case.held, shares.append) == case.truth()).all()
     assert sum(shares) == pytest.approx(1)
     assert found.note is not None and "disagree with the model's predictions" in found.note
-    assert found.seconds_per_row == case.box().seconds_per_row
+    assert found.pace() == case.box().pace()
     single = case.trees("numpy", wrong)
     assert single.outcomes_of(case.held[[5]], np.array([3]))[0] == case.truth()[5, 3]
     assert single.note == found.note

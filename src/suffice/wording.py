@@ -147,11 +147,15 @@ def condition(name: str, values: Mapping[str, Scalar] | None = None) -> str:
 
     >>> condition("age", {"age": 41}), condition("money", {"income": 3, "debt": 2})
     ('age = 41', 'money (income = 3, debt = 2)')
+    >>> condition("income + debt", {"income": 3, "debt": 2})
+    'income = 3 + debt = 2'
     """
     if not values:
         return named(name)
     if len(values) == 1 and name in values:
         return f"{named(name)} = {show(values[name])}"
+    if name == " + ".join(values):  # joined for going together, and so named
+        return " + ".join(condition(c, {c: v}) for c, v in values.items())
     return f"{named(name)} ({columns(values)})"
 
 
@@ -220,7 +224,7 @@ def duration(seconds: float) -> str:
     for unit, length, most in _UNITS:
         if seconds / length < most:
             n = max(1, round(seconds / length))
-            return f"{n} {unit}" if len(unit) <= 3 else count(n, unit)
+            return f"{n} {unit}" if unit in ("s", "min") else count(n, unit)
     return "over 1,000 years"
 
 

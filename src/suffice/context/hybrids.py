@@ -64,6 +64,13 @@ class KeyedHybrids(ABC):
     def stable_keys(self) -> bool:
         """Are keys comparable between calls?"""
 
+    def lasting_keys(self, held: Held, references: Counts) -> Counts | None:
+        """(rows,): keys of single hybrids that are comparable between calls; None: there are none.
+
+        Here too equal numbers are equal rows, but two equal rows may have two numbers.
+        """
+        return None
+
 
 class Context(ABC):
     """How an input and references mix, said before either is known."""

@@ -17,7 +17,7 @@ import numpy as np
 from suffice.context.hybrids import Context, KeyedHybrids
 from suffice.context.players import Players
 from suffice.context.sample import Sample
-from suffice.factors.lattice import Lattice
+from suffice.factors.lattice import Lattice, masks_of_held
 from suffice.tables.cells import distinct_rows, joint_codes
 from suffice.tables.table import Table
 from suffice.typing import Counts, Held
@@ -95,6 +95,22 @@ class SwapHybrids(PooledHybrids, KeyedHybrids):
     def stable_keys(self) -> bool:
         """Are keys comparable between calls? Not where they do not fit one number."""
         return len(self._chunks) == 1
+
+    def lasting_keys(self, held: Held, references: Counts) -> Counts | None:
+        """(rows,): for single hybrids the numbers of `keys`, where these are comparable.
+
+        Elsewhere what differs from the input, and the reference: two references may then give one
+        row under two numbers. They must agree wherever they are not replaced, in data so varied
+        that keys do not fit one number.
+        """
+        if self.stable_keys:
+            digits = (self.codes[1:] - self.codes[0]) * self._chunks[0][1]
+            return np.asarray((~held * digits[references]).sum(axis=1))
+        if self.d + int(self.n).bit_length() > 62:
+            return None  # so many players that such numbers do not fit either
+        like_input = held | (self.codes[references + 1] == self.codes[0])
+        other = np.where(like_input.all(axis=1), 0, references)  # the input itself is one row
+        return masks_of_held(like_input) * self.n + other
 
     @cached_property
     def _chunks(self) -> list[tuple[list[int], Counts]]:

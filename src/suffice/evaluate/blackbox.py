@@ -14,6 +14,7 @@ import numpy as np
 from suffice.context.hybrids import Hybrids, KeyedHybrids
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.protocol import Tick
+from suffice.evaluate.remembered import Remembered
 from suffice.tables.cells import first_seen
 from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Held, Outcomes
@@ -28,23 +29,17 @@ _FIRST_HURRIED_CALL = 1 << 4
 _SECONDS_PER_CALL = 2.0
 """No call is so large that progress could not be shown in between."""
 
-_KEYS_REMEMBERED = 1 << 22
-"""Answers are remembered from block to block up to this many distinct rows."""
-
 _LOOKED_THROUGH = 1 << 18
 """Single hybrids looked through together for distinct rows."""
-
-_FEW = 1 << 12
-_REMEMBERED = 1 << 15
-"""Rows that an engine in doubt has asked about, remembered where they were few at a time."""
 
 
 class BlackBox:
     """Any target on any context of hybrids.
 
-    `distinct` says whether to look for hybrids that are the same row: True, False, or None to let
-    the first block decide. The outcomes are the same either way. Only a context that has a key for
-    each hybrid can tell without building them. `note` says why no faster evaluator serves, and
+    `distinct` says whether to look for hybrids that are the same row: True (then also for those of
+    earlier calls, whatever that takes), False, or None to let the first block decide. The outcomes
+    are the same either way. Only a context that has a key for each hybrid can tell without building
+    them. `note` says why no faster evaluator serves, and
     `patience` how many seconds one call of the model may take, where a limit has to be obeyed.
     """
 
@@ -69,13 +64,12 @@ class BlackBox:
         self._y = y
         self._keyed = hybrids if isinstance(hybrids, KeyedHybrids) else None
         self._distinct = distinct if self._keyed is not None else False
-        self._known_keys = np.empty(0, dtype=np.int64)
-        self._known_answers = np.empty(0, dtype=bool)
+        self._once = distinct is True
+        self._remembered = Remembered()
         columns = len(hybrids.pool.names)
         self._most_rows = batch_rows or max(1, _CELLS_PER_CALL // columns)
         # A model that has answered before has told how fast it is; else the first call tells.
-        self.seconds_per_row: float | None = target.model.seconds_per_row
-        pace = self.seconds_per_row
+        pace = self._pace = target.model.seconds_per_row
         unknown = _FIRST_CALL if patience is None else _FIRST_HURRIED_CALL
         first = self._patience / pace if pace else unknown
         self._rows_per_call = max(1, min(self._most_rows, int(first)))
@@ -85,29 +79,51 @@ class BlackBox:
         """How many references there are."""
         return self._hybrids.n
 
+    def pace(self) -> float | None:
+        """What the model took for a row when it was first asked."""
+        return self._pace
+
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""
         if self._distinct is False or self._keyed is None:
             return self._ask_all(held, tick)
         started = perf_counter()
-        known = len(self._known_keys)
-        keys = np.concatenate([self._known_keys, self._keyed.keys(held).ravel()])
+        keys = self._keyed.keys(held).ravel()
         identity, first = first_seen(keys)
+        subset, reference = np.divmod(first, self.n)
+        lasting = keys[first] if self._keyed.stable_keys else None
+        if lasting is None and self._once:
+            lasting = self._keyed.lasting_keys(held[subset], reference)
         looking = perf_counter() - started
-        subset, reference = np.divmod(first[known:] - known, self.n)
-        before = self.model_seconds
-        answers = np.concatenate([self._known_answers, self._ask(held[subset], reference, tick)])
+        before = self.rows_predicted, self.model_seconds
+        answers = self._ask_unknown(held[subset], reference, lasting, tick)
         if self._distinct is None:
-            per_row = (self.model_seconds - before) / max(1, len(subset))
-            saved = len(keys) - known - len(subset)
-            self._distinct = per_row * saved > looking
-        if self._keyed.stable_keys and len(first) <= _KEYS_REMEMBERED:
-            self._known_keys, self._known_answers = keys[first], answers
-        return answers[identity[known:]].reshape(len(held), self.n)
+            asked = self.rows_predicted - before[0]
+            per_row = (self.model_seconds - before[1]) / max(1, asked)
+            self._distinct = per_row * (len(keys) - asked) > looking
+        return answers[identity].reshape(len(held), self.n)
 
     def outcomes_of(self, held: Held, references: Counts, tick: Tick | None = None) -> BoolVector:
         """(rows,): the outcome of hybrid (held[i], references[i])."""
-        return self._ask(held, references, tick)
+        once = self._keyed if self._once else None
+        keys = None if once is None else once.lasting_keys(held, references)
+        if keys is None:
+            return self._ask(held, references, tick)
+        identity, first = first_seen(keys)
+        return self._ask_unknown(held[first], references[first], keys[first], tick)[identity]
+
+    def _ask_unknown(
+        self, held: Held, references: Counts, keys: Counts | None, tick: Tick | None = None
+    ) -> BoolVector:
+        """Ask about the rows whose answers are not remembered, and remember those."""
+        if keys is None:
+            return self._ask(held, references, tick)
+        known = self._remembered.recall(keys)
+        new = np.flatnonzero(known == 0)
+        answers = self._ask(held[new], references[new], tick)
+        self._remembered.note(keys[new], answers)
+        known[new] = np.where(answers, 1, -1)
+        return np.asarray(known > 0)
 
     def _ask(self, held: Held, references: Counts, tick: Tick | None = None) -> BoolVector:
         out = np.empty(len(references), dtype=bool)
@@ -154,10 +170,10 @@ class Engine:
     note: str | None = None
 
     def __init__(self, target: Target, hybrids: SwapHybrids, y: bool) -> None:
-        self._box = BlackBox(target, hybrids, y)
+        # Small lists repeat themselves, so what was asked is remembered from call to call.
+        self._box = BlackBox(target, hybrids, y, distinct=True)
         self._hybrids = hybrids
         self._y = y
-        self._known: dict[bytes, bool] = {}
 
     @property
     def n(self) -> int:
@@ -179,23 +195,11 @@ class Engine:
 
         `tick` is told that time passes, but of no share: these rows are part of other work.
         """
+        passing = None if tick is None else part_of(tick, 0.0)
         out = np.empty(len(references), dtype=bool)
         for start in range(0, len(out), _LOOKED_THROUGH):
             part = slice(start, start + _LOOKED_THROUGH)
             identity, first = self._hybrids.distinct(held[part], references[part])
-            out[part] = self._answers(held[part][first], references[part][first], tick)[identity]
+            answers = self._box.outcomes_of(held[part][first], references[part][first], passing)
+            out[part] = answers[identity]
         return out
-
-    def _answers(self, held: Held, references: Counts, tick: Tick | None) -> BoolVector:
-        """Of distinct rows; a few of them are remembered, since small lists repeat themselves."""
-        passing = None if tick is None else part_of(tick, 0.0)
-        if len(held) > _FEW:
-            return self._box.outcomes_of(held, references, passing)
-        codes = self._hybrids.codes
-        rows = [row.tobytes() for row in np.where(held, codes[0], codes[references + 1])]
-        new = np.array([i for i, row in enumerate(rows) if row not in self._known], dtype=np.int64)
-        answers = self._box.outcomes_of(held[new], references[new], passing)
-        if len(self._known) > _REMEMBERED:
-            self._known = {row: self._known[row] for row in rows if row in self._known}
-        self._known.update((rows[i], bool(answer)) for i, answer in zip(new, answers, strict=True))
-        return np.array([self._known[row] for row in rows], dtype=bool)

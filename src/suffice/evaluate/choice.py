@@ -84,8 +84,9 @@ class Choice:
             hint = "Use engine='auto' or 'blackbox'."
             got = f"{self._engine!r} ({next(iter(reasons))})"
             raise InputError("engine", got, "a model and a context that it knows", hint)
-        # A budget is in rows, so each is asked for once whatever finding them costs.
-        distinct = None if budget is None else True
+        # A bounded search comes back to rows that it asked for, and a budget is in rows: each is
+        # then asked for once whatever finding it costs.
+        distinct = None if budget is None and exhaustive else True
         return BlackBox(target, hybrids, y, distinct, note=note or None, patience=patience)
 
     def _suited(self, hybrids: Hybrids, budget: int | None) -> SwapHybrids:
@@ -101,9 +102,9 @@ class Choice:
     ) -> Evaluator:
         """An engine for one question; `Unreadable` where it does not serve."""
         if name == "additive":
-            from suffice.evaluate.additive import AdditiveEngine, read_additive
+            from suffice.evaluate.additive import additive_engine, read_additive
 
-            return AdditiveEngine(self._shape(name, read_additive), target, hybrids, y)
+            return additive_engine(self._shape(name, read_additive), target, hybrids, y)
         from suffice.evaluate.trees import TreeEngine, TreeModel, read_trees
 
         trees = self._shape(name, lambda *given: TreeModel(read_trees(*given)))

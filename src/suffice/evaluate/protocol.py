@@ -62,9 +62,11 @@ class Evaluator(Protocol):
         """Time spent inside the model."""
         ...
 
-    @property
-    def seconds_per_row(self) -> float | None:
-        """About what a hybrid costs, known before the first is asked for; None: not known."""
+    def pace(self) -> float | None:
+        """About how many seconds a hybrid takes, before the first is asked for; None: not known.
+
+        An engine may have to measure it, so it is asked for and not just there.
+        """
         ...
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:

@@ -27,9 +27,9 @@ from suffice.decision import Decision
 from suffice.explanation.factor import Change, Player
 from suffice.factors.lattice import members_of
 from suffice.factors.order import ROUNDING
+from suffice.search.answer import Answer
 from suffice.search.plan import Narrowed
 from suffice.search.profile import Profile
-from suffice.search.strategy import Answer
 from suffice.search.sweep import Sweep
 from suffice.tables import plain
 from suffice.typing import Counts, Held, Reals, Scalar

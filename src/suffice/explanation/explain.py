@@ -17,10 +17,11 @@ from suffice.explanation.explanation import Explanation, mirrored
 from suffice.explanation.factor import LeftOut, Player
 from suffice.explanation.record import ContextRecord, Provenance, ReferencesRecord
 from suffice.search import LimitKeeper, Question
+from suffice.search.answer import Answer
 from suffice.search.idle import WORTH_LOOKING, narrow
 from suffice.search.limits import Limits
 from suffice.search.plan import Narrowed, Plan, make_plan
-from suffice.search.strategy import VIEW_ENDS, Answer, answer
+from suffice.search.strategy import VIEW_ENDS, answer
 from suffice.tables import plain
 
 __all__ = ["Prepared", "explain_decision", "prepare"]

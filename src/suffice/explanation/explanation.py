@@ -135,7 +135,7 @@ class Explanation(Result):
 
     def _timeless(self) -> ExplanationRecord:
         timeless = msgspec.structs.replace(
-            self.provenance, seconds=0.0, model_seconds=0.0, created=_NEVER
+            self.provenance, seconds=0.0, model_seconds=0.0, created=_NEVER, plan=None
         )
         return replace(self, provenance=timeless)._record()
 

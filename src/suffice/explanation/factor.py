@@ -89,7 +89,7 @@ class SufficientFactor:
     minimal_for: tuple[float, float]
     """(low, high]: the thresholds τ at which this factor is τ-minimal."""
     proof: Proof = "exhaustive"
-    """How minimality is known: against all smaller sets inside it, or those one smaller."""
+    """How minimality is known: against all smaller sets inside it, those one smaller, or not."""
     change: Change | None = None
     """For flips: the cheapest change of this very set among the references. None for keep."""
 

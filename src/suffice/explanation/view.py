@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ from suffice.checks import truth
 from suffice.context.players import Players
 from suffice.errors import NotVisitedError
 from suffice.explanation.counting import Asked, measures_of, necessity_curve, necessity_estimate
+from suffice.explanation.digest import Digest, memberships
 from suffice.explanation.factor import Change, Player, SufficientFactor, factor_frame
 from suffice.explanation.record import ViewRecord
 from suffice.inference import Adjustment, clopper_pearson
@@ -74,7 +76,24 @@ class View(Result):
     @cached_property
     def factors(self) -> tuple[SufficientFactor, ...]:
         """Every τ-minimal factor: smaller sets first, then the surer, then by feature order."""
-        return tuple(self._minimal(m) for m in self.profile.minimal_at(self.tau))
+        return tuple(map(self._minimal, self._sets))
+
+    @cached_property
+    def digest(self) -> Digest:
+        """What the factors have in common: worth reading first where there are many.
+
+        Made from counts: however many factors there are, only two are made.
+        """
+        sets, names = self._sets, [player.name for player in self.players]
+        sizes = Counter(len(minimal.members) for minimal in sets)
+        return Digest(
+            n=len(sets),
+            counts=tuple(zip(names, memberships(sets, len(names)), strict=True)),
+            sizes=tuple(sorted(sizes.items())),
+            proofs=tuple(sorted(Counter(minimal.proof for minimal in sets).items())),
+            smallest=self._minimal(sets[0]) if sets else None,
+            surest=self._minimal(max(sets, key=lambda minimal: minimal.hits)) if sets else None,
+        )
 
     @cached_property
     def necessity(self) -> float | None:
@@ -114,13 +133,16 @@ class View(Result):
     def __getitem__(
         self, at: SupportsIndex | slice
     ) -> SufficientFactor | tuple[SufficientFactor, ...]:
-        return self.factors[at]
+        # Only what is asked for is made: there may be a hundred thousand.
+        if isinstance(at, slice):
+            return tuple(map(self._minimal, self._sets[at]))
+        return self._minimal(self._sets[at])
 
     def __iter__(self) -> Iterator[SufficientFactor]:
         return iter(self.factors)
 
     def __len__(self) -> int:
-        return len(self.factors)
+        return len(self._sets)
 
     # -- every τ at once ----------------------------------------------------------------
 
@@ -199,6 +221,11 @@ class View(Result):
 
     # -- from numbers to names ----------------------------------------------------------
 
+    @cached_property
+    def _sets(self) -> tuple[Minimal, ...]:
+        """The τ-minimal sets by their features' numbers, in the order of `factors`."""
+        return tuple(self.profile.minimal_at(self.tau))
+
     def _minimal(self, minimal: Minimal) -> SufficientFactor:
         interval = minimal.low, minimal.high
         return self._factor(minimal.members, minimal.hits, interval, minimal.proof)
@@ -210,18 +237,28 @@ class View(Result):
         minimal_for: tuple[float, float],
         proof: Proof = "exhaustive",
     ) -> SufficientFactor:
-        low, high = clopper_pearson(hits, self.tally.n)
+        if hits not in self._certainty:
+            low, high = clopper_pearson(hits, self.tally.n)
+            p_value = self.profile.p_value(hits, self.tau)
+            self._certainty[hits] = (float(low), float(high)), p_value
+        interval, p_value = self._certainty[hits]
         return SufficientFactor(
             view=self.name,
             players=tuple(self.players[member] for member in members),
             sufficiency=hits / self.tally.n,
-            interval=(float(low), float(high)),
+            interval=interval,
             n=self.tally.n,
-            p_value=self.profile.p_value(hits, self.tau),
+            p_value=p_value,
             minimal_for=minimal_for,
             proof=proof,
             change=self.changes.get(self.tally.lattice.mask(members)),
         )
+
+    @cached_property
+    def _certainty(self) -> dict[int, tuple[tuple[float, float], float]]:
+        """By number of hits, filled as they come: the interval and the p-value; equal counts have
+        equal ones, and working them out takes longer than all the rest of a factor."""
+        return {}
 
     def _numbers(self, features: Sequence[str] | str) -> tuple[int, ...]:
         # What was left out changes no count, so a set is as good as without it.

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from suffice.explanation import Explanation, View
+from suffice.explanation.subject import ImageSubject
 from suffice.results import Column, Panel, Sheet
 from suffice.summary import ViewSummary, summarise
 
 __all__ = ["fragment", "page", "sheet", "terminal", "text"]
+
+_ON_A_PAGE = 300
+"""So many factors of a view are written into a page, where they are folded away."""
+_PICTURES = 24
+"""Fewer where each brings a picture of its own."""
 
 
 def text(result: Explanation | View) -> str:
@@ -29,7 +36,9 @@ def page(result: Explanation | View) -> str:
     """A whole HTML document."""
     from suffice.report.html import render
 
-    return render("page.html.j2", summarise(result))
+    e = result if isinstance(result, Explanation) else result.explanation
+    most = _PICTURES if isinstance(e.subject, ImageSubject) else _ON_A_PAGE
+    return render("page.html.j2", summarise(result, most=most))
 
 
 def fragment(result: Explanation | View) -> str:
@@ -45,12 +54,23 @@ def sheet(result: Explanation | View) -> Sheet:
     return Sheet(
         title=s.question,
         lead=tuple(filter(None, (s.answer, s.predicted, s.subject))),
-        panels=tuple(map(_panel, s.views)),
-        notes=(f"{s.status}: {s.completeness}", s.provenance, *s.notes),
+        panels=tuple(panel for view in s.views for panel in _panels(view, s.ways.factors)),
+        notes=(
+            f"{s.status}: {s.completeness}",
+            *filter(None, (s.more_told, s.left_out)),
+            s.provenance,
+            *s.notes,
+        ),
     )
 
 
-def _panel(view: ViewSummary) -> Panel:
+def _panels(view: ViewSummary, more: str) -> Iterator[Panel]:
+    if view.digest is not None:
+        rows = [*view.digest.common, *((label, f.text) for label, f in view.digest.picked)]
+        heading = f"{view.title}: {view.digest.lead}"
+        yield Panel((Column(""), Column("")), tuple(rows), heading)
     columns = Column("share", "share"), Column("set"), Column("cost", "number"), Column("note")
-    rows = tuple((f.sufficiency, f.text, f.cost, "; ".join(f.notes)) for f in view.factors)
-    return Panel(columns, rows, view.title)
+    cells = tuple((f.sufficiency, f.text, f.cost, "; ".join(f.notes)) for f in view.factors)
+    rest = f"and {view.more:,} more: {more.format(view=view.name)}" if view.more else ""
+    heading = view.title if view.digest is None else view.digest.heading
+    yield Panel(columns, cells, heading, rest)

@@ -14,7 +14,8 @@ from suffice.wording import named
 
 __all__ = ["Barcode", "Curve", "Map", "barcode", "curve", "region_map", "render"]
 
-_FACTORS_SHOWN = 25
+_VALUES_OPEN = 20
+"""More of the input's values than this are folded away."""
 
 _PICTURE = 360
 """The longer side of a drawn picture: a page may hold fifty of them."""
@@ -98,5 +99,5 @@ def render(template: str, summary: Summary) -> str:
         excerpt=excerpt,
         marked=marked,
         region_map=region_map,
-        factors_shown=_FACTORS_SHOWN,
+        values_open=_VALUES_OPEN,
     )

@@ -11,13 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from suffice.report.excerpt import excerpt
-from suffice.report.text import FACTOR_SHOWN, TEXT_SHOWN, VALUES_SHOWN, left_out
-from suffice.summary import FactorLine, Summary, ViewSummary
+from suffice.report.text import FACTOR_SHOWN, TEXT_SHOWN, VALUES_SHOWN, cost_of, left_out
+from suffice.summary import DigestSummary, FactorLine, Summary, ViewSummary
 from suffice.wording import percent
 
 __all__ = ["render"]
 
-_SHOWN = 12
 _COLOURS = {"keep": "cyan", "flip": "magenta"}
 _BAR = 12
 
@@ -41,7 +40,12 @@ def render(s: Summary) -> Group:
         *(part for view in s.views for part in _view(view, s.ways.factors)),
         Rule(style="dim"),
         Text.assemble(mark, f"{s.status}: {s.completeness}"),
-        *(Text(note, style="dim") for note in s.notes),
+        *([Text("For more:")] if s.more else []),
+        *(
+            Padding(Text.assemble((call, "bold"), f": {gives}"), (0, 0, 0, 2))
+            for call, gives in s.more
+        ),
+        *(Text(note, style="dim") for note in (s.left_out, *s.notes) if note),
         Text(s.provenance, style="dim"),
     )
 
@@ -56,13 +60,15 @@ def _view(view: ViewSummary, more: str) -> list[Any]:
         parts.append(Padding(Text(view.cheapest), (0, 0, 0, 2)))
     if view.factors:
         parts.append(Padding(Text(view.lead, style="dim"), (0, 0, 0, 2)))
+        parts += _digest(view.digest, colour) if view.digest else []
         table = Table.grid(padding=(0, 1))
         table.add_column(justify="right", min_width=6)
         table.add_column(min_width=_BAR)
         table.add_column(overflow="fold")
-        for factor in view.factors[:_SHOWN]:
+        for factor in view.factors:
             what = _what(factor, colour)
-            for note in factor.notes:
+            what.append(cost_of(factor) if view.digest else "", "dim")
+            for note in factor.remarks if view.digest else factor.notes:
                 what.append(f"\n{note}", "dim")
             table.add_row(
                 Text(percent(factor.sufficiency), style=f"bold {colour}"),
@@ -70,15 +76,32 @@ def _view(view: ViewSummary, more: str) -> list[Any]:
                 what,
             )
         parts.append(table)
-    if len(view.factors) > _SHOWN:
-        rest = f"… and {len(view.factors) - _SHOWN:,} more: {more.format(view=view.name)}"
+    if view.more:
+        rest = f"… and {view.more:,} more: {more.format(view=view.name)}"
         parts.append(Padding(Text(rest, style="dim"), (0, 0, 0, 2)))
     parts += [
         Padding(Text(text), (0, 0, 0, 2))
-        for text in (view.none_reached, view.necessity_text)
+        for text in (view.none_reached, view.minimality, view.necessity_text)
         if text
     ]
     return parts
+
+
+def _digest(digest: DigestSummary, colour: str) -> list[Any]:
+    """What many sets have in common, before the first of them."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(justify="right", style="dim")
+    table.add_column(overflow="fold")
+    for label, words in digest.common:
+        table.add_row(label, Text(words))
+    for label, factor in digest.picked:
+        what = _what(factor, colour)
+        table.add_row(label, what.append(f" ({percent(factor.sufficiency)})", f"bold {colour}"))
+    return [
+        Padding(Text(digest.lead), (0, 0, 0, 2)),
+        Padding(table, (0, 0, 0, 4)),
+        Padding(Text(f"{digest.heading}:", style="dim"), (0, 0, 0, 2)),
+    ]
 
 
 def _what(factor: FactorLine, colour: str) -> Text:

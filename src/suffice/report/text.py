@@ -5,12 +5,11 @@ from __future__ import annotations
 from textwrap import fill
 
 from suffice.report.excerpt import bracketed, excerpt
-from suffice.summary import FactorLine, Summary, ViewSummary
-from suffice.wording import percent
+from suffice.summary import DigestSummary, FactorLine, Summary, ViewSummary
+from suffice.wording import percent, price
 
-__all__ = ["FACTOR_SHOWN", "TEXT_SHOWN", "VALUES_SHOWN", "left_out", "render"]
+__all__ = ["FACTOR_SHOWN", "TEXT_SHOWN", "VALUES_SHOWN", "cost_of", "left_out", "render"]
 
-_SHOWN = 10
 _WIDTH = 92
 TEXT_SHOWN = 600
 FACTOR_SHOWN = 180
@@ -32,7 +31,9 @@ def render(s: Summary) -> str:
             "",
             *(line for view in s.views for line in (*_view(view, s.ways.factors), "")),
             _wrap(f"{s.status}: {s.completeness}"),
-            *map(_wrap, s.notes),
+            *(["For more:"] if s.more else []),
+            *(_wrap(f"{call}: {gives}", "  ", "    ") for call, gives in s.more),
+            *map(_wrap, filter(None, (s.left_out, *s.notes))),
             _wrap(s.provenance),
         ]
     )
@@ -47,14 +48,32 @@ def left_out(s: Summary) -> str:
 def _view(view: ViewSummary, more: str) -> list[str]:
     lines = [view.title]
     lines += [_wrap(text, "  ") for text in (view.cheapest, view.lead) if text]
-    for factor in view.factors[:_SHOWN]:
-        lines.append(_wrap(f"{percent(factor.sufficiency):>6}  {_what(factor)}", "", " " * 8))
-        lines += [_wrap(note, " " * 8, " " * 10) for note in factor.notes]
-    if len(view.factors) > _SHOWN:
-        rest = f"{len(view.factors) - _SHOWN:,} more: {more.format(view=view.name)}"
-        lines.append(f"     …  and {rest}")
-    notes = [text for text in (view.none_reached, view.necessity_text) if text]
-    return lines + [_wrap(text, "  ") for text in notes]
+    lines += _digest(view.digest) if view.digest else []
+    for factor in view.factors:
+        what = _what(factor) + (cost_of(factor) if view.digest else "")
+        notes = factor.remarks if view.digest else factor.notes
+        lines.append(_wrap(f"{percent(factor.sufficiency):>6}  {what}", "", " " * 8))
+        lines += [_wrap(note, " " * 8, " " * 10) for note in notes]
+    if view.more:
+        lines.append(f"     …  and {view.more:,} more: {more.format(view=view.name)}")
+    notes = (view.none_reached, view.minimality, view.necessity_text)
+    return lines + [_wrap(text, "  ") for text in notes if text]
+
+
+def _digest(digest: DigestSummary) -> list[str]:
+    rows = list(digest.common)
+    rows += [(label, f"{_what(f)} ({percent(f.sufficiency)})") for label, f in digest.picked]
+    width = max(len(label) for label, _ in rows) + 4
+    return [
+        _wrap(digest.lead, "  "),
+        *(_wrap(f"{label:>{width}}  {words}", "", " " * (width + 2)) for label, words in rows),
+        f"  {digest.heading}:",
+    ]
+
+
+def cost_of(factor: FactorLine) -> str:
+    """What a factor's change costs, where there is no room for the change itself."""
+    return "" if factor.cost is None or factor.pieces else f" (cost {price(factor.cost)})"
 
 
 def _wrap(text: str, first: str = "", rest: str | None = None) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Findings", "Found", "Proof"]
+__all__ = ["Findings", "Found", "Proof", "joined"]
 
-Proof = Literal["exhaustive", "one smaller"]
-"""How minimality is known: against all smaller sets inside, or against those one smaller."""
+Proof = Literal["exhaustive", "one smaller", "none"]
+"""How minimality is known: against all smaller sets inside, against those one smaller, or not at
+all, since the time was over."""
 
 
 @dataclass(frozen=True)
@@ -37,3 +39,33 @@ class Findings:
     weighed as D draws them. None where they were not all counted."""
     decided_share: float | None = None
     """The share of all subsets that is decided at τ; None where nobody kept count."""
+
+
+def joined(parts: Iterable[Findings], besides: Iterable[tuple[int, ...]] = ()) -> Findings:
+    """What several searches found at one τ, without what holds a smaller factor.
+
+    `besides` are factors that are known from elsewhere, and not listed again.
+    """
+    parts = list(parts)
+    inside = [set(members) for members in besides]
+    factors: list[Found] = []
+    # Of a set that two of them found, the better proof is kept.
+    found = sorted(
+        (f for part in parts for f in part.factors),
+        key=lambda f: (len(f.members), f.members, _PROOFS.index(f.proof)),
+    )
+    for factor in found:
+        if not any(smaller.issubset(factor.members) for smaller in inside):
+            inside.append(set(factor.members))
+            factors.append(factor)
+    shares = [part.decided_share for part in parts if part.decided_share is not None]
+    return Findings(
+        parts[0].tau,
+        tuple(factors),
+        decided=any(part.decided for part in parts),
+        decided_size=max(part.decided_size for part in parts),
+        decided_share=max(shares, default=None),
+    )
+
+
+_PROOFS: tuple[Proof, ...] = ("exhaustive", "one smaller", "none")

@@ -17,7 +17,7 @@ from suffice.checks import number, whole
 from suffice.errors import InputError
 from suffice.evaluate import Evaluator
 from suffice.search.stop import HYBRIDS_PER_ROW, Stop
-from suffice.typing import BoolVector, Counts, Held
+from suffice.typing import BoolVector, Counts, Held, Outcomes
 
 __all__ = [
     "EXHAUSTIVE_PLAYERS",
@@ -39,6 +39,7 @@ _BATCHES = 20
 """A batch takes about this part of the time limit: no limit is passed by more than one batch."""
 _GROWTH = 4
 _ROWS_AT_ONCE = 1 << 17
+_HYBRIDS_AT_ONCE = 1 << 20
 
 
 class LimitReached(Exception):  # noqa: N818 - it is how a search ends, not an error
@@ -156,6 +157,11 @@ class LimitKeeper:
         """Rows that the model may still be asked about; None: any number."""
         return None if self.limits.budget is None else max(0, self._rows - self._used.rows)
 
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the time is over; None: any number."""
+        return max(0.0, self._seconds - self._elapsed) if self.timed else None
+
     # -- what may be done next ----------------------------------------------------------
 
     def forbids(self, rows: int = 1) -> Stop | None:
@@ -221,7 +227,8 @@ class LimitKeeper:
 
     def ask(self, evaluator: Evaluator, held: Held, references: Counts) -> BoolVector:
         """Outcomes of single hybrids in their order, up to the first that a limit forbids."""
-        self.expect(evaluator.seconds_per_row)
+        if self.timed:
+            self.expect(evaluator.pace())
         parts = [np.empty(0, dtype=bool)]
         start = 0
         while start < len(held):
@@ -231,6 +238,24 @@ class LimitKeeper:
             with self.counting(evaluator, len(held[part])):
                 parts.append(evaluator.outcomes_of(held[part], references[part]))
             start = part.stop
+        return np.concatenate(parts)
+
+    def ask_sets(self, evaluator: Evaluator, held: Held) -> Outcomes:
+        """Outcomes of whole sets in their order, up to the first set that a limit forbids."""
+        if self.timed:
+            self.expect(evaluator.pace())
+        parts = [np.empty((0, evaluator.n), dtype=bool)]
+        start, over = 0, self.part(1.0)
+        while start < len(held):
+            part = held[start : start + self.batch(_HYBRIDS_AT_ONCE, evaluator.n)]
+            if not len(part):
+                break
+            try:
+                with self.counting(evaluator, len(part) * evaluator.n):
+                    parts.append(evaluator.outcomes(part, lambda _: over.check(0)))
+            except LimitReached:  # in the middle of a batch, which is then given up
+                break
+            start += len(part)
         return np.concatenate(parts)
 
     # -- what is written down -----------------------------------------------------------

@@ -270,7 +270,9 @@ def _automatic(
     if swapped and d <= 16 and affordable and few_tests and rows_alone <= patience:
         return replace(plan, way="pruned", complete=True, seconds=rows_alone)
     bounded = _by_default(limits, np.inf) if limits.none else limits
-    return replace(plan, seconds=patience, limits=bounded)
+    # A correction for many tests needs to know how many there are: small sets, as far as time goes.
+    way: Way = "anytime" if question.adjust == "none" else "exhaustive"
+    return replace(plan, way=way, seconds=patience, limits=bounded)
 
 
 def _by_default(limits: Limits, predicted: float) -> Limits:
@@ -289,7 +291,7 @@ def _sweep_seconds(evaluator: Evaluator, narrowed: Narrowed) -> float:
         few = sets * n <= _AT_ONCE or hybrids[0].d > STREAMED_PLAYERS
         return sets * n * _SECONDS_PER_HYBRID if few else evaluator.sweep_seconds()
     sweeps = 1 if hybrids[0] is hybrids[1] else 2
-    per_row = evaluator.seconds_per_row or 0.0
+    per_row = evaluator.pace() or 0.0
     return sweeps * (_distinct(hybrids[0], sets) * per_row + sets * n * _SECONDS_PER_HYBRID)
 
 

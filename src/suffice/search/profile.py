@@ -83,9 +83,8 @@ class Profile:
 
     def minimal_at(self, tau: float) -> list[Minimal]:
         """Every τ-minimal subset known: smaller first, then the surer, then in lattice order."""
-        sizes, ranks, low, high = self.bars
-        chosen = np.flatnonzero((low < tau) & (tau <= high))
-        out = [self._at(int(sizes[i]), int(ranks[i])) for i in chosen]
+        _, _, low, high = self.bars
+        out = self._swept(np.flatnonzero((low < tau) & (tau <= high)))
         if self.findings is not None:
             if tau != self.findings.tau and self.findings.only_at_tau:
                 raise NotVisitedError(
@@ -98,17 +97,17 @@ class Profile:
         return sorted(out, key=lambda m: (len(m.members), -m.hits, m.members[::-1]))
 
     def minimal_somewhere(self, most: int | None = None) -> list[Minimal]:
-        """The subsets that are minimal at some τ, the highest interval first; at most so many.
+        """The subsets that are minimal at some τ, the highest interval first.
 
-        There can be tens of thousands, so only those asked for are made.
+        At most so many, those of the longest intervals: there can be tens of thousands, and only
+        those asked for are made.
         """
-        sizes, ranks, low, high = self.bars
-        first = np.lexsort((ranks, sizes, low, -high))[:most]
-        out = [self._at(int(sizes[i]), int(ranks[i])) for i in first]
+        _, _, low, high = self.bars
+        out = self._swept(np.argsort(low - high, kind="stable")[:most])
         if self.findings is not None:
             out += [self._found(f) for f in self.findings.factors]
-            out.sort(key=lambda m: (-m.high, m.low, len(m.members), m.members[::-1]))
-        return out[:most]
+        longest = sorted(out, key=lambda m: m.low - m.high)[:most]
+        return sorted(longest, key=lambda m: (-m.high, m.low, len(m.members), m.members[::-1]))
 
     @property
     def n_minimal_somewhere(self) -> int:
@@ -292,11 +291,18 @@ class Profile:
     def _members(self, size: int, rank: int) -> tuple[int, ...]:
         return tuple(self.tally.lattice.unrank(size, np.array([rank]))[0].tolist())
 
-    def _at(self, size: int, rank: int) -> Minimal:
-        at = rank - self.tally.start(size)
-        low, high = self.ladder.below[size][at], self.ladder.passes[size][at]
-        hits = int(self.tally.levels[size][at])
-        return Minimal(self._members(size, rank), hits, float(low), float(high), "exhaustive")
+    def _swept(self, bars: Counts) -> list[Minimal]:
+        """These of the bars, size by size: there may be a hundred thousand."""
+        sizes, ranks, low, high = self.bars
+        out = []
+        for size in np.unique(sizes[bars]).tolist():
+            mine = bars[sizes[bars] == size]
+            members = self.tally.lattice.unrank(size, ranks[mine])
+            hits = self.tally.levels[size][ranks[mine] - self.tally.start(size)]
+            columns = members, hits, low[mine], high[mine]
+            rows = zip(*(column.tolist() for column in columns), strict=True)
+            out += [Minimal(tuple(m), h, a, b, "exhaustive") for m, h, a, b in rows]
+        return out
 
     def _found(self, found: Found) -> Minimal:
         # All that was compared with it fails at τ, so it is minimal from τ up to its own PS.

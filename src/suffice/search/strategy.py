@@ -10,26 +10,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from suffice.context.hybrids import Hybrids
 from suffice.context.swap import SwapHybrids
 from suffice.errors import InputError
-from suffice.evaluate import Evaluator, LatticeEvaluator
-from suffice.search.decided import Decided
-from suffice.search.findings import Findings
-from suffice.search.greedy import Greedy, greedy_search
+from suffice.evaluate import CubeEvaluator, Evaluator, LatticeEvaluator
+from suffice.search.answer import Answer
+from suffice.search.greedy import Greedy, Memo, greedy_search
 from suffice.search.limits import LimitKeeper
 from suffice.search.plan import Way
 from suffice.search.profile import Profile
 from suffice.search.pruned import pruned_search
 from suffice.search.question import Ends, Question, ViewName
-from suffice.search.stop import Stop
-from suffice.search.sweep import Sweep, run_sweep
-from suffice.typing import BoolVector
+from suffice.search.sweep import run_sweep
 
-__all__ = ["STRATEGIES", "Answer", "answer"]
+__all__ = ["STRATEGIES", "answer"]
 
 STRATEGIES = ("auto", "exhaustive", "bounds", "pruned", "greedy")
 
@@ -40,19 +36,6 @@ _PAIRS_UP_TO = 100
 """With more players than this, the greedy search leaves even pairs to its starts."""
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What a search found: counts, findings, and why it stopped (None: it did not)."""
-
-    keep: Profile
-    flip_findings: Findings | None
-    sweep: Sweep | None
-    """The swept hybrids' outcomes, where they were kept."""
-    flips: Mapping[tuple[int, ...], BoolVector]
-    """For factors found outside the sweep: the references that flip when it is replaced."""
-    stopped: Stop | None
-
-
 def answer(
     way: Way, evaluator: Evaluator, hybrids: Hybrids, question: Question, keeper: LimitKeeper
 ) -> Answer:
@@ -60,28 +43,32 @@ def answer(
     if way == "pruned":
         if not isinstance(hybrids, SwapHybrids):
             raise InputError("search", "'pruned'", "'auto' in this context", _ORDERS)
-        return _of_decided(pruned_search(evaluator, hybrids, question, keeper), question)
+        return Answer.of_decided(pruned_search(evaluator, hybrids, question, keeper), question)
     if way == "streamed":
         assert isinstance(evaluator, LatticeEvaluator)
         from suffice.search.streamed import streamed_search
 
-        return _of_decided(streamed_search(evaluator, hybrids.d, question, keeper), question)
-    if way in ("greedy", "anytime"):
+        found = streamed_search(evaluator, hybrids.d, question, keeper)
+        return Answer.of_decided(found, question)
+    if way == "bounds":
+        if not isinstance(evaluator, CubeEvaluator):
+            raise InputError("search", "'bounds'", "'auto' for this model and context", _BOUNDS)
+        from suffice.search.bounds import bounded_search
+
+        return Answer.of_decided(bounded_search(evaluator, hybrids.d, question, keeper), question)
+    if way == "anytime":
+        from suffice.search.anytime import anytime_search
+
+        return anytime_search(evaluator, hybrids.d, question, keeper)
+    if way == "greedy":
         return _greedy(evaluator, hybrids, question, keeper)
     sweep = run_sweep(evaluator, hybrids.d, question, keeper)
     profile = Profile.of(sweep.tally, question, sweep.draws)
     return Answer(profile, None, sweep, {}, sweep.stopped)
 
 
+_BOUNDS = "Only tree and additive models that an engine reads, on swapped values, tell bounds."
 _ORDERS = "It orders hybrids by the values they share, which are not known before they are made."
-
-
-def _of_decided(found: Decided, q: Question) -> Answer:
-    draws = None if found.tally.complete else found.draws
-    profile = Profile.of(found.tally, q, draws, found.keep)
-    members = [factor.members for factor in found.flip.factors]
-    flips = {m: ~kept for m, kept in zip(members, found.flip_outcomes, strict=True)}
-    return Answer(profile, found.flip, None, flips, found.stopped)
 
 
 def _greedy(evaluator: Evaluator, hybrids: Hybrids, q: Question, keeper: LimitKeeper) -> Answer:
@@ -101,9 +88,12 @@ def _greedy(evaluator: Evaluator, hybrids: Hybrids, q: Question, keeper: LimitKe
     if sweep.tally.complete:
         return Answer(profile, None, sweep, {}, None)
 
+    memo = Memo(evaluator, hybrids.d, q.seed, sweep)
+
     def larger(view: ViewName, counted: Profile, share: float) -> Greedy:
         known = [minimal.members for minimal in counted.minimal_at(q.tau)]
-        return greedy_search(evaluator, hybrids.d, view, q, keeper.part(share), known=known)
+        part = keeper.part(share)
+        return greedy_search(evaluator, hybrids.d, view, q, part, known=known, memo=memo)
 
     keep = flip = None
     if q.ends != "replaced":
@@ -112,7 +102,8 @@ def _greedy(evaluator: Evaluator, hybrids: Hybrids, q: Question, keeper: LimitKe
     if q.ends != "held":
         other = replace(profile, tally=sweep.tally.other_view(), findings=None)
         flip = larger("flip", other, 1.0)
-    stopped = next(search.stopped for search in (keep, flip) if search is not None)
+    stops = [search.stopped for search in (keep, flip) if search is not None]
+    stopped = next((stop for stop in stops if stop is not None), None)
     if flip is None:
         return Answer(profile, None, sweep, {}, stopped)
     return Answer(profile, flip.findings, sweep, flip.outcomes, stopped)

@@ -101,7 +101,8 @@ def run_sweep(
     # Under a time limit the sample comes first: at the end there may be no time left for it.
     draws = _draw(evaluator, d, question, count, keeper.part(0.1)) if keeper.timed else None
     sweeping = keeper.part(1.0) if keeper.timed else keeper.keeping_back(count)
-    sweeping.expect(evaluator.seconds_per_row)
+    if sweeping.timed:
+        sweeping.expect(evaluator.pace())
     store = _Store(lattice, n)
     largest = d if limits.max_size is None else min(limits.max_size, d)
     small, large = ends != "replaced", ends != "held"

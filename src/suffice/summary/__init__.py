@@ -4,9 +4,19 @@ All wording lives here and in `suffice.wording`, so that the terminal, a noteboo
 the same thing.
 """
 
+from suffice.summary.digest import DOZEN, DigestSummary
 from suffice.summary.lines import Bar, FactorLine
 from suffice.summary.of_view import ViewSummary
 from suffice.summary.summary import Summary, summarise
 from suffice.summary.ways import Ways
 
-__all__ = ["Bar", "FactorLine", "Summary", "ViewSummary", "Ways", "summarise"]
+__all__ = [
+    "DOZEN",
+    "Bar",
+    "DigestSummary",
+    "FactorLine",
+    "Summary",
+    "ViewSummary",
+    "Ways",
+    "summarise",
+]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suffice.explanation import Player, SufficientFactor, View
 from suffice.explanation.subject import ImageSubject, TextSubject
-from suffice.search.profile import Minimal
 from suffice.summary.terms import Terms
 from suffice.typing import Scalar
 from suffice.wording import and_more, condition, cut, harmless, price, show
 
-__all__ = ["Bar", "FactorLine", "bar_of", "line_of"]
+__all__ = ["Bar", "FactorLine", "bars_of", "line_of", "quoted"]
 
 _CONDITIONS_SHOWN = 30
 
@@ -35,12 +35,19 @@ class FactorLine:
     change: str
     """The cheapest observed change of this set that flips, in words; "" for keep."""
     cost: float | None
-    notes: tuple[str, ...]
-    """What else there is to say of it, a sentence each."""
+    remarks: tuple[str, ...]
+    """What else there is to say of it, a sentence each, without the change."""
+    change_told: str
+    """The change as it stands in a list, with its cost; "" where there is none."""
     pieces: Pieces = ()
     """Of a text: its characters in order, and whether they belong to the factor."""
     regions: tuple[int, ...] = ()
     """Of a picture: the numbers of the regions to be marked."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """All there is to say of it."""
+        return (*self.remarks, self.change_told) if self.change_told else self.remarks
 
     @property
     def shown(self) -> str:
@@ -57,16 +64,48 @@ class FactorLine:
 class Bar:
     """A factor's interval of thresholds: one bar of the barcode."""
 
-    label: str
+    names: tuple[str, ...]
     low: float
     high: float
-    size: int
+    rarest_first: tuple[str, ...] = ()
+    """The same names: those that tell it from the other bars first."""
+
+    @property
+    def label(self) -> str:
+        """The set, all of its features."""
+        return ", ".join(self.names) or "nothing"
+
+    def brief(self, room: int) -> str:
+        """As many features as there is room for, and how many more there are.
+
+        >>> Bar(("age", "income", "debt"), 0.8, 0.9, ("debt", "income", "age")).brief(16)
+        'debt, income +1'
+        """
+        if len(self.label) <= room:
+            return self.label
+        for shown in range(len(self.names) - 1, 0, -1):
+            more = f" +{len(self.names) - shown}"
+            told = ", ".join(self.rarest_first[:shown])
+            if len(told) <= room - len(more) or shown == 1:
+                return cut(told, room - len(more)) + more
+        return cut(self.label, room)
 
 
-def bar_of(view: View, minimal: Minimal) -> Bar:
-    """The bar of a set that is minimal at some τ."""
-    names = [condition(view.players[member].name) for member in minimal.members]
-    return Bar(", ".join(names) or "nothing", minimal.low, minimal.high, len(names))
+def bars_of(sets: Iterable[tuple[Sequence[str], tuple[float, float]]]) -> tuple[Bar, ...]:
+    """Sets by their features, each with the thresholds at which it is minimal: highest first."""
+    known = [(tuple(map(condition, names)), interval) for names, interval in sets]
+    known.sort(key=lambda bar: (-bar[1][1], bar[1][0], len(bar[0])))
+    common = Counter(name for names, _ in known for name in names)
+    return tuple(
+        Bar(names, low, high, tuple(sorted(names, key=common.__getitem__)))
+        for names, (low, high) in known
+    )
+
+
+def quoted(view: View, names: Sequence[str]) -> list[str]:
+    """Names of features; words of a text in quotation marks."""
+    text = isinstance(view.explanation.subject, TextSubject)
+    return [f"“{condition(name)}”" if text else condition(name) for name in names]
 
 
 def line_of(view: View, factor: SufficientFactor, terms: Terms) -> FactorLine:
@@ -91,30 +130,31 @@ def line_of(view: View, factor: SufficientFactor, terms: Terms) -> FactorLine:
         minimal_for=factor.minimal_for,
         change=change,
         cost=factor.cost,
-        notes=_notes(view, factor, terms, change),
+        remarks=_remarks(view, factor, terms),
+        change_told=_change_told(view, factor, change),
         pieces=_harmless(text.pieces(frozenset(members))) if text and members else (),
         regions=tuple(members) if isinstance(subject, ImageSubject) else (),
     )
 
 
-def _notes(view: View, factor: SufficientFactor, terms: Terms, change: str) -> tuple[str, ...]:
-    notes = []
-    if factor.size == len(view.players):
-        why = terms.all_held if view.name == "keep" else terms.all_replaced
-        if (
-            why
-            and view.name == "flip"
-            and view.explanation.provenance.references.kind == "opposite"
-        ):
-            why += ", and references were chosen for being predicted otherwise"
-        notes += [f"true by construction: {why}"] if why else []
+def _remarks(view: View, factor: SufficientFactor, terms: Terms) -> tuple[str, ...]:
+    if factor.proof == "none":
+        return ("sufficient; there was no time to look for a smaller set inside",)
+    if factor.size < len(view.players):
+        return ()
+    why = terms.all_held if view.name == "keep" else terms.all_replaced
+    opposite = view.explanation.provenance.references.kind == "opposite"
+    if why and view.name == "flip" and opposite:
+        why += ", and references were chosen for being predicted otherwise"
+    return (f"true by construction: {why}",) if why else ()
+
+
+def _change_told(view: View, factor: SufficientFactor, change: str) -> str:
     if change and isinstance(view.explanation.subject, TextSubject):
-        notes.append(f"for example: {change}")  # words have no prices: it is one of many
-    elif change and factor.cost is not None:
-        notes.append(f"cheapest change of this set: {change} (cost {price(factor.cost)})")
-    if factor.proof != "exhaustive":
-        notes.append("minimal against the sets one smaller")
-    return tuple(notes)
+        return f"for example: {change}"  # words have no prices: it is one of many
+    if change and factor.cost is not None:
+        return f"cheapest change of this set: {change} (cost {price(factor.cost)})"
+    return ""
 
 
 def _harmless(pieces: Pieces) -> Pieces:

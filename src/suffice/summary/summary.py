@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 from suffice.explanation import Explanation, Player, View
 from suffice.explanation.subject import ImageSubject, TextSubject
+from suffice.summary.digest import DOZEN
 from suffice.summary.glossary import glossary_for
+from suffice.summary.more import calls_for_more, copies
 from suffice.summary.of_view import ViewSummary, summarise_view
-from suffice.summary.terms import Terms, terms_for
+from suffice.summary.searched import completeness, left_out
+from suffice.summary.terms import terms_for
 from suffice.summary.ways import PYTHON, Ways
-from suffice.wording import columns, count, harmless, large, named, percent, show
+from suffice.wording import columns, count, harmless, named, percent, show
 
 __all__ = ["Summary", "summarise"]
 
@@ -35,6 +38,10 @@ class Summary:
     """Complete or not, and for what; `completeness` says why."""
     completeness: str
     provenance: str
+    more: tuple[tuple[str, str], ...] = ()
+    """Calls that would give more than a search that is not complete, and what each gives."""
+    left_out: str = ""
+    """Which features cannot matter and were left out of the search, and why."""
     notes: tuple[str, ...] = ()
     """What is not shown in full, and where it is."""
     text: str = ""
@@ -49,6 +56,12 @@ class Summary:
     """How its reader asks for more."""
 
     @property
+    def more_told(self) -> str:
+        """The calls that would give more, in a sentence; "" where there are none."""
+        calls = "; ".join(f"{call}: {gives}" for call, gives in self.more)
+        return f"For more: {calls}." if calls else ""
+
+    @property
     def keep(self) -> ViewSummary:
         """The view of what keeps the outcome."""
         return next(view for view in self.views if view.name == "keep")
@@ -59,16 +72,19 @@ class Summary:
         return next(view for view in self.views if view.name == "flip")
 
 
-def summarise(result: Explanation | View, ways: Ways = PYTHON) -> Summary:
-    """Put an explanation, or one view of it, into words and numbers for display."""
+def summarise(result: Explanation | View, ways: Ways = PYTHON, most: int = DOZEN) -> Summary:
+    """Put an explanation, or one view of it, into words and numbers for display.
+
+    Of each view `most` factors, and how many more there are: there may be a hundred thousand.
+    """
     e = result if isinstance(result, Explanation) else result.explanation
     chosen = (e.keep, e.flip) if isinstance(result, Explanation) else (result,)
     terms = terms_for(e, ways)
-    views = tuple(summarise_view(view, terms, ways) for view in chosen)
+    views = tuple(summarise_view(view, terms, ways, most) for view in chosen)
     picture = e.subject if isinstance(e.subject, ImageSubject) else None
     size = f"{picture.width} × {picture.height} pixels, " if picture else ""
     size += count(len(e.players), terms.feature)
-    status, why = _completeness(e, terms, ways)
+    status, why = completeness(e, terms, ways)
     return Summary(
         question=_question(result),
         predicted=_predicted(e, result.outcome),
@@ -80,7 +96,9 @@ def summarise(result: Explanation | View, ways: Ways = PYTHON) -> Summary:
         status=status,
         completeness=harmless(f"{why} {terms.beyond}".rstrip()),
         provenance=_provenance(e),
-        notes=_notes(e, ways),
+        more=calls_for_more(e, terms, ways),
+        left_out=left_out(e, terms, ways),
+        notes=tuple(filter(None, (_mask(e), copies(e), _long_names(e, ways)))),
         text=_lines(e.subject.text) if isinstance(e.subject, TextSubject) else "",
         picture=picture,
         glossary=glossary_for(e, terms),
@@ -127,13 +145,16 @@ def _values(e: Explanation, instead: tuple[tuple[str, str], ...]) -> tuple[tuple
     """The input's values; a text or a picture is shown itself."""
     if e.subject is not None:
         return instead
-    return tuple((named(player.name), _value(player)) for player in e.players)
+    players = (*e.players, *(left.player for left in e.left_out))
+    return tuple((named(player.name), _value(player)) for player in players)
 
 
 def _value(player: Player) -> str:
     if len(player.values) == 1:
         return show(next(iter(player.values.values())))
-    return columns(player.values)
+    if player.name == " + ".join(player.values):  # joined for going together, and so named
+        return " + ".join(map(show, player.values.values()))
+    return f"({columns(player.values)})"
 
 
 def _provenance(e: Explanation) -> str:
@@ -146,46 +167,18 @@ def _provenance(e: Explanation) -> str:
     )
 
 
-def _notes(e: Explanation, ways: Ways) -> tuple[str, ...]:
-    names = [name for player in e.players for name in (player.name, *player.values)]
+def _mask(e: Explanation) -> str:
+    mask = e.provenance.references.mask
+    if mask is None:
+        return ""
+    from suffice.summary.mask import mask_note
+
+    return mask_note(mask)
+
+
+def _long_names(e: Explanation, ways: Ways) -> str:
+    players = (*e.players, *(left.player for left in e.left_out))
+    names = [name for player in players for name in (player.name, *player.values)]
     if all(named(name) == harmless(name) for name in names):
-        return ()
-    return (f"Long names are cut: {ways.names}.",)
-
-
-def _completeness(e: Explanation, terms: Terms, ways: Ways) -> tuple[str, str]:
-    tally, feature = e.keep_profile.tally, terms.feature
-    findings = e.keep_profile.findings
-    if e.complete:
-        status = f"Complete for sets{terms.among}" if terms.among else "Complete"
-        no_other = f"no other minimal set{terms.among} exists for these references."
-        if findings is None:
-            every = f"all {count(1 << tally.d, 'subset')} of {count(tally.d, feature)}"
-            return status, f"{every} were evaluated, so {no_other}"
-        return f"{status} at τ = {e.tau:g}", (
-            f"each of {count(1 << tally.d, 'subset')} was decided, so {no_other} Another τ needs a "
-            "new search."
-        )
-    stopped = "" if e.stopped is None else e.stopped.told(ways.arguments)
-    sizes = min(tally.exhaustive_size, e.flip_profile.tally.exhaustive_size)
-    if e.keep_profile.max_size is not None:
-        sizes = min(sizes, e.keep_profile.max_size)
-    if findings is not None and findings.only_at_tau:
-        decided = f"Every set of up to {count(findings.decided_size, feature)} was decided"
-        if findings.decided_size < 0:
-            decided = "Not even the smallest set was decided"
-        return "Not complete", (
-            f"stopped by {stopped}. {decided}; larger ones were not all. The sets shown are "
-            f"sufficient and minimal at τ = {e.tau:g}."
-        )
-    if findings is not None:
-        return "Not complete", (
-            f"sets of up to {count(sizes, feature)} were searched exhaustively; larger ones from "
-            f"many starts, which ended because {stopped}. Those are verified sufficient, and "
-            "minimal against the sets one smaller; others may exist."
-        )
-    searched = f"Sets of up to {count(sizes, feature)} were searched exhaustively"
-    if sizes < 0:
-        searched = "Not even the smallest set was evaluated"
-    never = f"{large(e.unvisited)} of {large(1 << tally.d)} subsets were never evaluated"
-    return "Not complete", f"stopped by {stopped}. {searched}; {never}."
+        return ""
+    return f"Long names are cut: {ways.names}."

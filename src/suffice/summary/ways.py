@@ -16,9 +16,18 @@ class Ways:
     factors: str = ".{view}.factors"
     values: str = ".players"
     names: str = ".players has them in full"
+    left_out: str = ".left_out"
     refine: str = "see refine"
     arguments: Mapping[str, str] = field(default_factory=dict)
     """By Python's name: what an argument is called there."""
+
+    def argument(self, name: str) -> str:
+        """What an argument is called where the answer is read.
+
+        >>> Ways(arguments={"max_size": "--max-size"}).argument("max_size")
+        '--max-size'
+        """
+        return self.arguments.get(name, name)
 
 
 PYTHON = Ways()

@@ -1,37 +1,97 @@
-"""The sweep behind a search for recourse: outcomes of all sets of the players that can change."""
+"""The players that can change, and the sweep behind a search: outcomes of all sets of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import comb
 
 import numpy as np
 
 from suffice.context.players import Players
 from suffice.context.swap import SwapHybrids
 from suffice.decision import Decision
-from suffice.evaluate import Evaluator, Tick
-from suffice.search.limits import LimitKeeper
+from suffice.evaluate import Evaluator, LatticeEvaluator, Tick
+from suffice.search.limits import EXHAUSTIVE_PLAYERS, LimitKeeper, Limits
 from suffice.search.question import Question
 from suffice.search.sweep import Sweep, run_sweep
-from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Held, Outcomes
-from suffice.wording import count
 
-__all__ = ["ActionableSweep", "sweep_actionable"]
+__all__ = ["FEW_ROWS", "Actionable", "ActionableSweep", "find_actionable", "sweep_actionable"]
 
 _MOST = 1 << 22
 """Of one size: a size that a limit left half done is dropped if it has more."""
+_BYTES = 1 << 30
+"""What is kept of all sets may take so much memory."""
+FEW_ROWS = 1 << 12
+"""So few rows are asked without predicting how long it takes: a first call is a slow one."""
+_AT_ONCE = 1 << 22
+"""So few hybrids are no work for an engine: how fast it is need not be measured."""
+_LOOKED_AT = 4e-8
+"""Seconds in which one hybrid of a sweep is looked at."""
+_SAFELY = 0.4
+"""A sweep of the whole lattice cannot be stopped: it must be predicted to take no more than this
+part of the time."""
 
 
 @dataclass(frozen=True, eq=False)
-class ActionableSweep:
-    """The actionable players, with their own columns, and the outcomes of their sets."""
+class Actionable:
+    """The players that can change, with their own columns, and what tells their sets' outcomes."""
 
     numbers: tuple[int, ...]
     """Their numbers among all players."""
     players: Players
+    evaluator: Evaluator
+    rows: float
+    """At most so many rows are different among the hybrids of all sets."""
+
+    def sets(self, max_size: int | None) -> int:
+        """How many sets of up to so many players there are."""
+        d = len(self.numbers)
+        return sum(comb(d, size) for size in range(min(d, max_size or d) + 1))
+
+    def may_end_early(self, max_size: int | None, keeper: LimitKeeper) -> bool:
+        """Will a limit perhaps end the sweep before all sets were looked at?"""
+        rows, seconds = keeper.rows_left, keeper.seconds_left
+        if rows is not None and min(self.rows, self.sets(max_size) * self.evaluator.n) > rows / 2:
+            return True
+        return seconds is not None and self.seconds(max_size) > _SAFELY * seconds
+
+    def seconds(self, max_size: int | None) -> float:
+        """About how long it takes to look at all sets of up to so many players; inf: too many.
+
+        0 where so little has to be asked that it need not be known.
+        """
+        d, n = len(self.numbers), self.evaluator.n
+        sets = self.sets(max_size)
+        if sets * (n // 8 + 64) > _BYTES or sets > 1 << EXHAUSTIVE_PLAYERS:
+            return np.inf
+        rows = min(self.rows, sets * n)
+        if rows <= FEW_ROWS:
+            return 0.0
+        looked_at = _LOOKED_AT * sets * n
+        if sets == 1 << d and isinstance(self.evaluator, LatticeEvaluator):
+            measured = sets * n > _AT_ONCE
+            return looked_at + (self.evaluator.sweep_seconds() if measured else 0.0)
+        return looked_at + rows * (self.evaluator.pace() or 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class ActionableSweep:
+    """The outcomes of sets of the players that can change."""
+
+    actionable: Actionable
     sweep: Sweep
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Their numbers among all players."""
+        return self.actionable.numbers
+
+    @property
+    def players(self) -> Players:
+        """They themselves, with their own columns."""
+        return self.actionable.players
 
     @property
     def largest_swept(self) -> int:
@@ -41,17 +101,10 @@ class ActionableSweep:
         )
 
     @property
-    def cut_short(self) -> tuple[str, ...]:
-        """What is to be said where a limit ended the sweep; a size is no such limit."""
-        stop = self.sweep.stopped
-        if stop is None or stop.kind == "max_size":
-            return ()
-        if not self.largest_swept:
-            each = f"each takes up to {count(self.sweep.tally.n, 'row')}, one per reference"
-            return (f"Stopped by {stop} before any set of features was looked at: {each}.",)
-        whole = min(size for size, swept, width in self._by_size() if swept < width) - 1
-        sizes = f"more than {count(whole, 'feature')}" if whole else "features"
-        return (f"Stopped by {stop} before all sets of {sizes} were looked at.",)
+    def whole(self) -> int:
+        """The size up to which all sets were swept."""
+        d = self.sweep.tally.d
+        return min((k for k, swept, width in self._by_size() if swept < width), default=d + 1) - 1
 
     def _by_size(self) -> Iterator[tuple[int, int, int]]:
         """(size of a set replaced, how many were swept, how many there are)."""
@@ -60,49 +113,52 @@ class ActionableSweep:
             yield size, len(self.sweep.bits[lattice.d - size]), lattice.width(size)
 
 
-def sweep_actionable(
-    decision: Decision,
-    numbers: tuple[int, ...],
-    max_size: int | None,
-    keeper: LimitKeeper,
-    share: float,
-    progress: bool | None,
-) -> ActionableSweep:
-    """Evaluate the sets of these players on every reference; all others keep the input's values.
-
-    A share of what the limits still allow may be used.
-    """
+def find_actionable(
+    decision: Decision, numbers: tuple[int, ...], keeper: LimitKeeper, bounded: bool
+) -> Actionable:
+    """The players of these numbers; all others keep the input's values."""
     players = Players(
         tuple(decision.players.names[p] for p in numbers),
         tuple(decision.players.columns[p] for p in numbers),
     )
-    d = len(numbers)
-    limits = replace(keeper.limits, max_size=max_size).checked(d)
-    left = replace(limits, budget=keeper.rows_left)
+    left = replace(keeper.limits, max_size=None, budget=keeper.rows_left)
     evaluator: Evaluator
     if decision.context.is_causal:
         flip = decision.hybrids[1]
-        evaluator = _Among(decision.evaluator(flip, left, limits.none), numbers, flip.d)
+        evaluator = _Among(decision.evaluator(flip, left, not bounded), numbers, flip.d)
+        rows = float(flip.n << len(numbers))
     else:
-        evaluator = decision.evaluator(_swapped(decision.pool, players), left, limits.none)
+        hybrids = SwapHybrids(decision.pool, decision.players).among(numbers)
+        evaluator = decision.evaluator(hybrids, left, not bounded)
+        rows = _distinct(hybrids)
     keeper.note(evaluator.rows_predicted)  # an engine checks itself on a few rows when it is made
-    question = Question(limits=limits, seed=decision.seed, progress=progress, ends="replaced")
-    return ActionableSweep(numbers, players, run_sweep(evaluator, d, question, keeper.part(share)))
+    return Actionable(numbers, players, evaluator, rows)
 
 
-def _swapped(pool: Table, players: Players) -> SwapHybrids:
-    """Hybrids of the actionable players only, as any engine knows them.
+def sweep_actionable(
+    actionable: Actionable,
+    max_size: int | None,
+    keeper: LimitKeeper,
+    seed: int,
+    progress: bool | None,
+) -> ActionableSweep:
+    """Evaluate the sets of these players on every reference, as far as the limits allow."""
+    d, limits = len(actionable.numbers), replace(keeper.limits, max_size=max_size)
+    left = keeper.seconds_left
+    if left is not None and limits.budget is None and max_size is None:
+        # A sweep of the whole lattice is so much faster that it is worth a prediction.
+        lattice = isinstance(actionable.evaluator, LatticeEvaluator)
+        if lattice and actionable.seconds(None) <= _SAFELY * left:
+            limits = Limits()
+    question = Question(limits=limits, seed=seed, progress=progress, ends="replaced")
+    return ActionableSweep(actionable, run_sweep(actionable.evaluator, d, question, keeper))
 
-    Elsewhere the references carry the input's values. So it does not matter which player those
-    columns are counted with, and the first takes them.
-    """
-    free = [j for columns in players.columns for j in columns]
-    fixed = np.ones(len(pool.names), dtype=bool)
-    fixed[free] = False
-    rows = len(pool)
-    like_input = pool.splice(np.broadcast_to(fixed, (rows, len(fixed))), np.arange(rows))
-    first = (*players.columns[0], *np.flatnonzero(fixed).tolist())
-    return SwapHybrids(like_input, Players(players.names, (first, *players.columns[1:])))
+
+def _distinct(hybrids: SwapHybrids) -> float:
+    """The most distinct rows: a reference that shares values with the input makes fewer."""
+    moved = (hybrids.codes[1:] != hybrids.codes[0]).sum(axis=1)
+    with np.errstate(over="ignore"):
+        return float(np.exp2(moved.astype(float)).sum())
 
 
 class _Among:
@@ -133,9 +189,8 @@ class _Among:
     def model_seconds(self) -> float:
         return self._evaluator.model_seconds
 
-    @property
-    def seconds_per_row(self) -> float | None:
-        return self._evaluator.seconds_per_row
+    def pace(self) -> float | None:
+        return self._evaluator.pace()
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
         return self._evaluator.outcomes(self._all(held), tick)

@@ -1,17 +1,14 @@
 """Choosing the options among the sets: those that are minimal under the cost order.
 
 Where changes have no consequences, a set's change is the cheapest that its sweep confirmed. Where
-consequences are drawn at random, a reference that succeeded may have been lucky: its values were
-tried once, with one draw of what follows. So they are tried with every draw that the context has,
-and a set whose values are not reliable enough tries its next cheapest.
+they have, see `reliable`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
-from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,25 +20,25 @@ from suffice.encodings.recourse.set_counts import SetCounts, count_sets
 from suffice.factors.order import no_dearer
 from suffice.search.limits import LimitKeeper
 from suffice.search.stop import Stop
-from suffice.tables.cells import distinct_rows
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Reals
-from suffice.wording import count, percent
+from suffice.wording import count
+
+if TYPE_CHECKING:
+    from suffice.encodings.recourse.consequences import Worlds
 
 __all__ = [
     "Candidates",
     "Choices",
     "Chosen",
     "choose_observed",
-    "choose_reliable",
     "find_candidates",
     "flipped",
+    "stopped_by",
 ]
 
-_TRIED = 10
-"""So many different changes of a set are tried, cheapest first."""
-_LIKELY = 0.5
-"""Without τ, a change must work at least this often."""
+_AT_ONCE = 1 << 16
+"""Rows put to the model together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +51,29 @@ class Candidates:
     counts: SetCounts
     eligible: BoolVector
     """By position: sets small enough whose sufficiency reaches τ."""
+
+    @property
+    def whole(self) -> int:
+        """The size up to which every set was looked at on every reference."""
+        return min(self.actionable.whole, self.counts.whole)
+
+    @property
+    def everything(self) -> bool:
+        """Was every set looked at that is not larger than asked for?"""
+        d = self.counts.sets.d
+        return self.whole >= min(d, self.constraints.max_size or d)
+
+    @property
+    def not_looked_at(self) -> tuple[str, ...]:
+        """Which sets were not looked at, and what ended it; nothing where all were."""
+        if self.everything:
+            return ()
+        tally, stop = self.actionable.sweep.tally, self.counts.stopped
+        if not self.counts.counted[1:].any():
+            each = f"each takes up to {count(tally.n, 'row')}, one per reference"
+            return (f"{stopped_by(stop)} before any set of features was looked at: {each}.",)
+        sizes = f"more than {count(self.whole, 'feature')}" if self.whole else "features"
+        return (f"{stopped_by(stop)} before all sets of {sizes} were looked at.",)
 
     @property
     def affordable(self) -> Reals:
@@ -91,6 +111,8 @@ class Chosen:
     reliability: float = 1.0
     confirmed: bool = False
     """Has the model itself been asked about these very values?"""
+    counts: tuple[int, int | None] | None = None
+    """How many references are allowed and how many succeed; None: as in the candidates' counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +124,22 @@ class Choices:
     cut_short: tuple[str, ...] = ()
 
 
+def stopped_by(stop: Stop | None) -> str:
+    """What ended a search, as the beginning of a sentence.
+
+    >>> stopped_by(Stop("time_limit", 5.0)), stopped_by(Stop("patience", 10.0))[:18]
+    ('Stopped by time_limit=5 s', 'Stopped by its 10 ')
+    """
+    return f"Stopped by {stop}" + ("," if stop is not None and stop.kind == "patience" else "")
+
+
 def find_candidates(
     decision: Decision,
     constraints: Constraints,
     actionable: ActionableSweep,
     costs: Reals,
     only_swept: bool,
+    keeper: LimitKeeper,
 ) -> Candidates:
     """Count the references on all sets, or only on swept ones; `costs` are those of all players."""
     allowed = AllowedReferences(decision.pool, actionable.players, constraints)
@@ -118,18 +150,26 @@ def find_candidates(
     # A complete sweep tells necessity exactly, so all of it is looked at.
     look_at = d if actionable.sweep.tally.complete else largest
     own = costs[:, list(actionable.numbers)]
-    counts = count_sets(actionable.sweep, allowed, own, look_at)
+    counts = count_sets(actionable.sweep, allowed, own, look_at, keeper)
     eligible = counts.sets.sizes() <= largest
     if constraints.tau is not None:
         eligible &= counts.reaches(constraints.tau)
     return Candidates(decision, constraints, actionable, counts, eligible)
 
 
-def flipped(decision: Decision, pool: Table, rows: Counts, keeper: LimitKeeper) -> BoolVector:
+def flipped(
+    decision: Decision,
+    pool: Table,
+    rows: Counts,
+    keeper: LimitKeeper,
+    worlds: Worlds | None = None,
+    draws: Counts | None = None,
+) -> BoolVector:
     """Does the model give each row another outcome than the input has?
 
-    Row i takes, in column j, the value of the pool's row rows[i, j]. Rows at the end that a limit
-    forbids to ask are left out.
+    Row i takes, in column j, the value of the pool's row rows[i, j]; row 0 of the pool is the
+    input. With `worlds`, effects of what was changed follow, in world draws[i]. Rows at the end
+    that a limit forbids to ask are left out.
     """
     out = [np.empty(0, dtype=bool)]
     asked = 0
@@ -137,9 +177,15 @@ def flipped(decision: Decision, pool: Table, rows: Counts, keeper: LimitKeeper) 
         batch = keeper.batch(len(rows) - asked)
         if not batch:
             break
-        started = perf_counter()
-        out.append(decision.target(pool.gather(rows[asked : asked + batch])) != decision.y)
-        keeper.note(batch, batch, perf_counter() - started)
+        part = slice(asked, asked + min(batch, _AT_ONCE))
+        batch = len(rows[part])
+        with keeper.counting(None, batch):
+            table = pool.gather(rows[part])
+            if worlds is not None:
+                world = np.zeros(batch, dtype=np.int64) if draws is None else draws[part]
+                table = worlds.after(table, rows[part] > 0, world)
+            out.append(decision.target(table) != decision.y)
+        keeper.note(batch)
         asked += batch
     return np.concatenate(out)
 
@@ -149,105 +195,3 @@ def choose_observed(candidates: Candidates, most: int | None) -> Choices:
     positions = candidates.minimal(candidates.affordable, most)
     chosen = [candidates.observed(int(position)) for position in positions]
     return Choices(candidates.decision.pool, chosen)
-
-
-def choose_reliable(candidates: Candidates, most: int | None, keeper: LimitKeeper) -> Choices:
-    """Take sets in order of cost; accept one if its change works in enough of the draws.
-
-    In that order no later change is cheaper, so a set that contains an accepted one is done with.
-    """
-    counts, decision = candidates.counts, candidates.decision
-    max_cost, tau = candidates.constraints.max_cost, candidates.constraints.tau
-    least = _LIKELY if tau is None else tau
-    affordable, sizes = candidates.affordable, counts.sets.sizes()
-    queue = [
-        (float(affordable[p]), int(sizes[p]), int(p), 0)
-        for p in np.flatnonzero(affordable < np.inf)
-    ]
-    heapify(queue)
-    codes = decision.pool.codes()
-    tries: dict[int, tuple[Counts, Reals]] = {}
-    chosen: list[Chosen] = []
-    given_up, stop = 0, None
-    while queue and not _enough(chosen, most, queue[0][0]):
-        cost, size, position, at = heappop(queue)
-        members = counts.sets.members(position)
-        if any(set(accepted.members) <= set(members) for accepted in chosen):
-            continue
-        if position not in tries:
-            tries[position] = _different(candidates, members, codes)
-        references, prices = tries[position]
-        if at >= len(references):
-            continue  # no change of all its features gave the desired outcome
-        if prices[at] > cost:
-            heappush(queue, (float(prices[at]), size, position, at))
-            continue
-        stop = keeper.forbids(len(decision.references))
-        if stop is not None:
-            break
-        row = 1 + int(references[at])
-        numbers = [candidates.actionable.numbers[m] for m in members]
-        share = _reliability(decision, numbers, row, keeper)
-        more = at + 1 < len(references) and no_dearer(prices[at + 1], max_cost)
-        if share >= least:
-            # A smaller set of equal cost may come later, where rounding put it second.
-            chosen = [old for old in chosen if not set(members) < set(old.members)]
-            rows = candidates.rows_of(members, row)
-            chosen.append(Chosen(members, cost, rows, share, confirmed=True))
-        elif more and at + 1 < _TRIED:
-            heappush(queue, (float(prices[at + 1]), size, position, at + 1))
-        elif more:
-            given_up += 1
-    order = cheapest_first(np.array([option.cost for option in chosen]))
-    by_cost = [chosen[i] for i in order][:most]
-    return Choices(decision.pool, by_cost, _why_cut_short(given_up, least, stop))
-
-
-def _enough(chosen: list[Chosen], most: int | None, next_cost: float) -> bool:
-    """Are there enough options, and does the next cost more than the last of them?"""
-    if most is None or len(chosen) < most:
-        return False
-    return not no_dearer(next_cost, chosen[-1].cost)
-
-
-def _why_cut_short(given_up: int, least: float, stop: Stop | None) -> tuple[str, ...]:
-    said = []
-    if given_up:
-        said.append(
-            f"For {count(given_up, 'set')} of features the {_TRIED} cheapest changes work in fewer "
-            f"than {percent(least)} of the draws, and dearer ones were not tried."
-        )
-    if stop is not None:
-        said.append(f"Stopped by {stop} before every change was tried.")
-    return tuple(said)
-
-
-def _different(
-    candidates: Candidates, members: tuple[int, ...], codes: Counts
-) -> tuple[Counts, Reals]:
-    """The set's successful changes, each once, cheapest first.
-
-    Every feature must really change. Setting one to what it is would draw its effects afresh, and
-    luck is not an action that anyone could take.
-    """
-    columns_of = candidates.actionable.players.columns
-    references, prices = candidates.counts.changes(members)
-    changed = codes[1 + references] != codes[0]
-    of_each = [changed[:, list(columns_of[m])].any(axis=1) for m in members]
-    acts = np.logical_and.reduce(of_each)
-    references, prices = references[acts], prices[acts]
-    columns = [j for m in members for j in columns_of[m]]
-    _, first = distinct_rows(codes[1 + references][:, columns])
-    return references[first], prices[first]
-
-
-def _reliability(decision: Decision, replaced: list[int], row: int, keeper: LimitKeeper) -> float:
-    """The share of the context's draws in which the input, given this row's values, succeeds."""
-    copies = decision.pool.take(np.full(len(decision.references), row, dtype=np.int64))
-    _, flip = decision.context.bind(decision.row.stack(copies), decision.players, decision.seed)
-    evaluator = decision.evaluator(flip)
-    held = np.ones((1, flip.d), dtype=bool)
-    held[0, replaced] = False
-    with keeper.counting(evaluator, flip.n):
-        kept = evaluator.outcomes(held)
-    return 1.0 - float(kept.mean())

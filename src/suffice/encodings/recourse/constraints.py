@@ -128,6 +128,7 @@ class AllowedReferences:
 
     def __init__(self, pool: Table, players: Players, constraints: Constraints) -> None:
         self._n = len(pool) - 1
+        self._players = len(players)
         self._refused = None
         if constraints.rules:
             refused = ~keeps_rules(pool, players, constraints.rules)[1:]
@@ -142,6 +143,22 @@ class AllowedReferences:
         for factor in self._factors:
             out &= ~factor.holds(members)
         return out
+
+    def pairs(self, members: Held, references: Counts) -> BoolVector:
+        """(pairs,): is references[i] allowed on the set members[i]?"""
+        out: BoolVector = np.ones(len(members), dtype=bool)
+        if self._refused is not None:
+            out = np.asarray(~(members & (self._refused.T[references] > 0)).any(axis=1))
+        for factor in self._factors:
+            out &= ~factor.holds_for(members, references)
+        return out
+
+    def alone(self) -> Held:
+        """(references, players): does the reference's value of that player meet every rule?"""
+        players = self._players
+        if self._refused is None:
+            return np.ones((self._n, players), dtype=bool)
+        return np.asarray(self._refused.T == 0)
 
 
 class _ByPattern:
@@ -158,9 +175,19 @@ class _ByPattern:
 
     def holds(self, members: Held) -> Outcomes:
         """(sets, references)."""
+        truth, which = self._by_pattern(members)
+        return np.asarray(truth[which])
+
+    def holds_for(self, members: Held, references: Counts) -> BoolVector:
+        """(pairs,): of each set, for the reference beside it only."""
+        truth, which = self._by_pattern(members)
+        return np.asarray(truth[which, references])
+
+    def _by_pattern(self, members: Held) -> tuple[Outcomes, Counts]:
+        """(patterns, references), and which pattern each set has."""
         patterns, which = np.unique(members[:, self._readers], axis=0, return_inverse=True)
         truth = np.array([self._under(dict(zip(self._readers, p, strict=True))) for p in patterns])
-        return np.asarray(truth[which.reshape(-1)])
+        return truth, which.reshape(-1)
 
     def _under(self, replaced: dict[int, np.bool_]) -> BoolVector:
         references = np.arange(1, self._n + 1)

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suffice.context.cost import total_costs
 from suffice.decision import Decision
-from suffice.encodings.recourse.choose import Candidates, Choices, Chosen, flipped
+from suffice.encodings.recourse.choose import Candidates, Choices, Chosen, flipped, stopped_by
 from suffice.encodings.recourse.constraints import Constraints, satisfied
 from suffice.encodings.recourse.grid import Grid, Points, make_grid
 from suffice.encodings.recourse.request import RecourseRequest
@@ -30,6 +31,9 @@ from suffice.progress import progress_bar
 from suffice.search.limits import LimitKeeper
 from suffice.search.stop import Stop
 from suffice.typing import BoolVector, Counts, Reals
+
+if TYPE_CHECKING:
+    from suffice.encodings.recourse.consequences import Worlds
 
 __all__ = ["choose_on_grid"]
 
@@ -43,6 +47,13 @@ def choose_on_grid(
     """Each set's cheapest combination, for the sets that are minimal under the cost order."""
     decision, constraints = candidates.decision, candidates.constraints
     sets, known = candidates.counts.sets, candidates.affordable
+    worlds = None
+    if decision.context.is_causal:
+        from suffice.encodings.recourse.consequences import the_world
+
+        worlds = the_world(decision, candidates.actionable.players)
+        # A reference may have succeeded with a feature set to what it is, which is no change of it.
+        known = np.full(len(sets), np.inf)
     masks = masks_by_size(sets.d)[: len(sets)]
     cost = decision.cost if request.cost is None else request.cost
     grid = make_grid(decision, candidates.actionable.players, constraints.rules, cost)
@@ -68,7 +79,7 @@ def choose_on_grid(
     reach[~over_supersets(wanted.copy(), np.logical_or)] = -1.0  # not inside a wanted one
     # What the grid does not improve on has yet to be verified, a row for each.
     searching = keeper.keeping_back(len(candidates.minimal(known, most)))
-    search = _GridSearch(grid, decision, constraints, wanted, reach, searching)
+    search = _GridSearch(grid, decision, worlds, constraints, wanted, reach, searching)
     best = search.run(enough, request.progress)
     costs = least(best)
     chosen = []
@@ -99,6 +110,8 @@ class _GridSearch:
 
     grid: Grid
     decision: Decision
+    worlds: Worlds | None
+    """What follows from changes, where anything does."""
     constraints: Constraints
     wanted: BoolVector
     reach: Reals
@@ -142,7 +155,7 @@ class _GridSearch:
             ok &= ~satisfied(factor, self.grid.pool, rows)
         self.keeper.cover(int((~ok).sum()))
         at = np.flatnonzero(ok)
-        flips = flipped(self.decision, self.grid.pool, rows[at], self.keeper)
+        flips = flipped(self.decision, self.grid.pool, rows[at], self.keeper, self.worlds)
         found = at[: len(flips)][flips]
         self._note(best, points.some(found), rows[found])
         return self.keeper.forbids(min(1, len(at) - len(flips)))
@@ -177,5 +190,5 @@ def _why_cut_short(best: GridBest) -> tuple[str, ...]:
     exact = f"options that cost less than {best.exact_below:.3g} are exact, dearer ones "
     if best.exact_below == 0:
         exact = "no option is known to be the cheapest: they "
-    said = f"Stopped by {best.stop} on the way through the grid: {exact}may be improved upon"
+    said = f"{stopped_by(best.stop)} on the way through the grid: {exact}may be improved upon"
     return (f"{said}, or be missing.",)

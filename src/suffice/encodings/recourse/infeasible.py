@@ -26,10 +26,6 @@ class Solves(Protocol):
         """The options under these constraints."""
         ...
 
-    def too_wide(self, constraints: Constraints) -> bool:
-        """Can so many features not be searched?"""
-        ...
-
 
 def why_infeasible(
     solver: Solves, constraints: Constraints, found: Solution, keeper: LimitKeeper
@@ -43,9 +39,6 @@ def why_infeasible(
         return [] if found.cut_short else [_nothing_works(solver)]
     sentences, undecided = [], []
     for i, lifted in enumerate(attempts):
-        if solver.too_wide(lifted.rest):
-            undecided.append(lifted.says)
-            continue
         solution = solver.solve(lifted.rest, 1, keeper.part(1 / (len(attempts) + 1 - i)))
         if solution.options:
             would_do = _would_do(solution.options[0])
@@ -54,10 +47,7 @@ def why_infeasible(
             undecided.append(lifted.says)
     if sentences:
         return sentences + _unknown(undecided)
-    free = Constraints()
-    if solver.too_wide(free):
-        free = Constraints(max_size=constraints.max_size)
-    together = solver.solve(free, 1, keeper)
+    together = solver.solve(Constraints(), 1, keeper)
     if together.options:
         without = f"without all of them {_would_do(together.options[0])}."
         return [f"No constraint alone is the reason: {without}", *_unknown(undecided)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal
@@ -54,6 +54,8 @@ class RecourseRequest:
     budget: int | None = None
     time_limit: float | None = None
     progress: bool | None = None
+    clock: Callable[[], float] = perf_counter
+    """What tells the time."""
     started: float = field(default_factory=perf_counter)
     """When the question was put: a time limit counts from here."""
 
@@ -80,6 +82,11 @@ class RecourseRequest:
     def limits(self) -> Limits:
         """How far the search may go."""
         return Limits(self.max_size, self.budget, self.time_limit)
+
+    @property
+    def bounded(self) -> bool:
+        """Did the user say how long the search may go on?"""
+        return self.budget is not None or self.time_limit is not None
 
     def constraints(self, decision: Decision) -> Constraints:
         """Everything that is asked of a change besides the outcome, in the decision's columns."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
@@ -12,7 +12,7 @@ from suffice.results import Column, Frozen, Panel, Result, Sheet
 from suffice.typing import Scalar
 from suffice.wording import count, listed, percent, show
 
-__all__ = ["Option", "Recourse", "Solution"]
+__all__ = ["Option", "Recourse", "Solution", "cheapest"]
 
 _SHOWN = 10
 _LEGEND = (
@@ -205,6 +205,16 @@ class Recourse(Result, Sequence[Option]):
             for o in self.options
         ]
         return pd.DataFrame(rows, columns=list(names))
+
+
+def cheapest(options: Iterable[Option]) -> tuple[Option, ...]:
+    """Those that no cheaper one inside them makes needless: cheapest first, then smallest."""
+    kept: list[Option] = []
+    for option in sorted(options, key=lambda o: (o.cost, o.size, o.features)):
+        inside = (set(other.features) <= set(option.features) for other in kept)
+        if not any(inside):
+            kept.append(option)
+    return tuple(kept)
 
 
 @dataclass(frozen=True)

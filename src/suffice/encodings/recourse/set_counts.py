@@ -17,6 +17,8 @@ from suffice.context.cost import SetCosts
 from suffice.encodings.recourse.constraints import AllowedReferences
 from suffice.factors.lattice import Lattice, drop_one_ranks, masks_by_size, over_supersets
 from suffice.factors.order import no_dearer
+from suffice.search.limits import LimitKeeper
+from suffice.search.stop import Stop
 from suffice.search.sweep import Sweep
 from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals
 
@@ -24,6 +26,8 @@ __all__ = ["SetCounts", "Sets", "count_sets"]
 
 _CELLS = 1 << 23
 """Sets × references looked at together."""
+_HURRIED_CELLS = 1 << 20
+"""The same where a time limit has to be obeyed."""
 _SETS = 1 << 16
 """Sets looked at together where references do not matter."""
 
@@ -102,6 +106,8 @@ class SetCounts:
     """Infinite where no allowed change of finite cost succeeds."""
     reference: Counts
     """Whose values do it."""
+    stopped: Stop | None
+    """The limit that ended the sweep, or this look at it; None: neither was ended."""
 
     def reaches(self, tau: float) -> BoolVector:
         """Is PS(T, desired), over the references allowed on T, at least τ?"""
@@ -112,17 +118,28 @@ class SetCounts:
         position = self.sets.position(members)
         if self.counted[position]:
             return int(self.n[position]), int(self.hits[position])
-        return int(self.allowed.on(self._which(members)).sum()), None
+        return self.allowed_on(members), None
 
-    def changes(self, members: tuple[int, ...]) -> tuple[Counts, Reals]:
-        """The references that succeed on one set, cheapest first, and what each costs."""
-        which = self._which(members)
-        rank = np.array([self.sets.lattice.rank(members)])
-        succeeds = _succeeds(self.sweep, len(members), rank) & self.allowed.on(which)
-        price = np.where(succeeds, SetCosts(self.costs).of(which), np.inf)[0]
-        order = np.argsort(price, kind="stable")
-        order = order[price[order] < np.inf]
-        return order, price[order]
+    def allowed_on(self, members: tuple[int, ...]) -> int:
+        """How many references are allowed on one set."""
+        return int(self.allowed.on(self._which(members)).sum())
+
+    @property
+    def whole(self) -> int:
+        """The size up to which all sets were counted."""
+        missing = np.flatnonzero(~self.counted)
+        if not len(missing):
+            return self.sets.largest
+        return int(np.searchsorted(self.sets.starts, missing[0], side="right")) - 2
+
+    def succeeds(self, positions: Counts) -> Outcomes:
+        """(positions, references): do sets that were counted succeed with a reference's values?"""
+        sizes = np.searchsorted(self.sets.starts, positions, side="right") - 1
+        out = np.zeros((len(positions), self.sweep.tally.n), dtype=bool)
+        for size in np.unique(sizes).tolist():
+            here = sizes == size
+            out[here] = _succeeds(self.sweep, size, positions[here] - self.sets.starts[size])
+        return out
 
     def _which(self, members: tuple[int, ...]) -> Held:
         out = np.zeros((1, self.sets.d), dtype=bool)
@@ -131,7 +148,7 @@ class SetCounts:
 
     def necessity(self, chosen: Sequence[tuple[int, ...]]) -> list[float | None]:
         """PN of some sets' upward closures over the allowed hybrids."""
-        if self.sweep.tally.complete:
+        if self.sweep.tally.complete and self.counted.all():
             return self._exact_necessity(chosen)
         return self._estimated_necessity(chosen)
 
@@ -156,30 +173,37 @@ class SetCounts:
         return [float(replaced[:, list(members)].all(axis=1).mean()) for members in chosen]
 
 
-def count_sets(sweep: Sweep, allowed: AllowedReferences, costs: Reals, largest: int) -> SetCounts:
-    """Look at all swept sets of up to `largest` players, a block at a time."""
+def count_sets(
+    sweep: Sweep, allowed: AllowedReferences, costs: Reals, largest: int, keeper: LimitKeeper
+) -> SetCounts:
+    """Look at all swept sets of up to `largest` players, a block at a time, while there is time."""
     sets = Sets(sweep.tally.d, largest)
     lattice, prices = sets.lattice, SetCosts(costs)
     counted = np.zeros(len(sets), dtype=bool)
     hits, n = np.zeros(len(sets), dtype=np.int64), np.zeros(len(sets), dtype=np.int64)
     cost, reference = np.full(len(sets), np.inf), np.zeros(len(sets), dtype=np.int64)
-    most = max(1, _CELLS // sweep.tally.n)
+    stop = sweep.stopped
+    most = max(1, (_HURRIED_CELLS if keeper.timed else _CELLS) // sweep.tally.n)
     for size in range(largest + 1):
         width = lattice.width(size)
         # Complements are numbered backwards, so what a limit left out stands first.
         for start in range(width - len(sweep.bits[lattice.d - size]), width, most):
-            stop = min(start + most, width)
-            members = lattice.held(size, start, stop)
+            over = keeper.forbids(0) if keeper.timed and size > 1 else None
+            if over is not None:
+                stop = over
+                break
+            end = min(start + most, width)
+            members = lattice.held(size, start, end)
             ok = allowed.on(members)
-            succeeds = _succeeds(sweep, size, np.arange(start, stop)) & ok
-            at = sets.starts[size] + np.arange(start, stop)
+            succeeds = _succeeds(sweep, size, np.arange(start, end)) & ok
+            at = sets.starts[size] + np.arange(start, end)
             counted[at], hits[at], n[at] = True, succeeds.sum(axis=1), ok.sum(axis=1)
             some = np.flatnonzero(succeeds.any(axis=1))
             if size and len(some):
                 price = np.where(succeeds[some], prices.of(members[some]), np.inf)
                 best = price.argmin(axis=1)
                 cost[at[some]], reference[at[some]] = price[np.arange(len(some)), best], best
-    return SetCounts(sweep, allowed, costs, sets, counted, hits, n, cost, reference)
+    return SetCounts(sweep, allowed, costs, sets, counted, hits, n, cost, reference, stop)
 
 
 def _succeeds(sweep: Sweep, size: int, ranks: Counts) -> Outcomes:

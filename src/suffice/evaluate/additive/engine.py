@@ -17,7 +17,7 @@ import numpy as np
 
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.additive.cubes import bound_cubes, leverage
-from suffice.evaluate.additive.readers import AdditiveModel
+from suffice.evaluate.additive.readers import AdditiveShape
 from suffice.evaluate.additive.scores import Margins, margins_of
 from suffice.evaluate.additive.split import WORD, split_blocks
 from suffice.evaluate.blackbox import Engine
@@ -48,9 +48,8 @@ class AdditiveEngine(Engine):
     """
 
     name = "additive"
-    seconds_per_row = None  # next to nothing: the model is asked about few hybrids
 
-    def __init__(self, model: AdditiveModel, target: Target, hybrids: SwapHybrids, y: bool) -> None:
+    def __init__(self, model: AdditiveShape, target: Target, hybrids: SwapHybrids, y: bool) -> None:
         super().__init__(target, hybrids, y)
         scores, classes = model.scores(hybrids), target.model.classes or ()
         if target.event.kind == "versus" and model.probabilities_apart:
@@ -59,6 +58,10 @@ class AdditiveEngine(Engine):
             self._margins = margins_of(target.event, scores, classes, model.scores_are)
         if not self._agrees_with_model():
             raise Unreadable(f"{model.name} does not predict as its parameters say")
+
+    def pace(self) -> float | None:
+        """Next to nothing: the model is asked about few hybrids."""
+        return None
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""

@@ -164,8 +164,9 @@ def _as_array(model: Any, table: Table) -> Table:
 
 
 def _names(model: Any, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns that a model is given, by any names where they have none."""
-    return columns or tuple(map(str, range(model.n_features_in_)))
+    """The columns that a model is given: as the user names them, else as it knows them itself."""
+    own = getattr(model, "feature_names_in_", range(model.n_features_in_))
+    return columns or tuple(map(str, own))
 
 
 def _members(

@@ -12,7 +12,6 @@ some contradictory paths are walked after all, which loosens the bounds and keep
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -20,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.evaluate.trees.blocks import Kernel, find_numba, load_numba
+from suffice.evaluate.trees.blocks import Kernel, cores, find_numba, load_numba
 from suffice.evaluate.trees.ensemble import Ints
 from suffice.evaluate.trees.margins import Margin
 from suffice.evaluate.trees.problem import LANES, Problem
@@ -57,7 +56,7 @@ class CubeBounds:
         if kernel == "numba" or (kernel is None and find_numba() and load_numba()):
             from suffice.evaluate.trees.cube_kernel import bound_compiled
 
-            self._bound, self._workers = bound_compiled, os.cpu_count() or 1
+            self._bound, self._workers = bound_compiled, cores()
             nothing = np.empty((0, problem.d), dtype=np.uint8)
             self._bound(self._trees[0], self._words[0], 0, nothing)  # the first call is a slow one
 

@@ -96,11 +96,10 @@ class TreeEngine(Engine):
     def _lists(self) -> SubsetLists:
         return SubsetLists(self._problem, self._kernel)
 
-    @property
-    def seconds_per_row(self) -> float | None:
+    def pace(self) -> float | None:
         """Of a hybrid in a list, as timed on a few of them."""
         if self._given_up:
-            return self._box.seconds_per_row
+            return self._box.pace()
         return self._lists.seconds_per_hybrid()
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
@@ -169,7 +168,10 @@ class TreeEngine(Engine):
 
     def cubes(self, held: Held, freed: Held) -> tuple[Outcomes, Outcomes]:
         """(cubes, references): do all hybrids surely have the input's outcome? may some?"""
-        surely, may = self._cubes.event(held, freed)
+        if self._given_up:  # nothing is known but of single sets
+            surely, may = np.repeat([[[False]], [[True]]], len(held), axis=1).repeat(self.n, axis=2)
+        else:
+            surely, may = self._cubes.event(held, freed)
         if not self._y:
             surely, may = ~may, ~surely
         single = (held | freed).all(axis=1)

@@ -38,6 +38,16 @@ class Categories:
     left: bool = True
     known: frozenset[int] | None = None
 
+    @cached_property
+    def sorted_members(self) -> Reals:
+        """With a NaN past them, which equals nothing."""
+        return np.array([*sorted(self.members), np.nan])
+
+    @cached_property
+    def sorted_known(self) -> Reals:
+        """The same for `known`."""
+        return np.array([*sorted(self.known or ()), np.nan])
+
 
 @dataclass(frozen=True, eq=False)
 class Tests:
@@ -62,10 +72,15 @@ class Tests:
         else:
             split = self.categories[number]
             whole = np.trunc(np.where(missing, -1.0, values))
-            left = np.isin(whole, list(split.members)) == split.left
+            left = _among(whole, split.sorted_members) == split.left
             if split.known is not None:
-                missing = missing | ~np.isin(whole, list(split.known))
+                missing = missing | ~_among(whole, split.sorted_known)
         return np.asarray(np.where(missing, self.missing_left[number], left))
+
+
+def _among(values: Reals, numbers: Reals) -> BoolVector:
+    """Which values are among sorted numbers; `numpy.isin` takes five times as long for a few."""
+    return np.asarray(numbers[np.searchsorted(numbers, values)] == values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,8 +37,11 @@ from numba.extending import (  # type: ignore[import-untyped,import-not-found,un
 __all__ = [
     "add_leaves",
     "answer_words",
+    "compiled",
+    "count_bits",
     "find_leaves",
     "judge_rectangle",
+    "lowest_bit",
     "prune",
     "score_rectangle",
     "score_rows",
@@ -48,7 +51,7 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _compiled(function: F) -> F:
+def compiled(function: F) -> F:
     """Compile on first call; keep the result on disk where there is a place for it."""
     try:
         return cast(F, numba.njit(nogil=True, cache=True)(function))
@@ -62,7 +65,7 @@ def _intrinsic(function: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 @_intrinsic
-def _lowest(typing: Any, word: Any) -> Any:
+def lowest_bit(typing: Any, word: Any) -> Any:
     """The number of the lowest bit set: an instruction that numba has no name for."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -72,7 +75,7 @@ def _lowest(typing: Any, word: Any) -> Any:
 
 
 @_intrinsic
-def _count(typing: Any, word: Any) -> Any:
+def count_bits(typing: Any, word: Any) -> Any:
     """How many bits are set: another."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -81,7 +84,7 @@ def _count(typing: Any, word: Any) -> Any:
     return numba.uint64(numba.uint64), generate
 
 
-@_compiled
+@compiled
 def find_leaves(
     roots: Any,
     nodes: Any,
@@ -153,7 +156,7 @@ def find_leaves(
     return np.int64(found)
 
 
-@_compiled
+@compiled
 def add_leaves(
     leaves: Any, count: int, held_high: Any, players: int, above: Any, below: Any, width: int
 ) -> None:
@@ -178,13 +181,13 @@ def add_leaves(
         freed &= low
         group = leaves[row, 2]
         leaf = np.int32(leaves[row, 3])
-        upward = one_way or _count(freed) <= _count(held)
+        upward = one_way or count_bits(freed) <= count_bits(held)
         flat = above if upward else below
         spread = freed if upward else held
         first = (held if upward else freed) * wide
         lanes = zero
         while group != zero:
-            position[lanes] = first + _lowest(group)
+            position[lanes] = first + lowest_bit(group)
             lanes += one
             group &= group - one
         part = zero
@@ -198,7 +201,7 @@ def add_leaves(
             part = (part - spread) & spread
 
 
-@_compiled
+@compiled
 def sum_subsets(flat: Any, width: int, players: int) -> None:
     """The zeta transform, two players at a time, finishing small blocks before large ones."""
     step = width << min(players, 6)
@@ -236,7 +239,7 @@ def sum_subsets(flat: Any, width: int, players: int) -> None:
             blocks >>= 1
 
 
-@_compiled
+@compiled
 def answer_words(
     above: Any,
     below: Any,
@@ -266,7 +269,7 @@ def answer_words(
         no[row] |= never
 
 
-@_compiled
+@compiled
 def prune(
     roots: Any, nodes: Any, differs: Any, everyone: Any, stack: Any, starts: Any, table: Any
 ) -> Any:
@@ -315,7 +318,7 @@ _SPREAD_FROM = 10
 """From so many subsets on, adding a leaf to all 64 at once is faster than to each by itself."""
 
 
-@_compiled
+@compiled
 def score_rectangle(
     starts: Any, table: Any, everyone: Any, held: Any, wanted: Any, stack: Any, scores: Any
 ) -> None:
@@ -366,14 +369,14 @@ def score_rectangle(
                 group = others
                 subsets ^= holding
             leaf = np.int32(rest)
-            if _count(subsets) < np.uint64(_SPREAD_FROM):
+            if count_bits(subsets) < np.uint64(_SPREAD_FROM):
                 count = zero
                 while subsets != zero:
-                    position[count] = _lowest(subsets)
+                    position[count] = lowest_bit(subsets)
                     subsets &= subsets - one
                     count += one
                 while group != zero:
-                    first = _lowest(group) << shift
+                    first = lowest_bit(group) << shift
                     group &= group - one
                     for k in range(count):
                         cell = first + position[np.uint64(k)]
@@ -383,14 +386,14 @@ def score_rectangle(
                     chosen = np.int32((subsets >> np.uint64(k)) & one)
                     spread[k] = np.int32(leaf * chosen)
                 while group != zero:
-                    first = _lowest(group) << shift
+                    first = lowest_bit(group) << shift
                     group &= group - one
                     lane = scores[first : first + side]
                     for k in range(64):
                         lane[k] = np.int32(lane[k] + spread[k])
 
 
-@_compiled
+@compiled
 def score_rows(starts: Any, table: Any, lanes: Any, held: Any, scores: Any) -> None:
     """Add up the leaves of single hybrids: reference `lanes[i]`, players `held[i]`."""
     zero, one, low, half = np.uint64(0), np.uint64(1), np.uint64(2**32 - 1), np.uint64(32)
@@ -413,7 +416,7 @@ def score_rows(starts: Any, table: Any, lanes: Any, held: Any, scores: Any) -> N
         scores[row] = total
 
 
-@_compiled
+@compiled
 def judge_rectangle(
     scores: Any,
     no_below: Any,

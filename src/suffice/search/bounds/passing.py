@@ -1,53 +1,109 @@
-"""The sets that one view has found to pass, and which of them others contain."""
+"""The sets that one view has found to pass, and which of them others contain.
+
+There can be many thousands, and every cube is compared with all of them. So they are kept as an
+index: for each player the words of those sets that have it. The sets that a cube's smallest set
+lacks something of are the union over the players it lacks; those of which it lacks one player are
+in that union once.
+"""
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
+from numpy.typing import NDArray
 
-from suffice.typing import BoolVector, Counts, Held, Outcomes
+from suffice.evaluate.trees.blocks import find_numba, load_numba
+from suffice.typing import BoolVector, Counts, Held, Outcomes, Words
 
-__all__ = ["Passing"]
+__all__ = ["Index", "Passing"]
 
 _CELLS = 1 << 22
-"""Pairs of a set asked about and a set known that are compared together."""
+"""Pairs of a set asked about and a set known that numpy compares together."""
+_WORTH_COMPILING = 1 << 27
+"""Pairs compared, in all, before numba's start pays."""
 
 
 class Passing:
-    """Sets that pass, with the outcomes of their hybrids; none is listed twice."""
+    """Sets that pass, with the outcomes of their hybrids; none contains another."""
 
     def __init__(self, d: int, n: int) -> None:
         self.sets: Held = np.empty((0, d), dtype=bool)
         self.outcomes: Outcomes = np.empty((0, n), dtype=bool)
+        self._index = Index(self.sets)
 
     def add(self, sets: Held, outcomes: Outcomes) -> None:
-        """Note sets that pass; those that contain a known one are of no use."""
-        new = np.flatnonzero(~self.beside(sets)[0])
-        new = new[_minimal(sets[new])]
-        sets, outcomes = sets[new], outcomes[new]
-        still = ~_contain(self.sets, sets)[0]
-        self.sets = np.concatenate([self.sets[still], sets])
-        self.outcomes = np.concatenate([self.outcomes[still], outcomes])
+        """Note sets that pass; those that contain another are of no use."""
+        _, new = np.unique(np.packbits(sets, axis=1), axis=0, return_index=True)
+        new = new[self._index.inside(sets[new]) == 0]
+        if not len(new):
+            return
+        among = Index(sets[new])
+        minimal = among.inside(sets[new]) == 1  # itself
+        still = among.inside(self.sets) == 0
+        new = new[minimal]
+        self.sets = np.concatenate([self.sets[still], sets[new]])
+        self.outcomes = np.concatenate([self.outcomes[still], outcomes[new]])
+        self._index = Index(self.sets)
 
     def beside(self, sets: Held) -> tuple[BoolVector, Held]:
-        """Which sets contain a known one, and for the others the players who would complete one."""
-        return _contain(sets, self.sets)
+        """Which sets contain a known one; and the players who would complete one."""
+        inside, completing = self._index.compare(sets)
+        return inside > 0, completing
 
 
-def _contain(sets: Held, known: Held) -> tuple[BoolVector, Held]:
-    contains, completing = np.zeros(len(sets), dtype=bool), np.zeros_like(sets)
-    step = max(1, _CELLS // max(1, len(known)))
-    factors = known.astype(np.float32)
-    for start in range(0, len(sets) if len(known) else 0, step):
-        part = slice(start, start + step)
-        missing = (~sets[part]).astype(np.float32) @ factors.T
-        contains[part] = (missing == 0).any(axis=1)
-        completing[part] = ((missing == 1).astype(np.float32) @ factors > 0) & ~sets[part]
-    return contains, completing
+class Index:
+    """Which of some sets are inside others, or would be with one player more."""
+
+    pairs = 0
+    """Compared so far, in this process."""
+
+    def __init__(self, sets: Held) -> None:
+        self._sets = sets
+
+    def inside(self, others: Held) -> Counts:
+        """How many of the sets each of the others contains."""
+        return self.compare(others)[0]
+
+    def compare(self, others: Held) -> tuple[Counts, Held]:
+        """The same, and the players of whom it is said that with one of them it would be more."""
+        inside, completing = np.zeros(len(others), dtype=np.int64), np.zeros_like(others)
+        if len(self._sets) and len(others):
+            Index.pairs += len(self._sets) * len(others)
+            if Index.pairs > _WORTH_COMPILING and _compiled():
+                self._compare_words(others, inside, completing)
+            else:
+                self._compare_products(others, inside, completing)
+        return inside, completing
+
+    def _compare_products(self, others: Held, inside: Counts, completing: Held) -> None:
+        """One matrix product counts what each lacks of every set."""
+        sets = self._sets.astype(np.float32)
+        step = max(1, _CELLS // len(sets))
+        for start in range(0, len(others), step):
+            part = slice(start, start + step)
+            lacking = ~others[part]
+            missing = lacking.astype(np.float32) @ sets.T
+            inside[part] = (missing == 0).sum(axis=1)
+            completing[part] = ((missing == 1).astype(np.float32) @ sets > 0) & lacking
+
+    def _compare_words(self, others: Held, inside: Counts, completing: Held) -> None:
+        from suffice.search.bounds.kernel import compare_sets
+
+        words, last = self._words
+        compare_sets(words, last, others.view(np.uint8), inside, completing.view(np.uint8))
+
+    @property
+    def _words(self) -> tuple[Words, np.uint64]:
+        """(players, words): the sets that have a player; and the bits of the last word in use."""
+        count, d = self._sets.shape
+        packed: NDArray[np.uint8] = np.zeros((d, 8 * -(-count // 64)), dtype=np.uint8)
+        bits = np.packbits(self._sets.T, axis=1, bitorder="little")
+        packed[:, : bits.shape[1]] = bits
+        used = (count - 1) % 64 + 1
+        return packed.view("<u8").astype(np.uint64), np.uint64((1 << used) - 1)
 
 
-def _minimal(sets: Held) -> Counts:
-    """Which sets contain no other one; of equal ones the first."""
-    _, first = np.unique(np.packbits(sets, axis=1), axis=0, return_index=True)
-    some = sets[np.sort(first)].astype(np.float32)
-    inside = (1 - some) @ some.T == 0  # (i, j): is j inside i?
-    return np.asarray(np.sort(first)[inside.sum(axis=1) == 1])
+@cache
+def _compiled() -> bool:
+    return find_numba() and load_numba()

@@ -1,11 +1,13 @@
 """Greedy search from many starts, for sets too large to search all of their size.
 
 What it returns is verified: each factor passes the same test as in the exhaustive search, and each
-set one smaller fails it. That no other factor exists is not claimed.
+set one smaller fails it; up to five players, each set inside it. That no other factor exists is
+claimed only where every set was decided, which a small lattice may bring.
 
 Each start looks among players that hold no factor known before (`starts.py`) and goes down to a set
-that cannot be made smaller (`shrink.py`); what is sufficient is decided by `verdicts.py`. The
-search ends when `starts` starts in a row bring nothing new, or at a limit.
+that cannot be made smaller (`shrink.py`); what is sufficient is decided by `judge.py`, and nothing
+is worked out twice (`memo.py`). The search ends when no set is open, when `starts` starts in a row
+bring nothing new, or at a limit.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ import numpy as np
 from suffice.evaluate import Evaluator
 from suffice.progress import Progress, progress_bar
 from suffice.randomness import Stream, generator
-from suffice.search.findings import Findings, Found
-from suffice.search.greedy.shrink import Probe, Search, find_one
+from suffice.search.findings import Findings, Found, Proof
+from suffice.search.greedy.judge import Judge
+from suffice.search.greedy.memo import Memo
+from suffice.search.greedy.shrink import ALL_INSIDE, Probe, Search, find_one
 from suffice.search.greedy.starts import Starts
-from suffice.search.greedy.verdicts import Judge
 from suffice.search.limits import LimitKeeper, LimitReached
 from suffice.search.question import Question, ViewName
 from suffice.search.stop import Stop
@@ -37,6 +40,9 @@ _SUBSETS_PER_START = 64
 """About how many subsets a start asks about, to tell how many a budget allows at once."""
 _STARTS_IN_ALL = 16
 """Times `starts`: the end of a search that has no other limit and keeps finding."""
+_FEW = 1 << 10
+"""So few open sets are all decided in the end, and so are more if no more than were seen before."""
+_REST_AT_ONCE = 1 << 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +52,8 @@ class Greedy:
     findings: Findings
     outcomes: dict[Members, BoolVector]
     """By factor: which references hit (keep: have the input's outcome; flip: do not)."""
-    stopped: Stop
+    stopped: Stop | None
+    """None: every set is decided."""
     starts: int
     """How many starts were made."""
 
@@ -60,51 +67,71 @@ def greedy_search(
     *,
     starts: int = 32,
     known: Iterable[Sequence[int]] = (),
+    memo: Memo | None = None,
 ) -> Greedy:
     """Find sufficient sets of any size that no player can be dropped from.
 
     With `alpha` the steps use sequential tests, and the verification the full one. Factors in
-    `known` are not returned again, nor anything that contains one of them. Of the limits,
-    `max_size` bounds what is returned. A time limit counts from now, unless a `keeper` is given
-    that has counted before.
+    `known` are not returned again, nor anything that contains one of them. What is in `memo` is not
+    asked again; searches of both views share one. Of the limits, `max_size` bounds what is
+    returned. A time limit counts from now, unless a `keeper` is given that has counted before.
     """
     limits = question.limits
-    judge = Judge(evaluator, view, question, keeper or LimitKeeper(limits))
-    search = _Search(judge, d, question.seed, {tuple(sorted(map(int, m))) for m in known})
+    keeper = keeper or LimitKeeper(limits)
+    memo = Memo(evaluator, d, question.seed) if memo is None else memo
+    search = _Search(memo, view, question, keeper, {tuple(sorted(map(int, m))) for m in known})
     stopped = search.run(starts, question.progress)
     largest = d if limits.max_size is None else limits.max_size
     outcomes = {m: search.found[m] for m in search.minimal() if len(m) <= largest}
-    factors = tuple(Found(m, int(hits.sum()), "one smaller") for m, hits in outcomes.items())
-    findings = Findings(question.tau, factors, decided=False)
+    factors = tuple(
+        Found(m, int(hits.sum()), _proof(m, stopped is None)) for m, hits in outcomes.items()
+    )
+    share = search.decided_share
+    findings = Findings(question.tau, factors, decided=stopped is None, decided_share=share)
     return Greedy(findings, outcomes, stopped, search.starts)
+
+
+def _proof(members: Members, all_decided: bool) -> Proof:
+    return "exhaustive" if all_decided or len(members) <= ALL_INSIDE else "one smaller"
 
 
 class _Search:
     """The state of a search: what is known, what was found."""
 
-    def __init__(self, judge: Judge, d: int, seed: int, known: set[Members]) -> None:
-        self._judge = judge
-        self._d = d
-        self._rng = generator(seed, Stream.STARTS)
+    def __init__(
+        self,
+        memo: Memo,
+        view: ViewName,
+        question: Question,
+        keeper: LimitKeeper,
+        known: set[Members],
+    ) -> None:
+        self._memo = memo
+        self._keeper = keeper
+        self._judge = Judge(memo, view, question, keeper)
+        self._d = memo.d
+        self._rng = generator(question.seed, Stream.STARTS)
         self._known = sorted(known)
+        for members in known:
+            self._judge.open.close_above(members)
         self.found: dict[Members, BoolVector] = {}
         self.starts = 0
         self._fruitless = 0
 
-    def run(self, patience: int, progress: bool | None) -> Stop:
-        """Start again and again, until a limit or the want of finds ends it."""
+    def run(self, patience: int, progress: bool | None) -> Stop | None:
+        """Start again and again, until a limit or the want of finds ends it, or all is seen."""
         with progress_bar("greedy starts", None, progress) as bar:
             try:
                 return self._run(patience, bar)
             except LimitReached as limit:
-                return limit.stop
+                return limit.stop if self._judge.open.left else None
 
-    def _run(self, patience: int, bar: Progress) -> Stop:
-        over = self._over(patience)
-        if over is not None:
-            return over
-        where = Starts(self._judge, self._d, self._rng)
-        while over is None:
+    def _run(self, patience: int, bar: Progress) -> Stop | None:
+        if not self._judge.open.left:
+            return None
+        where = Starts(*self._memo.effects(self._keeper), self._rng)
+        stop = None
+        while self._judge.open.left and stop is None:
             known = [*self._known, *self.found]
             affordable = self._judge.subsets_left / (4 * _SUBSETS_PER_START)
             width = int(min(_IN_STEP, patience - self._fruitless, max(1, affordable)))
@@ -112,28 +139,39 @@ class _Search:
             searches = [find_one(where.universe(known), self._d) for _ in range(width)]
             _run_in_step(searches, self._judge, self._note)
             bar.update(width)
-            over = self._over(patience)
-        return over
+            if self._fruitless >= patience:
+                stop = Stop("fruitless", patience)
+            elif self.starts >= _STARTS_IN_ALL * patience:
+                stop = Stop("starts", self.starts)
+        if self._judge.open.left <= max(self._memo.seen, _FEW):
+            self._see_the_rest()
+        return stop if self._judge.open.left else None
 
-    def _over(self, patience: int) -> Stop | None:
-        """Why would another start be pointless?"""
-        if self._judge.need > self._judge.n:
-            return Stop("untestable", self._judge.n)
-        if () in self._known or () in self.found:
-            return Stop("nothing", 0)
-        if self._fruitless >= patience:
-            return Stop("fruitless", patience)
-        return Stop("starts", self.starts) if self.starts >= _STARTS_IN_ALL * patience else None
+    def _see_the_rest(self) -> None:
+        """Decide all open sets, the smallest first: what then passes holds no smaller that does."""
+        while self._judge.open.left:
+            sets = self._judge.open.smallest(_REST_AT_ONCE)
+            for members in sets[self._judge.passes(sets)]:
+                self._keep(tuple(np.flatnonzero(members).tolist()))
 
     def _note(self, members: Members | None) -> None:
-        """Keep what a start found; the outcomes on all references are the last word on it."""
+        """Take note of how a start ended."""
         self._fruitless += 1
-        if members is None or members in self.found:
-            return
+        if members is not None and members not in self.found:
+            self._keep(members)
+            self._fruitless = 0
+
+    def _keep(self, members: Members) -> None:
+        """Keep a factor; the outcomes on all references are the last word on it."""
         row = np.zeros(self._d, dtype=bool)
         row[list(members)] = True
         self.found[members] = self._judge.hits(row)
-        self._fruitless = 0
+        self._judge.open.close_above(members)
+
+    @property
+    def decided_share(self) -> float | None:
+        """The share of all sets that is decided; None where nobody counts them."""
+        return self._judge.open.closed_share
 
     def minimal(self) -> list[Members]:
         """What was found, smallest first, without what contains something found later."""

@@ -21,9 +21,9 @@ import numpy as np
 from suffice.factors.lattice import Lattice
 from suffice.typing import BoolVector, Counts, Held
 
-__all__ = ["Probe", "Search", "find_one"]
+__all__ = ["ALL_INSIDE", "Probe", "Search", "find_one"]
 
-_ALL_INSIDE = 5
+ALL_INSIDE = 5
 """Sets of up to this size are compared with all that is inside: at most 31 subsets."""
 _CHAIN = 12
 
@@ -111,7 +111,7 @@ def _settle(order: Counts, d: int) -> Generator[Probe, BoolVector, tuple[int, ..
         passed = yield Probe(_sets(inside, d), False)
         if not passed.any():
             break
-        if len(order) <= _ALL_INSIDE:
+        if len(order) <= ALL_INSIDE:
             order = inside[int(np.argmax(passed))]
             continue
         # What can be dropped alone can often be dropped together: 1, 2, 4, … of them.
@@ -125,7 +125,7 @@ def _settle(order: Counts, d: int) -> Generator[Probe, BoolVector, tuple[int, ..
 def _inside(order: Counts) -> list[Counts]:
     """The proper subsets to compare a set with, smallest first; or those one smaller."""
     size = len(order)
-    if size > _ALL_INSIDE:
+    if size > ALL_INSIDE:
         return [np.delete(order, i) for i in range(size)]
     lattice = Lattice(size)
     return [order[row] for k in range(size) for row in lattice.members(k)]

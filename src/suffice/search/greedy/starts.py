@@ -18,13 +18,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from suffice.search.greedy.verdicts import Judge
 from suffice.typing import BoolVector, Counts, Reals
 
 __all__ = ["Starts", "hitting_set"]
 
-_ROWS = 1 << 12
-"""Hybrids that show who is strong, or as many as a tenth of what the limits allow."""
 _DRAWS = 8
 """How often to draw for a universe that was not tried before."""
 
@@ -32,12 +29,12 @@ _DRAWS = 8
 class Starts:
     """Draws universes of players to search in."""
 
-    def __init__(self, judge: Judge, d: int, rng: np.random.Generator) -> None:
-        self._d = d
+    def __init__(self, effect: Reals, error: Reals, rng: np.random.Generator) -> None:
+        self._d = len(effect)
         self._rng = rng
         self._drawn = 0
         self._tried: set[bytes] = set()
-        self._effect, self._error = _effects(judge, d, rng)
+        self._effect, self._error = effect, error
 
     def universe(self, known: Sequence[tuple[int, ...]]) -> Counts:
         """Players among which no known factor lies whole, in the order to try them in."""
@@ -80,17 +77,3 @@ def hitting_set(sets: Sequence[tuple[int, ...]], d: int, rng: np.random.Generato
             chosen[player] = False
             met -= mine
     return chosen
-
-
-def _effects(judge: Judge, d: int, rng: np.random.Generator) -> tuple[Reals, Reals]:
-    """How much more often a hit comes with each player than without it, and the standard error."""
-    rows = int(min(_ROWS, judge.subsets_left * judge.n // 10))
-    density = rng.random((rows, 1))
-    sets = rng.random((rows, d)) < density
-    hits = judge.some_hits_of(sets, rng.integers(judge.n, size=rows), share=0.1)
-    if len(hits) <= d:  # too few to tell players apart
-        return np.zeros(d), np.ones(d)
-    sets, density = sets[: len(hits)], density[: len(hits)]
-    # Less the density: or else a player would be credited with those that came along.
-    gains = (sets - density) * (hits - hits.mean())[:, None]
-    return gains.mean(axis=0), gains.std(axis=0) / np.sqrt(len(hits))

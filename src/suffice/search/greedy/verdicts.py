@@ -21,16 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.evaluate import Evaluator
 from suffice.inference import fewest_hits
-from suffice.randomness import Stream, generator
-from suffice.search.limits import LimitKeeper
-from suffice.search.question import Question, ViewName
 from suffice.typing import BoolVector, Counts, Held, Reals
 
 __all__ = [
     "Boundary",
-    "Judge",
     "Verdicts",
     "curtailed_boundary",
     "sequential_boundary",
@@ -38,73 +33,11 @@ __all__ = [
     "verdicts_by_looks",
 ]
 
-HitsOf = Callable[[Held, Counts], BoolVector]
-"""(subsets (rows, d), references (rows,)) -> is it a hit?"""
+HitsOf = Callable[[Held, int], BoolVector]
+"""(sets, seen): which of the first `seen` references hit with each set."""
 
 _LOOKS = (0.125, 0.25, 0.5, 1.0)
-_ROWS_AT_ONCE = 1 << 17
-
-
-class Judge:
-    """Which sets of players are sufficient?
-
-    It knows the view and the test, so that the search itself speaks only of sets: in the flip view
-    replacing T is holding its complement, and a hit is a reference that misses. It remembers its
-    verdicts, and asks the model about many subsets in one call.
-    """
-
-    def __init__(
-        self, evaluator: Evaluator, view: ViewName, question: Question, keeper: LimitKeeper
-    ) -> None:
-        self._evaluator = evaluator
-        self._flip = view == "flip"
-        self._keeper = keeper
-        self._known: dict[tuple[bool, bytes], bool] = {}
-        tau, alpha = question.tau, question.alpha
-        self.n = evaluator.n
-        """How many references there are."""
-        self.need = fewest_hits(self.n, tau, alpha)
-        """The fewest hits that pass the test on all references."""
-        self._full = curtailed_boundary(self.n, self.need)
-        # Without α there is nothing to be quick about: both are the full answer.
-        self._quick = None if alpha is None else sequential_boundary(self.n, tau, alpha)
-        self._order = generator(question.seed, Stream.TESTS).permutation(self.n)
-
-    @property
-    def subsets_left(self) -> float:
-        """How many subsets the budget can still pay for, were each asked in full."""
-        left = self._keeper.rows_left
-        return np.inf if left is None else left / self.n
-
-    def passes(self, sets: Held, quick: bool = False) -> BoolVector:
-        """Is each set sufficient by the full test or, if `quick`, by the sequential one?"""
-        quick = quick and self._quick is not None
-        keys = [(quick, row.tobytes()) for row in np.packbits(sets, axis=1)]
-        new = {key: i for i, key in enumerate(keys) if key not in self._known}
-        boundary = self._quick if quick and self._quick is not None else self._full
-        found = verdicts_by_looks(self.hits_of, sets[list(new.values())], boundary, self._order)
-        self._known.update(zip(new, found.passed.tolist(), strict=True))
-        return np.array([self._known[key] for key in keys], dtype=bool)
-
-    def hits(self, members: BoolVector) -> BoolVector:
-        """(n,): which references hit, for one set."""
-        return self.hits_of(np.tile(members, (self.n, 1)), np.arange(self.n))
-
-    def hits_of(self, sets: Held, references: Counts) -> BoolVector:
-        """(rows,): does reference references[i] hit with sets[i]? All of them, or LimitReached."""
-        self._keeper.check(len(sets))
-        hits = self._ask(sets, references, self._keeper)
-        if len(hits) < len(sets):
-            self._keeper.check()
-        return hits
-
-    def some_hits_of(self, sets: Held, references: Counts, share: float) -> BoolVector:
-        """The same for the first of them, as far as a share of what is left allows."""
-        return self._ask(sets, references, self._keeper.part(share))
-
-    def _ask(self, sets: Held, references: Counts, keeper: LimitKeeper) -> BoolVector:
-        held = ~sets if self._flip else sets
-        return np.asarray(keeper.ask(self._evaluator, held, references) != self._flip)
+_HYBRIDS_AT_ONCE = 1 << 20
 
 
 class Boundary(NamedTuple):
@@ -117,7 +50,7 @@ class Boundary(NamedTuple):
 
 def sequential_boundary(n: int, tau: float, alpha: float) -> Boundary:
     """The looks at n references, and the hits that decide at each."""
-    seen = _looks(n)
+    seen = _looks(n, _LOOKS)
     levels = np.diff(spent(seen / n, alpha), prepend=0.0)
     looks = zip(seen.tolist(), levels.tolist(), strict=True)
     fewest = [fewest_hits(k, tau, level) for k, level in looks]
@@ -125,9 +58,9 @@ def sequential_boundary(n: int, tau: float, alpha: float) -> Boundary:
     return _with_curtailment(seen, np.array(passes))
 
 
-def curtailed_boundary(n: int, need: int) -> Boundary:
+def curtailed_boundary(n: int, need: int, looks: tuple[float, ...] = _LOOKS) -> Boundary:
     """The same for a count that is needed of all n."""
-    seen = _looks(n)
+    seen = _looks(n, looks)
     return _with_curtailment(seen, np.full(len(seen), need))
 
 
@@ -142,8 +75,8 @@ def spent(time: Reals, alpha: float) -> Reals:
     return np.asarray(alpha * np.log1p((np.e - 1) * time))
 
 
-def _looks(n: int) -> Counts:
-    return np.unique(np.ceil(n * np.array(_LOOKS)).astype(np.int64))
+def _looks(n: int, shares: tuple[float, ...]) -> Counts:
+    return np.unique(np.ceil(n * np.array(shares)).astype(np.int64))
 
 
 def _with_curtailment(seen: Counts, passes: Counts) -> Boundary:
@@ -156,40 +89,31 @@ def _with_curtailment(seen: Counts, passes: Counts) -> Boundary:
 
 
 class Verdicts(NamedTuple):
-    """For each subset, did it pass and after how many looks; and the rows asked for in all."""
+    """For each subset, did it pass and after how many looks."""
 
     passed: BoolVector
     looks: Counts
-    rows: int
 
 
-def verdicts_by_looks(hits_of: HitsOf, sets: Held, boundary: Boundary, order: Counts) -> Verdicts:
-    """Look at the references in `order`, at no more of them than it takes to decide each set.
+def verdicts_by_looks(hits_of: HitsOf, sets: Held, boundary: Boundary) -> Verdicts:
+    """Look at no more references than it takes to decide each set.
 
-    >>> def all_held(sets, references):  # no reference hits unless all is held
-    ...     return sets.all(axis=1)
+    >>> def all_held(sets, seen):  # no reference hits unless all is held
+    ...     return np.repeat(sets.all(axis=1, keepdims=True), seen, axis=1)
     >>> sets = np.array([[True, True], [True, False]])
-    >>> verdicts_by_looks(all_held, sets, sequential_boundary(400, 0.9, 0.05), np.arange(400))
-    Verdicts(passed=array([ True, False]), looks=array([1, 1]), rows=100)
+    >>> verdicts_by_looks(all_held, sets, sequential_boundary(400, 0.9, 0.05))
+    Verdicts(passed=array([ True, False]), looks=array([1, 1]))
     """
     passed = np.zeros(len(sets), dtype=bool)
     looks = np.zeros(len(sets), dtype=np.int64)
-    rows = 0
-    step = max(1, _ROWS_AT_ONCE // len(order))
+    step = max(1, _HYBRIDS_AT_ONCE // int(boundary.seen[-1]))
     for start in range(0, len(sets), step):
         undecided = np.arange(start, min(start + step, len(sets)))
-        hits = np.zeros(len(sets), dtype=np.int64)
-        before = 0
         for look, (seen, passes, fails) in enumerate(zip(*boundary, strict=True), start=1):
-            references = np.tile(order[before:seen], len(undecided))
-            asked = np.repeat(sets[undecided], seen - before, axis=0)
-            rows += len(references)
-            found = hits_of(asked, references).reshape(len(undecided), -1)
-            hits[undecided] += found.sum(axis=1)
+            hits = hits_of(sets[undecided], seen).sum(axis=1)
             looks[undecided] = look
-            before = seen
-            passed[undecided] = hits[undecided] >= passes
-            undecided = undecided[(hits[undecided] < passes) & (hits[undecided] >= fails)]
+            passed[undecided] = hits >= passes
+            undecided = undecided[(hits < passes) & (hits >= fails)]
             if not len(undecided):
                 break
-    return Verdicts(passed, looks, rows)
+    return Verdicts(passed, looks)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.context.swap import SwapHybrids
+from suffice.evaluate.remembered import Known, Remembered
 from suffice.factors.lattice import held_of_masks, masks_of_held
 from suffice.tables.cells import first_seen
 from suffice.typing import BoolVector, Counts, Held
@@ -23,11 +24,10 @@ __all__ = ["Numbered", "Rows"]
 
 _WHOLE = 1 << 22
 """Up to so many hybrids are all numbered in advance: some hundred megabytes."""
+_SECONDS_EACH = 1e-6
+"""About what numbering a hybrid takes, so that a time limit bounds how many are."""
 _AT_ONCE = 1 << 20
 """Of more, so many at a time."""
-
-Answers = NDArray[np.int8]
-"""1: the input's outcome, -1: another, 0: not asked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Numbered:
     held: Held
     ids: NDArray[np.int32]
     """(subsets, references): which row the hybrid is."""
-    answers: Answers
+    answers: Known
     """By row; filled in as the model is asked."""
     weight: NDArray[np.float32]
     """By row: how many hybrids of the whole lattice it stands for, or an estimate of that."""
@@ -50,16 +50,18 @@ class Numbered:
 
 
 class Rows:
-    """Numbers hybrids and remembers answers, for one context."""
+    """Numbers hybrids and remembers answers, for one context.
 
-    def __init__(self, hybrids: SwapHybrids) -> None:
+    `patience` is how many seconds it may take to number all of them in advance; None: any number.
+    """
+
+    def __init__(self, hybrids: SwapHybrids, patience: float | None = None) -> None:
+        most = _WHOLE if patience is None else int(min(_WHOLE, patience / _SECONDS_EACH))
         self._hybrids = hybrids
         self._n = hybrids.n
         self._same = hybrids.codes[1:] == hybrids.codes[0]
-        self._keys = np.empty(0, dtype=np.int64)  # of what was asked, in order
-        self._answers = np.empty(0, dtype=np.int8)
-        self._fresh: list[tuple[Counts, Answers]] = []
-        self.lattice = self._whole() if hybrids.n << hybrids.d <= _WHOLE else None
+        self._remembered = Remembered()
+        self.lattice = self._whole() if hybrids.n << hybrids.d <= most else None
         self.hybrids_at_once = _AT_ONCE if self.lattice is None else 2 * hybrids.n << hybrids.d
 
     def block(self, held: Held) -> Numbered:
@@ -69,38 +71,46 @@ class Rows:
         # A reference that equals the input on e players gives the same row for 2^e subsets.
         alike = np.exp2(np.minimum(self._same.sum(axis=1), 60))
         weight = np.bincount(ids, weights=np.tile(alike, len(held)), minlength=len(first))
-        lasting = keys[first] if self._hybrids.stable_keys else self._by_reference(held, first)
+        subset, reference = np.divmod(first, self._n)
+        lasting = (
+            keys[first]
+            if self._hybrids.stable_keys
+            else self._hybrids.lasting_keys(held[subset], reference)
+        )
         unknown = np.zeros(len(first), dtype=np.int8)
         return Numbered(
             held,
             ids.astype(np.int32).reshape(len(held), self._n),
-            unknown if lasting is None else self._recall(lasting),
+            unknown if lasting is None else self._remembered.recall(lasting),
             weight.astype(np.float32),
             first,
             lasting,
             whole=False,
         )
 
+    def singles(self, held: Held, references: Counts) -> Numbered:
+        """Number single hybrids, subset held[i] with reference references[i]: one column of ids."""
+        lasting = self._hybrids.lasting_keys(held, references)
+        if lasting is None:
+            ids, first = self._hybrids.distinct(held, references)
+        else:
+            ids, first = first_seen(lasting)
+        unknown = np.zeros(len(first), dtype=np.int8)
+        return Numbered(
+            held,
+            ids.astype(np.int32)[:, None],
+            unknown if lasting is None else self._remembered.recall(lasting[first]),
+            np.ones(len(first), dtype=np.float32),
+            first * self._n + references[first],
+            None if lasting is None else lasting[first],
+            whole=False,
+        )
+
     def note(self, block: Numbered, rows: Counts, outcomes: BoolVector) -> None:
         """Put the model's answers about some rows, none known before, into the block."""
-        answers = np.where(outcomes, 1, -1).astype(np.int8)
-        block.answers[rows] = answers
+        block.answers[rows] = np.where(outcomes, 1, -1)
         if block.keys is not None:
-            self._fresh.append((block.keys[rows], answers))
-
-    def _recall(self, keys: Counts) -> Answers:
-        """What is known of the rows with these keys."""
-        if self._fresh:
-            fresh_keys, fresh = zip(*self._fresh, strict=True)
-            known = np.concatenate([self._keys, *fresh_keys])
-            order = np.argsort(known, kind="stable")
-            self._keys = known[order]
-            self._answers = np.concatenate([self._answers, *fresh])[order]
-            self._fresh.clear()
-        if not len(self._keys):
-            return np.zeros(len(keys), dtype=np.int8)
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(self._keys[at] == keys, self._answers[at], 0).astype(np.int8)
+            self._remembered.note(block.keys[rows], outcomes)
 
     def _whole(self) -> Numbered:
         """All 2^d subsets. Most hybrids need no key.
@@ -126,14 +136,3 @@ class Rows:
         weight = np.bincount(numbers, weights=alike).astype(np.float32)
         answers = np.zeros(len(first), dtype=np.int8)
         return Numbered(held, ids.reshape(-1, n), answers, weight, cells[first], None, whole=True)
-
-    def _by_reference(self, held: Held, first: Counts) -> Counts | None:
-        """A key that lasts where the context's own do not: what differs, and the reference.
-
-        Two references may still give one row under two keys, at different levels. They must agree
-        wherever they are not replaced, in data so varied that keys do not fit one number.
-        """
-        subset, reference = np.divmod(first, self._n)
-        if self._hybrids.d + int(self._n).bit_length() > 62:
-            return None  # so many players that only the subsets at hand are told apart
-        return masks_of_held(held[subset] | self._same[reference]) * self._n + reference
