@@ -162,8 +162,9 @@ def minimality(view: View, terms: Terms) -> str:
     n, partly = view.digest.n, dict(view.digest.proofs).get("one smaller")
     if not partly:
         return ""
-    who = "it" if n == 1 else "each of these sets" if partly == n else f"each of {partly:,} of them"
+    less = "it no longer suffices" if n == 1 else "none of these sets suffices any more"
+    of_some = f", of {partly:,} of them" if partly < n else ""
     return (
-        f"Take any one {terms.feature} away, and {who} no longer suffices; taking several away at "
-        "once was not always tried."
+        f"Take any one {terms.feature} away, and {less}; taking several away at once was not "
+        f"always tried{of_some}."
     )
