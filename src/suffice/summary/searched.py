@@ -42,6 +42,9 @@ def completeness(e: Explanation, terms: Terms, ways: Ways) -> tuple[str, str]:
         until = _until(e, stopped)
         others = f"Others may exist{_share_decided(e)}"
         return "Not complete", f"{searched} from many starts, until {until}. {others}."
+    if e.stopped is not None and e.stopped.kind == "many":
+        every = f"each of {count(1 << tally.d, 'subset')} was decided, and necessity counts them"
+        return "Not listed in full", f"{every} all; but there are {stopped}: all of {sizes}."
     if findings is not None:
         decided = f"Every set of {sizes} was decided; larger ones were not all"
         if size < 0:
