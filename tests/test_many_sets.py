@@ -15,7 +15,11 @@ from sklearn.tree import DecisionTreeClassifier
 from suffice import Explainer, ImageExplainer, Stop, TextExplainer
 from suffice.cli.names import OPTIONS
 from suffice.explanation import view as view_module
+from suffice.search.findings import Findings, Found
 from suffice.search.plan import More
+from suffice.search.profile import Profile
+from suffice.search.sweep import Draws
+from suffice.search.tally import Tally
 from suffice.summary import DOZEN, Ways, digest, of_view, summarise
 
 
@@ -76,6 +80,23 @@ def test_a_digest_is_what_its_factors_say_one_by_one(d, seed, tau):
         assert found.surest == by_share
 
 
+@given(st.integers(3, 9), st.integers(0, 10**6), st.integers(0, 30))
+@settings(max_examples=40, deadline=None)
+def test_found_sets_cover_what_each_of_them_covers(d, seed, n_found):
+    rng = np.random.default_rng(seed)
+    tally = Tally(d, 10, (np.array([1]), *(np.empty(0, dtype=np.int64) for _ in range(d))))
+    held, outcomes = rng.random((40, d)) < 0.6, rng.random(40) < 0.7
+    members = [tuple(np.flatnonzero(row).tolist()) for row in rng.random((n_found, d)) < 0.3]
+    found = tuple(Found(m, int(rng.integers(8, 11)), "one smaller") for m in members)
+    findings = Findings(0.75, found, decided=False)
+    profile = Profile(tally, draws=Draws(held, outcomes), findings=findings)
+    inside = [any(row[list(m)].all() for m in members) for row in held[outcomes]]
+    assert profile.covered(0.75) == (sum(inside), outcomes.sum())
+    sets = [m for m in profile.minimal_somewhere() if m.proof == "one smaller"]
+    assert sorted(m.members for m in sets) == sorted(members)
+    assert all(m.high == m.hits / 10 and m.low < 0.75 for m in sets)
+
+
 def test_a_view_makes_only_the_factors_that_are_asked_for():
     assert MANY.keep[0] == MANY.keep.factors[0]
     assert MANY.keep[-1] == MANY.keep.factors[-1]
@@ -99,8 +120,8 @@ def test_more_than_a_dozen_lead_with_what_they_have_in_common():
     said = summarise(MANY).keep.digest
     assert said.lead == "There are 35 minimal sets of 4 features each."
     assert said.common == (("in all", "x0"), ("in most", "no feature"))
-    assert [label for label, _ in said.picked] == ["smallest and surest"]
-    answer = "Each of 35 sets of features keeps “1”, all with x0: the smallest, holding x0 = 1,"
+    assert [label for label, _ in said.picked] == ["surest"]
+    answer = "Each of 35 sets of features keeps “1”, all with x0: one of them, holding x0 = 1,"
     assert summarise(MANY.keep).answer.startswith(answer)
     sheet = " ".join(
         [p.heading + " ".join(map(str, row)) for p in MANY.sheet.panels for row in p.rows]
@@ -128,7 +149,9 @@ def test_most_and_none_are_told_with_counts():
     assert said["in all"] == "no feature"
     assert said["in most"].startswith("x0 (10 of 15), x1 (8), x2 (8)")
     assert said["in none"] == "x6, x7, x8"
-    assert "10 of them with x0" in summarise(e).answer
+    assert "10 of them with x0: the smallest, holding x0 = 1" in summarise(e).answer
+    picked = [label for label, _ in summarise(e).keep.digest.picked]
+    assert picked == ["smallest and surest"]
     lead = summarise(e).keep.digest.lead
     assert lead == "There are 15 minimal sets of 3 to 4 features each; 10 have only 3."
 
@@ -195,7 +218,10 @@ def test_words_of_a_text_have_a_digest_too():
     assert len(e.keep) == 35
     said = summarise(e)
     assert dict(said.keep.digest.common)["in all"] == "“good”"
-    assert "Each of 35 sets of words keeps “yes”, all with “good”: " in said.answer
+    assert "Each of 35 sets of words keeps “yes”, all with “good”; one of them is" in said.answer
+    assert [label for label, _ in said.keep.digest.picked] == ["for example"]
+    assert [label for label, _ in said.flip.digest.picked] == ["smallest"]
+    assert said.answer.endswith("15 of them with “one”; the smallest is “good”.")
     for face in (str(e), screen(e), e.to_html(), e._repr_html_()):
         assert "There are 35 minimal sets of 4 words each." in flat(face)
     assert "[good]" in str(e)
@@ -317,7 +343,7 @@ def test_calls_that_would_give_more_are_told_in_the_readers_language():
     assert summarise(e).more == (
         (
             "Explainer(model, data, groups='auto')",
-            "features that go together as one: every set, in about 0.2 s",
+            "features that go together count as one; every set, in about 0.2 s",
         ),
         ("explain(x, time_limit=60)", "searches on, 60 s in all"),
     )

@@ -22,8 +22,8 @@ import numpy as np
 
 from suffice.evaluate.columns import kind_of
 from suffice.evaluate.protocol import Unreadable
-from suffice.evaluate.trees.compositions import Member, Part, combine
 from suffice.evaluate.trees.ensemble import Ensemble
+from suffice.evaluate.trees.joining import Member, Part, combine
 from suffice.evaluate.trees.reading import labels_of
 from suffice.tables.table import Table
 from suffice.typing import Reals
