@@ -104,7 +104,7 @@ class SwapHybrids(PooledHybrids, KeyedHybrids):
         that keys do not fit one number.
         """
         if self.stable_keys:
-            return np.einsum("ij,ij->i", ~held, self._digits[references])
+            return np.asarray(np.einsum("ij,ij->i", ~held, self._digits[references]))
         if self.d + int(self.n).bit_length() > 62:
             return None  # so many players that such numbers do not fit either
         like_input = held | (self.codes[references + 1] == self.codes[0])
