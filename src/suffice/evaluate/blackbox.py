@@ -32,10 +32,6 @@ _SECONDS_PER_CALL = 2.0
 _LOOKED_THROUGH = 1 << 18
 """Single hybrids looked through together for distinct rows."""
 
-_FEW = 1 << 12
-_REMEMBERED = 1 << 15
-"""Rows that an engine in doubt has asked about, remembered where they were few at a time."""
-
 
 class BlackBox:
     """Any target on any context of hybrids.
@@ -174,10 +170,10 @@ class Engine:
     note: str | None = None
 
     def __init__(self, target: Target, hybrids: SwapHybrids, y: bool) -> None:
-        self._box = BlackBox(target, hybrids, y)
+        # Small lists repeat themselves, so what was asked is remembered from call to call.
+        self._box = BlackBox(target, hybrids, y, distinct=True)
         self._hybrids = hybrids
         self._y = y
-        self._known: dict[bytes, bool] = {}
 
     @property
     def n(self) -> int:
@@ -199,23 +195,11 @@ class Engine:
 
         `tick` is told that time passes, but of no share: these rows are part of other work.
         """
+        passing = None if tick is None else part_of(tick, 0.0)
         out = np.empty(len(references), dtype=bool)
         for start in range(0, len(out), _LOOKED_THROUGH):
             part = slice(start, start + _LOOKED_THROUGH)
             identity, first = self._hybrids.distinct(held[part], references[part])
-            out[part] = self._answers(held[part][first], references[part][first], tick)[identity]
+            answers = self._box.outcomes_of(held[part][first], references[part][first], passing)
+            out[part] = answers[identity]
         return out
-
-    def _answers(self, held: Held, references: Counts, tick: Tick | None) -> BoolVector:
-        """Of distinct rows; a few of them are remembered, since small lists repeat themselves."""
-        passing = None if tick is None else part_of(tick, 0.0)
-        if len(held) > _FEW:
-            return self._box.outcomes_of(held, references, passing)
-        codes = self._hybrids.codes
-        rows = [row.tobytes() for row in np.where(held, codes[0], codes[references + 1])]
-        new = np.array([i for i, row in enumerate(rows) if row not in self._known], dtype=np.int64)
-        answers = self._box.outcomes_of(held[new], references[new], passing)
-        if len(self._known) > _REMEMBERED:
-            self._known = {row: self._known[row] for row in rows if row in self._known}
-        self._known.update((rows[i], bool(answer)) for i, answer in zip(new, answers, strict=True))
-        return np.array([self._known[row] for row in rows], dtype=bool)

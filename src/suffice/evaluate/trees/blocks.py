@@ -15,9 +15,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
-from time import perf_counter
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -32,16 +32,24 @@ from suffice.typing import BoolVector, Counts, Words
 __all__ = [
     "NUMBA_START",
     "Kernel",
+    "Leaves",
     "NumpyBlock",
     "ReferenceBlock",
+    "Scratch",
     "SkiRental",
     "choose_kernel",
     "cores",
     "make_block",
-    "numpy_seconds",
+    "run_tasks",
 ]
 
 Kernel = Literal["numba", "numpy"]
+
+Leaves = list[list[Words]]
+"""By margin, in portions: what a block found in the trees and may use again."""
+
+Scratch = dict[Any, NDArray[Any]]
+"""A thread's buffers, used by one block after another: fresh memory is slow to touch."""
 
 
 class ReferenceBlock(Protocol):
@@ -49,6 +57,10 @@ class ReferenceBlock(Protocol):
 
     def slab(self, number: int) -> tuple[Words, Words]:
         """By mask: the lanes that surely have the event, and those that surely do not."""
+        ...
+
+    def leaves(self) -> Leaves:
+        """What would make the same block ready at once; nothing where that is not kept."""
         ...
 
 
@@ -91,14 +103,6 @@ def choose_kernel(ahead: Callable[[], float], start: SkiRental = NUMBA_START) ->
     return "numpy"
 
 
-def numpy_seconds(problem: Problem) -> float:
-    """What a sweep takes, guessed from a part of it: one slab of the first block."""
-    players = min(problem.d, 9)
-    started = perf_counter()
-    make_block("numpy", problem, 0, players, {}).slab(0)
-    return (perf_counter() - started) * problem.lanes.blocks * 2.0 ** (problem.d - players)
-
-
 def find_numba() -> bool:
     """Is numba installed?"""
     return find_spec("numba") is not None
@@ -126,21 +130,39 @@ def numba_is_loaded() -> bool:
 
 
 def make_block(
-    kernel: Kernel, problem: Problem, block: int, players: int, scratch: dict[Any, NDArray[Any]]
+    kernel: Kernel,
+    problem: Problem,
+    block: int,
+    players: int,
+    scratch: Scratch,
+    trees: int | None = None,
+    leaves: Leaves | None = None,
 ) -> ReferenceBlock:
-    """A kernel made ready for one block of references."""
+    """A kernel made ready for one block of references; for all trees, or some to tell the time."""
     if kernel == "numpy":
-        return NumpyBlock(problem, block, players)
+        return NumpyBlock(problem, block, players, trees)
     from suffice.evaluate.trees.compiled import CompiledBlock
 
-    return CompiledBlock(problem, block, players, scratch)
+    return CompiledBlock(problem, block, players, scratch, trees, leaves)
+
+
+def run_tasks(work: Callable[[int], None], tasks: int, workers: int) -> None:
+    """Do all tasks, in threads where there are several; an interrupt waits for those at work."""
+    if min(workers, tasks) <= 1:
+        for task in range(tasks):
+            work(task)
+        return
+    with ThreadPoolExecutor(min(workers, tasks)) as pool:
+        for _ in pool.map(work, range(tasks)):
+            pass
 
 
 class NumpyBlock:
     """One block of references; gives what the compiled kernel gives, slower."""
 
-    def __init__(self, problem: Problem, block: int, players: int) -> None:
+    def __init__(self, problem: Problem, block: int, players: int, trees: int | None) -> None:
         self._problem = problem
+        self._trees = trees
         self._players = players
         word = problem.lanes.everyone(block)
         self._lanes = np.array(
@@ -171,13 +193,18 @@ class NumpyBlock:
             yes, no = no, yes
         return _as_words(yes), _as_words(no)
 
+    def leaves(self) -> Leaves:
+        """Nothing is kept."""
+        return []
+
     def _scores(self, margin: Margin, nodes: Ints, held_first: int, freed_first: int) -> Ints:
         """(masks, lanes) int32; sums wrap around on the way and are right in the end."""
         width, size = self._problem.lanes.width, 1 << self._players
         above = np.zeros(size * width, dtype=np.int32)
         below = np.zeros(size * width, dtype=np.int32)
-        node = np.repeat(margin.roots.astype(np.int64), len(self._lanes))
-        lane = np.tile(self._lanes, len(margin.roots))
+        roots = margin.roots[: self._trees].astype(np.int64)
+        node = np.repeat(roots, len(self._lanes))
+        lane = np.tile(self._lanes, len(roots))
         held = np.full(len(node), held_first)
         freed = np.full(len(node), freed_first)
         while len(node):
