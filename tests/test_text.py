@@ -13,7 +13,12 @@ from suffice import (
     at_least,
     versus,
 )
+from suffice.explanation.record import MaskRecord
+from suffice.explanation.subject import Closer
+from suffice.search.stop import Stop
 from suffice.text import Corpus, TextExplainer
+from suffice.text.coarse_to_fine import passages_then_words
+from suffice.text.parts import cut
 from suffice.text.passages import MOST_PASSAGES
 from tests.words import AND, FILM, LONG, OR, TRAIN, has, labels, of, pipeline, sets
 
@@ -135,8 +140,8 @@ def test_few_large_calls():
     assert sum(asked) <= 2**10 + 8
 
 
-def test_long_texts_are_cut_into_passages_and_then_looked_into():
-    explainer = TextExplainer(OR)
+def test_passages_are_searched_and_then_looked_into():
+    explainer = TextExplainer(OR, unit="passage")
     coarse = explainer(LONG)
     assert len(coarse.keep.players) == len(coarse.subject.spans) <= MOST_PASSAGES
     assert [f.features for f in coarse.keep.factors] == [
@@ -186,25 +191,123 @@ def test_what_is_found_among_some_words_is_minimal_in_the_whole_text(n, random):
     assert coarse.keep.sufficiency("aa bb cc.") == whole.keep.sufficiency(sorted(seen))
 
 
-def test_many_words_are_searched_greedily_or_within_bounds():
-    text = " ".join(f"w{i}" for i in range(40)) + " good."
+def of_words(n, last="good"):
+    return " ".join(f"w{i}" for i in range(n - 1)) + f" {last}."
+
+
+@pytest.mark.parametrize("n", [19, 20, 21, 22, 40, 60])
+def test_words_are_players_up_to_sixty(n):
+    """There is no length at which the answer turns coarse, or the rows run away."""
+    e = TextExplainer(OR)(of_words(n))
+    assert e.subject.unit == "word"
+    assert len(e.players) == n
+    assert e.subject.closer is None
+    assert sets(e.keep) == sets(e.flip) == of("good")
+    assert e.provenance.rows_predicted <= 1 << 20
+
+
+def test_past_sixty_words_passages_come_first_and_are_looked_into():
+    text = "It rained all day, as it does. " * 12 + LONG
+    e = TextExplainer(OR)(text)
+    assert e.subject.unit == "word"
+    assert e.subject.closer == Closer(122, MOST_PASSAGES, True, e.subject.closer.within, True)
+    assert sets(e.keep) >= of("good")
+    assert all(f.size <= 3 for f in (*e.keep.factors, *e.flip.factors))
+    assert sets(e.flip)
+    flat = " ".join(str(e).split())
+    assert "The text has 122 words, so its 12 passages were searched first (every set of" in flat
+    assert "those of each view's best set." in flat
+    assert "Sets with words of the rest of the text were not looked at." in flat
+    assert Explanation.from_json(e.to_json()) == e
+    just = TextExplainer(OR)(of_words(61))
+    assert just.subject.closer.words == 61
+    assert sets(just.keep) == sets(just.flip) == of("good")
+
+
+def test_limits_of_a_long_text_are_told_as_they_were_given():
+    text = "It rained all day, as it does. " * 12 + LONG
+    e = TextExplainer(OR)(text, budget=3000)
+    assert e.provenance.rows_predicted <= 3000
+    assert e.stopped is None or e.stopped.kind != "budget" or e.stopped.limit == 3000
+    most = labels(lambda t: t.count("x") < 20)
+    e = TextExplainer(most, mask="x")(text, budget=2500)
+    assert e.provenance.rows_predicted <= 2500
+    assert e.stopped == Stop("budget", 2500)
+    assert "budget=2500 model rows" in str(e)
+    assert [more.arguments for more in e.provenance.plan.more] == [{"budget": 15000}]
+
+
+def test_where_no_words_are_found_passages_are_the_answer_and_it_says_so():
+    text = "It rained all day, as it does. " * 12 + LONG
+    parts = cut(text, "auto", None)
     explainer = TextExplainer(OR)
-    fine = explainer.refine(
-        explainer(text), features=[p.name for p in explainer(text).keep.players]
-    )
-    assert not fine.complete
-    assert sets(fine.keep) == sets(fine.flip) == of("good")
-    assert "Not complete" in str(fine)
+
+    def answer(parts, question):
+        some = question if parts.noun == "passage" else question | {"max_size": 1}
+        return explainer._answer(parts, some)
+
+    e = passages_then_words(answer, parts, {})
+    assert e.subject.unit == "passage"
+    assert e.subject.closer.within
+    assert not e.subject.closer.found
+    assert "in which no set of words was found in time." in " ".join(str(e).split())
+
+
+def test_many_words_are_searched_within_bounds():
+    text = of_words(100)
     bounded = TextExplainer(OR, unit="word")(text, max_size=1)
     assert sets(bounded.keep) == of("good")
-    with pytest.raises(InputError, match=r"41 words, so 2\^41 sets.*refine"):
-        TextExplainer(OR, unit="word")(text)
+    assert not bounded.complete
+    e = TextExplainer(OR, unit="word")(text, budget=2000)
+    assert sets(e.keep) == sets(e.flip) == of("good")
+    with pytest.raises(InputError, match=r"100 features, so 2\^100 subsets.*search='auto'"):
+        TextExplainer(OR, unit="word")(text, search="exhaustive")
+
+
+def test_the_mask_that_was_found_is_told_with_why_it_may_be_poor():
+    e = TextExplainer(pipeline())("a good film with great actors")
+    assert e.provenance.references.mask == MaskRecord("UNK", "bad", (), known=False)
+    flat = " ".join(str(e).split())
+    assert (
+        "Each word left out is replaced by “UNK”: a text of nothing else comes out as “bad”."
+        in flat
+    )
+    assert "The model does not know “UNK”, so such a text reads as if the words were not" in flat
+    assert "see whether another mask says the same" in flat
+    assert Explanation.from_json(e.to_json()) == e
+
+    e = TextExplainer(lambda texts: pipeline().predict(texts))("a good film with great actors")
+    assert e.provenance.references.mask.known is None
+    assert "The model may never have met texts with “UNK” in so many places" in " ".join(
+        str(e).split()
+    )
+
+    e = TextExplainer(pipeline(), candidates=["good", "awful"])("a good film with great actors")
+    assert e.provenance.references.mask == MaskRecord("awful", "bad", ("good",), known=True)
+    flat = " ".join(str(e).split())
+    assert "while one of “good” comes out as this text does" in flat
+    assert "The model knows “awful” and counts it wherever it stands" in flat
+
+    given = TextExplainer(pipeline(), mask="UNK")("a good film")
+    assert given.provenance.references.mask is None
+    assert "Each word left out" not in str(given)
+
+
+def test_of_tokens_that_contrast_the_mildest_is_taken():
+    """One "never" outweighs all else; "seldom" only what is not said twice."""
+    model = labels(lambda t: "never" not in t and t.count("good") > t.count("seldom") / 9)
+    text = "good " * 9 + "film"
+    e = TextExplainer(model, candidates=["never", "seldom"])(text)
+    assert e.provenance.references.mask.token == "seldom"
+    assert TextExplainer(model, candidates=["UNK", "seldom"])(text).provenance.references.mask == (
+        MaskRecord("UNK", "no", (), known=None)
+    )
 
 
 def test_refine_says_what_cannot_be_refined():
-    explainer = TextExplainer(OR)
+    explainer = TextExplainer(OR, unit="passage")
     with pytest.raises(InputError, match="nothing smaller"):
-        explainer.refine(explainer(FILM))
+        explainer.refine(TextExplainer(OR)(FILM))
     table = Explainer(lambda r: (r[:, 0] > 0).astype(int), np.eye(3)).explain([1.0, 0, 0])
     with pytest.raises(InputError, match="not of a text"):
         explainer.refine(table)

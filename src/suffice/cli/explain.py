@@ -38,7 +38,7 @@ _OUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 @click.option("--text", help="Explain a text instead of a row ('-': read it from stdin).")
 @click.option(
     "--unit",
-    type=click.Choice(["auto", "word", "sentence"]),
+    type=click.Choice(["auto", "word", "sentence", "passage"]),
     default="auto",
     show_default=True,
     help="Of a text: what is held or replaced.",
@@ -49,7 +49,7 @@ _OUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
     metavar="TOKEN",
     help="Of a text: what replaces a word ('auto', 'delete', or a token; again for more).",
 )
-@click.option("--refine", is_flag=True, help="Of a long text: the words of its best passages.")
+@click.option("--refine", is_flag=True, help="Of sentences or passages: look into the best ones.")
 @click.option("--tau", default=0.9, show_default=True, help="The share a set must reach.")
 @click.option("--alpha", type=float, help="Test each share at this level.")
 @click.option(

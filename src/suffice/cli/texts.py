@@ -61,8 +61,6 @@ def explain_text(options: dict[str, Any], outcome: Any, question: dict[str, Any]
     explanation = explainer.explain(text, **question)
     if not options["refine"] or _by_words(explanation):
         return explanation
-    if question["search"] == "exhaustive":  # the default: long passages need the greedy search
-        question = {k: v for k, v in question.items() if k != "search"}
     return explainer.refine(explanation, **question)
 
 

@@ -77,9 +77,9 @@ class Choice:
     def _make(self, name: str, target: Target, hybrids: SwapHybrids, y: bool) -> Evaluator:
         """An engine for one question; `Unreadable` where it does not serve."""
         if name == "additive":
-            from suffice.evaluate.additive import AdditiveEngine, read_additive
+            from suffice.evaluate.additive import additive_engine, read_additive
 
-            return AdditiveEngine(self._shape(name, read_additive), target, hybrids, y)
+            return additive_engine(self._shape(name, read_additive), target, hybrids, y)
         from suffice.evaluate.trees import TreeEngine, TreeModel, read_trees
 
         trees = self._shape(name, lambda *given: TreeModel(read_trees(*given)))

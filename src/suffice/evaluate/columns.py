@@ -26,7 +26,7 @@ from suffice.tables.frames import as_table
 from suffice.tables.table import Table
 from suffice.typing import Counts
 
-__all__ = ["PerColumn", "kind_of", "sklearn_name", "split_pipeline"]
+__all__ = ["PerColumn", "kind_of", "sklearn_name", "split_pipeline", "steps_of"]
 
 _SEARCHES = frozenset(
     {"GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV"}
@@ -70,15 +70,21 @@ def split_pipeline(model: Any, columns: tuple[str, ...]) -> PerColumn:
     >>> split_pipeline(model, ("a", "b")).owner.tolist()
     [0, 1]
     """
+    steps, final = steps_of(model)
+    owner = np.arange(len(columns))
+    for step in steps:
+        owner = _owners_after(step, owner, columns if step is steps[0] else None)
+    return PerColumn(tuple(steps), owner, final)
+
+
+def steps_of(model: Any) -> tuple[list[Any], Any]:
+    """The steps of a pipeline that do something, and the estimator at the end of them."""
     model = _unwrap(model)
     steps: list[Any] = []
     while sklearn_name(model) == "Pipeline":
         steps += [s for _, s in model.steps[:-1] if s is not None and s != "passthrough"]
         model = _unwrap(model.steps[-1][1])
-    owner = np.arange(len(columns))
-    for step in steps:
-        owner = _owners_after(step, owner, columns if step is steps[0] else None)
-    return PerColumn(tuple(steps), owner, model)
+    return steps, model
 
 
 def _unwrap(model: Any) -> Any:

@@ -29,6 +29,7 @@ __all__ = [
     "FindingsRecord",
     "FoundRecord",
     "LeftOutRecord",
+    "MaskRecord",
     "PlayerRecord",
     "Provenance",
     "ReferencesRecord",
@@ -95,6 +96,18 @@ class ContextRecord(msgspec.Struct, frozen=True):
     words: str
 
 
+class MaskRecord(msgspec.Struct, frozen=True):
+    """How a token was found that takes the place of words, where none was given."""
+
+    token: str
+    outcome: str
+    """What a text of nothing else comes out as."""
+    passed_over: tuple[str, ...]
+    """Tokens that come out as the input does, and so make no contrast."""
+    known: bool | None
+    """Does the model know a word of it? None: it does not tell."""
+
+
 class ReferencesRecord(msgspec.Struct, frozen=True):
     """What the input was held against."""
 
@@ -102,6 +115,8 @@ class ReferencesRecord(msgspec.Struct, frozen=True):
     """Rows predicted otherwise, the whole data, or rows that the user chose; of a text or a picture
     what takes the place of what is replaced."""
     words: str
+    mask: MaskRecord | None = None
+    """Of a text whose mask was found, not given."""
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,11 +14,25 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ImageSubject", "Subject", "TextSubject", "Unit"]
+__all__ = ["Closer", "ImageSubject", "Subject", "TextSubject", "Unit"]
 
 
 Unit = Literal["word", "sentence", "passage", "span"]
 """What a feature of a text is: a span is the user's own."""
+
+
+class Closer(msgspec.Struct, frozen=True):
+    """How a long text was looked at: its passages first, then the words of some of them."""
+
+    words: int
+    """In the whole text."""
+    passages: int
+    complete: bool
+    """Was every set of passages searched?"""
+    within: int
+    """Passages that were looked into: those of each view's best set; 0: none could be."""
+    found: bool
+    """Did that find words for each view that had passages? If not, passages are the answer."""
 
 
 class TextSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
@@ -27,6 +41,8 @@ class TextSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
     text: str
     spans: tuple[tuple[int, int], ...]
     unit: Unit
+    closer: Closer | None = None
+    """Of a long text that was looked at twice."""
 
     def pieces(self, players: frozenset[int]) -> tuple[tuple[str, bool], ...]:
         """The text in order, cut where a mark begins or ends: (characters, marked?).

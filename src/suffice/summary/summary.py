@@ -98,7 +98,7 @@ def summarise(result: Explanation | View, ways: Ways = PYTHON, most: int = DOZEN
         provenance=_provenance(e),
         more=calls_for_more(e, terms, ways),
         left_out=left_out(e, terms, ways),
-        notes=tuple(filter(None, (copies(e), _long_names(e, ways)))),
+        notes=tuple(filter(None, (_mask(e), copies(e), _long_names(e, ways)))),
         text=_lines(e.subject.text) if isinstance(e.subject, TextSubject) else "",
         picture=picture,
         glossary=glossary_for(e, terms),
@@ -165,6 +165,15 @@ def _provenance(e: Explanation) -> str:
         f"({p.evaluator}); seed {p.random_state}; suffice {p.versions.get('suffice', '?')}, "
         f"{p.created:%Y-%m-%d}"
     )
+
+
+def _mask(e: Explanation) -> str:
+    mask = e.provenance.references.mask
+    if mask is None:
+        return ""
+    from suffice.summary.mask import mask_note
+
+    return mask_note(mask)
 
 
 def _long_names(e: Explanation, ways: Ways) -> str:

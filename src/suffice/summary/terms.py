@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from suffice.explanation import Explanation
-from suffice.explanation.subject import ImageSubject, TextSubject
+from suffice.explanation.subject import Closer, ImageSubject, TextSubject
 from suffice.summary.ways import Ways
+from suffice.wording import count
 
 __all__ = ["Terms", "terms_for"]
 
@@ -68,11 +69,25 @@ def _of_parts(context: str) -> Terms:
     )
 
 
+def _looked_at(closer: Closer) -> str:
+    """What was done with a long text, and why its answer is passages where it is."""
+    every = "every set of them" if closer.complete else "as far as time allowed"
+    first = f"The text has {closer.words:,} words, so its {closer.passages} passages were searched "
+    first += f"first ({every})"
+    if not closer.within:
+        return f"{first}, and no set of them names a passage that could be looked into."
+    into = f"{first}; then the words of {count(closer.within, 'passage')}, those of each view's "
+    if closer.found:
+        return f"{into}best set."
+    return f"{into}best set, in which no set of words was found in time."
+
+
 def _of_text(subject: TextSubject, ways: Ways) -> Terms:
     what = subject.unit
     marked = subject.pieces(frozenset(range(len(subject.spans))))
     rest = any(c.isalnum() for piece, inside in marked if not inside for c in piece)
-    beyond = ["Sets with words of the rest of the text were not looked at."] * rest
+    beyond = [_looked_at(subject.closer)] if subject.closer is not None else []
+    beyond += ["Sets with words of the rest of the text were not looked at."] * rest
     if what == "span":
         beyond.append("What lies within a span was not told apart.")
     elif what != "word":

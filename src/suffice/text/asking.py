@@ -61,10 +61,16 @@ class TextDecision:
 class JoinedModel:
     """Answers for rows of cells, as a model of tables does."""
 
-    def __init__(self, model: WrappedModel, join: Join) -> None:
+    def __init__(self, model: WrappedModel, join: Join, seen: Sequence[int]) -> None:
         self.__name__ = model.name
         self._model = model
         self._join = join
+        self.of_texts = model.original
+        """The user's own model."""
+        self.gaps = join.gaps
+        """What stands before, between and after the cells."""
+        self.seen = seen
+        """The cells that are in sight."""
         if model.classes is not None:
             self.classes_ = as_labels(model.classes)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -54,14 +53,21 @@ class Cells(ArrayTable):
         """Append rows, whole."""
         return self._like(np.concatenate([self._array, np.asarray(below.native)]))
 
-    def splice(self, first: Held, rows: Counts, rest_from_first: bool = False) -> Cells:
-        """As for any table; cells out of sight come from `rows`, or all from the first row."""
+    def splice(self, first: Held, rows: Counts) -> Cells:
+        """As for any table; cells out of sight come from `rows`."""
         whole = first
         if len(self._seen) < self._array.shape[1]:
-            whole = np.full((len(rows), self._array.shape[1]), rest_from_first)
+            whole = np.zeros((len(rows), self._array.shape[1]), dtype=bool)
             whole[:, self._seen] = first
         out = self._array[rows]
         np.copyto(out, self._array[0], where=whole)
+        return self._like(out)
+
+    def with_rest_of(self, row: int) -> Cells:
+        """The cells out of sight are one row's in all of them."""
+        hidden = np.setdiff1d(np.arange(self._array.shape[1]), self._seen)
+        out = self._array.copy()
+        out[:, hidden] = out[row, hidden]
         return self._like(out)
 
     def _like(self, cells: Values) -> Cells:
@@ -79,10 +85,15 @@ class InText(Context):
 
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[Hybrids, Hybrids]:
         """The same hybrids for both views where all words are in sight; else each has its own."""
+        assert isinstance(pool, Cells)
         if not self.rest:
             hybrids = WordSwap(pool, players)
             return hybrids, hybrids
-        return WithRest(pool, players, False), WithRest(pool, players, True)
+        flip = WordSwap(pool.with_rest_of(0), players)
+        # What is replaced throughout is the same in all texts only where there is one reference.
+        if len(pool) == 2:
+            return WordSwap(pool.with_rest_of(1), players), flip
+        return RestReplaced(pool, players), flip
 
     def describe(self) -> str:
         """What words are replaced by, and what becomes of those out of sight."""
@@ -104,17 +115,14 @@ class WordSwap(SwapHybrids):
 
 
 @dataclass(frozen=True, eq=False)
-class WithRest(PooledHybrids):
-    """Hybrids of the words in sight, in a text whose other words are all replaced or all held.
+class RestReplaced(PooledHybrids):
+    """Hybrids of the words in sight, in a text whose other words come with each reference.
 
     It gives hybrids no keys: equal words in sight do not make equal texts.
     """
 
-    pool: Any
-    """Cells, whose `splice` also takes what becomes of the rest."""
-    rest_held: bool = False
-
     def rows(self, held: Held, references: Counts) -> Table:
         """Build row i from subset held[i] and reference references[i]."""
-        spliced: Table = self.pool.splice(held, references + 1, self.rest_held)
-        return spliced
+        if len(self.players) < len(self.pool.names):
+            held = held[:, self.players.of_column]
+        return self.pool.splice(held, references + 1)

@@ -10,6 +10,8 @@ import numpy as np
 
 from suffice.checks import number
 from suffice.errors import InputError
+from suffice.explanation.record import MaskRecord
+from suffice.randomness import Stream, generator
 from suffice.tables.labels import as_labels, not_a_class, of_a_kind
 from suffice.text.asking import TextDecision, decide
 from suffice.text.join import Join
@@ -21,6 +23,7 @@ from suffice.text.masks import (
     check_tokens,
     deal_words,
     describe_tokens,
+    known_to,
 )
 from suffice.text.parts import Parts
 from suffice.typing import BoolVector, Values
@@ -28,9 +31,13 @@ from suffice.typing import BoolVector, Values
 __all__ = ["Contrast", "TokenMask", "contrast_with", "describe_mask", "read_mask"]
 
 
+_HELD = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
+"""Of the words: in the versions of a text that tell which token is the mildest."""
+
+
 @dataclass(frozen=True)
 class TokenMask:
-    """Tokens: each a reference; or candidates, of which the first that contrasts is the one."""
+    """Tokens: each a reference; or candidates, of which the mildest that contrasts is the one."""
 
     tokens: tuple[str, ...]
     first: bool = False
@@ -43,6 +50,8 @@ class Contrast:
     decision: TextDecision
     cells: Values
     says: str
+    mask: MaskRecord | None = None
+    """How a token was found, where none was given."""
 
 
 def read_mask(mask: object, candidates: Sequence[str]) -> TokenMask | Corpus:
@@ -66,7 +75,9 @@ def describe_mask(mask: TokenMask | Corpus) -> str:
     """What stands in for words, in a few of them."""
     if isinstance(mask, Corpus):
         return f"words of {len(mask.texts):,} other texts"
-    return "the first of some tokens that contrasts" if mask.first else describe_tokens(mask.tokens)
+    return (
+        "the mildest of some tokens that contrast" if mask.first else describe_tokens(mask.tokens)
+    )
 
 
 def contrast_with(
@@ -84,6 +95,7 @@ def contrast_with(
     tokens = mask.tokens
     cells = as_cells([[token] * len(parts.atoms) for token in tokens])
     decision = decide(model, parts.text, join(cells.tolist()), outcome)
+    found = None
     if mask.first:
         contrasts = np.flatnonzero(decision.others != decision.y)
         if not len(contrasts):
@@ -91,10 +103,34 @@ def contrast_with(
                 f"'auto', and every text of one of these alone {_same(decision)}: "
                 + ", ".join(f"“{t}”" if t else "deletion" for t in tokens)
             )
-        best = int(contrasts[0])
+        best = int(contrasts[_mildest(cells[contrasts], decision, parts, join, seed)])
+        found = MaskRecord(
+            tokens[best],
+            decision.event.describe(not decision.y),
+            tuple(
+                t for t, other in zip(tokens, decision.others, strict=True) if other == decision.y
+            ),
+            known_to(decision.model.original, tokens[best]),
+        )
         tokens, cells = tokens[best : best + 1], cells[[best]]
     each = parts.noun if parts.noun == "span" else "word"
-    return Contrast(decision, cells, f"each {each} {describe_tokens(tokens)}")
+    return Contrast(decision, cells, f"each {each} {describe_tokens(tokens)}", found)
+
+
+def _mildest(masks: Values, decision: TextDecision, parts: Parts, join: Join, seed: int) -> int:
+    """Which row of cells leaves most to the words that are held: of equals, the first.
+
+    A token that the model reads as a word of its own counts as often as it stands there, and then
+    the answer is about that word. So a few versions of the text are tried, the same with each.
+    """
+    if len(masks) == 1:
+        return 0
+    words = as_cells([[parts.text[a:b] for a, b in parts.atoms]])
+    drawn = generator(seed, Stream.MASKS).random((len(_HELD), words.shape[1]))
+    held = drawn < np.array(_HELD)[:, None]
+    rows = [row for mask in masks for row in np.where(held, words, mask).tolist()]
+    kept = decision.outcomes(join(rows)) == decision.y
+    return int(kept.reshape(len(masks), -1).sum(axis=1).argmax())
 
 
 def _with_corpus(

@@ -10,19 +10,17 @@ from typing import Any, Unpack
 import msgspec
 import numpy as np
 
-from suffice.checks import choice, whole
-from suffice.errors import InputError
+from suffice.checks import whole
 from suffice.explainer import Asked, Explainer
 from suffice.explanation import Explanation, ReferencesRecord
 from suffice.explanation.subject import TextSubject
-from suffice.search.limits import EXHAUSTIVE_PLAYERS
-from suffice.search.strategy import STRATEGIES
 from suffice.text.asking import JoinedModel
 from suffice.text.cells import Cells, InText
+from suffice.text.coarse_to_fine import passages_then_words
 from suffice.text.contrast import contrast_with, describe_mask, read_mask
 from suffice.text.join import Join
 from suffice.text.masks import CANDIDATES, Corpus, as_cells
-from suffice.text.parts import FEW_REFINED, Parts, check_unit, cut, look_into
+from suffice.text.parts import Parts, check_unit, cut, look_into
 from suffice.text.spans import Unit, check_text
 from suffice.typing import Values
 
@@ -38,8 +36,9 @@ class TextExplainer:
         A callable from a list of strings to labels, values or class scores, or any object whose
         `predict` takes a list of strings: a scikit-learn text pipeline, for example.
     unit
-        What is held or replaced. "word"; "sentence"; "auto": words if there are at most 20, else
-        at most 12 passages (then see `refine`); or a callable from a text to [(start, stop), …].
+        What is held or replaced. "auto": words; of a text of more than 60, at most 12 passages
+        first and then the words of those that matter most. "word", "sentence" or "passage" alone;
+        or a callable from a text to [(start, stop), …].
     mask
         What replaces a word: a token, a list of tokens (each is a reference), "delete", or
         `Corpus(texts)` for words of texts that are predicted otherwise. "auto": the first of
@@ -102,18 +101,8 @@ class TextExplainer:
             `Explainer.explain`.
         """
         parts = cut(check_text(text), self._unit, spans)
-        d = len(parts.spans)
-        limits = question.get("max_size"), question.get("budget"), question.get("time_limit")
-        bounded = any(limit is not None for limit in limits)
-        search = choice("search", question.get("search", "exhaustive"), STRATEGIES)
-        if d > EXHAUSTIVE_PLAYERS and not bounded and search != "greedy":
-            raise InputError(
-                "text",
-                f"{d} {parts.noun}s, so 2^{d} sets",
-                f"at most {EXHAUSTIVE_PLAYERS} for an exhaustive search",
-                "Use unit='auto' and then refine, search='greedy', or pass max_size, budget or "
-                "time_limit.",
-            )
+        if spans is None and self._unit == "auto" and parts.noun == "passage":
+            return passages_then_words(self._answer, parts, question)
         return self._answer(parts, question)
 
     __call__ = explain
@@ -139,13 +128,10 @@ class TextExplainer:
             Names of passages. None: those of the best factor in each view, which is the one with
             the fewest members, and the surest of these.
         **question
-            As in `explain`; τ is the explanation's own unless it is given. For more than 16 words
-            the default is search="greedy".
+            As in `explain`; τ is the explanation's own unless it is given.
         """
         parts = look_into(explanation, features)
         asked: Asked = {"tau": explanation.tau}
-        if len(parts.spans) > FEW_REFINED:
-            asked["search"] = "greedy"
         return self._answer(parts, asked | question)
 
     def __repr__(self) -> str:
@@ -162,7 +148,7 @@ class TextExplainer:
         hidden = len(parts.atoms) - len(parts.seen)
         names = parts.atom_names
         explainer = Explainer(
-            JoinedModel(contrast.decision.model, join),
+            JoinedModel(contrast.decision.model, join, parts.seen),
             Cells(contrast.cells, names, parts.seen),
             outcome=contrast.decision.outcome,
             references="all",
@@ -170,7 +156,6 @@ class TextExplainer:
             groups=parts.groups,
             random_state=self._seed,
             cost=_each_word,
-            engine="blackbox",
             context=InText(contrast.says, hidden > 0),
         )
         cells = as_cells([[parts.text[a:b] for a, b in parts.atoms]])
@@ -181,7 +166,7 @@ class TextExplainer:
             provenance=msgspec.structs.replace(
                 e.provenance,
                 data=None,
-                references=ReferencesRecord("texts", contrast.says),
+                references=ReferencesRecord("texts", contrast.says, contrast.mask),
                 seconds=seconds,
             ),
             subject=TextSubject(parts.text, tuple(parts.spans), parts.noun),

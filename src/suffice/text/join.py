@@ -20,13 +20,13 @@ class Join:
 
     def __init__(self, text: str, spans: Sequence[Span]) -> None:
         edges = [0, *(edge for span in spans for edge in span), len(text)]
-        self._gaps = [text[a:b] for a, b in list(pairwise(edges))[::2]]
+        self.gaps = [text[a:b] for a, b in list(pairwise(edges))[::2]]
         # One formatting of a whole row takes a tenth of the time of adding up its pieces; where
         # the same stands between all spans, as in a plain row of words, joining takes a quarter.
-        first, *inner, last = self._gaps
+        first, *inner, last = self.gaps
         self._alike = not first and not last and len(set(inner)) == 1
         self._between = inner[0] if inner else ""
-        self._template = "%s".join(gap.replace("%", "%%") for gap in self._gaps)
+        self._template = "%s".join(gap.replace("%", "%%") for gap in self.gaps)
 
     def __call__(self, rows: Iterable[Sequence[str]]) -> list[str]:
         """A text for each row of cells."""
@@ -37,8 +37,8 @@ class Join:
         return self._template % tuple(row)
 
     def _shorter(self, row: Sequence[str]) -> str:
-        out = self._gaps[0]
-        for cell, gap in zip(row, self._gaps[1:], strict=True):
+        out = self.gaps[0]
+        for cell, gap in zip(row, self.gaps[1:], strict=True):
             if cell:
                 out += cell + gap
             elif gap[:1].isspace():

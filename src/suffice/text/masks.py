@@ -6,19 +6,28 @@ each text drawn from a corpus, makes another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from suffice.errors import InputError, shorten
+from suffice.evaluate.columns import steps_of
 from suffice.randomness import Stream, generator
 from suffice.tables.labels import is_label
 from suffice.text.spans import words
 from suffice.typing import BoolVector, Values
 
-__all__ = ["CANDIDATES", "Corpus", "check_tokens", "deal_words", "describe_tokens"]
+__all__ = [
+    "CANDIDATES",
+    "Corpus",
+    "as_cells",
+    "check_tokens",
+    "deal_words",
+    "describe_tokens",
+    "known_to",
+]
 
 CANDIDATES = ("UNK", "[MASK]", "plate", "the", "…", "thing", "it")
 """Words that mean little, tried in this order. Not "": some models fail on an empty text."""
@@ -87,6 +96,35 @@ def describe_tokens(tokens: Sequence[str]) -> str:
     named = " or ".join(f"“{token}”" for token in tokens if token)
     parts = [f"replaced by {named}"] * bool(named) + ["deleted"] * ("" in tokens)
     return " or ".join(parts)
+
+
+@runtime_checkable
+class CountsWords(Protocol):
+    """A vectoriser with a list of the words it knows, as scikit-learn's are once fitted."""
+
+    vocabulary_: Mapping[str, int]
+
+    def build_analyzer(self) -> Callable[[str], Iterable[str]]:
+        """What cuts a text into the words that are counted."""
+        ...
+
+
+def known_to(model: Any, token: str) -> bool | None:
+    """Does the model know a word of this token? None where it cannot be asked.
+
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> model = make_pipeline(CountVectorizer().fit(["a plate"]), None)
+    >>> known_to(model, "plate"), known_to(model, "UNK"), known_to(len, "UNK")
+    (True, False, None)
+    """
+    steps, _ = steps_of(model)
+    if not (steps and isinstance(steps[0], CountsWords)):
+        return None
+    try:
+        return any(word in steps[0].vocabulary_ for word in steps[0].build_analyzer()(token))
+    except Exception:  # an analyser of the user's own may not take a single token
+        return None
 
 
 def deal_words(corpus: Corpus, otherwise: BoolVector, width: int, n: int, seed: int) -> Values:

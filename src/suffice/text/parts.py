@@ -17,15 +17,12 @@ from suffice.explanation.subject import TextSubject, Unit as Noun
 from suffice.text.passages import passages, words_within
 from suffice.text.spans import Span, Unit, check_spans, sentences, span_names, words
 
-__all__ = ["FEW_REFINED", "FEW_WORDS", "Parts", "check_unit", "cut", "look_into"]
+__all__ = ["WORD_PLAYERS", "Parts", "check_unit", "cut", "look_into"]
 
-FEW_WORDS = 20
-"""So many words are searched exhaustively without a thought: a million texts for one token."""
+WORD_PLAYERS = 60
+"""So many words are told apart from the start, by the same searches as so many columns are."""
 
-FEW_REFINED = 16
-"""With a rest out of sight each view has texts of its own, and a long text takes longer to read."""
-
-UNITS = ("auto", "word", "sentence")
+UNITS = ("auto", "word", "sentence", "passage")
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ def cut(text: str, unit: Unit, spans: Iterable[Sequence[int]] | None) -> Parts:
     if not atoms:
         hint = "Pass spans to hold or replace other characters."
         raise InputError("text", f"{text!r}, which has no word", "at least one word", hint)
-    if unit == "word" or (unit == "auto" and len(atoms) <= FEW_WORDS):
+    if unit == "word" or (unit == "auto" and len(atoms) <= WORD_PLAYERS):
         return Parts(text, atoms, atoms, "word", seen)
     if unit == "sentence":
         whole = [span for span in sentences(text) if words_within(atoms, [span])]

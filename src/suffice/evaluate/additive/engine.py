@@ -17,7 +17,7 @@ import numpy as np
 
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.additive.cubes import bound_cubes, leverage
-from suffice.evaluate.additive.readers import AdditiveModel
+from suffice.evaluate.additive.readers import AdditiveShape
 from suffice.evaluate.additive.scores import Margins, margins_of
 from suffice.evaluate.additive.split import WORD, split_blocks
 from suffice.evaluate.blackbox import Engine
@@ -49,7 +49,7 @@ class AdditiveEngine(Engine):
 
     name = "additive"
 
-    def __init__(self, model: AdditiveModel, target: Target, hybrids: SwapHybrids, y: bool) -> None:
+    def __init__(self, model: AdditiveShape, target: Target, hybrids: SwapHybrids, y: bool) -> None:
         super().__init__(target, hybrids, y)
         scores, classes = model.scores(hybrids), target.model.classes or ()
         if target.event.kind == "versus" and model.probabilities_apart:

@@ -10,9 +10,9 @@ features, and say so here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,7 +23,18 @@ from suffice.evaluate.protocol import Unreadable
 from suffice.tables.table import Table
 from suffice.typing import Counts, Reals, Values
 
-__all__ = ["AdditiveModel", "read_additive"]
+if TYPE_CHECKING:
+    from suffice.evaluate.additive.vectorised import VectorisedModel
+
+__all__ = [
+    "AdditiveModel",
+    "AdditiveShape",
+    "AnswersForCells",
+    "Weights",
+    "coarsest",
+    "read_additive",
+    "read_weights",
+]
 
 _LARGEST = 1 << 27
 """Cells of the transformed pool: 1 GB of terms, past which the black box is the better bargain."""
@@ -67,16 +78,88 @@ class AdditiveModel:
             ) from error
 
 
-def read_additive(model: Any, columns: tuple[str, ...]) -> AdditiveModel:
+class AdditiveShape(Protocol):
+    """What the additive engine wants to know of a model."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in a reason."""
+        ...
+
+    @property
+    def scores_are(self) -> str | None:
+        """The method that a comparison of two classes asks for their scores."""
+        ...
+
+    @property
+    def probabilities_apart(self) -> bool:
+        """Are its probabilities a fit of their own, as those of support vectors are?"""
+        ...
+
+    def scores(self, hybrids: SwapHybrids) -> AdditiveScores:
+        """The terms of the pool's rows, by player."""
+        ...
+
+
+@runtime_checkable
+class AnswersForCells(Protocol):
+    """A model of texts that is asked about rows of cells, which are joined to a text first."""
+
+    @property
+    def of_texts(self) -> Any:
+        """The user's own model."""
+        ...
+
+    @property
+    def gaps(self) -> Sequence[str]:
+        """What stands before the first cell, between two, and after the last."""
+        ...
+
+    @property
+    def seen(self) -> Sequence[int]:
+        """The cells that are columns of the table; the others are alike in all its rows."""
+        ...
+
+
+def read_additive(model: Any, columns: tuple[str, ...]) -> AdditiveModel | VectorisedModel:
     """What is additive in a fitted model; `Unreadable` says why it is not known to be.
 
     `columns` names the table that the model is given, for pipelines.
     """
+    if isinstance(model, AnswersForCells):
+        from suffice.evaluate.additive.vectorised import read_vectorised
+
+        return read_vectorised(model)
     parts = split_pipeline(model, columns)
     if not (_is_gam(parts.final) or sklearn_name(parts.final) in _READERS):
         raise Unreadable(f"{kind_of(parts.final)} is not known to be additive")
     asked = (m for m in ("predict_proba", "decision_function") if hasattr(model, m))
     return AdditiveModel(parts, next(asked, None))
+
+
+class Weights(NamedTuple):
+    """Scores that are sums of columns, each times a weight: of linear models and naive Bayes."""
+
+    weights: Reals
+    """(K, columns)"""
+    base: Reals
+    decision: Decision
+    dtypes: tuple[Any, ...]
+
+
+_WEIGHTED = ("MultinomialNB", "ComplementNB", "BernoulliNB")
+
+
+def read_weights(final: Any, columns: int) -> Weights:
+    """The weights of an estimator; `Unreadable` where its scores are not sums of them."""
+    name = sklearn_name(final)
+    linear = name in _CLASSIFIERS.split() or name in _REGRESSORS.split()
+    if not (linear or name in _WEIGHTED):
+        raise Unreadable(f"{kind_of(final)} is not known to be additive")
+    reading = _READERS[name](final, np.ones((1, columns)))  # a term is a weight where x is 1
+    weights = np.stack([terms[0] for terms, _ in reading.terms])
+    base = np.asarray(reading.base, dtype=np.float64)
+    return Weights(weights, base, reading.decision, reading.dtypes)
 
 
 def _is_gam(model: Any) -> bool:
@@ -130,7 +213,7 @@ def _read_terms(final: Any, seen: Values, player: Counts, d: int) -> AdditiveSco
         base,
         reading.decision,
         2 * columns + reading.extra,
-        _coarsest(seen.dtype, *reading.dtypes),
+        coarsest(seen.dtype, *reading.dtypes),
     )
 
 
@@ -158,7 +241,8 @@ def _read_gam(model: Any, rows: Any, player: Counts, d: int) -> AdditiveScores:
     )
 
 
-def _coarsest(*dtypes: Any) -> float:
+def coarsest(*dtypes: Any) -> float:
+    """The machine epsilon of the least precise."""
     floats = [np.dtype(t) for t in dtypes if np.dtype(t).kind == "f"]
     return max(float(np.finfo(t).eps) for t in (*floats, np.dtype(np.float64)))
 

@@ -35,7 +35,7 @@ from suffice.tables.labels import find
 from suffice.target import Event
 from suffice.typing import Reals, Values
 
-__all__ = ["AdditiveScores", "Margins", "margins_of"]
+__all__ = ["AdditiveScores", "Combination", "Margins", "combinations", "gamma", "margins_of"]
 
 Decision = Literal["sign", "argmax", "value"]
 
@@ -85,6 +85,10 @@ class Margins:
         return holds, np.logical_and.reduce(totals >= -slack, axis=0) & ~holds
 
 
+Combination = tuple[dict[int, float], float, float]
+"""Signs of the scores in a margin, a constant, and what else was rounded on the way to it."""
+
+
 def margins_of(
     event: Event, scores: AdditiveScores, classes: tuple[object, ...], scores_are: str | None
 ) -> Margins:
@@ -92,14 +96,21 @@ def margins_of(
 
     `scores_are` names the method that a comparison of two classes would ask for their scores.
     """
+    return _margins(scores, combinations(event, scores.decision, classes, scores_are))
+
+
+def combinations(
+    event: Event, decision: Decision, classes: tuple[object, ...], scores_are: str | None
+) -> list[Combination]:
+    """The margins that an event is a conjunction of; `Unreadable` where scores do not tell it."""
     kind, parameters = event.kind, event.parameters
     label = find(classes, parameters[0]) if kind == "class" else None
-    if label is not None and scores.decision != "value":
-        if scores.decision == "sign":
-            return _margins(scores, [_signed(label == 1)])
+    if label is not None and decision != "value":
+        if decision == "sign":
+            return [_signed(label == 1)]
         others = [k for k in range(len(classes)) if k != label]
-        return _margins(scores, [({label: 1.0, k: -1.0}, 0.0, 0.0) for k in others])
-    if kind == "versus" and scores.decision != "value":
+        return [({label: 1.0, k: -1.0}, 0.0, 0.0) for k in others]
+    if kind == "versus" and decision != "value":
         label, foil = parameters
         # Probabilities of three classes and more may underflow or saturate to equal numbers
         # where the scores behind them differ.
@@ -107,37 +118,38 @@ def margins_of(
             raise Unreadable(f"versus compares {scores_are}, which rounds what scores tell apart")
         # expit and softmax keep the order of two scores unless they differ by less than this.
         blur = 0.0 if scores_are == "decision_function" else 64.0
-        if scores.decision == "sign":
+        if decision == "sign":
             positive, _, _ = _signed(label == 1)
-            return _margins(scores, [(positive, 0.0, blur)])
-        return _margins(scores, [({label: 1.0, foil: -1.0}, 0.0, blur)])
-    if scores.decision == "value" and kind in ("at_least", "at_most"):
+            return [(positive, 0.0, blur)]
+        return [({label: 1.0, foil: -1.0}, 0.0, blur)]
+    if decision == "value" and kind in ("at_least", "at_most"):
         (threshold,) = map(float, parameters)
         sign = 1.0 if kind == "at_least" else -1.0
-        return _margins(scores, [({0: sign}, -sign * threshold, 0.0)])
-    if scores.decision == "value" and kind == "within":
+        return [({0: sign}, -sign * threshold, 0.0)]
+    if decision == "value" and kind == "within":
         at, delta = map(float, parameters)
         blur = abs(at) + abs(delta)
-        return _margins(scores, [({0: 1.0}, delta - at, blur), ({0: -1.0}, delta + at, blur)])
+        return [({0: 1.0}, delta - at, blur), ({0: -1.0}, delta + at, blur)]
     raise Unreadable(f"the outcome {event.says!r} cannot be read from the model's scores")
 
 
-Combination = tuple[dict[int, float], float, float]
-"""Signs of the scores in a margin, a constant, and what else was rounded on the way to it."""
+def gamma(roundings: int, eps: float) -> float:
+    """What a sum of that many operations may be off by, as a part of its terms' sizes."""
+    steps = roundings * eps
+    return 1.01 * steps / (1 - steps) if steps < 0.5 else np.inf
 
 
 def _signed(positive: bool) -> Combination:
     return {0: 1.0 if positive else -1.0}, 0.0, 0.0
 
 
-def _margins(scores: AdditiveScores, combinations: list[Combination]) -> Margins:
+def _margins(scores: AdditiveScores, margins: list[Combination]) -> Margins:
     _, rows, d = scores.terms.shape
-    starts = np.empty((len(combinations), rows - 1))
-    deltas = np.empty((len(combinations), rows - 1, d))
+    starts = np.empty((len(margins), rows - 1))
+    deltas = np.empty((len(margins), rows - 1, d))
     slack = np.empty_like(starts)
-    steps = (scores.roundings + 4 * d + 32) * scores.eps
-    gamma = steps / (1 - steps) if steps < 0.5 else np.inf
-    for m, (signs, constant, blur) in enumerate(combinations):
+    part = gamma(scores.roundings + 4 * d + 32, scores.eps)
+    for m, (signs, constant, blur) in enumerate(margins):
         terms = sum(sign * scores.terms[k] for k, sign in signs.items())
         assert isinstance(terms, np.ndarray)
         base = sum(sign * scores.base[k] for k, sign in signs.items()) + constant
@@ -145,7 +157,7 @@ def _margins(scores: AdditiveScores, combinations: list[Combination]) -> Margins
         size = abs(constant) + blur
         starts[m] = base + terms[1:].sum(axis=1)
         deltas[m] = terms[0] - terms[1:]
-        slack[m] = 1.01 * gamma * (size + mass[0] + 2 * mass[1:]) + np.finfo(float).tiny
+        slack[m] = part * (size + mass[0] + 2 * mass[1:]) + np.finfo(float).tiny
     if not (np.isfinite(slack).all() and np.isfinite(starts).all() and np.isfinite(deltas).all()):
         raise Unreadable("the model's terms are not all finite on these rows")
     return Margins(starts, deltas, slack)

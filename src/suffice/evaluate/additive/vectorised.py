@@ -1,0 +1,351 @@
+"""Text pipelines: a vectoriser that counts words, and a linear model or naive Bayes after it.
+
+    counts  c_t of each term t, sums over the cells of a text
+    values  v_t = scale_t · g(c_t): g is the count itself, 1 + its logarithm, or whether it is > 0
+    score   Σ_t w_t v_t / ‖v‖ + b, the norm being 1 where the vectoriser has none
+
+Counts are sums over cells only where no word can reach across two of them. So the vectoriser must
+read single words made of letters, digits and underscores, and something else must stand between any
+two cells: a sign or a space of ASCII, which neither small letters nor stripped accents turn into a
+letter. A cell left out takes one space along, and there is more than one sign for each.
+
+Without a norm, and with g the count, scores are sums over the cells: `scores` gives them to the
+additive engine. All else is for `TextEngine`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from suffice.context.swap import SwapHybrids
+from suffice.evaluate.additive.readers import AnswersForCells, Weights, coarsest, read_weights
+from suffice.evaluate.additive.scores import AdditiveScores
+from suffice.evaluate.columns import kind_of, sklearn_name, steps_of
+from suffice.evaluate.protocol import Unreadable
+from suffice.typing import BoolVector, Reals
+
+__all__ = ["Counted", "VectorisedModel", "read_vectorised"]
+
+Tally = Literal["count", "log", "presence"]
+Norm = Literal["l1", "l2"]
+Columns = Iterable[tuple[int, float]]
+
+_VECTORISERS = ("CountVectorizer", "TfidfVectorizer", "HashingVectorizer")
+_SELECTORS = ("SelectKBest", "SelectPercentile", "VarianceThreshold", "SelectFromModel")
+
+_WORDS_ONLY = re.compile(r"(\(\?u\))?(\\b|(\\w|\\d|\[(\w-\w|\w|\\w|\\d)+\])([+*]|\{[\d,]+\})?)+")
+"""Patterns of letters, digits and underscores, perhaps some of them only, and edges of words."""
+
+
+class Counted(NamedTuple):
+    """How often each player has each term, in the input and in one reference."""
+
+    columns: list[int]
+    """The vectoriser's columns that occur: T of them."""
+    held: Reals
+    """(d, T): what a player adds to the counts where it is held."""
+    replaced: Reals
+    """(d, T): and where it is replaced."""
+    rest: Reals
+    """(T,): what cells add that are no columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class VectorisedModel:
+    """A fitted text pipeline that was understood."""
+
+    name: str
+    gaps: Sequence[str]
+    seen: Sequence[int]
+    lowercase: bool
+    columns_of: Callable[[str], Columns]
+    """The columns that a cell counts in, and what it adds to each."""
+    tally: Tally
+    scale: Reals
+    """(columns,): none of them negative."""
+    norm: Norm | None
+    linear: Weights
+    eps: float
+    scores_are: str | None
+    """The method that a comparison of two classes asks for their scores."""
+    probabilities_apart = False
+
+    @property
+    def is_sum(self) -> bool:
+        """Are its scores sums over the cells?"""
+        return self.norm is None and self.tally == "count"
+
+    def counted(self, hybrids: SwapHybrids) -> list[Counted]:
+        """The counts of each reference beside the input's; `Unreadable` where words may touch."""
+        cells = hybrids.pool.native
+        if len(self.gaps) != cells.shape[1] + 1 or not all(map(_apart, self.gaps[1:-1])):
+            raise Unreadable("words stand side by side with nothing in between")
+        if any(re.search(r"\w", gap) for gap in self.gaps):
+            raise Unreadable("spans cut words apart")
+        known: dict[str, Times] = {}
+        for cell in sorted(set(cells.ravel().tolist())):
+            if self.lowercase and "Σ" in cell:
+                raise Unreadable("how a capital sigma is made small depends on what follows it")
+            known[cell] = _summed(self.columns_of(cell))
+        hidden = sorted(set(range(cells.shape[1])) - set(self.seen))
+        whose = [[self.seen[j] for j in own] for own in hybrids.players.columns] + [hidden]
+        rows = [
+            [_summed(item for j in own for item in known[row[j]].items()) for own in whose]
+            for row in cells
+        ]
+        return [_beside(rows[0], row) for row in rows[1:]]
+
+    def values(self, counts: Reals, columns: Sequence[int]) -> Reals:
+        """(…, T): what the model weighs, before a norm, of counts of these columns."""
+        scale = self.scale[columns]
+        if self.tally == "log":
+            return np.where(counts > 0, 1.0 + np.log(np.maximum(counts, 1.0)), 0.0) * scale
+        return np.asarray(((counts > 0) if self.tally == "presence" else counts) * scale)
+
+    def scores(self, hybrids: SwapHybrids) -> AdditiveScores:
+        """Terms by player, of a model whose scores are sums."""
+        counted = self.counted(hybrids)
+        first = counted[0]
+        terms = [self._terms(first.held, first.columns)]
+        terms += [self._terms(one.replaced, one.columns) for one in counted]
+        rest, size = self._terms(first.rest[None], first.columns)
+        return AdditiveScores(
+            np.stack([values for values, _ in terms], axis=1),
+            np.stack([sizes for _, sizes in terms], axis=1)
+            + (np.abs(self.linear.base) + size)[:, None],
+            self.linear.base + rest[:, 0],
+            self.linear.decision,
+            roundings(max(len(one.columns) for one in counted)),
+            self.eps,
+        )
+
+    def _terms(self, counts: Reals, columns: Sequence[int]) -> tuple[Reals, Reals]:
+        """(K, d): what each player adds to each score; (K,): the size of all that is added up."""
+        weights = self.linear.weights[:, columns] * self.scale[columns]
+        return weights @ counts.T, np.abs(weights) @ np.abs(counts).sum(axis=0)
+
+
+def roundings(terms: int) -> int:
+    """Operations from counts to a score, at most: scaling, a norm, products and their sum."""
+    return 4 * terms + 32
+
+
+def _apart(gap: str) -> bool:
+    return any(
+        character.isascii() and not (character.isalnum() or character == "_") for character in gap
+    )
+
+
+Times = Mapping[int, float]
+"""How often each column is counted."""
+
+
+def _summed(columns: Columns) -> Times:
+    sums: dict[int, float] = {}
+    for column, more in columns:
+        sums[column] = sums.get(column, 0.0) + more
+    return sums
+
+
+def _beside(held: Sequence[Times], replaced: Sequence[Times]) -> Counted:
+    """Counts by player as arrays; those of the rest come last."""
+    columns = sorted({column for counts in (*held, *replaced) for column in counts})
+    place = {column: i for i, column in enumerate(columns)}
+    out = np.zeros((2, len(held), len(columns)))
+    for side, players in zip(out, (held, replaced), strict=True):
+        for player, counts in enumerate(players):
+            for column, times in counts.items():
+                side[player, place[column]] = times
+    return Counted(columns, out[0, :-1], out[1, :-1], out[1, -1])
+
+
+def read_vectorised(model: AnswersForCells) -> VectorisedModel:
+    """Take a text pipeline apart; `Unreadable` says what in it is not known."""
+    steps, final = steps_of(model.of_texts)
+    steps = [inner for step in steps for inner in _flat(step)]
+    if not steps or sklearn_name(steps[0]) not in _VECTORISERS:
+        what = kind_of(steps[0] if steps else final)
+        raise Unreadable(f"{what} is not known to count words")
+    try:
+        return _read(model, steps[0], steps[1:], final)
+    except Unreadable:
+        raise
+    except Exception as error:  # not fitted, or by a version whose attributes are others
+        what = f"{kind_of(steps[0])} or {kind_of(final)}"
+        raise Unreadable(
+            f"{what} keeps its parameters in a form that suffice does not know"
+        ) from error
+
+
+def _flat(step: Any) -> list[Any]:
+    """A step, or those of a pipeline in its place."""
+    if sklearn_name(step) != "Pipeline":
+        return [step]
+    inner, last = steps_of(step)
+    return [one for part in (*inner, last) for one in _flat(part)]
+
+
+def _read(
+    model: AnswersForCells, vectoriser: Any, steps: Sequence[Any], final: Any
+) -> VectorisedModel:
+    _check_words(vectoriser)
+    shape = _Shape(_width(vectoriser), "presence" if vectoriser.binary else "count")
+    dtypes: list[Any] = [vectoriser.dtype]
+    if sklearn_name(vectoriser) == "TfidfVectorizer":
+        steps = [vectoriser._tfidf, *steps]
+    elif sklearn_name(vectoriser) == "HashingVectorizer":
+        shape.normalise(vectoriser.norm)
+    for step in steps:
+        dtypes += _add(step, shape)
+    linear = read_weights(final, len(shape.kept))
+    if sklearn_name(final) == "BernoulliNB":
+        shape.above(final.binarize)
+    signed = sklearn_name(vectoriser) == "HashingVectorizer" and vectoriser.alternate_sign
+    if signed and shape.tally != "count":
+        raise Unreadable("HashingVectorizer with alternate_sign=True also counts down")
+    asked = (m for m in ("predict_proba", "decision_function") if hasattr(model.of_texts, m))
+    return VectorisedModel(
+        kind_of(final),
+        model.gaps,
+        model.seen,
+        bool(vectoriser.lowercase),
+        _reader_of_cells(vectoriser),
+        shape.tally,
+        shape.scale,
+        shape.norm,
+        linear._replace(weights=shape.weights(linear.weights)),
+        coarsest(*dtypes, *linear.dtypes),
+        next(asked, None),
+    )
+
+
+def _check_words(vectoriser: Any) -> None:
+    """A vectoriser of single words, of letters only, or why it is not one."""
+    name = sklearn_name(vectoriser)
+    own = [a for a in ("preprocessor", "tokenizer") if getattr(vectoriser, a) is not None]
+    own += [a for a in ("analyzer", "strip_accents") if callable(getattr(vectoriser, a))]
+    if own:
+        raise Unreadable(f"{name} has a function of its own ({own[0]})")
+    if vectoriser.analyzer != "word":
+        raise Unreadable(f"{name} with analyzer={vectoriser.analyzer!r} counts letters, not words")
+    if tuple(vectoriser.ngram_range) != (1, 1):
+        raise Unreadable(
+            f"{name} with ngram_range={tuple(vectoriser.ngram_range)} counts words that stand "
+            "together, so what one adds depends on its neighbours"
+        )
+    if vectoriser.input != "content":
+        raise Unreadable(f"{name} reads files")
+    if not _WORDS_ONLY.fullmatch(vectoriser.token_pattern):
+        raise Unreadable(f"{name} has a token_pattern that may reach across words")
+
+
+def _width(vectoriser: Any) -> int:
+    hashed = sklearn_name(vectoriser) == "HashingVectorizer"
+    return int(vectoriser.n_features) if hashed else len(vectoriser.vocabulary_)
+
+
+def _reader_of_cells(vectoriser: Any) -> Callable[[str], Columns]:
+    analyse = vectoriser.build_analyzer()
+    if sklearn_name(vectoriser) != "HashingVectorizer":
+        known: Mapping[str, int] = vectoriser.vocabulary_
+        return lambda cell: [(int(known[word]), 1.0) for word in analyse(cell) if word in known]
+    from sklearn.feature_extraction import FeatureHasher
+
+    hasher = FeatureHasher(
+        vectoriser.n_features, input_type="string", alternate_sign=vectoriser.alternate_sign
+    )
+
+    def hashed(cell: str) -> Columns:
+        for word in analyse(cell):
+            row = hasher.transform([[word]])
+            yield int(row.indices[0]), float(row.data[0])
+
+    return hashed
+
+
+class _Shape:
+    """What steps make of counts, in the one order that is known: tally, scale, norm, scale."""
+
+    def __init__(self, width: int, tally: Tally) -> None:
+        self.tally = tally
+        self.scale = np.ones(width)
+        self.norm: Norm | None = None
+        self.after: Reals = np.ones(width)
+        self.kept = np.arange(width)
+        """The columns that are left, of all of the vectoriser's."""
+
+    def times(self, factors: Reals) -> None:
+        """Multiply the columns left: before a norm, or after it."""
+        if (factors < 0).any() or not np.isfinite(factors).all():
+            raise Unreadable("a step before the model turns the sign of a word's count")
+        every = np.zeros_like(self.scale)
+        every[self.kept] = factors
+        if self.norm is None:
+            self.scale = self.scale * every
+        else:
+            self.after = self.after * every
+
+    def select(self, chosen: BoolVector) -> None:
+        """Drop columns: to go on as nothing is to be gone."""
+        self.times(chosen.astype(np.float64))
+        self.kept = self.kept[chosen]
+
+    def weights(self, weights: Reals) -> Reals:
+        """(K, columns): weights of the columns left, for all of the vectoriser's."""
+        every = np.zeros((len(weights), len(self.scale)))
+        every[:, self.kept] = weights
+        return every * self.after
+
+    def logarithm(self) -> None:
+        """Take 1 + log of counts."""
+        if self.norm is not None or (self.scale != 1).any():
+            raise Unreadable("TfidfTransformer takes the logarithm of what are no counts")
+        self.tally = "presence" if self.tally == "presence" else "log"
+
+    def normalise(self, norm: str | None) -> None:
+        """Divide by a norm. Another one before it makes no difference: it was a factor."""
+        if norm is None:
+            return
+        if norm not in ("l1", "l2"):
+            raise Unreadable(f"a norm {norm!r} is not read")
+        self.scale, self.after = self.scale * self.after, np.ones_like(self.after)
+        self.norm = "l1" if norm == "l1" else "l2"
+
+    def above(self, threshold: float | None) -> None:
+        """Only ask whether a value is above a threshold."""
+        if threshold is None:
+            return
+        if threshold != 0:
+            raise Unreadable(f"BernoulliNB with binarize={threshold} asks for more than presence")
+        # A norm changes no sign, and neither does a factor that is not 0.
+        self.scale = (self.scale * self.after > 0).astype(np.float64)
+        self.tally, self.norm, self.after = "presence", None, np.ones_like(self.scale)
+
+
+def _add(step: Any, shape: _Shape) -> list[Any]:
+    """Add a step to a shape; gives the dtypes of what it multiplies by."""
+    name = sklearn_name(step)
+    if name == "TfidfTransformer":
+        if step.sublinear_tf:
+            shape.logarithm()
+        if step.use_idf:
+            shape.times(np.asarray(step.idf_, dtype=np.float64))
+        shape.normalise(step.norm)
+        return [step.idf_.dtype] if step.use_idf else []
+    if name == "Normalizer":
+        shape.normalise(step.norm)
+        return []
+    if name == "MaxAbsScaler" or (name == "StandardScaler" and not step.with_mean):
+        if step.scale_ is None:
+            return []
+        shape.times(1.0 / np.asarray(step.scale_, dtype=np.float64))
+        return [step.scale_.dtype]
+    if name in _SELECTORS:
+        shape.select(np.asarray(step.get_support()))
+        return []
+    raise Unreadable(f"the step {kind_of(step)} may mix words")
