@@ -257,7 +257,7 @@ def test_pipelines_may_be_within_and_around() -> None:
 
 
 @given(seed=st.integers(0, 10**6), members=st.integers(1, 3), trees=st.integers(1, 5))
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_composition_has_the_black_boxs_outcomes(seed: int, members: int, trees: int) -> None:
     rows, two, three, number = tree_data(60, d=3, seed=seed)
     rng = np.random.default_rng(seed)
@@ -282,6 +282,53 @@ def test_any_composition_has_the_black_boxs_outcomes(seed: int, members: int, tr
     many = [(str(i), RandomForestRegressor(trees, random_state=i)) for i in range(members)]
     model = VotingRegressor(many, weights=weights).fit(rows, number)
     check_trees(Case(model, rows[:20], at_least(float(model.predict(rows[3:4])[0]))))
+
+
+@given(seed=st.integers(0, 10**6), folds=st.integers(2, 3))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_mean_of_links_has_the_black_boxs_outcomes(seed: int, folds: int) -> None:
+    rows, two, _, _ = tree_data(80, d=3, seed=seed)
+    rng = np.random.default_rng(seed)
+    base = (forest(5), tree(3, seed), AdaBoostClassifier(n_estimators=4), LINKED["exponential"])
+    method = ("sigmoid", "isotonic", "temperature")[seed % 3]
+    calibrated = CalibratedClassifierCV(base[seed % 4], method=method, cv=folds)
+    members = [(str(i), base[i]) for i in (seed % 2, 2, 3)]
+    vote = VotingClassifier(members, voting="soft", weights=rng.uniform(0.2, 2.0, 3))
+    for model in (calibrated, vote):
+        try:
+            check_trees(Case(model.fit(rows, two), rows[:20]))
+        except Unreadable as refused:
+            assert "would leave the class open" in str(refused)
+
+
+@given(seed=st.integers(0, 10**6), falling=st.booleans())
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+def test_outside_what_is_unsure_any_sums_agree(seed: int, falling: bool) -> None:
+    """Whatever sums the members have: below the range class 0 is certain, above it class 1."""
+    rng = np.random.default_rng(seed)
+    rows, two, _, _ = tree_data(60, d=3, seed=seed)
+    model = CalibratedClassifierCV(forest(3), cv=3, method="sigmoid").fit(rows, two)
+    for one in model.calibrated_classifiers_:
+        calibration = one.calibrators[0]
+        calibration.a_ = rng.uniform(0.5, 9.0) * (1 if falling else -1)
+        calibration.b_ = -calibration.a_ * rng.uniform(0.3, 0.7)
+    try:
+        whole = read_trees(model)
+    except Unreadable:
+        return
+    total, mean = np.full(2000, whole.base[0]), np.zeros(2000)
+    roots = iter(whole.roots)
+    for one in model.calibrated_classifiers_:
+        shares = []
+        for member in one.estimator.estimators_:
+            leaves = np.flatnonzero(member.tree_.children_left < 0)
+            chosen = rng.choice(leaves, 2000)
+            total += whole.values[next(roots) + chosen, 0]
+            shares.append(member.tree_.value[chosen, 0, 1])
+        mean += one.calibrators[0].predict(np.mean(shares, axis=0)) / 3
+    assert (mean[total <= whole.unsure[0]] <= 0.5).all()
+    assert (mean[total >= whole.unsure[1]] > 0.5).all()
+    assert (total <= whole.unsure[0]).any() or (total >= whole.unsure[1]).any()
 
 
 def test_one_sigmoid_for_each_of_several_classes_is_a_sum_for_each() -> None:

@@ -15,7 +15,11 @@ from sklearn.tree import DecisionTreeClassifier
 from suffice import Explainer, ImageExplainer, Stop, TextExplainer
 from suffice.cli.names import OPTIONS
 from suffice.explanation import view as view_module
+from suffice.search.findings import Findings, Found
 from suffice.search.plan import More
+from suffice.search.profile import Profile
+from suffice.search.sweep import Draws
+from suffice.search.tally import Tally
 from suffice.summary import DOZEN, Ways, digest, of_view, summarise
 
 
@@ -74,6 +78,23 @@ def test_a_digest_is_what_its_factors_say_one_by_one(d, seed, tau):
         by_share = min(sets, key=lambda f: (-f.sufficiency, f.size), default=None)
         assert found.smallest == by_size
         assert found.surest == by_share
+
+
+@given(st.integers(3, 9), st.integers(0, 10**6), st.integers(0, 30))
+@settings(max_examples=40, deadline=None)
+def test_found_sets_cover_what_each_of_them_covers(d, seed, n_found):
+    rng = np.random.default_rng(seed)
+    tally = Tally(d, 10, (np.array([1]), *(np.empty(0, dtype=np.int64) for _ in range(d))))
+    held, outcomes = rng.random((40, d)) < 0.6, rng.random(40) < 0.7
+    members = [tuple(np.flatnonzero(row).tolist()) for row in rng.random((n_found, d)) < 0.3]
+    found = tuple(Found(m, int(rng.integers(8, 11)), "one smaller") for m in members)
+    findings = Findings(0.75, found, decided=False)
+    profile = Profile(tally, draws=Draws(held, outcomes), findings=findings)
+    inside = [any(row[list(m)].all() for m in members) for row in held[outcomes]]
+    assert profile.covered(0.75) == (sum(inside), outcomes.sum())
+    sets = [m for m in profile.minimal_somewhere() if m.proof == "one smaller"]
+    assert sorted(m.members for m in sets) == sorted(members)
+    assert all(m.high == m.hits / 10 and m.low < 0.75 for m in sets)
 
 
 def test_a_view_makes_only_the_factors_that_are_asked_for():
@@ -317,7 +338,7 @@ def test_calls_that_would_give_more_are_told_in_the_readers_language():
     assert summarise(e).more == (
         (
             "Explainer(model, data, groups='auto')",
-            "features that go together as one: every set, in about 0.2 s",
+            "features that go together count as one; every set, in about 0.2 s",
         ),
         ("explain(x, time_limit=60)", "searches on, 60 s in all"),
     )

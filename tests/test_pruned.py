@@ -126,6 +126,36 @@ def test_a_budget_is_never_exceeded_and_never_misleads(world, tau, budget):
 
 
 @each_numbering
+@given(worlds(), taus, st.integers(1, 60))
+def test_what_is_said_to_be_decided_is(world, tau, budget):
+    """The share counts the sets of each size that was gone through, and what holds a factor."""
+    result, _ = pruned(world, tau, limits=Limits(budget=budget))
+    for findings in (result.keep, result.flip):
+        factors = [set(f.members) for f in findings.factors]
+        decided = [
+            s
+            for s in subsets(world.d)
+            if len(s) <= findings.decided_size or any(f <= set(s) for f in factors)
+        ]
+        share = 1.0 if findings.decided else len(decided) / 2**world.d
+        assert np.isclose(findings.decided_share, share)
+        assert all(f.proof == "exhaustive" for f in findings.factors)
+
+
+def test_among_many_players_the_share_decided_is_at_least_what_is_said():
+    data = numbers(40, 30)
+    data[:, 3] = np.arange(30) % 2
+    _, context, evaluator = setting(
+        lambda rows: np.asarray(rows)[:, 3].astype(int), data[0], data[1::2]
+    )
+    result = pruned_search(evaluator, context, Question(limits=Limits(max_size=1)))
+    for findings in (result.keep, result.flip):  # half of all sets hold the factor
+        assert [f.members for f in findings.factors] == [(3,)]
+        assert findings.decided_size == 1
+        assert np.isclose(findings.decided_share, 0.5, atol=1e-9) and findings.decided_share > 0.5
+
+
+@each_numbering
 @given(worlds(), taus, st.integers(1, 4), tests_at)
 def test_a_bounded_search_is_right_about_what_it_searched(world, tau, max_size, test):
     alpha, adjust = test

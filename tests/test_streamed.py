@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from suffice import InputError
+from suffice import Explainer, Explanation, InputError
 from suffice.evaluate import LatticeEvaluator
 from suffice.explanation.explanation import mirrored
 from suffice.factors import bitsets
@@ -45,6 +46,9 @@ class Table:
     @property
     def n(self) -> int:
         return self._outcomes.shape[1]
+
+    def pace(self) -> None:
+        return None
 
     def outcomes(self, held: Any, tick: Any = None) -> np.ndarray:
         if tick is not None:
@@ -207,6 +211,45 @@ def test_26_players_of_whom_ten_matter_are_as_those_ten(engine):
     kept = [size for size, level in enumerate(result.tally.levels) if len(level)]
     assert kept == [*range(6), *range(21, 27)]
     assert result.tally.hits([2, 3, 11]) == profiles[0].tally.hits([1, 4])
+
+
+class AnyThree(Explainer):
+    """25 features; any three of them, or any 23 replaced, decide."""
+
+    def __init__(self) -> None:
+        X = np.vstack([np.ones(25), np.zeros((3, 25))])
+        model = LogisticRegression().fit(X, [1, 0, 0, 0])
+        model.coef_, model.intercept_ = np.ones((1, 25)), np.array([-2.5])
+        super().__init__(model, X)
+
+    def ask(self) -> Explanation:
+        return self.explain(np.ones(25), search="exhaustive", tau=0.9, progress=False)
+
+
+def test_an_exhaustive_search_past_memory_is_complete_at_its_tau():
+    e = AnyThree().ask()
+    assert (len(e.keep), len(e.flip)) == (comb(25, 3), comb(25, 23))
+    assert e.complete and e.stopped is None
+    assert e.keep.necessity == 1.0  # no smaller set keeps the outcome for any reference
+    assert e.provenance.hybrids == 3 << 25
+    assert "Complete at τ = 0.9: each of 33,554,432 subsets was decided" in " ".join(str(e).split())
+    assert Explanation.from_json(e.to_json()) == e
+
+
+def test_too_many_sets_to_list_are_told(monkeypatch):
+    monkeypatch.setattr(decide, "_LISTED", 400)
+    e = AnyThree().ask()
+    assert (len(e.keep), len(e.flip)) == (400, 300)
+    assert e.stopped == Stop("many", 2300)
+    assert not e.keep.complete and e.flip.complete
+    assert (e.keep.necessity, e.keep.necessity_interval) == (1.0, None)
+    said = " ".join(str(e).split())
+    assert (
+        "Not listed in full: each of 33,554,432 subsets was decided, and necessity counts them all; "
+        "but there are 2,300 minimal sets in one view, of which only the smallest are listed: all "
+        "of up to 2 features." in said
+    )
+    assert Explanation.from_json(e.to_json()) == e
 
 
 @given(tables(), taus, st.integers(0, 8))

@@ -12,6 +12,7 @@ from suffice.search import LimitKeeper, Limits, Question, Stop, run_sweep
 from suffice.search.greedy import greedy_search
 from suffice.search.limits import LimitReached
 from suffice.search.pruned import pruned_search
+from suffice.search.pruned.curtailed import Curtailed
 from suffice.search.strategy import answer
 from suffice.tables import as_table
 from suffice.target import Event
@@ -118,6 +119,37 @@ def test_a_black_box_asks_a_slow_model_in_calls_that_fit():
     assert np.isclose(sum(ticked), 1.0)
     assert BlackBox(target, hybrids, y=True).outcomes(np.eye(6, dtype=bool)).shape == (6, 100)
     assert max(calls) > 100
+
+
+def test_a_pruned_search_numbers_in_advance_what_its_time_has_room_for():
+    """3,686,400 hybrids take seconds to number, before the first row is asked."""
+    _, keeper, hybrids, evaluator = timed(1e-3, d=12, n=900)
+    assert Curtailed(evaluator, hybrids, 800, LimitKeeper()).whole
+    assert not Curtailed(evaluator, hybrids, 800, keeper).whole
+    long = LimitKeeper(Limits(time_limit=100.0))
+    assert Curtailed(evaluator, hybrids, 800, long).whole
+
+
+def test_a_pruned_search_that_is_stopped_keeps_what_it_decided():
+    clock = FakeClock()
+    d = 12
+    x, references = np.ones(d), np.zeros((40, d))
+    references[:, 5:] = np.random.default_rng(0).random((40, d - 5)) * 0.6
+    pool = as_table(np.array([x, *references]))
+    hybrids = SwapHybrids(pool, make_players(pool))
+
+    def first_three(rows):
+        return np.asarray(rows)[:, :3].sum(axis=1) > 1.5
+
+    evaluator = Plain(first_three, x, references, clock, seconds=1e-3)
+    keeper = LimitKeeper(Limits(time_limit=4.0), clock=clock)
+    found = answer("pruned", evaluator, hybrids, Question(limits=keeper.limits), keeper)
+    assert found.stopped == Stop("time_limit", 4.0)
+    findings = found.keep.findings
+    assert [f.members for f in findings.factors] == [(0, 1), (0, 2), (1, 2)]
+    assert findings.decided_size >= 2
+    assert 0.5 < findings.decided_share < 1  # half of all sets hold two of the three
+    assert clock.now <= 4.4
 
 
 @pytest.mark.parametrize("search", ["exhaustive", "greedy", "pruned"])

@@ -109,7 +109,8 @@ class SwapHybrids(PooledHybrids, KeyedHybrids):
         if self.d + int(self.n).bit_length() > 62:
             return None  # so many players that such numbers do not fit either
         like_input = held | (self.codes[references + 1] == self.codes[0])
-        return masks_of_held(like_input) * self.n + references
+        other = np.where(like_input.all(axis=1), 0, references)  # the input itself is one row
+        return masks_of_held(like_input) * self.n + other
 
     @cached_property
     def _chunks(self) -> list[tuple[list[int], Counts]]:

@@ -102,7 +102,7 @@ class View(Result):
         Exact where every subset was evaluated; else an estimate, with `necessity_interval`. None
         where no hybrid has the outcome.
         """
-        covered, outcome = self.profile.covered(self.tau)
+        covered, outcome = self._covered
         return covered / outcome if outcome else None
 
     @property
@@ -110,7 +110,7 @@ class View(Result):
         """95% Clopper–Pearson interval of an estimated necessity; None where it is exact."""
         if self.profile.covers_exactly(self.tau):
             return None
-        covered, outcome = self.profile.covered(self.tau)
+        covered, outcome = self._covered
         low, high = clopper_pearson(covered, max(outcome, 1))
         return (float(low), float(high)) if outcome else None
 
@@ -220,6 +220,11 @@ class View(Result):
             return None
 
     # -- from numbers to names ----------------------------------------------------------
+
+    @cached_property
+    def _covered(self) -> tuple[float, float]:
+        """Hybrids with the outcome in the closure of the factors; and in all."""
+        return self.profile.covered(self.tau)
 
     @cached_property
     def _sets(self) -> tuple[Minimal, ...]:

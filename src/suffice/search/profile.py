@@ -23,7 +23,7 @@ from suffice.inference import (
     p_value,
     passing_levels,
 )
-from suffice.search.findings import Findings, Found, Proof
+from suffice.search.findings import Findings, Proof
 from suffice.search.intervals import Ladder, climb
 from suffice.search.question import Question
 from suffice.search.sweep import Draws
@@ -92,8 +92,8 @@ class Profile:
                     "again at another τ, or search exhaustively to have all of them at once."
                 )
             known = {minimal.members for minimal in out}
-            found = self.findings.factors if tau == self.findings.tau else ()
-            out += [self._found(f) for f in found if f.members not in known]
+            found = self._found if tau == self.findings.tau else ()
+            out += [minimal for minimal in found if minimal.members not in known]
         return sorted(out, key=lambda m: (len(m.members), -m.hits, m.members[::-1]))
 
     def minimal_somewhere(self, most: int | None = None) -> list[Minimal]:
@@ -104,8 +104,7 @@ class Profile:
         """
         _, _, low, high = self.bars
         out = self._swept(np.argsort(low - high, kind="stable")[:most])
-        if self.findings is not None:
-            out += [self._found(f) for f in self.findings.factors]
+        out += self._found
         longest = sorted(out, key=lambda m: m.low - m.high)[:most]
         return sorted(longest, key=lambda m: (-m.high, m.low, len(m.members), m.members[::-1]))
 
@@ -283,9 +282,14 @@ class Profile:
                 inside = free @ sets.T.astype(np.float32) == 0
                 reach = np.maximum(reach, np.where(inside, high[part], 0.0).max(axis=1, initial=0))
         if self.findings is not None:
-            for found in self.findings.factors:
-                inside = held[:, list(found.members)].all(axis=1)
-                reach[inside] = np.maximum(reach[inside], self.findings.tau)
+            factors, covered = self.findings.factors, np.zeros(len(held), dtype=bool)
+            for start in range(0, len(factors), 4096):
+                some = [found.members for found in factors[start : start + 4096]]
+                named = np.zeros((self.tally.d, len(some)), dtype=np.float32)
+                columns = np.repeat(np.arange(len(some)), [len(members) for members in some])
+                named[np.array([i for members in some for i in members], dtype=int), columns] = 1
+                covered |= (free @ named == 0).any(axis=1)
+            reach[covered] = np.maximum(reach[covered], self.findings.tau)
         return reach
 
     def _members(self, size: int, rank: int) -> tuple[int, ...]:
@@ -304,11 +308,20 @@ class Profile:
             out += [Minimal(tuple(m), h, a, b, "exhaustive") for m, h, a, b in rows]
         return out
 
-    def _found(self, found: Found) -> Minimal:
-        # All that was compared with it fails at τ, so it is minimal from τ up to its own PS.
-        assert self.findings is not None
-        low, high = float(np.nextafter(self.findings.tau, 0.0)), found.hits / self.tally.n
+    @cached_property
+    def _found(self) -> tuple[Minimal, ...]:
+        """The findings' factors: all that was compared with one fails at τ, so it is minimal from τ
+        up to its own PS."""
+        if self.findings is None:
+            return ()
+        tau, factors = self.findings.tau, self.findings.factors
+        hits = np.array([found.hits for found in factors], dtype=np.int64)
+        high = hits / self.tally.n
         if self.alpha is not None:
             level = self.alpha / self._tests if self.adjust == "bonferroni" else self.alpha
-            high = float(lower_bound(found.hits, self.tally.n, level))
-        return Minimal(found.members, found.hits, low, max(high, self.findings.tau), found.proof)
+            high = lower_bound(hits, self.tally.n, level)
+        low, highs = float(np.nextafter(tau, 0.0)), np.maximum(high, tau).tolist()
+        return tuple(
+            Minimal(found.members, found.hits, low, up, found.proof)
+            for found, up in zip(factors, highs, strict=True)
+        )

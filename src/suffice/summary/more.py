@@ -38,7 +38,7 @@ def _gives(more: More, terms: Terms) -> str:
         return f"searches on, {takes} in all" if "time_limit" in more.arguments else "searches on"
     every = f"every set, in about {takes}"
     if "groups" in more.arguments:
-        return f"{terms.feature}s that go together as one: {every}"
+        return f"{terms.feature}s that go together count as one; {every}"
     references = more.arguments.get("n_references")
     if isinstance(references, int):
         return f"against {count(references, 'reference')}: {every}"

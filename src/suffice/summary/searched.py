@@ -42,6 +42,9 @@ def completeness(e: Explanation, terms: Terms, ways: Ways) -> tuple[str, str]:
         until = _until(e, stopped)
         others = f"Others may exist{_share_decided(e)}"
         return "Not complete", f"{searched} from many starts, until {until}. {others}."
+    if e.stopped is not None and e.stopped.kind == "many":
+        every = f"each of {count(1 << tally.d, 'subset')} was decided, and necessity counts them"
+        return "Not listed in full", f"{every} all; but there are {stopped}: all of {sizes}."
     if findings is not None:
         decided = f"Every set of {sizes} was decided; larger ones were not all"
         if size < 0:
@@ -162,8 +165,9 @@ def minimality(view: View, terms: Terms) -> str:
     n, partly = view.digest.n, dict(view.digest.proofs).get("one smaller")
     if not partly:
         return ""
-    who = "it" if n == 1 else "each of these sets" if partly == n else f"each of {partly:,} of them"
+    less = "it no longer suffices" if n == 1 else "none of these sets suffices any more"
+    of_some = f", of {partly:,} of them" if partly < n else ""
     return (
-        f"Take any one {terms.feature} away, and {who} no longer suffices; taking several away at "
-        "once was not always tried."
+        f"Take any one {terms.feature} away, and {less}; taking several away at once was not "
+        f"always tried{of_some}."
     )

@@ -81,8 +81,9 @@ def read(model: Any) -> Ensemble:
 class _Questions:
     """A model's splits, as questions to columns of a matrix.
 
-    The matrix has the table's columns first, and then, for each split on categories, a column of
-    its answers.
+    The matrix has the table's columns first. Then comes a column for each category that a split
+    asks for, whether it is that one; and for each statistic of categories, how many of the borders
+    that splits compare it with it exceeds.
     """
 
     def __init__(self, model: Any, content: dict[str, Any]) -> None:
@@ -92,9 +93,28 @@ class _Questions:
         self._floats = about.get("float_features", [])
         self._categorical = about.get("categorical_features", [])
         self._width = len(model.feature_names_)
-        self._asked: dict[int, tuple[int, dict[str, Any]]] = {}
-        """By number of a split on categories: its place among them, and the split."""
-        self._statistics = dict(enumerate(_statistics(about), start=_first_statistic(about)))
+        # Splits are numbered by borders of numbers, then single categories, then statistics.
+        first = sum(len(column["borders"] or ()) for column in self._floats)
+        first += sum(len(column.get("values", ())) for column in self._categorical)
+        statistics = about.get("ctrs", [])
+        of_split = [i for i, kept in enumerate(statistics) for _ in kept["borders"]]
+        self._places: dict[int, tuple[int, float]] = {}
+        """By number of a split on categories: its column, and the threshold there."""
+        self._columns: list[tuple[int, list[dict[str, Any]]]] = []
+        """Past the table's: the table's column that each comes from, and the splits it answers."""
+        asked: dict[tuple[str, int], dict[int, dict[str, Any]]] = {}
+        for split in _splits(content):
+            kind, number = split["split_type"], split["split_index"]
+            if kind != "FloatFeature":
+                what = of_split[number - first] if kind == "OnlineCtr" else number
+                asked.setdefault((kind, what), {})[number] = split
+        for (kind, what), found in asked.items():
+            splits = sorted(found.values(), key=lambda split: float(split.get("border", 0.0)))
+            for rank, split in enumerate(splits):
+                place = self._width + len(self._columns)
+                self._places[split["split_index"]] = place, rank + 0.5
+            kept = statistics[what] if kind == "OnlineCtr" else None
+            self._columns.append((self._column(splits[0], kept), splits))
 
     def symmetric(self, tree: dict[str, Any], outputs: int, scale: float) -> Tree:
         """A tree with one question for each level."""
@@ -146,24 +166,20 @@ class _Questions:
             about = self._floats[split["float_feature_index"]]
             missing_left = about["nan_value_treatment"] != "AsTrue"
             return about["flat_feature_index"], float(np.float32(split["border"])), missing_left
-        number = split["split_index"]
-        if number not in self._asked:
-            self._column(split)
-            self._asked[number] = len(self._asked), split
-        return self._width + self._asked[number][0], 0.5, True
+        return *self._places[split["split_index"]], True
 
-    def _column(self, split: dict[str, Any]) -> int:
+    def _column(self, split: dict[str, Any], statistic: dict[str, Any] | None) -> int:
         """The table's column that tells a split on categories."""
         if split["split_type"] == "OneHotFeature":
             return int(self._categorical[split["cat_feature_index"]]["flat_feature_index"])
-        if split["split_type"] != "OnlineCtr":
+        if statistic is None:
             kind = split["split_type"]
             raise Unreadable(f"{kind_of(self._model)} has splits of the kind {kind}, not read here")
         columns = {
             self._categorical[part["cat_feature_index"]]["flat_feature_index"]
             if "cat_feature_index" in part
             else self._floats[part["float_feature_index"]]["flat_feature_index"]
-            for part in self._statistics[split["split_index"]]["elements"]
+            for part in statistic["elements"]
         }
         if len(columns) > 1:
             names = listed(repr(str(self._model.feature_names_[j])) for j in sorted(columns))
@@ -175,25 +191,26 @@ class _Questions:
 
     def source(self) -> Counts | None:
         """For each column of the matrix, the table's."""
-        if not self._asked:
+        if not self._columns:
             return None
-        of_answers = [self._column(split) for _, split in self._asked.values()]
-        return np.concatenate([np.arange(self._width), of_answers]).astype(np.int64)
+        return np.array([*range(self._width), *(column for column, _ in self._columns)])
 
     def matrix(self) -> Any:
         """The function from rows to the matrix."""
         if not self._categorical:
             return partial(numbers, single=True)
         floats = [int(column["flat_feature_index"]) for column in self._floats]
-        return partial(_rows, floats=floats, stumps=self._stumps())
+        sizes = [len(splits) for _, splits in self._columns]
+        return partial(_rows, floats=floats, stumps=self._stumps(), sizes=sizes)
 
     def _stumps(self) -> Any:
         """A model whose trees are the splits on categories, one each; None where there is none."""
-        if not self._asked:
+        if not self._columns:
             return None
         trees = [
             {"leaf_values": [0, 1], "leaf_weights": [1, 1], "splits": [split]}
-            for _, split in self._asked.values()
+            for _, splits in self._columns
+            for split in splits
         ]
         kept = {key: part for key, part in self._content.items() if key != "trees"}
         kept |= {"oblivious_trees": trees, "scale_and_bias": [1, [0]]}
@@ -205,24 +222,25 @@ class _Questions:
         return stumps
 
 
-def _statistics(about: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Statistics of categories, once for each of their borders, in the order of split numbers."""
-    for statistic in about.get("ctrs", []):
-        for _ in statistic["borders"]:
-            yield statistic
+def _splits(content: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The splits of all trees, some of them many times."""
+    for tree in content.get("oblivious_trees", ()):
+        yield from tree["splits"] or ()
+    nodes = list(content.get("trees", ()))
+    while nodes:
+        node = nodes.pop()
+        if "split" in node:
+            yield node["split"]
+            nodes += [node["left"], node["right"]]
 
 
-def _first_statistic(about: dict[str, Any]) -> int:
-    """Splits are numbered by borders of numbers, then single categories, then statistics."""
-    numbered = sum(len(f["borders"] or ()) for f in about.get("float_features", []))
-    return numbered + sum(len(c.get("values", ())) for c in about.get("categorical_features", []))
-
-
-def _rows(table: Table, floats: list[int], stumps: Any) -> Reals:
+def _rows(table: Table, floats: list[int], stumps: Any, sizes: list[int]) -> Reals:
     """The table as the trees see it: numbers, nothing for categories, and answers about them."""
     rows = np.zeros((len(table), len(table.names)))
     if floats:
         rows[:, floats] = numbers(table.select(floats), single=True)
     if stumps is None:
         return rows
-    return np.concatenate([rows, stumps.calc_leaf_indexes(table.native)], axis=1)
+    answers = stumps.calc_leaf_indexes(table.native)
+    starts = np.cumsum([0, *sizes[:-1]])
+    return np.concatenate([rows, np.add.reduceat(answers, starts, axis=1)], axis=1)

@@ -22,8 +22,8 @@ import numpy as np
 
 from suffice.evaluate.columns import kind_of
 from suffice.evaluate.protocol import Unreadable
-from suffice.evaluate.trees.compositions import Member, Part, combine
 from suffice.evaluate.trees.ensemble import Ensemble
+from suffice.evaluate.trees.joining import Member, Part, combine
 from suffice.evaluate.trees.reading import labels_of
 from suffice.tables.table import Table
 from suffice.typing import Reals
@@ -36,7 +36,7 @@ _CELLS_OF_ONE = 1 << 18
 _MOST_UNSURE = 0.4
 """Of the range of u."""
 _ROUNDING = 1e-9
-"""Far more than what the mean of some probabilities is rounded by."""
+"""Far more than what a mean of probabilities in float64 is rounded by."""
 
 _Curve = Callable[[Reals, float], Reals]
 """From sums to the second class's probability, with an error in the number that a calibration is
@@ -210,8 +210,9 @@ def _unsure(terms: Sequence[_Term], slopes: Sequence[float]) -> tuple[float, tup
             lower, upper = term.bounds(*(np.array([end]) for end in term.range))
         least, most = _added(least, lower, np.minimum), _added(most, upper, np.maximum)
     half = sum(term.weight for term in terms) / 2
-    first_open = _first(most > half - _ROUNDING, len(most))
-    last_open = len(least) - 1 - _first((least <= half + _ROUNDING)[::-1], len(least))
+    slack = _ROUNDING + 64 * half * max(term.member.trees.unit for term in terms)
+    first_open = _first(most > half - slack, len(most))
+    last_open = len(least) - 1 - _first((least <= half + slack)[::-1], len(least))
     bottom = sum(low for low, _ in ranges)
     # The sum of members in cells i, j, … lies up to as many cells above i + j + … as there are.
     unsure = bottom + step * first_open, bottom + step * (last_open + 1 + len(terms))

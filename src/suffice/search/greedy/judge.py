@@ -6,13 +6,13 @@ import numpy as np
 
 from suffice.inference import fewest_hits
 from suffice.search.greedy.memo import Memo
-from suffice.search.greedy.open_sets import OpenSets
 from suffice.search.greedy.verdicts import (
     curtailed_boundary,
     sequential_boundary,
     verdicts_by_looks,
 )
 from suffice.search.limits import LimitKeeper
+from suffice.search.open_sets import OpenSets
 from suffice.search.question import Question, ViewName
 from suffice.typing import BoolVector, Held, Outcomes
 

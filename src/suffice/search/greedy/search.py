@@ -86,7 +86,8 @@ def greedy_search(
     factors = tuple(
         Found(m, int(hits.sum()), _proof(m, stopped is None)) for m, hits in outcomes.items()
     )
-    findings = Findings(question.tau, factors, decided=stopped is None)
+    share = search.decided_share
+    findings = Findings(question.tau, factors, decided=stopped is None, decided_share=share)
     return Greedy(findings, outcomes, stopped, search.starts)
 
 
@@ -166,6 +167,11 @@ class _Search:
         row[list(members)] = True
         self.found[members] = self._judge.hits(row)
         self._judge.open.close_above(members)
+
+    @property
+    def decided_share(self) -> float | None:
+        """The share of all sets that is decided; None where nobody counts them."""
+        return self._judge.open.closed_share
 
     def minimal(self) -> list[Members]:
         """What was found, smallest first, without what contains something found later."""

@@ -51,25 +51,27 @@ class Curtailed:
         self._keeper = keeper
         self.stopped: Stop | None = None
         """The limit that forbade to ask about a row that had to be asked about."""
-        self._rows = Rows(hybrids)
+        self._rows = Rows(hybrids, keeper.limits.patience)
         self._guess = Guess(hybrids)
         self.hybrids_at_once = self._rows.hybrids_at_once
 
+    @property
+    def whole(self) -> bool:
+        """Is every hybrid numbered in advance?"""
+        return self._rows.lattice is not None
+
     def outcomes_of(self, held: Held, references: Counts, keeper: LimitKeeper) -> BoolVector:
         """Outcomes of single hybrids in their order, up to the first that a limit forbids."""
-        parts = []
-        step = max(1, self.hybrids_at_once // self.n)
-        for start in range(0, len(held), step):
-            part = slice(start, start + step)
-            block, at = self._place(held[part])
-            rows = block.ids[at, references[part]]
-            unknown = rows[block.answers[rows] == 0]
-            unknown = unknown[np.sort(np.unique(unknown, return_index=True)[1])]
-            done = self._ask(block, unknown, keeper)
-            parts.append(block.answers[rows])
-            if done < len(unknown):
-                break
-        answers = np.concatenate(parts)
+        lattice = self._rows.lattice
+        if lattice is None:
+            block = self._rows.singles(held, references)
+            rows = block.ids[:, 0]
+        else:
+            block, rows = lattice, lattice.ids[masks_of_held(held), references]
+        unknown = rows[block.answers[rows] == 0]
+        unknown = unknown[np.sort(np.unique(unknown, return_index=True)[1])]
+        self._ask(block, unknown, keeper)
+        answers = block.answers[rows]
         known = np.append(np.flatnonzero(answers == 0), len(answers))[0]
         return np.asarray(answers[:known] > 0)
 

@@ -24,6 +24,8 @@ __all__ = ["Numbered", "Rows"]
 
 _WHOLE = 1 << 22
 """Up to so many hybrids are all numbered in advance: some hundred megabytes."""
+_SECONDS_EACH = 1e-6
+"""About what numbering a hybrid takes, so that a time limit bounds how many are."""
 _AT_ONCE = 1 << 20
 """Of more, so many at a time."""
 
@@ -48,14 +50,18 @@ class Numbered:
 
 
 class Rows:
-    """Numbers hybrids and remembers answers, for one context."""
+    """Numbers hybrids and remembers answers, for one context.
 
-    def __init__(self, hybrids: SwapHybrids) -> None:
+    `patience` is how many seconds it may take to number all of them in advance; None: any number.
+    """
+
+    def __init__(self, hybrids: SwapHybrids, patience: float | None = None) -> None:
+        most = _WHOLE if patience is None else int(min(_WHOLE, patience / _SECONDS_EACH))
         self._hybrids = hybrids
         self._n = hybrids.n
         self._same = hybrids.codes[1:] == hybrids.codes[0]
         self._remembered = Remembered()
-        self.lattice = self._whole() if hybrids.n << hybrids.d <= _WHOLE else None
+        self.lattice = self._whole() if hybrids.n << hybrids.d <= most else None
         self.hybrids_at_once = _AT_ONCE if self.lattice is None else 2 * hybrids.n << hybrids.d
 
     def block(self, held: Held) -> Numbered:
@@ -79,6 +85,24 @@ class Rows:
             weight.astype(np.float32),
             first,
             lasting,
+            whole=False,
+        )
+
+    def singles(self, held: Held, references: Counts) -> Numbered:
+        """Number single hybrids, subset held[i] with reference references[i]: one column of ids."""
+        lasting = self._hybrids.lasting_keys(held, references)
+        if lasting is None:
+            ids, first = self._hybrids.distinct(held, references)
+        else:
+            ids, first = first_seen(lasting)
+        unknown = np.zeros(len(first), dtype=np.int8)
+        return Numbered(
+            held,
+            ids.astype(np.int32)[:, None],
+            unknown if lasting is None else self._remembered.recall(lasting[first]),
+            np.ones(len(first), dtype=np.float32),
+            first * self._n + references[first],
+            None if lasting is None else lasting[first],
             whole=False,
         )
 

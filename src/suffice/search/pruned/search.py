@@ -9,6 +9,7 @@ exhaustive search; necessity, which counts all hybrids, is estimated from a samp
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from suffice.progress import progress_bar
 from suffice.search.decided import Decided
 from suffice.search.findings import Findings, Found
 from suffice.search.limits import LimitKeeper
+from suffice.search.open_sets import OpenSets
 from suffice.search.pruned.curtailed import Curtailed
 from suffice.search.question import Question
 from suffice.search.stop import Stop
@@ -58,8 +60,8 @@ def pruned_search(
         stopped = Stop("max_size", largest)
     return Decided(
         Tally(d, n, tuple(levels)),
-        Findings(tau, keep.found(True), stopped is None, decided, only_at_tau=True),
-        Findings(tau, flip.found(False), stopped is None, decided, only_at_tau=True),
+        keep.findings(tau, True, decided, stopped is None),
+        flip.findings(tau, False, decided, stopped is None),
         tuple(flip.outcomes),
         draws,
         stopped,
@@ -137,9 +139,30 @@ class _Side:
             self.outcomes.append(outcomes)
         self.sets = np.concatenate([self.sets, sets[places]])
 
-    def found(self, outcome: bool) -> tuple[Found, ...]:
-        """The factors, with the number of references that have the view's outcome."""
-        return tuple(
+    def findings(self, tau: float, outcome: bool, size: int, complete: bool) -> Findings:
+        """The factors, with the number of references that have the view's outcome.
+
+        All sets of up to `size` were decided, or all there are.
+        """
+        factors = tuple(
             Found(tuple(np.flatnonzero(members).tolist()), int((outcomes == outcome).sum()))
             for members, outcomes in zip(self.sets, self.outcomes, strict=True)
         )
+        share = 1.0 if complete else self._share(size)
+        return Findings(tau, factors, complete, size, only_at_tau=True, decided_share=share)
+
+    def _share(self, size: int) -> float:
+        """The share of all sets that have at most so many players, or a factor inside.
+
+        Among many players only factors of a single one are counted, so that it is at least this.
+        """
+        open_sets = OpenSets(self.d)
+        open_sets.close_up_to(size)
+        for members in self.sets:
+            open_sets.close_above(np.flatnonzero(members).tolist())
+        share = open_sets.closed_share
+        if share is not None:
+            return share
+        rest = Lattice(self.d - int(self.sets[self.sets.sum(axis=1) == 1].any(axis=0).sum()))
+        undecided = sum(rest.width(k) for k in range(size + 1, rest.d + 1))
+        return float(1 - Fraction(undecided, 1 << self.d))

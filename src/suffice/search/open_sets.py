@@ -34,10 +34,21 @@ class OpenSets:
         """How many there are; infinitely many, as it were, where no count is kept."""
         return np.inf if self._open is None else int(self._open.sum())
 
+    @property
+    def closed_share(self) -> float | None:
+        """The share of all sets that is not open; None where no count is kept."""
+        return None if self._open is None else 1 - int(self._open.sum()) / len(self._open)
+
     def close(self, sets: Held) -> None:
         """These fail."""
         if self._open is not None:
             self._open[masks_of_held(sets)] = False
+
+    def close_up_to(self, size: int) -> None:
+        """Sets of so many players or fewer fail, or are factors."""
+        if self._open is not None:
+            sizes = np.bitwise_count(np.arange(len(self._open), dtype=np.uint32))
+            self._open[sizes <= size] = False
 
     def close_above(self, members: Sequence[int]) -> None:
         """This is a factor: whatever contains it need not be looked at."""
