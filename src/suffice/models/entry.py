@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import partial
 from inspect import ismethod
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -21,6 +21,14 @@ from suffice.target import Target, event_for, needs_input
 from suffice.typing import Values
 
 __all__ = ["as_model", "make_target"]
+
+
+@runtime_checkable
+class Paced(Protocol):
+    """A model of ours around a user's, which was asked about many rows at once before."""
+
+    seconds_per_row: float | None
+    """What a row took then: one by itself takes longer. None: it was not asked."""
 
 
 def as_model(model: Any, data: Table) -> tuple[WrappedModel, Values]:
@@ -42,7 +50,8 @@ def as_model(model: Any, data: Table) -> tuple[WrappedModel, Values]:
     started = perf_counter()
     # A copy, since some models write into the frame that they are given.
     answers = ask(name, predict or asked, data.take(np.arange(len(data))))
-    wrapped.seconds_per_row = (perf_counter() - started) / len(data)
+    known = asked.seconds_per_row if isinstance(asked, Paced) else None
+    wrapped.seconds_per_row = known or (perf_counter() - started) / len(data)
     # Only now, since an adapter may learn from the first answer how many classes there are.
     return wrapped, wrapped.learn(answers, _classes_listed(asked, answers))
 

@@ -94,7 +94,8 @@ def _share_decided(e: Explanation) -> str:
     """How much of all sets is decided in both views, where somebody kept count."""
     views = (e.keep_profile.findings, e.flip_profile.findings)
     known = [f.decided_share for f in views if f is not None and f.decided_share is not None]
-    return f"; {percent(min(known))} of all sets are decided" if known else ""
+    least = min(known, default=0.0)
+    return f"; {percent(least)} of all sets are decided" if least else ""
 
 
 def _until(e: Explanation, stopped: str) -> str:

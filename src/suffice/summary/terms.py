@@ -79,7 +79,7 @@ def _looked_at(closer: Closer) -> str:
     into = f"{first}; then the words of {count(closer.within, 'passage')}, those of each view's "
     if closer.found:
         return f"{into}best set."
-    return f"{into}best set, in which no set of words was found in time."
+    return f"{into}best set, in which no set of words was found within the limits."
 
 
 def _of_text(subject: TextSubject, ways: Ways) -> Terms:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 from suffice.models import WrappedModel, adapted, as_model, not_a_model
@@ -14,6 +15,12 @@ from suffice.text.join import Join
 from suffice.typing import BoolVector, Counts, Values
 
 __all__ = ["JoinedModel", "TextDecision", "Texts", "decide"]
+
+
+_TIMED = 64
+"""Texts that tell how long one takes among many,"""
+_TIMING = 0.5
+"""or as many as take so long, in seconds."""
 
 
 class Texts(ArrayTable):
@@ -52,6 +59,16 @@ class TextDecision:
         """Do these texts have the event?"""
         return Target(self.model, self.event)(Texts(texts))
 
+    def pace(self, text: str) -> float | None:
+        """Seconds for a text among many: far less than for the few that were asked about so far."""
+        few = self.model.seconds_per_row or 0.0
+        count = int(min(_TIMED, _TIMING / max(few, 1e-9)))
+        if count <= len(self.others):
+            return few
+        started = perf_counter()
+        self.model.predict(Texts([text] * count))
+        return (perf_counter() - started) / count
+
     @property
     def outcome(self) -> Outcome:
         """The event as an explainer takes it: already settled."""
@@ -61,7 +78,9 @@ class TextDecision:
 class JoinedModel:
     """Answers for rows of cells, as a model of tables does."""
 
-    def __init__(self, model: WrappedModel, join: Join, seen: Sequence[int]) -> None:
+    def __init__(
+        self, model: WrappedModel, join: Join, seen: Sequence[int], pace: float | None = None
+    ) -> None:
         self.__name__ = model.name
         self._model = model
         self._join = join
@@ -71,6 +90,7 @@ class JoinedModel:
         """What stands before, between and after the cells."""
         self.seen = seen
         """The cells that are in sight."""
+        self.seconds_per_row = pace
         if model.classes is not None:
             self.classes_ = as_labels(model.classes)
 

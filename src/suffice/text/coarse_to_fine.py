@@ -29,7 +29,8 @@ Answer = Callable[[Parts, Asked], Explanation]
 
 _FIRST = 0.4
 """Of the time or the rows: for the passages, if they need as much."""
-_LEAST_TIME = 0.1
+_LEAST_TIME = 0.3
+"""Of the time: for the words, whatever the passages took."""
 _LEAST_ROWS = 1000
 """A smaller budget is not shared out: passages need it all."""
 
@@ -41,12 +42,14 @@ def passages_then_words(answer: Answer, parts: Parts, question: Asked) -> Explan
     limits = Limits(question.get("max_size"), budget, time).checked(0)
     seconds = limits.time_limit or PATIENCE
     rows = limits.budget
-    asked = question | _share(_FIRST * seconds, rows and max(int(_FIRST * rows), _LEAST_ROWS))
-    coarse = answer(parts, asked)
+    # Where no time is given, passages take the little that they need.
+    first = None if time is None else _FIRST * seconds
+    some = None if rows is None else min(rows, max(int(_FIRST * rows), _LEAST_ROWS))
+    coarse = answer(parts, question | _share(first, some))
     members = _to_look_into(coarse)
-    left = rows and rows - coarse.provenance.rows_predicted
+    left = None if rows is None else rows - coarse.provenance.rows_predicted
     if not members or (left is not None and left < _LEAST_ROWS):
-        return _told(coarse, parts, coarse, 0, limits)
+        return _told(coarse, parts, coarse, len(members), limits)
     names = [coarse.players[number].name for number in members]
     remaining = max(seconds - (perf_counter() - started), _LEAST_TIME * seconds)
     fine = answer(look_into(coarse, names), question | _share(remaining, left))
@@ -57,11 +60,8 @@ def passages_then_words(answer: Answer, parts: Parts, question: Asked) -> Explan
     return _told(coarse if worse else fine, parts, coarse, len(members), limits, fine)
 
 
-def _share(seconds: float, rows: int | None) -> Asked:
-    asked: Asked = {"time_limit": seconds}
-    if rows is not None:
-        asked["budget"] = rows
-    return asked
+def _share(seconds: float | None, rows: int | None) -> Asked:
+    return {"time_limit": seconds, "budget": rows}
 
 
 def _to_look_into(coarse: Explanation) -> tuple[int, ...]:

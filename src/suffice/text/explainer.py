@@ -26,6 +26,9 @@ from suffice.typing import Values
 
 __all__ = ["TextExplainer"]
 
+_FEW = 10
+"""Parts whose sets are all counted, whatever the model."""
+
 
 class TextExplainer:
     """Explains single decisions on texts by the words that suffice to keep or to flip them.
@@ -145,10 +148,12 @@ class TextExplainer:
         contrast = contrast_with(
             self._mask, self._model, parts, join, self._outcome, self._n_references, self._seed
         )
+        # With few parts it does not matter how long a text takes.
+        pace = contrast.decision.pace(parts.text) if len(parts.spans) > _FEW else None
         hidden = len(parts.atoms) - len(parts.seen)
         names = parts.atom_names
         explainer = Explainer(
-            JoinedModel(contrast.decision.model, join, parts.seen),
+            JoinedModel(contrast.decision.model, join, parts.seen, pace),
             Cells(contrast.cells, names, parts.seen),
             outcome=contrast.decision.outcome,
             references="all",

@@ -11,7 +11,7 @@ import numpy as np
 from suffice.context.players import Players
 from suffice.context.swap import SwapHybrids
 from suffice.decision import Decision
-from suffice.evaluate import Evaluator, LatticeEvaluator, Tick
+from suffice.evaluate import BlackBox, Evaluator, LatticeEvaluator, Tick
 from suffice.search.limits import EXHAUSTIVE_PLAYERS, LimitKeeper, Limits
 from suffice.search.question import Question
 from suffice.search.sweep import Sweep, run_sweep
@@ -44,6 +44,20 @@ class Actionable:
     evaluator: Evaluator
     rows: float
     """At most so many rows are different among the hybrids of all sets."""
+    hybrids: SwapHybrids | None
+    """What is evaluated; None where changes have consequences."""
+
+    def model(self, decision: Decision, patience: float | None) -> Evaluator:
+        """The model itself, asked about the same hybrids."""
+        assert self.hybrids is not None
+        return BlackBox(decision.target, self.hybrids, decision.y, patience=patience)
+
+    def prepare(self) -> None:
+        """Make ready for seconds of work, where that takes a moment and saves most of them."""
+        if self.evaluator.name == "trees":
+            from suffice.evaluate.trees.blocks import load_numba
+
+            load_numba()
 
     def sets(self, max_size: int | None) -> int:
         """How many sets of up to so many players there are."""
@@ -123,6 +137,7 @@ def find_actionable(
     )
     left = replace(keeper.limits, max_size=None, budget=keeper.rows_left)
     evaluator: Evaluator
+    hybrids = None
     if decision.context.is_causal:
         flip = decision.hybrids[1]
         evaluator = _Among(decision.evaluator(flip, left, not bounded), numbers, flip.d)
@@ -132,7 +147,7 @@ def find_actionable(
         evaluator = decision.evaluator(hybrids, left, not bounded)
         rows = _distinct(hybrids)
     keeper.note(evaluator.rows_predicted)  # an engine checks itself on a few rows when it is made
-    return Actionable(numbers, players, evaluator, rows)
+    return Actionable(numbers, players, evaluator, rows, hybrids)
 
 
 def sweep_actionable(

@@ -164,17 +164,21 @@ def flipped(
     keeper: LimitKeeper,
     worlds: Worlds | None = None,
     draws: Counts | None = None,
+    at_least: int = 0,
 ) -> BoolVector:
     """Does the model give each row another outcome than the input has?
 
     Row i takes, in column j, the value of the pool's row rows[i, j]; row 0 of the pool is the
     input. With `worlds`, effects of what was changed follow, in world draws[i]. Rows at the end
-    that a limit forbids to ask are left out.
+    that a limit forbids to ask are left out; but `at_least` so many are asked whatever the time.
     """
     out = [np.empty(0, dtype=bool)]
     asked = 0
     while asked < len(rows):
         batch = keeper.batch(len(rows) - asked)
+        if not batch and asked < at_least and keeper.timed:
+            left = keeper.rows_left
+            batch = min(at_least, len(rows)) - asked if left is None else min(at_least, left)
         if not batch:
             break
         part = slice(asked, asked + min(batch, _AT_ONCE))

@@ -147,6 +147,8 @@ class AllowedReferences:
     def pairs(self, members: Held, references: Counts) -> BoolVector:
         """(pairs,): is references[i] allowed on the set members[i]?"""
         out: BoolVector = np.ones(len(members), dtype=bool)
+        if not len(members):
+            return out
         if self._refused is not None:
             out = np.asarray(~(members & (self._refused.T[references] > 0)).any(axis=1))
         for factor in self._factors:

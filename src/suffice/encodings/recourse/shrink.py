@@ -12,8 +12,10 @@ chance decides, with cheap features more likely to come first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -33,8 +35,10 @@ _AT_RANDOM = 8
 """Rounds through the references in which chance decides the order of features."""
 _FRUITLESS = 4
 """So many blocks in a row that bring nothing new end the search."""
-_PAIRS = 1 << 16
+_PAIRS = 1 << 13
 """A set with more smaller changes than this is not checked for them."""
+_HYBRIDS = 1 << 18
+"""Hybrids counted together."""
 _CELLS = 1 << 23
 """Nor one whose subsets' costs, one for each reference, are more."""
 
@@ -56,6 +60,8 @@ class LargeSets:
     """Looks for changes of large sets, for one input under some constraints."""
 
     evaluator: Evaluator
+    model: Evaluator
+    """The model itself, for what must be there before any engine is ready."""
     allowed: AllowedReferences
     constraints: Constraints
     costs: Reals
@@ -68,12 +74,27 @@ class LargeSets:
     of_use: set[int] = field(default_factory=set)
     """References whose change works, or a part of it."""
 
+    def find_whole(self) -> None:
+        """Ask the model itself whether the cheapest references' whole changes work."""
+        with suppress(LimitReached):
+            references = self._by_cost[:_FIRST]
+            works = self._works(self._usable[references], references, self.model)
+            self._note_all(references[works], self._usable[references[works]])
+
+    @cached_property
+    def _usable(self) -> Held:
+        """(references, players): does the value differ, is it allowed, and can it be paid for?"""
+        return self.changes & self.allowed.alone() & np.isfinite(self.costs)
+
+    @cached_property
+    def _by_cost(self) -> Counts:
+        """The references by what their whole change costs."""
+        order = np.argsort(np.where(self._usable, self.costs, 0.0).sum(axis=1), kind="stable")
+        return order[self._usable[order].any(axis=1)]
+
     def find(self) -> None:
         """Make the references' changes small, until nothing new is found or a limit is reached."""
-        usable = self.changes & self.allowed.alone() & np.isfinite(self.costs)
-        whole = np.where(usable, self.costs, 0.0).sum(axis=1)
-        by_cost = np.argsort(whole, kind="stable")
-        by_cost = by_cost[usable[by_cost].any(axis=1)]
+        usable, by_cost = self._usable, self._by_cost
         fruitless = 0
         try:
             for round_, preference in enumerate(self._preferences()):
@@ -182,33 +203,47 @@ class LargeSets:
             dropped[at[works]] = True
         return dropped
 
-    def _works(self, members: Held, references: Counts) -> BoolVector:
+    def _works(
+        self, members: Held, references: Counts, evaluator: Evaluator | None = None
+    ) -> BoolVector:
         """Is each change allowed, and does it give the desired outcome?"""
         out = self.allowed.pairs(members, references) & members.any(axis=1)
         at = np.flatnonzero(out)
         held = ~members[at]
-        kept = self.keeper.ask(self.evaluator, held, references[at])
+        kept = self.keeper.ask(evaluator or self.evaluator, held, references[at])
         if len(kept) < len(at):
             self.keeper.check()
             raise AssertionError("a limit left rows out and then forbids nothing")
         out[at] = ~kept
         return out
 
-    # -- one set on all references --------------------------------------------------------
+    # -- sets on all references -----------------------------------------------------------
 
-    def count(self, members: tuple[int, ...]) -> Change | None:
-        """The set's counts over the references, and its cheapest change; None: none succeeds."""
-        which = np.zeros((1, self.costs.shape[1]), dtype=bool)
-        which[0, list(members)] = True
-        ok = np.flatnonzero(self.allowed.on(which)[0])
-        works = self._works(np.repeat(which, len(ok), axis=0), ok)
-        if not works.any():
-            return None
-        prices = np.where(works, SetCosts(self.costs[ok]).of(which)[0], np.inf)
-        best = int(prices.argmin())
-        if not np.isfinite(prices[best]):
-            return None
-        return Change(members, float(prices[best]), int(ok[best]), len(ok), int(works.sum()))
+    def count(self, sets: Sequence[tuple[int, ...]]) -> list[Change | None]:
+        """Each set's counts over the references, and its cheapest change; None: none succeeds."""
+        out: list[Change | None] = []
+        while len(out) < len(sets):
+            some = sets[len(out) :][: self.keeper.batch(_HYBRIDS, self.evaluator.n)]
+            if not some:
+                self.keeper.check(self.evaluator.n)
+            which = self._which(some)
+            with self.keeper.counting(self.evaluator, which.shape[0] * self.evaluator.n):
+                kept = self.evaluator.outcomes(~which)
+            ok = self.allowed.on(which)
+            works = ok & ~kept
+            prices = np.where(works, SetCosts(self.costs).of(which), np.inf)
+            best = prices.argmin(axis=1)
+            for i, members in enumerate(some):
+                cost, counts = float(prices[i, best[i]]), (int(ok[i].sum()), int(works[i].sum()))
+                finite = cost < np.inf
+                out.append(Change(members, cost, int(best[i]), *counts) if finite else None)
+        return out
+
+    def _which(self, sets: Sequence[tuple[int, ...]]) -> Held:
+        out = np.zeros((len(sets), self.costs.shape[1]), dtype=bool)
+        for i, members in enumerate(sets):
+            out[i, list(members)] = True
+        return out
 
     def reaches(self, change: Change) -> bool:
         """Is the set's sufficiency, once counted, as large as it must be?"""
@@ -217,11 +252,33 @@ class LargeSets:
             return True
         return change.hits is not None and change.n > 0 and change.hits / change.n >= tau
 
-    def inside(self, change: Change, known_size: int) -> list[tuple[int, ...]] | None:
-        """Sets strictly inside with a change that works and costs no more; None: too many to check.
+    def inside(
+        self, changes: Sequence[Change], known_size: int
+    ) -> list[list[tuple[int, ...]] | None]:
+        """Of each: the sets strictly inside with a change that works and costs no more.
 
-        Those of up to `known_size` players are left out: all that they have is known.
+        Those of up to `known_size` players are left out: all that they have is known. None: there
+        are too many to look at.
         """
+        looked = [self._cheaper(change, known_size) for change in changes]
+        found = [pairs for pairs in looked if pairs is not None]
+        sizes = [len(references) for _, references in found]
+        works = np.empty(0, dtype=bool)
+        if sizes:
+            members, references = map(np.concatenate, zip(*found, strict=True))
+            works = self._works(members, references)
+        parts = iter(np.split(works, np.cumsum(sizes)))
+        out: list[list[tuple[int, ...]] | None] = []
+        for pairs in looked:
+            if pairs is None:
+                out.append(None)
+            else:
+                sets = np.unique(pairs[0][next(parts)], axis=0)
+                out.append([tuple(np.flatnonzero(row).tolist()) for row in sets])
+        return out
+
+    def _cheaper(self, change: Change, known_size: int) -> tuple[Held, Counts] | None:
+        """(members, reference) of all changes inside a set that cost no more; None: too many."""
         size = len(change.members)
         if len(self.costs) << size > _CELLS:
             return None
@@ -234,9 +291,7 @@ class LargeSets:
             return None
         members = np.zeros((len(sets), self.costs.shape[1]), dtype=bool)
         members[:, list(change.members)] = part[sets]
-        works = self._works(members, references)
-        found = np.unique(sets[works])
-        return [tuple(np.array(change.members)[part[i]].tolist()) for i in found]
+        return members, references
 
 
 def _blocks(references: Counts) -> Iterator[Counts]:
@@ -246,21 +301,18 @@ def _blocks(references: Counts) -> Iterator[Counts]:
         start, size = start + size, min(4 * size, _TOGETHER)
 
 
-def undominated(changes: list[Change]) -> list[Change]:
+def undominated(changes: list[Change], d: int) -> list[Change]:
     """Those with no set inside them that costs as little: the cheapest first, then the smallest."""
     changes = sorted(changes, key=lambda change: (change.cost, len(change.members), change.members))
-    kept: list[Change] = []
-    sets: list[frozenset[int]] = []
-    for change in changes:
-        members = frozenset(change.members)
-        if any(inside < members for inside in sets):
-            continue
-        # Of equal cost, rounding aside, a smaller one may have been sorted behind a larger.
-        wide = [
-            i for i, c in enumerate(kept) if members < sets[i] and no_dearer(change.cost, c.cost)
-        ]
-        for i in reversed(wide):
-            del kept[i], sets[i]
-        kept.append(change)
-        sets.append(members)
-    return kept
+    costs = np.array([change.cost for change in changes])
+    sets = np.zeros((len(changes), d), dtype=bool)
+    for i, change in enumerate(changes):
+        sets[i, list(change.members)] = True
+    kept = np.ones(len(changes), dtype=bool)
+    for i in range(len(changes)):
+        if kept[i]:
+            around = (sets[i] <= sets).all(axis=1) & no_dearer(costs[i], costs)
+            # The same set twice: the first, which is the cheapest, stays.
+            around &= (sets[i] < sets).any(axis=1) | (np.arange(len(sets)) > i)
+            kept &= ~around
+    return [change for change, stays in zip(changes, kept, strict=True) if stays]

@@ -55,8 +55,10 @@ _LONGER, _ENOUGH, _LONGEST = 6, 4.0, 3600.0
 if it is not over an hour."""
 _SOME_ON_GRID = 12
 """Of too many features for a grid, so many are taken."""
-_FOR_LARGE = 0.3
-"""The part of the rows and seconds for sets too large to be looked at one by one."""
+_LAST_BATCH = 16
+_FOR_LARGE, _FOR_SMALL = 0.3, 0.4
+"""Where sets are too many: the part of the rows and seconds to find large ones, and of what is left
+the part to look at all small ones."""
 _BEFORE_SEARCH = 0.5
 """The part of the rows and seconds that the sweep may take where a search follows it."""
 _BEFORE_OPTIONS = 0.9
@@ -159,8 +161,11 @@ class Solver:
         large = None
         if alone and actionable.may_end_early(constraints.max_size, keeper):
             large = self._large_sets(actionable, constraints, keeper.part(_FOR_LARGE))
+            large.find_whole()
+            actionable.prepare()
             large.find()
-        share = _BEFORE_OPTIONS if alone and large is None else _BEFORE_SEARCH
+        share = _BEFORE_OPTIONS if alone else _BEFORE_SEARCH
+        share = share if large is None else _FOR_SMALL
         swept = self._swept(actionable, constraints.max_size, keeper.part(share))
         looking = keeper.part(_BEFORE_SEARCH)
         candidates = find_candidates(
@@ -179,7 +184,7 @@ class Solver:
 
             large.keeper = keeper.part(_BEFORE_OPTIONS)
             choices = choose_widely(candidates, large, most)
-        chosen, unverified = self._verified(choices, keeper)
+        chosen, unverified = self._verified(choices, actionable, keeper)
         necessity = candidates.counts.necessity([option.members for option in chosen])
         options = [
             _option(candidates, choices, option, pn)
@@ -304,6 +309,7 @@ class Solver:
         decision, numbers = self.decision, list(actionable.numbers)
         return LargeSets(
             actionable.evaluator,
+            actionable.model(decision, keeper.limits.patience),
             AllowedReferences(decision.pool, actionable.players, constraints),
             constraints,
             self.costs[:, numbers],
@@ -313,12 +319,15 @@ class Solver:
         )
 
     def _verified(
-        self, choices: Choices, keeper: LimitKeeper
+        self, choices: Choices, actionable: Actionable, keeper: LimitKeeper
     ) -> tuple[list[Chosen], tuple[str, ...]]:
         """The options that the model itself confirms, and what is to be said of others."""
         asked = [option for option in choices.chosen if not option.confirmed]
         rows = np.array([option.rows for option in asked])
-        confirmed = flipped(self.decision, choices.pool, rows, keeper)
+        by_model = actionable.evaluator.name == "blackbox"  # so it was asked about these before
+        # When the time is over, what it was spent on is still worth one small batch.
+        at_least = 0 if by_model else _LAST_BATCH
+        confirmed = flipped(self.decision, choices.pool, rows, keeper, at_least=at_least)
         if not confirmed.all():
             raise ModelError(
                 "the model answers differently when asked twice about the same row: a change that "
@@ -326,7 +335,7 @@ class Solver:
                 "model whose answer depends on the row alone."
             )
         left_out = asked[len(confirmed) :]
-        if not left_out:
+        if by_model or not left_out:
             return choices.chosen, ()
         options = count(len(left_out), "option")
         said = f"{stopped_by(keeper.forbids())} before {options} could be verified."

@@ -17,15 +17,19 @@ from suffice.search.limits import LimitReached
 
 __all__ = ["choose_widely"]
 
+_TOGETHER = 32
+"""Sets counted together."""
+
 
 def choose_widely(candidates: Candidates, large: LargeSets, most: int | None) -> Choices:
     """The minimal ones among the sets that were swept and the larger ones that were found."""
     swept = [_swept(candidates, int(p)) for p in candidates.minimal(candidates.affordable, None)]
     whole = candidates.whole
     found = [change for change in large.known.values() if len(change.members) > whole]
+    d = candidates.counts.sets.d
     improved = _Improved(large, whole, [])
-    improved.run(_not_in(undominated([*swept, *found]), swept), most)
-    options = undominated([*swept, *improved.options])
+    improved.run(_not_in(undominated([*swept, *found], d), swept), most)
+    options = undominated([*swept, *improved.options], d)
     chosen = [_chosen(candidates, change) for change in options[:most]]
     kept = {change.members for change in options[:most]}
     unsure = sum(change.members in kept for change in improved.unsure)
@@ -61,35 +65,38 @@ class _Improved:
         heapify(queue)
         seen = {change.members for change in changes}
         while queue and (most is None or len(self.options) < most):
-            _, _, change = heappop(queue)
+            some = [heappop(queue)[2] for _ in range(min(_TOGETHER, most or _TOGETHER, len(queue)))]
             try:
-                inner = self._counted(change)
+                inner = self._improve(some)
             except LimitReached:
-                heappush(queue, (change.cost, change.members, change))
-                break
+                left = [*some, *(change for _, _, change in queue)]
+                taken = {change.members for change in self.options}
+                left = [c for c in left if c.members not in taken and self.large.reaches(c)]
+                self.unsure += left
+                self.options += left
+                return
             for better in inner:
                 if better.members not in seen:
                     seen.add(better.members)
                     heappush(queue, (better.cost, better.members, better))
-        left = [change for _, _, change in queue if self.large.reaches(change)]
-        self.unsure += left
-        self.options += left
 
-    def _counted(self, change: Change) -> list[Change]:
-        """Take a set if it may be an option; else the sets inside it that cost no more."""
+    def _improve(self, changes: list[Change]) -> list[Change]:
+        """Take the sets that may be options; of the others those inside that cost no more."""
         large = self.large
-        counted = change if change.hits is not None else large.count(change.members)
-        if counted is None or not large.reaches(counted):
-            return []
-        inside = large.inside(counted, self.whole)
-        inner = [large.count(members) for members in inside or ()]
-        better = [found for found in inner if found is not None and large.reaches(found)]
-        if better:
-            return better
-        if inside is None:
-            self.unsure.append(counted)
-        self.options.append(counted)
-        return []
+        asked = [change.members for change in changes if change.hits is None]
+        known = [change for change in changes if change.hits is not None]
+        counted = [*known, *(found for found in large.count(asked) if found is not None)]
+        counted = [change for change in counted if large.reaches(change)]
+        out: list[Change] = []
+        for change, inside in zip(counted, large.inside(counted, self.whole), strict=True):
+            better = [found for found in large.count(inside or ()) if found is not None]
+            better = [found for found in better if large.reaches(found)]
+            out += better
+            if inside is None:
+                self.unsure.append(change)
+            if not better:
+                self.options.append(change)
+        return out
 
 
 def _chosen(candidates: Candidates, change: Change) -> Chosen:

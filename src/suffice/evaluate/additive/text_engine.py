@@ -49,7 +49,6 @@ class TextEngine(Engine):
     """
 
     name = "additive"
-    seconds_per_row = None  # next to nothing: the model is asked about few hybrids
 
     def __init__(
         self, model: VectorisedModel, target: Target, hybrids: SwapHybrids, y: bool
@@ -69,6 +68,10 @@ class TextEngine(Engine):
         ]
         if not self._agrees_with_model():
             raise Unreadable(f"{model.name} does not predict as its parameters say")
+
+    def pace(self) -> float | None:
+        """Next to nothing: the model is asked about few hybrids."""
+        return None
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""
