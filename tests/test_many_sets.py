@@ -361,6 +361,7 @@ def test_calls_that_would_give_more_are_told_in_the_readers_language():
         ),
         ("explain(x, budget=6000)", "searches on"),
     )
+    assert summarise(planned(explainer.explain(x, max_size=2))).more == ()
     complete = planned(FEW)
     assert complete.complete and summarise(complete).more == ()
 
@@ -390,3 +391,12 @@ def test_what_ended_a_search_from_many_starts_is_a_sentence(stop, said):
     assert begins + "many starts, " + said in flat(str(e))
     names = summarise(e, Ways(arguments=OPTIONS)).completeness
     assert "time_limit" not in names and "budget=" not in names
+
+
+def test_a_search_that_decided_every_set_says_so_of_those_that_can_matter():
+    explainer, x = parity(d=14)
+    e = explainer.explain(x, search="pruned")
+    assert e.complete and e.keep_profile.findings is not None
+    some = f" of the {len(e.players)} features that can matter" if e.left_out else ""
+    every = f"each of {1 << len(e.players):,} subsets{some} was decided, so no other minimal set"
+    assert f"Complete at τ = 0.9: {every}" in flat(str(e))
