@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -32,15 +33,28 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeRegressor
 
 from suffice import ConditionalContext, Explainer, InputError
+from suffice.evaluate import choice
 from suffice.evaluate.additive import read_additive
 from suffice.evaluate.protocol import Unreadable
-from suffice.evaluate.trees import read_trees
+from suffice.evaluate.trees import TreeEngine, read_trees
 from suffice.target import at_least, satisfies, versus, within
 from tests.engine_cases import Case, numbers, refusal, tree_data
 
 X, Y = numbers()
 FOREST = RandomForestClassifier(5, random_state=0).fit(X, Y)
 LINEAR = LogisticRegression().fit(X, Y)
+
+
+@pytest.fixture(autouse=True)
+def dear_model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which engine is faster depends on the machine: here asking the model takes for ever."""
+    if "own_pace" not in request.fixturenames:
+        monkeypatch.setattr(choice, "asking_seconds", lambda target, hybrids: inf)
+
+
+@pytest.fixture
+def own_pace() -> None:
+    """For tests that look at what asking takes."""
 
 
 class Stubborn(LogisticRegression):
@@ -254,3 +268,49 @@ def test_a_model_is_read_once_for_all_inputs(monkeypatch: pytest.MonkeyPatch) ->
     answers = [explainer.explain(row).provenance.evaluator for row in X[:3]]
     assert answers == ["trees"] * 3
     assert read == ["additive", "trees"]
+
+
+def test_the_model_is_asked_where_that_is_faster(
+    own_pace: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choice, "asking_seconds", lambda target, hybrids: -1.0)
+    assert note(FOREST) == (
+        "additive: RandomForestClassifier is not known to be additive; "
+        "trees: asking the model about every row is faster here"
+    )
+    assert note(FOREST, max_size=1) is None
+    named = Explainer(FOREST, X, engine="trees").explain(X[0])
+    assert named.provenance.evaluator == "trees"
+    asked = Explainer(FOREST, X).explain(X[0])
+    assert asked.provenance.evaluator == "blackbox"
+    assert asked.keep.to_frame().equals(named.keep.to_frame())
+
+
+def test_what_is_faster_is_found_out_once(own_pace: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[float] = []
+
+    def within(self: TreeEngine, asking: float) -> bool:
+        told.append(asking)
+        return True
+
+    monkeypatch.setattr(TreeEngine, "sweeps_within", within)
+    explainer = Explainer(FOREST, X, n_references=20)
+    for row in X[:3]:
+        assert explainer.explain(row, search="exhaustive").provenance.evaluator == "trees"
+    assert len(told) == 1
+
+
+def test_asking_takes_what_the_distinct_rows_take(
+    own_pace: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.array([[0.0, 0, 0, 0, 0], [1, 1, 1, 1, 1], [2, 0, 0, 1, 0], [0, 0, 0, 0, 0]])
+    case = Case(FOREST, rows)
+    case.target.model.seconds_per_row, case.target.model.rows_timed = 1.0, 100
+    finding = 3 * 2**5 * choice._SECONDS_PER_HYBRID
+    assert choice.asking_seconds(case.target, case.hybrids) == pytest.approx(32 + 4 + 1 + finding)
+    case.target.model.seconds_per_row = 1e-3  # so quick that a call's own start is most of it
+    clock = iter([0.0, 0.05])
+    monkeypatch.setattr(choice, "perf_counter", lambda: next(clock))
+    assert choice.asking_seconds(case.target, case.hybrids) == pytest.approx(37 * 5e-4 + finding)
+    case.target.model.seconds_per_row = None
+    assert choice.asking_seconds(case.target, case.hybrids) == inf

@@ -120,8 +120,8 @@ def test_more_than_a_dozen_lead_with_what_they_have_in_common():
     said = summarise(MANY).keep.digest
     assert said.lead == "There are 35 minimal sets of 4 features each."
     assert said.common == (("in all", "x0"), ("in most", "no feature"))
-    assert [label for label, _ in said.picked] == ["smallest and surest"]
-    answer = "Each of 35 sets of features keeps “1”, all with x0: the smallest, holding x0 = 1,"
+    assert [label for label, _ in said.picked] == ["surest"]
+    answer = "Each of 35 sets of features keeps “1”, all with x0: one of them, holding x0 = 1,"
     assert summarise(MANY.keep).answer.startswith(answer)
     sheet = " ".join(
         [p.heading + " ".join(map(str, row)) for p in MANY.sheet.panels for row in p.rows]
@@ -149,7 +149,9 @@ def test_most_and_none_are_told_with_counts():
     assert said["in all"] == "no feature"
     assert said["in most"].startswith("x0 (10 of 15), x1 (8), x2 (8)")
     assert said["in none"] == "x6, x7, x8"
-    assert "10 of them with x0" in summarise(e).answer
+    assert "10 of them with x0: the smallest, holding x0 = 1" in summarise(e).answer
+    picked = [label for label, _ in summarise(e).keep.digest.picked]
+    assert picked == ["smallest and surest"]
     lead = summarise(e).keep.digest.lead
     assert lead == "There are 15 minimal sets of 3 to 4 features each; 10 have only 3."
 
@@ -216,7 +218,10 @@ def test_words_of_a_text_have_a_digest_too():
     assert len(e.keep) == 35
     said = summarise(e)
     assert dict(said.keep.digest.common)["in all"] == "“good”"
-    assert "Each of 35 sets of words keeps “yes”, all with “good”: " in said.answer
+    assert "Each of 35 sets of words keeps “yes”, all with “good”; one of them is" in said.answer
+    assert [label for label, _ in said.keep.digest.picked] == ["for example"]
+    assert [label for label, _ in said.flip.digest.picked] == ["smallest"]
+    assert said.answer.endswith("15 of them with “one”; the smallest is “good”.")
     for face in (str(e), screen(e), e.to_html(), e._repr_html_()):
         assert "There are 35 minimal sets of 4 words each." in flat(face)
     assert "[good]" in str(e)
@@ -356,6 +361,7 @@ def test_calls_that_would_give_more_are_told_in_the_readers_language():
         ),
         ("explain(x, budget=6000)", "searches on"),
     )
+    assert summarise(planned(explainer.explain(x, max_size=2))).more == ()
     complete = planned(FEW)
     assert complete.complete and summarise(complete).more == ()
 
@@ -385,3 +391,12 @@ def test_what_ended_a_search_from_many_starts_is_a_sentence(stop, said):
     assert begins + "many starts, " + said in flat(str(e))
     names = summarise(e, Ways(arguments=OPTIONS)).completeness
     assert "time_limit" not in names and "budget=" not in names
+
+
+def test_a_search_that_decided_every_set_says_so_of_those_that_can_matter():
+    explainer, x = parity(d=14)
+    e = explainer.explain(x, search="pruned")
+    assert e.complete and e.keep_profile.findings is not None
+    some = f" of the {len(e.players)} features that can matter" if e.left_out else ""
+    every = f"each of {1 << len(e.players):,} subsets{some} was decided, so no other minimal set"
+    assert f"Complete at τ = 0.9: {every}" in flat(str(e))

@@ -33,9 +33,6 @@ class Table:
     note = None
     model_seconds = 0.0
 
-    def pace(self):
-        return None
-
     def __init__(self, outcomes: np.ndarray, block: int = 64, rows_per_block: int = 0) -> None:
         self._outcomes = outcomes
         self._block = block
@@ -46,9 +43,6 @@ class Table:
     @property
     def n(self) -> int:
         return self._outcomes.shape[1]
-
-    def pace(self) -> None:
-        return None
 
     def outcomes(self, held: Any, tick: Any = None) -> np.ndarray:
         if tick is not None:

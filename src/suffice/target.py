@@ -63,6 +63,8 @@ class Model(Predicts, Protocol):
     """The labels it can give; None for a regressor or a score."""
     seconds_per_row: float | None
     """About what a row costs, where it was asked before."""
+    rows_timed: int
+    """How many rows told it, in one call."""
 
     def scores(self, rows: Table) -> Values:
         """One score per row and class."""

@@ -250,6 +250,7 @@ def _screen(chosen: Explanation | View) -> Any:
         lower="--tau {tau}",
         factors="--csv and --json have them all",
         values="--json has them all",
+        left_out="--json has them",
         names="--json has them in full",
         refine="see --refine",
         arguments=OPTIONS,

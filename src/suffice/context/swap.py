@@ -104,13 +104,17 @@ class SwapHybrids(PooledHybrids, KeyedHybrids):
         that keys do not fit one number.
         """
         if self.stable_keys:
-            digits = (self.codes[1:] - self.codes[0]) * self._chunks[0][1]
-            return np.asarray((~held * digits[references]).sum(axis=1))
+            return np.asarray(np.einsum("ij,ij->i", ~held, self._digits[references]))
         if self.d + int(self.n).bit_length() > 62:
             return None  # so many players that such numbers do not fit either
         like_input = held | (self.codes[references + 1] == self.codes[0])
         other = np.where(like_input.all(axis=1), 0, references)  # the input itself is one row
         return masks_of_held(like_input) * self.n + other
+
+    @cached_property
+    def _digits(self) -> Counts:
+        """(n, d): what replacing a player adds to the key, where one number has room for it."""
+        return np.asarray((self.codes[1:] - self.codes[0]) * self._chunks[0][1])
 
     @cached_property
     def _chunks(self) -> list[tuple[list[int], Counts]]:

@@ -32,10 +32,6 @@ _SECONDS_PER_CALL = 2.0
 _LOOKED_THROUGH = 1 << 18
 """Single hybrids looked through together for distinct rows."""
 
-_FEW = 1 << 12
-_REMEMBERED = 1 << 15
-"""Rows that an engine in doubt has asked about, remembered where they were few at a time."""
-
 
 class BlackBox:
     """Any target on any context of hybrids.
@@ -107,10 +103,19 @@ class BlackBox:
             self._distinct = per_row * (len(keys) - asked) > looking
         return answers[identity].reshape(len(held), self.n)
 
-    def outcomes_of(self, held: Held, references: Counts, tick: Tick | None = None) -> BoolVector:
-        """(rows,): the outcome of hybrid (held[i], references[i])."""
-        once = self._keyed if self._once else None
-        keys = None if once is None else once.lasting_keys(held, references)
+    def outcomes_of(
+        self,
+        held: Held,
+        references: Counts,
+        tick: Tick | None = None,
+        once: bool = False,
+    ) -> BoolVector:
+        """(rows,): the outcome of hybrid (held[i], references[i]).
+
+        With `once`, answers are remembered from call to call even where rows are not many.
+        """
+        keyed = self._keyed if self._once or once else None
+        keys = None if keyed is None else keyed.lasting_keys(held, references)
         if keys is None:
             return self._ask(held, references, tick)
         identity, first = first_seen(keys)
@@ -177,7 +182,6 @@ class Engine:
         self._box = BlackBox(target, hybrids, y)
         self._hybrids = hybrids
         self._y = y
-        self._known: dict[bytes, bool] = {}
 
     @property
     def n(self) -> int:
@@ -194,28 +198,20 @@ class Engine:
         """Time spent inside the model."""
         return self._box.model_seconds
 
-    def _ask(self, held: Held, references: Counts, tick: Tick | None = None) -> BoolVector:
+    def _ask(
+        self, held: Held, references: Counts, tick: Tick | None = None, again: bool = False
+    ) -> BoolVector:
         """The model's own outcomes of single hybrids, each distinct row asked for once.
 
-        `tick` is told that time passes, but of no share: these rows are part of other work.
+        `tick` is told that time passes, but of no share: these rows are part of other work. With
+        `again` there may be other calls for the same rows, as by small lists, and they are
+        remembered.
         """
+        passing = None if tick is None else part_of(tick, 0.0)
         out = np.empty(len(references), dtype=bool)
         for start in range(0, len(out), _LOOKED_THROUGH):
             part = slice(start, start + _LOOKED_THROUGH)
             identity, first = self._hybrids.distinct(held[part], references[part])
-            out[part] = self._answers(held[part][first], references[part][first], tick)[identity]
+            rows = held[part][first], references[part][first]
+            out[part] = self._box.outcomes_of(*rows, passing, once=again)[identity]
         return out
-
-    def _answers(self, held: Held, references: Counts, tick: Tick | None) -> BoolVector:
-        """Of distinct rows; a few of them are remembered, since small lists repeat themselves."""
-        passing = None if tick is None else part_of(tick, 0.0)
-        if len(held) > _FEW:
-            return self._box.outcomes_of(held, references, passing)
-        codes = self._hybrids.codes
-        rows = [row.tobytes() for row in np.where(held, codes[0], codes[references + 1])]
-        new = np.array([i for i, row in enumerate(rows) if row not in self._known], dtype=np.int64)
-        answers = self._box.outcomes_of(held[new], references[new], passing)
-        if len(self._known) > _REMEMBERED:
-            self._known = {row: self._known[row] for row in rows if row in self._known}
-        self._known.update((rows[i], bool(answer)) for i, answer in zip(new, answers, strict=True))
-        return np.array([self._known[row] for row in rows], dtype=bool)

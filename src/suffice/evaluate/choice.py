@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from math import inf
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from suffice.checks import choice
 from suffice.context.hybrids import Hybrids
@@ -14,7 +18,10 @@ from suffice.evaluate.protocol import Evaluator, Unreadable
 from suffice.target import Target
 from suffice.wording import listed
 
-__all__ = ["ENGINES", "Choice"]
+if TYPE_CHECKING:
+    from suffice.evaluate.trees import TreeEngine
+
+__all__ = ["ENGINES", "Choice", "asking_seconds"]
 
 ENGINES = ("auto", "blackbox", "additive", "trees")
 
@@ -24,12 +31,27 @@ _TRIED = {"auto": ("additive", "trees"), "blackbox": ()}
 _LEAST_BUDGET = 1024
 """An engine checks itself against the model on a few rows; below this they would be the budget."""
 
+_WORTH_IT = 0.005
+"""Seconds that asking the model must save, by which any guess may be off."""
+
+_SECONDS_PER_HYBRID = 5e-8
+"""What finding the distinct ones costs the black box."""
+
+_QUICK = 0.2
+"""Seconds of asking below which a call's own start is looked at."""
+
+_LEAST_SHARE = 0.05
+"""Of a call, its rows take at least this part."""
+
+_MOST_SWEPT = 30
+"""With more players no search is a sweep."""
+
 
 class Choice:
     """Evaluators for one model and the columns of its table: what is read of it is read once.
 
-    `engine` "auto" takes the first that serves; a name takes that engine or raises saying why it
-    cannot.
+    `engine` "auto" takes the first that serves, unless all hybrids are wanted and asking the model
+    about them is faster; a name takes that engine or raises saying why it cannot.
     """
 
     def __init__(self, engine: str, model: Any, columns: tuple[str, ...]) -> None:
@@ -38,6 +60,7 @@ class Choice:
         self._columns = columns
         self._read: dict[str, Any] = {}
         self._not_read: dict[str, str] = {}
+        self._pays: dict[tuple[Any, ...], bool] = {}
 
     def evaluator(
         self,
@@ -53,7 +76,7 @@ class Choice:
         for name in _TRIED.get(self._engine, (self._engine,)):
             try:
                 swapped = self._suited(hybrids, budget)
-                return self._make(name, target, swapped, y)
+                return self._make(name, target, swapped, y, exhaustive)
             except Unreadable as reason:
                 reasons.setdefault(str(reason), []).append(name)
         note = "; ".join(f"{listed(names)}: {reason}" for reason, names in reasons.items())
@@ -74,7 +97,9 @@ class Choice:
             raise Unreadable("only hybrids whose values are swapped are known, not this context's")
         return hybrids
 
-    def _make(self, name: str, target: Target, hybrids: SwapHybrids, y: bool) -> Evaluator:
+    def _make(
+        self, name: str, target: Target, hybrids: SwapHybrids, y: bool, exhaustive: bool
+    ) -> Evaluator:
         """An engine for one question; `Unreadable` where it does not serve."""
         if name == "additive":
             from suffice.evaluate.additive import additive_engine, read_additive
@@ -83,7 +108,24 @@ class Choice:
         from suffice.evaluate.trees import TreeEngine, TreeModel, read_trees
 
         trees = self._shape(name, lambda *given: TreeModel(read_trees(*given)))
-        return TreeEngine(trees, target, hybrids, y)
+        engine = TreeEngine(trees, target, hybrids, y)
+        if self._engine == "auto" and exhaustive and hybrids.d <= _MOST_SWEPT:
+            self._check_pace(engine, target, hybrids)
+        return engine
+
+    def _check_pace(self, engine: TreeEngine, target: Target, hybrids: SwapHybrids) -> None:
+        """Raise `Unreadable` where a sweep takes longer than asking the model about every row."""
+        from suffice.evaluate.trees.blocks import find_numba, numba_is_loaded
+
+        case = (hybrids.d, hybrids.n, target.event.kind)
+        pays = self._pays.get(case)
+        if pays is None:
+            pays = engine.sweeps_within(asking_seconds(target, hybrids) + _WORTH_IT)
+            # Numba is loaded once enough time was spent without: until then nothing is final.
+            if pays or numba_is_loaded() or not find_numba():
+                self._pays[case] = pays
+        if not pays:
+            raise Unreadable("asking the model about every row is faster here")
 
     def _shape(self, name: str, read: Callable[[Any, tuple[str, ...]], Any]) -> Any:
         """What an engine reads of the model, or again why it cannot."""
@@ -96,3 +138,25 @@ class Choice:
                 self._not_read[name] = str(reason)
                 raise
         return self._read[name]
+
+
+def asking_seconds(target: Target, hybrids: SwapHybrids) -> float:
+    """About what the black box would take for all hybrids.
+
+    How fast a model is was told by its answers on the data, a call's own start included. That may
+    be most of it for a model as quick as one tree, so there a call for one row tells the start.
+    """
+    model = target.model
+    per_row = model.seconds_per_row
+    if per_row is None:
+        return inf
+    apart = (hybrids.codes[1:] != hybrids.codes[0]).sum(axis=1)
+    rows = float(np.exp2(apart).sum())
+    values = float(np.prod(hybrids.codes.max(axis=0) + 1.0))
+    rows = min(rows, values)
+    if rows * per_row < _QUICK:
+        started = perf_counter()
+        target(hybrids.pool.take(np.array([0])))
+        start = perf_counter() - started
+        per_row = max(per_row - start / model.rows_timed, _LEAST_SHARE * per_row)
+    return rows * per_row + hybrids.n * 2.0**hybrids.d * _SECONDS_PER_HYBRID

@@ -52,6 +52,7 @@ def as_model(model: Any, data: Table) -> tuple[WrappedModel, Values]:
     answers = ask(name, predict or asked, data.take(np.arange(len(data))))
     known = asked.seconds_per_row if isinstance(asked, Paced) else None
     wrapped.seconds_per_row = known or (perf_counter() - started) / len(data)
+    wrapped.rows_timed = len(data)
     # Only now, since an adapter may learn from the first answer how many classes there are.
     return wrapped, wrapped.learn(answers, _classes_listed(asked, answers))
 

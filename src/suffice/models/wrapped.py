@@ -50,6 +50,8 @@ class WrappedModel:
         self._answers_to_none: Values = np.empty(0)
         self.seconds_per_row: float | None = None
         """At most this much, as told by the answers on the data; None until then."""
+        self.rows_timed = 1
+        """How many rows told it, in one call."""
         self.prepare: Callable[[Table], Table] | None = None
         """Turns rows of the user's kind into what the model was fitted on, where that is needed."""
 

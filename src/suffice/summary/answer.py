@@ -61,9 +61,8 @@ def _keep(view: View, terms: Terms) -> str:
     # What is shown in its place, as a word in a text, need be named only once.
     held = "" if view.explanation.subject is not None else _few([*map(str, best.players)])
     if len(view) > DOZEN:
-        smallest = f"{terms.holding} {held}" if held else names
         each = f"{_each(view, terms)} keeps {outcome}{_shared(view)}"
-        return f"{each}: the smallest, {smallest},{share}" if share else f"{each}: {smallest}"
+        return each + _first(view, f"{terms.holding} {held}" if held else names, share)
     such = _one_of(view)
     if held:
         return f"{outcome} because of {names}: {terms.holding} {held} keeps it{share}{such}"
@@ -84,7 +83,7 @@ def _flip(view: View, terms: Terms) -> str:
     share = _share(view, best.sufficiency)
     if len(view) > DOZEN:
         flips = f"{_each(view, terms)}, replaced, flips it to {outcome}{_shared(view)}"
-        return f"{flips}: the smallest, {names},{share}" if share else f"{flips}: {names}"
+        return flips + _first(view, names, share)
     such = _one_of(view)
     return f"replacing {names} flips it to {outcome}{share}{such}"
 
@@ -97,6 +96,12 @@ def _one_of(view: View) -> str:
 def _each(view: View, terms: Terms) -> str:
     sets = f"{len(view):,} sets of {terms.feature}s"
     return f"each of {sets}" if view.complete else f"each of the {sets} found"
+
+
+def _first(view: View, names: str, share: str) -> str:
+    """The first of many: the smallest, where not all are of one size."""
+    which = "the smallest" if len(view.digest.sizes) > 1 else "one of them"
+    return f": {which}, {names},{share}" if share else f"; {which} is {names}"
 
 
 def _shared(view: View) -> str:

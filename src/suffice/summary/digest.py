@@ -50,7 +50,11 @@ def summarise_digest(view: View, terms: Terms, most: int) -> DigestSummary | Non
     if digest.nowhere:
         told.append(("in none", and_more(quoted(view, digest.nowhere), _NAMED)))
     picked = {"smallest": smallest, "surest": surest}
-    if smallest == surest:
+    if view.tally.n == 1:  # all are as sure
+        picked = {"for example" if len(digest.sizes) == 1 else "smallest": smallest}
+    elif len(digest.sizes) == 1:
+        picked = {"surest": surest}
+    elif smallest == surest:
         picked = {"smallest and surest": smallest}
     which = f"The first {most:,} of" if most < digest.n else "All"
     return DigestSummary(

@@ -16,7 +16,9 @@ _COPIES_TOLD = 4
 def calls_for_more(e: Explanation, terms: Terms, ways: Ways) -> tuple[tuple[str, str], ...]:
     """Calls that can be made as they stand, each with what it would give and about how soon."""
     plan = e.provenance.plan
-    if plan is None or e.complete:
+    # Where larger sets were not asked for, no more time would try them.
+    small = e.stopped is not None and e.stopped.kind == "max_size"
+    if plan is None or e.complete or small:
         return ()
     return tuple((more.told(ways.arguments), _gives(more, terms)) for more in plan.more)
 

@@ -26,12 +26,15 @@ def completeness(e: Explanation, terms: Terms, ways: Ways) -> tuple[str, str]:
     if e.complete:
         status = f"Complete for sets{terms.among}" if terms.among else "Complete"
         no_other = f"no other minimal set{terms.among} exists for these references."
+        every = count(1 << tally.d, "subset")
         if findings is None:
-            every = f"all {count(1 << tally.d, 'subset')} of {those_searched(e, terms)}"
-            return status, f"{every} were evaluated, so {no_other}"
+            return (
+                status,
+                f"all {every} of {those_searched(e, terms)} were evaluated, so {no_other}",
+            )
+        every += f" of {those_searched(e, terms)}" if e.left_out else ""
         return f"{status} at τ = {e.tau:g}", (
-            f"each of {count(1 << tally.d, 'subset')} was decided, so {no_other} Another τ needs a "
-            "new search."
+            f"each of {every} was decided, so {no_other} Another τ needs a new search."
         )
     stopped = _stopped(e, ways)
     size = min(tried_up_to(e.keep), tried_up_to(e.flip))
@@ -94,7 +97,8 @@ def _share_decided(e: Explanation) -> str:
     """How much of all sets is decided in both views, where somebody kept count."""
     views = (e.keep_profile.findings, e.flip_profile.findings)
     known = [f.decided_share for f in views if f is not None and f.decided_share is not None]
-    return f"; {percent(min(known))} of all sets are decided" if known else ""
+    least = min(known, default=0.0)
+    return f"; {percent(least)} of all sets are decided" if least else ""
 
 
 def _until(e: Explanation, stopped: str) -> str:

@@ -6,19 +6,21 @@ too many to keep, every slab walks the trees again, with its fixed players fixed
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.evaluate.trees import kernel
+from suffice.evaluate.trees.blocks import Leaves, Scratch
 from suffice.evaluate.trees.ensemble import Ints
 from suffice.evaluate.trees.lists import Verdicts
 from suffice.evaluate.trees.problem import Problem
 from suffice.typing import Counts, Held, Words
 
-__all__ = ["CompiledBlock", "CompiledWalk", "Scratch"]
+__all__ = ["CompiledBlock", "CompiledWalk"]
 
 _TWO_WAY_PLAYERS = 12
 """Past so many players, summing a second accumulator costs more than it saves in the walk."""
@@ -28,17 +30,23 @@ _LEAVES_KEPT = 1 << 19
 
 _FIRST_ROOM = 1 << 14
 
-Scratch = dict[Any, NDArray[Any]]
-"""A thread's buffers, used by one block after another: fresh memory is slow to touch."""
-
 
 class CompiledBlock:
     """One block of references, at work in the buffers of one thread."""
 
-    def __init__(self, problem: Problem, block: int, players: int, scratch: Scratch) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        block: int,
+        players: int,
+        scratch: Scratch,
+        trees: int | None,
+        leaves: Leaves | None,
+    ) -> None:
         self._problem = problem
+        self._block = block
         self._players = players
-        self._differs = problem.sides.words(problem.lanes.references(block))
+        self._trees = trees
         self._everyone = np.uint64(problem.lanes.everyone(block))
         self._stack = np.empty((2 * problem.ensemble.depth + 2, 4), dtype=np.uint64)
         self._scratch = scratch
@@ -46,7 +54,19 @@ class CompiledBlock:
         two_way = players <= _TWO_WAY_PLAYERS
         self._above = self._buffer("above", cells, np.int32)
         self._below = self._buffer("below", cells if two_way else 0, np.int32)
-        self._kept = [self._keep(margin) for margin in range(len(problem.reading.margins))]
+        margins = range(len(problem.reading.margins))
+        self._kept: Sequence[list[Words] | None] = leaves or [self._keep(m) for m in margins]
+
+    def leaves(self) -> Leaves:
+        """Copies of all that was found, unless it was too much to keep."""
+        kept = [parts for parts in self._kept if parts is not None]
+        if len(kept) < len(self._kept):
+            return []
+        return [[part.copy() for part in parts] for parts in kept]
+
+    @cached_property
+    def _differs(self) -> Words:
+        return self._problem.sides.words(self._problem.lanes.references(self._block))
 
     def slab(self, number: int) -> tuple[Words, Words]:
         """By mask: the lanes for which the event surely holds, and those for which it fails."""
@@ -111,7 +131,7 @@ class CompiledBlock:
     def _find(self, margin: int, held: int, freed: int, progress: Counts, leaves: Words) -> int:
         problem = self._problem
         found: int = kernel.find_leaves(
-            problem.reading.margins[margin].roots,
+            problem.reading.margins[margin].roots[: self._trees],
             problem.nodes[margin].view(np.uint32),
             self._differs,
             self._everyone,

@@ -1,20 +1,17 @@
 """Every hybrid's outcome from the trees themselves, with the model asked only where it must be.
 
-The lattice is cut into slabs of consecutive masks, the references into blocks; each (block,
-slab) is one call of a kernel, and blocks run in threads. What the integers cannot decide (scores
-within rounding of a boundary, see `margins`) is asked of the model, each distinct hybrid once. The
-same call asks a few hybrids that are decided, as a check on the reading of the model: if it ever
-disagrees, the reading is given up and the black box takes over.
+A list of subsets is judged rectangle by rectangle (`lists`), the whole lattice in slabs (`blocks`).
+What the integers cannot decide (scores within rounding of a boundary, see `margins`) is asked of
+the model, each distinct hybrid once. The same call asks a few hybrids that are decided, as a check
+on the reading of the model: if it ever disagrees, the reading is given up and the black box takes
+over.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,13 +20,7 @@ from numpy.typing import NDArray
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import Engine, part_of
 from suffice.evaluate.protocol import Idle, Swept, Tick
-from suffice.evaluate.trees.blocks import (
-    Kernel,
-    choose_kernel,
-    cores,
-    make_block,
-    numpy_seconds,
-)
+from suffice.evaluate.trees.blocks import MOST_PLAYERS, Kernel, LatticeSweep, Places
 from suffice.evaluate.trees.ensemble import Ensemble
 from suffice.evaluate.trees.lists import DOUBT, FAILS, HOLDS, SubsetLists, Verdicts
 from suffice.evaluate.trees.margins import Reading, read_event
@@ -37,36 +28,18 @@ from suffice.evaluate.trees.problem import make_problem
 from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
 from suffice.target import Event, Target
-from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals, Words
+from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals
 
 if TYPE_CHECKING:
     from suffice.evaluate.trees.cubes import CubeBounds
 
 __all__ = ["TreeEngine", "TreeModel"]
 
-_MOST_PLAYERS = 30
-"""No sweep of the whole lattice is longer."""
-
-_SLAB_CELLS = 1 << 21
-"""Masks × lanes of a slab, 32 bits each: more is slower, as it leaves the cache."""
-
-_BLOCK_BYTES = 1 << 27
-"""Outcomes that are held before they are handed on."""
-
-_COUNTED_CELLS = 1 << 28
-"""Masks × lanes that are counted before their hits are handed on: some tenths of a second."""
-
-_COUNTED_PLAYERS = 22
-"""And masks of so many players: their hits take 32 MB."""
-
-_TURNED_AT_ONCE = 1 << 11
-"""Masks of which a transposed piece stays in the cache."""
-
 _CHECKED = 32
-"""Decided hybrids per block of masks that the model is asked about all the same."""
+"""Decided hybrids that the model is asked about all the same, the first time."""
 
 _CHECKED_AGAIN = 8
-"""Decided hybrids of a list, after the first so many, that it is asked about now and then."""
+"""After that, so many now and then."""
 
 _SECONDS_AT_ONCE = 0.2
 """Of a list's work that is done between two ticks."""
@@ -167,7 +140,7 @@ class TreeEngine(Engine):
         checked = self._checks.due(len(verdicts))
         checked = checked[verdicts[checked] != DOUBT]
         out = np.equal(verdicts, HOLDS if self._y else FAILS)
-        answers = self._ask(*hybrids.at(np.concatenate([checked, doubt])), tick)
+        answers = self._ask(*hybrids.at(np.concatenate([checked, doubt])), tick, again=True)
         if (answers[: len(checked)] != out[checked]).any():
             self._give_up()
             return None
@@ -217,101 +190,59 @@ class TreeEngine(Engine):
 
     def sweep(self) -> Iterator[Swept]:
         """All 2^d subsets, in blocks of consecutive masks; for at most 30 players."""
-        rows = 1 << min(self._problem.d, _log2(8 * _BLOCK_BYTES // self.n))
-        for start, words in self._blocks(rows):
-            yield start, _hits(words), self._bits(words)
-        if self._given_up:
-            yield from self._ask_everything(rows)
+        for start, words in self._runs():
+            if words is None:
+                yield from self._ask_everything()
+                return
+            yield start, _hits(words), self._lattice.by_mask(words)
 
     def counts(self) -> Iterator[tuple[int, Counts]]:
-        """The first mask of each block of a sweep, and the hits of its masks.
-
-        Blocks are smaller than a sweep's: they take little memory, and an interrupt waits for one.
-        """
-        lanes = self._problem.lanes
-        cells = _log2(_COUNTED_CELLS // (lanes.blocks * lanes.width))
-        rows = 1 << min(self._problem.d, _COUNTED_PLAYERS, cells)
-        for start, words in self._blocks(rows):
+        """The first mask of each block of a sweep, and the hits of its masks."""
+        for start, words in self._runs():
+            if words is None:
+                yield from ((first, hits) for first, hits, _ in self._ask_everything())
+                return
             yield start, _hits(words)
-        if self._given_up:
-            for start, hits, _ in self._ask_everything(rows):
-                yield start, hits
-
-    def _blocks(self, rows: int) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Of so many masks each: words of lanes that have the input's outcome, all settled.
-
-        None follows once the model denied what the trees say.
-        """
-        if self._problem.d > _MOST_PLAYERS:
-            raise ValueError(f"no sweep is long enough for {self._problem.d} players")
-        kernel = self._kernel or choose_kernel(lambda: numpy_seconds(self._problem))
-        for start in range(0, 1 << self._problem.d, rows):
-            if self._given_up:
-                return
-            words, undecided = self._evaluate(kernel, start, rows)
-            if not self._settle(words, start, undecided):
-                self._give_up()
-                return
-            yield start, words
 
     def sweep_seconds(self) -> float:
-        """About how long a sweep takes: one slab of one block, times all of them."""
-        problem = self._problem
-        if problem.d > _MOST_PLAYERS:
-            return self._lists.seconds_per_hybrid() * self.n * 2.0**problem.d
-        kernel = self._kernel or choose_kernel(lambda: numpy_seconds(problem))
-        players = min(problem.d, _log2(_SLAB_CELLS // problem.lanes.width))
-        times = []
-        for slab in (0, 0, (1 << problem.d - players) - 1):  # the first call is a slow one
-            started = perf_counter()
-            make_block(kernel, problem, 0, players, {}).slab(slab)
-            times.append(perf_counter() - started)
-        tasks = problem.lanes.blocks << problem.d - players
-        workers = 1 if kernel == "numpy" else min(tasks, cores())
-        return max(times[1:]) * tasks / workers
+        """About how long a sweep takes, from what a small part of one takes."""
+        d = self._problem.d
+        if d > MOST_PLAYERS:
+            return self._lists.seconds_per_hybrid() * self.n * 2.0**d
+        return self._lattice.seconds()
 
-    def _evaluate(self, kernel: Kernel, start: int, rows: int) -> tuple[NDArray[Any], _Hybrids]:
-        """(blocks, masks): the words of lanes that have the input's outcome; and the undecided."""
-        problem = self._problem
-        players = min(_log2(rows), _log2(_SLAB_CELLS // problem.lanes.width))
-        size = 1 << players
-        slabs = rows // size
-        # Handed on as bytes, so their order in memory matters.
-        out = np.empty((problem.lanes.blocks, rows), dtype=f"<u{problem.lanes.width // 8}")
-        undecided: list[_Hybrids] = []
-        # Enough tasks to share evenly, few enough that preparing a block is not done too often.
-        cuts = max(1, min(slabs, -(-8 // problem.lanes.blocks)))
-        edges = [slabs * i // cuts for i in range(cuts + 1)]
+    def sweeps_within(self, asking: float) -> bool:
+        """Is a sweep faster than asking the model, which would take so many seconds?
 
-        local = threading.local()
+        Numba counts as loaded once as much time was spent without it as loading it takes.
+        """
+        if "_lattice" not in self.__dict__:
+            self._lattice = LatticeSweep(self._problem, self._kernel, asking)
+        return self._lattice.seconds() < asking
 
-        def work(task: int) -> None:
-            block, cut = divmod(task, cuts)
-            scratch = local.__dict__.setdefault("scratch", {})
-            everyone = np.uint64(problem.lanes.everyone(block))
-            at_work = make_block(kernel, problem, block, players, scratch)
-            for slab in range(edges[cut], edges[cut + 1]):
-                yes, no = at_work.slab(start // size + slab)
-                here = slice(slab * size, (slab + 1) * size)
-                out[block, here] = yes if self._y else no
-                masks, lanes = _places(everyone & ~(yes | no))
-                if len(masks):  # appending to a list is safe in threads
-                    first = start + slab * size
-                    undecided.append((first + masks, block * problem.lanes.width + lanes))
+    @cached_property
+    def _lattice(self) -> LatticeSweep:
+        if self._problem.d > MOST_PLAYERS:
+            raise ValueError(f"no sweep is long enough for {self._problem.d} players")
+        return LatticeSweep(self._problem, self._kernel)
 
-        tasks = range(problem.lanes.blocks * cuts)
-        workers = min(len(tasks), cores())
-        if kernel == "numpy" or workers == 1:
-            for task in tasks:
-                work(task)
-        else:
-            with ThreadPoolExecutor(workers) as pool:
-                list(pool.map(work, tasks))
-        none = np.empty(0, dtype=np.int64)
-        masks, places = zip((none, none), *undecided, strict=True)
-        return out, (np.concatenate(masks), np.concatenate(places))
+    def _runs(self) -> Iterator[tuple[int, NDArray[Any] | None]]:
+        """The first mask of each run, and its words of lanes by block and mask.
 
-    def _settle(self, words: NDArray[Any], start: int, undecided: _Hybrids) -> bool:
+        None: the model denies what the trees say, and has to be asked, from the beginning.
+        """
+        lattice = self._lattice
+        for start in range(0, 1 << self._problem.d, lattice.rows):
+            if not self._given_up:
+                words, undecided = lattice.run(start, self._y)
+                if self._settle(words, start, undecided):
+                    yield start, words
+                    continue
+                self._give_up()
+            yield start, None
+            return
+
+    def _settle(self, words: NDArray[Any], start: int, undecided: Places) -> bool:
         """Write the model's answers into `words`; False if it denies a decided one."""
         checked = self._to_check(words, start, undecided)
         decided = len(checked[0])
@@ -331,31 +262,21 @@ class TreeEngine(Engine):
             np.bitwise_or.at(words, (block[answers], row[answers]), bit[answers])
         return True
 
-    def _to_check(self, words: NDArray[Any], start: int, undecided: _Hybrids) -> _Hybrids:
+    def _to_check(self, words: NDArray[Any], start: int, undecided: Places) -> Places:
         """A few hybrids, always the same ones, that no kernel left undecided."""
-        rng = generator(0, Stream.CHECKS, start)
-        masks = start + rng.integers(words.shape[1], size=_CHECKED)
-        places = rng.integers(self.n, size=_CHECKED)
+        rng, count = generator(0, Stream.CHECKS, start), self._checks.count(words.shape[1] * self.n)
+        masks = start + rng.integers(words.shape[1], size=count)
+        places = rng.integers(self.n, size=count)
         free = ~np.isin(masks * self.n + places, undecided[0] * self.n + undecided[1])
         return masks[free], places[free]
 
-    def _bits(self, words: NDArray[Any]) -> NDArray[np.uint8]:
-        """Turn blocks × masks into masks × references, and put these back in order."""
-        turned = np.empty(words.shape[::-1], dtype=words.dtype)
-        for start in range(0, len(turned), _TURNED_AT_ONCE):
-            part = slice(start, start + _TURNED_AT_ONCE)
-            turned[part] = words[:, part].T
-        bits = turned.view(np.uint8)[:, : (self.n + 7) // 8]
-        if (np.diff(self._problem.lanes.order) == 1).all():
-            return bits
-        lanes = np.unpackbits(bits, axis=1, count=self.n)
-        return np.packbits(lanes[:, np.argsort(self._problem.lanes.order)], axis=1)
-
-    def _ask_everything(self, rows: int) -> Iterator[Swept]:
+    def _ask_everything(self) -> Iterator[Swept]:
+        """A sweep from its beginning, by asking the model."""
         d = self._problem.d
-        step = max(1, min(rows, (1 << 20) // self.n))
+        step = max(1, _ROWS_AT_ONCE // self.n)
         for start in range(0, 1 << d, step):
-            outcomes = self.outcomes(held_of_masks(np.arange(start, min(start + step, 1 << d)), d))
+            masks = np.arange(start, min(start + step, 1 << d))
+            outcomes = self._box.outcomes(held_of_masks(masks, d))
             yield start, outcomes.sum(axis=1, dtype=np.int64), np.packbits(outcomes, axis=1)
 
 
@@ -373,15 +294,20 @@ class _Checks:
         self._worked_out = 0
         self._next = 0
 
-    def due(self, hybrids: int) -> Counts:
-        """Which of so many hybrids, now worked out, to ask the model about."""
+    def count(self, hybrids: int) -> int:
+        """Of so many hybrids, now worked out, how many to ask the model about."""
         self._worked_out += hybrids
         missing = _CHECKED - self._checked
         if missing <= 0 and self._worked_out < self._next:
-            return np.empty(0, dtype=np.int64)
+            return 0
         count = missing if missing > 0 else _CHECKED_AGAIN
         self._checked += min(hybrids, count)
         self._next = 2 * self._worked_out
+        return count
+
+    def due(self, hybrids: int) -> Counts:
+        """Which of them."""
+        count = self.count(hybrids)
         if hybrids <= count:
             return np.arange(hybrids)
         return np.unique(self._rng.integers(hybrids, size=count))
@@ -413,25 +339,9 @@ def _nothing(share: float) -> None:
     """The tick of nobody who counts."""
 
 
-_Hybrids = tuple[Counts, Counts]
-"""Masks, and beside each the place of a reference in the order of lanes."""
-
-
 def _hits(words: NDArray[Any]) -> Counts:
-    """By mask: how many lanes of all blocks are set."""
+    """By mask, from words of lanes by block and mask."""
     hits = np.zeros(words.shape[1], dtype=np.int64)
     for block in words:
         hits += np.bitwise_count(block)
     return hits
-
-
-def _places(words: Words) -> _Hybrids:
-    """Which rows have lanes set, and the references in those lanes."""
-    rows = np.flatnonzero(words)
-    lanes = np.unpackbits(words[rows].astype("<u8").view(np.uint8).reshape(-1, 8), axis=1)
-    row, reference = np.nonzero(lanes)  # big-endian bits undo the order of lanes
-    return rows[row], reference
-
-
-def _log2(cells: int) -> int:
-    return max(0, cells.bit_length() - 1)

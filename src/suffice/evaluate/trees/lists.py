@@ -12,8 +12,6 @@ either (see `margins`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from time import perf_counter
 from typing import Any, Literal, Protocol
@@ -21,7 +19,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.evaluate.trees.blocks import Kernel, choose_kernel, cores
+from suffice.evaluate.trees.blocks import Kernel, choose_kernel, cores, run_tasks
 from suffice.evaluate.trees.ensemble import Ints
 from suffice.evaluate.trees.margins import Margin
 from suffice.evaluate.trees.problem import LANES, Problem
@@ -82,7 +80,7 @@ class SubsetLists:
             for i in range(edges[cut], edges[cut + 1]):
                 walk.judge(words[i], order[LANES * i : LANES * (i + 1)], places, out)
 
-        _run(work, range(blocks * cuts), workers)
+        run_tasks(work, blocks * cuts, workers)
         return self._turned(out)
 
     def verdicts_of(self, held: Held, references: Counts) -> Verdicts:
@@ -98,7 +96,7 @@ class SubsetLists:
             for margin, score in zip(self._problem.reading.margins, scores, strict=True):
                 out[rows] = np.minimum(out[rows], _verdicts(margin, score))
 
-        _run(work, range(len(blocks)), self._workers(kernel, len(out)))
+        run_tasks(work, len(blocks), self._workers(kernel, len(out)))
         return self._turned(out)
 
     def _turned(self, verdicts: Verdicts) -> Verdicts:
@@ -281,14 +279,3 @@ def _lanes_of(words: Words) -> Reals:
     """(words, 64): a one for each bit set."""
     bits = words.astype("<u8").view(np.uint8).reshape(-1, 8)
     return np.unpackbits(bits, axis=1, bitorder="little").astype(np.float64)
-
-
-def _run(work: Callable[[int], None], tasks: range, workers: int) -> None:
-    """Do all tasks, in threads where they are worth it; an interrupt waits for those at work."""
-    if workers == 1 or len(tasks) == 1:
-        for task in tasks:
-            work(task)
-        return
-    with ThreadPoolExecutor(min(workers, len(tasks))) as pool:
-        for _ in pool.map(work, tasks):
-            pass

@@ -26,7 +26,7 @@ from suffice.typing import BoolVector, Counts, Held, Reals
 
 __all__ = ["Curtailed"]
 
-_LEAST_ASKED = 2.0
+_LEAST_ASKED = 1.0
 """A round asks for at least so many expected misses, and the next for twice as many: fewer calls,
 for a few rows more."""
 
@@ -151,7 +151,6 @@ def _choose(ids: NDArray[np.int32], likely: Weights, lack: Reals, weight: Weight
     """
     # That a miss is likely counts for more than that the row serves many subsets; both count.
     score = likely * likely
-    score *= likely
     score *= weight.take(ids)
     order = np.argsort(_descending(score), axis=1, kind="stable")
     order += np.arange(0, ids.size, ids.shape[1])[:, None]

@@ -27,7 +27,7 @@ _SMALL = 1 << 18
 """Multiplications in one product, so few that BLAS does them on one thread, which is faster."""
 _MOST = 1 << 25
 """Multiplications for one lesson."""
-_TRUST = 2.0
+_TRUST = 1.0
 """The regression counts as much as this many neighbours."""
 _NEVER = 0.02
 """No outcome is thought less likely than this, nor more likely than one minus this."""
