@@ -396,14 +396,17 @@ class Explainer:
             Ask the model about at most this many rows, besides `x` itself. None: any number, which
             for a grid of many features with many values can take very long.
         time_limit
-            Stop after about this many seconds. Where a limit ends the search, `complete` is False
-            and `reason` says what was left out.
+            Stop after about this many seconds. None: when all sets were looked at, or, where that
+            would take longer, after about ten. Where a limit ends the search, `complete` is False
+            and `reason` says what was left out, and what would give more.
         progress
             Show a progress bar. None: on a terminal, for work over a second.
 
         In a causal context a set's features are set to new values and their consequences follow:
-        constraints and costs concern the features set, not what follows. Where that is random, an
-        option's own values must work in a share `tau` of the draws (without it: in half).
+        constraints and costs concern the features set, not what follows. Where that is random,
+        `tau` is asked of an option's own values: they must work in that share of the draws (without
+        it: in half), and `reliability` is the share of fresh draws in which they do. A grid needs
+        consequences that are not random: `CausalContext(scm, noise="kept")`.
 
         Examples
         --------

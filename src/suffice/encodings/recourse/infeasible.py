@@ -15,6 +15,9 @@ from suffice.wording import count
 
 __all__ = ["Solves", "why_infeasible"]
 
+_TOLD = 5
+"""So many constraints are named that were not lifted to the end."""
+
 
 class Solves(Protocol):
     """What is needed of a solver to find out why it found nothing."""
@@ -64,7 +67,9 @@ def _would_do(option: Option) -> str:
 def _unknown(undecided: list[str]) -> list[str]:
     if not undecided:
         return []
-    return [f"Not searched to the end without: {'; '.join(undecided)}."]
+    more = len(undecided) - _TOLD
+    named = "; ".join(undecided[:_TOLD]) + (f"; and {more} more" if more > 0 else "")
+    return [f"Not searched to the end without: {named}."]
 
 
 def _nothing_works(solver: Solves) -> str:

@@ -21,11 +21,11 @@ import numpy as np
 
 from suffice.context.cost import SetCosts, total_costs
 from suffice.encodings.recourse.constraints import AllowedReferences, Constraints
-from suffice.evaluate import Evaluator
+from suffice.evaluate import Evaluator, LatticeEvaluator
 from suffice.factors.order import no_dearer
 from suffice.randomness import Stream, generator
 from suffice.search.limits import LimitKeeper, LimitReached
-from suffice.typing import BoolVector, Counts, Held, Reals
+from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals
 
 __all__ = ["Change", "LargeSets", "undominated"]
 
@@ -39,8 +39,8 @@ _PAIRS = 1 << 13
 """A set with more smaller changes than this is not checked for them."""
 _HYBRIDS = 1 << 18
 """Hybrids counted together."""
-_CELLS = 1 << 23
-"""Nor one whose subsets' costs, one for each reference, are more."""
+_CELLS = 1 << 21
+"""Nor one whose subsets have more hybrids."""
 
 
 @dataclass(frozen=True)
@@ -221,22 +221,15 @@ class LargeSets:
 
     def count(self, sets: Sequence[tuple[int, ...]]) -> list[Change | None]:
         """Each set's counts over the references, and its cheapest change; None: none succeeds."""
+        which = self._which(sets)
+        kept, ok = self._kept(which), self.allowed.on(which)
+        works = ok & ~kept
+        prices = np.where(works, SetCosts(self.costs).of(which), np.inf)
+        best = prices.argmin(axis=1)
         out: list[Change | None] = []
-        while len(out) < len(sets):
-            some = sets[len(out) :][: self.keeper.batch(_HYBRIDS, self.evaluator.n)]
-            if not some:
-                self.keeper.check(self.evaluator.n)
-            which = self._which(some)
-            with self.keeper.counting(self.evaluator, which.shape[0] * self.evaluator.n):
-                kept = self.evaluator.outcomes(~which)
-            ok = self.allowed.on(which)
-            works = ok & ~kept
-            prices = np.where(works, SetCosts(self.costs).of(which), np.inf)
-            best = prices.argmin(axis=1)
-            for i, members in enumerate(some):
-                cost, counts = float(prices[i, best[i]]), (int(ok[i].sum()), int(works[i].sum()))
-                finite = cost < np.inf
-                out.append(Change(members, cost, int(best[i]), *counts) if finite else None)
+        for i, members in enumerate(sets):
+            cost, counts = float(prices[i, best[i]]), (int(ok[i].sum()), int(works[i].sum()))
+            out.append(Change(members, cost, int(best[i]), *counts) if cost < np.inf else None)
         return out
 
     def _which(self, sets: Sequence[tuple[int, ...]]) -> Held:
@@ -252,46 +245,45 @@ class LargeSets:
             return True
         return change.hits is not None and change.n > 0 and change.hits / change.n >= tau
 
-    def inside(
-        self, changes: Sequence[Change], known_size: int
-    ) -> list[list[tuple[int, ...]] | None]:
-        """Of each: the sets strictly inside with a change that works and costs no more.
+    def inside(self, change: Change, known_size: int) -> list[tuple[int, ...]] | None:
+        """The sets strictly inside one with a change that works and costs no more.
 
         Those of up to `known_size` players are left out: all that they have is known. None: there
         are too many to look at.
         """
-        looked = [self._cheaper(change, known_size) for change in changes]
-        found = [pairs for pairs in looked if pairs is not None]
-        sizes = [len(references) for _, references in found]
-        works = np.empty(0, dtype=bool)
-        if sizes:
-            members, references = map(np.concatenate, zip(*found, strict=True))
-            works = self._works(members, references)
-        parts = iter(np.split(works, np.cumsum(sizes)))
-        out: list[list[tuple[int, ...]] | None] = []
-        for pairs in looked:
-            if pairs is None:
-                out.append(None)
-            else:
-                sets = np.unique(pairs[0][next(parts)], axis=0)
-                out.append([tuple(np.flatnonzero(row).tolist()) for row in sets])
-        return out
-
-    def _cheaper(self, change: Change, known_size: int) -> tuple[Held, Counts] | None:
-        """(members, reference) of all changes inside a set that cost no more; None: too many."""
-        size = len(change.members)
-        if len(self.costs) << size > _CELLS:
+        size, n = len(change.members), len(self.costs)
+        if n << size > _CELLS:
             return None
         masks = np.arange(1, (1 << size) - 1)
         masks = masks[np.bitwise_count(masks.astype(np.uint32)) > known_size]
-        own = self.costs[:, list(change.members)]
         part = (masks[:, None] >> np.arange(size) & 1).astype(bool)
-        sets, references = np.nonzero(no_dearer(SetCosts(own).of(part), change.cost))
-        if len(sets) > _PAIRS:
+        which = np.zeros((len(part), self.costs.shape[1]), dtype=bool)
+        which[:, list(change.members)] = part
+        cheap = no_dearer(SetCosts(self.costs[:, list(change.members)]).of(part), change.cost)
+        if isinstance(self.evaluator, LatticeEvaluator):
+            # An engine is many times faster on sets with all references than on single hybrids.
+            works = cheap & self.allowed.on(which) & ~self._kept(which)
+        elif cheap.sum() > _PAIRS:
             return None
-        members = np.zeros((len(sets), self.costs.shape[1]), dtype=bool)
-        members[:, list(change.members)] = part[sets]
-        return members, references
+        else:
+            sets, references = np.nonzero(cheap)
+            works = np.zeros_like(cheap)
+            works[sets, references] = self._works(which[sets], references)
+        found = which[works.any(axis=1)]
+        return [tuple(np.flatnonzero(row).tolist()) for row in found]
+
+    def _kept(self, which: Held) -> Outcomes:
+        """(sets, references): does replacing the set keep the outcome? As far as limits allow."""
+        n, parts = self.evaluator.n, [np.empty((0, self.evaluator.n), dtype=bool)]
+        done = 0
+        while done < len(which):
+            some = which[done : done + self.keeper.batch(_HYBRIDS, n)]
+            if not len(some):
+                self.keeper.check(n)
+            with self.keeper.counting(self.evaluator, len(some) * n):
+                parts.append(self.evaluator.outcomes(~some))
+            done += len(some)
+        return np.concatenate(parts)
 
 
 def _blocks(references: Counts) -> Iterator[Counts]:

@@ -80,7 +80,7 @@ def find_recourse(decision: Decision, request: RecourseRequest) -> Recourse:
     keeper = solver.keeper([constraints], request.started, 1.0)
     solution = solver.solve(constraints, request.max_options, keeper)
     reasons = list(solution.cut_short)
-    if reasons and request.budget is None:
+    if reasons:
         reasons.append(solver.what_helps(constraints))
     if not solution.options:
         if not request.bounded:
@@ -195,17 +195,23 @@ class Solver:
 
     def what_helps(self, constraints: Constraints) -> str:
         """What to ask for to have more looked at than there was time for."""
+        calls = [self._longer(constraints)]
+        if len(self.decision.players) == len(self.decision.pool.names):
+            calls.append("Explainer(model, data, groups='auto'), which joins features")
+        return f"More would give {'; '.join(calls)}; or immutable, actionable or max_size."
+
+    def _longer(self, constraints: Constraints) -> str:
+        """The same call with more of what ended the search."""
         request = self._request
+        if request.budget is not None:
+            return f"recourse(x, budget={_LONGER * request.budget})"
         seconds = _LONGER * (request.time_limit or PATIENCE)
         if request.values == "observed" and self.decision.context.is_swap:
             keeper = LimitKeeper()
             actionable = self._among(self._free(constraints, "observed", keeper), keeper)
             whole = _ENOUGH * actionable.seconds(constraints.max_size)
             seconds = max(seconds, whole) if whole < _LONGEST else seconds
-        calls = [f"recourse(x, time_limit={ceil(seconds)})"]
-        if len(self.decision.players) == len(self.decision.pool.names):
-            calls.append("Explainer(model, data, groups='auto'), which joins features")
-        return f"More would give {'; '.join(calls)}; or immutable, actionable or max_size."
+        return f"recourse(x, time_limit={ceil(seconds)})"
 
     def _solve_wide_grid(
         self,

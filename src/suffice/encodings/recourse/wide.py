@@ -88,8 +88,9 @@ class _Improved:
         counted = [*known, *(found for found in large.count(asked) if found is not None)]
         counted = [change for change in counted if large.reaches(change)]
         out: list[Change] = []
-        for change, inside in zip(counted, large.inside(counted, self.whole), strict=True):
-            better = [found for found in large.count(inside or ()) if found is not None]
+        for change in counted:
+            inside = large.inside(change, self.whole)
+            better = [found for found in large.count(inside or []) if found is not None]
             better = [found for found in better if large.reaches(found)]
             out += better
             if inside is None:
