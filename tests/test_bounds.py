@@ -201,6 +201,27 @@ def test_one_tree_is_bounded_exactly():
         np.testing.assert_array_equal(surely[i], outcomes.all(axis=0))
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_tree_of_more_than_64_players_is_bounded_soundly(kernel):
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    d, rng = 90, np.random.default_rng(0)
+    X = rng.normal(size=(400, d))
+    model = GradientBoostingRegressor(
+        n_estimators=2, max_depth=12, max_features=1, random_state=0
+    ).fit(X, rng.normal(size=400))
+    first = model.estimators_[0, 0].tree_.feature
+    assert len(set(first[first >= 0])) > 64
+    engine = Case(model, X[:30], at_least(float(model.predict(X[:1])[0]))).trees(kernel)
+    held, freed = random_cubes(rng, 40, d)
+    surely, may = engine.cubes(held, freed)
+    for i in range(len(held)):
+        sets = held[i] | (rng.random((50, d)) < 0.5) & ~freed[i]
+        outcomes = engine.outcomes(sets)
+        assert not (surely[i] & ~outcomes.all(axis=0)).any()
+        assert not (outcomes.any(axis=0) & ~may[i]).any()
+
+
 def test_engines_say_that_they_bound_cubes():
     assert isinstance(forest_case(0), CubeEvaluator)
     assert isinstance(linear_case(0), CubeEvaluator)
