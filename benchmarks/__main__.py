@@ -12,6 +12,7 @@ from rich.table import Table
 
 from benchmarks import (
     additive,
+    bounds,
     first_call,
     german,
     image,
@@ -35,6 +36,7 @@ def rows() -> Iterator[Row]:
         additive,
         pruned,
         many,
+        bounds,
         recourse,
         text,
         image,

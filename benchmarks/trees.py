@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 from experiments.german.setting import setting
 from experiments.runner.lab import data_home
+from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.measure import Row, at_least, at_most, ratio, seconds
 from suffice.context import SwapHybrids, make_players
+from suffice.evaluate import BlackBox
 from suffice.evaluate.trees import TreeEngine, TreeModel, read_trees
 from suffice.factors.lattice import held_of_masks
 from suffice.models import as_model
@@ -30,7 +32,7 @@ from suffice.target import Target, event_for
 class Case:
     """One input, its references and a model, ready to be swept."""
 
-    def __init__(self, model: Any, row: Any, references: Any) -> None:
+    def __init__(self, model: Any, row: Any, references: Any, sweeps: bool = True) -> None:
         self.model = model
         table = as_table(row)
         wrapped, _ = as_model(model, as_table(references))
@@ -38,7 +40,8 @@ class Case:
         self.hybrids = SwapHybrids(table.stack(as_table(references)), make_players(table))
         self.y = bool(self.target(table)[0])
         self.trees = TreeModel(read_trees(model))
-        self.sweep()
+        if sweeps:
+            self.sweep()
 
     def sweep(self) -> int:
         engine = TreeEngine(self.trees, self.target, self.hybrids, self.y, "numba")
@@ -67,6 +70,7 @@ def rows() -> Iterator[Row]:
         yield row
     growth = times[22] / times[20] / (4 * 22 / 20)
     yield at_most("time from d = 20 to 22 over that of 2^d · d", growth, 1.0, "128 references")
+    yield from _lists()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     yield at_most("memory after d = 22", peak, 2.0, "the whole run's peak", "GiB")
 
@@ -141,3 +145,30 @@ def _rate(d: int, n: int, target: float) -> tuple[float, Row]:
     detail = f"{n} references: {ours:.3g} hybrids/s; predict {theirs:.3g} rows/s"
     what = f"forest of 100, d = {d}: hybrids/s over rows/s"
     return took, at_least(what, ours / theirs, target, detail)
+
+
+def _lists() -> Iterator[Row]:
+    """Any subsets, half of their players held: the least that such lists have in common."""
+    X, y = load_breast_cancer(return_X_y=True)
+    yield _list("breast cancer, d = 30", X, y)
+    yield _list("d = 100", *make_classification(2000, 100, n_informative=12, random_state=0))
+
+
+def _list(what: str, X: Any, y: Any) -> Row:
+    model = RandomForestClassifier(100, random_state=0).fit(X, y)
+    answers = model.predict(X)
+    case = Case(model, X[:1], X[answers != answers[0]][:100], sweeps=False)
+    held = np.random.default_rng(0).random((1000, X.shape[1])) < 0.5
+    engine = TreeEngine(case.trees, case.target, case.hybrids, case.y, "numba")
+    asked = BlackBox(case.target, case.hybrids, case.y).outcomes(held)
+    assert (engine.outcomes(held) == asked).all(), "the outcomes differ"
+
+    def ask() -> object:
+        return BlackBox(case.target, case.hybrids, case.y).outcomes(held)
+
+    times, theirs, ours = ratio(ask, lambda: engine.outcomes(held))
+    detail = (
+        f"1,000 subsets × {case.hybrids.n} references: {asked.size / ours:.3g} hybrids/s; "
+        f"by asking {asked.size / theirs:.3g}"
+    )
+    return at_least(f"list of subsets, forest of 100, {what} / black box", times, 20, detail)

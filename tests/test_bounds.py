@@ -38,6 +38,13 @@ def classes_case(seed, d=5, rows=20, kernel="numpy"):
     return Case(model, X[seed : seed + rows]).trees(kernel)
 
 
+def votes_case(seed, d=6, rows=20, kernel="numpy"):
+    """Fully grown trees on three classes: a lead is a vote more, one less, or none."""
+    X, _, three, _ = tree_data(d=d, seed=seed)
+    model = RandomForestClassifier(5, random_state=seed).fit(X, three)
+    return Case(model, X[seed : seed + rows]).trees(kernel)
+
+
 def boosted_case(seed, d=6, rows=20, kernel="numpy"):
     X, y, _, _ = tree_data(d=d, seed=seed, n=80)
     model = GradientBoostingClassifier(n_estimators=8, random_state=seed).fit(X, y)
@@ -81,7 +88,7 @@ def linear_ties_case(seed, d=6, rows=20):
     return Case(model, X, at_least(float(rng.integers(-2, 3)))).additive()
 
 
-TREES = [forest_case, classes_case, boosted_case, ties_case, tree_case, band_case]
+TREES = [forest_case, classes_case, votes_case, boosted_case, ties_case, tree_case, band_case]
 ADDITIVE = [linear_case, linear_classes_case, linear_ties_case]
 engine_of = cache(lambda make, seed, **options: make(seed, **options))
 engines = st.builds(engine_of, st.sampled_from(TREES + ADDITIVE), st.integers(0, 9))
@@ -169,6 +176,20 @@ def test_both_kernels_give_the_same_bounds(make, seed):
         np.testing.assert_array_equal(mine, other)
 
 
+def test_fully_grown_forests_vote_and_others_do_not():
+    pytest.importorskip("numba")
+    from suffice.evaluate.trees.cubes import RankedTrees, _own_numbers
+    from suffice.evaluate.trees.votes import find_votes
+
+    steps = {}
+    for make in (forest_case, votes_case, boosted_case):
+        problem = make(1)._problem
+        trees = RankedTrees(problem, problem.reading.margins[0], _own_numbers(problem))
+        votes = find_votes(trees)
+        steps[make] = None if votes is None else votes.steps.max()
+    assert steps == {forest_case: 1, votes_case: 2, boosted_case: None}
+
+
 def test_one_tree_is_bounded_exactly():
     """Along a path a player is held or freed throughout, however often it is tested."""
     engine = tree_case(3)
@@ -178,6 +199,27 @@ def test_one_tree_is_bounded_exactly():
         outcomes = engine.outcomes(sets_of(held[i], freed[i]))
         np.testing.assert_array_equal(may[i], outcomes.any(axis=0))
         np.testing.assert_array_equal(surely[i], outcomes.all(axis=0))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_tree_of_more_than_64_players_is_bounded_soundly(kernel):
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    d, rng = 90, np.random.default_rng(0)
+    X = rng.normal(size=(400, d))
+    model = GradientBoostingRegressor(
+        n_estimators=2, max_depth=12, max_features=1, random_state=0
+    ).fit(X, rng.normal(size=400))
+    first = model.estimators_[0, 0].tree_.feature
+    assert len(set(first[first >= 0])) > 64
+    engine = Case(model, X[:30], at_least(float(model.predict(X[:1])[0]))).trees(kernel)
+    held, freed = random_cubes(rng, 40, d)
+    surely, may = engine.cubes(held, freed)
+    for i in range(len(held)):
+        sets = held[i] | (rng.random((50, d)) < 0.5) & ~freed[i]
+        outcomes = engine.outcomes(sets)
+        assert not (surely[i] & ~outcomes.all(axis=0)).any()
+        assert not (outcomes.any(axis=0) & ~may[i]).any()
 
 
 def test_engines_say_that_they_bound_cubes():
@@ -454,9 +496,11 @@ def test_sets_are_compared_alike_by_words_and_by_products(d, count, seed):
         np.testing.assert_array_equal(found_completing, completing)
 
 
-@pytest.mark.parametrize("pairs", [0, 1 << 62])
-def test_many_factors_are_the_same_however_they_are_compared(pairs, monkeypatch):
-    monkeypatch.setattr(passing, "_WORTH_COMPILING", pairs)
+@pytest.mark.parametrize("loaded", [False, True])
+def test_many_factors_are_the_same_however_they_are_compared(loaded, monkeypatch):
+    if loaded:
+        pytest.importorskip("numba")
+    monkeypatch.setattr(passing, "numba_is_loaded", lambda: loaded)
     engine = linear_case(4, d=10, rows=30)
     result = bounded(engine, 0.7)
     assert [found(result.keep), found(result.flip)] == [minimal(p, 0.7) for p in full(engine)]

@@ -198,7 +198,7 @@ def test_a_dag_on_other_columns_is_refused(chain):
 def test_a_bound_is_told_as_it_was_given_for_both_views():
     scm = CausalModel([("a", "b")], X := _chain())
     explainer = Explainer(lambda rows: rows["c"] > 0, X, context=CausalContext(scm))
-    e = explainer.explain(X.iloc[0], budget=4 * len(X))
+    e = explainer.explain(X.iloc[0], budget=4 * len(X), search="exhaustive")
     assert str(e.stopped) == f"budget={4 * len(X)} model rows"
     e = explainer.explain(X.iloc[0], time_limit=1e-9)
     assert str(e.stopped) == "time_limit=1e-09 s"
@@ -216,7 +216,7 @@ def test_a_bound_is_spent_on_each_views_own_small_sets(chain):
     full = explainer.explain(X_INPUT)
     n = full.provenance.n_references
     # Of four features: the empty set and the singletons of each view, and what is kept back.
-    e = explainer.explain(X_INPUT, budget=12 * n)
+    e = explainer.explain(X_INPUT, budget=12 * n, search="exhaustive")
     assert e.keep.tally.exhaustive_size >= 1 and e.flip.tally.exhaustive_size >= 1
     for view in ("keep", "flip"):
         singles = [f.features for f in getattr(full, view).factors if f.size == 1]

@@ -145,7 +145,7 @@ def test_bounded_and_greedy_searches_work_and_pruned_says_why_not(loans):
     assert found == {f.features for f in greedy.keep.factors}
     budget = explainer.explain(x, budget=400)
     assert budget.provenance.rows_predicted <= 400 and budget.stopped
-    with pytest.raises(InputError, match="'exhaustive' or 'greedy' in this context"):
+    with pytest.raises(InputError, match="'auto' in this context"):
         explainer.explain(x, search="pruned")
     with pytest.raises(InputError, match="only hybrids whose values are swapped are known"):
         Explainer(model, X, context=ConditionalContext(), engine="trees").explain(x)

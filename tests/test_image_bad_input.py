@@ -163,7 +163,7 @@ def test_too_many_regions_are_told_of_regions():
         lambda b: b[:, 0, 0] > 0.5, regions="grid", n_regions=100, references=0
     )
     with pytest.raises(InputError, match=r"regions: got 100 regions, so 2\^100 sets; .*n_regions"):
-        explainer(np.ones((20, 20)))
+        explainer(np.ones((20, 20)), search="exhaustive")
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,9 @@ def test_searches_and_thresholds_are_those_of_any_explainer():
         lit_pixel((0, 0), (5, 5)), regions="grid", n_regions=30, references=[0, 0.1]
     )
     with pytest.raises(InputError, match="30 regions"):
-        explainer(image)
+        explainer(image, search="exhaustive")
+    planned = explainer(image, tau=1.0, budget=4000)
+    assert grid((1, 1), (5, 6)) in sets(planned.keep)
     greedy = explainer(image, search="greedy", tau=1.0)
     assert grid((1, 1), (5, 6)) in sets(greedy.keep)
     assert not greedy.complete

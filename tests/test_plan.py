@@ -1,6 +1,7 @@
 """The default search: every set where that takes seconds, else the best in time, said beforehand."""
 
 from dataclasses import replace
+from time import sleep
 
 import numpy as np
 import pandas as pd
@@ -130,19 +131,25 @@ def test_small_sets_only_are_all_of_the_small_sets():
 def test_a_dear_model_is_planned_by_what_it_costs():
     X, _ = few(12)
 
-    class Dear:
-        """Says that it is slow, as a model does by being slow."""
+    def dear(rows):
+        sleep(2e-3 * len(rows))
+        return black_box(rows)
 
-        def predict(self, rows):
-            return black_box(rows)
-
-    explainer = Explainer(Dear(), X)
-    explainer._model.seconds_per_row = 0.01
-    plan = explainer.plan(X.iloc[0])
-    assert plan.exhaustive_seconds > 100
+    plan = Explainer(dear, X).plan(X.iloc[0])
+    assert plan.exhaustive_seconds > 50
     assert plan.way == "anytime"
-    explainer._model.seconds_per_row = 1e-7
-    assert explainer.plan(X.iloc[0]).way == "exhaustive"
+
+
+def test_the_price_of_a_call_is_not_taken_for_the_price_of_a_row():
+    X, _ = few(12)
+
+    def late(rows):
+        sleep(0.05)
+        return black_box(rows)
+
+    # Four rows of data in 50 ms look like a slow model, which it is not.
+    plan = Explainer(late, X.iloc[:4], references="all").plan(X.iloc[0])
+    assert plan.way == "exhaustive"
 
 
 def test_copies_are_found():

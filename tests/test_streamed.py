@@ -33,9 +33,6 @@ class Table:
     note = None
     model_seconds = 0.0
 
-    def pace(self):
-        return None
-
     def __init__(self, outcomes: np.ndarray, block: int = 64, rows_per_block: int = 0) -> None:
         self._outcomes = outcomes
         self._block = block

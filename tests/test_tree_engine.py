@@ -28,7 +28,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
-from suffice.evaluate.trees import blocks, engine, read_trees, slabs
+from suffice.evaluate.trees import blocks, engine, read_trees
 from suffice.evaluate.trees.blocks import SkiRental, choose_kernel
 from suffice.factors.lattice import held_of_masks
 from suffice.target import at_least, at_most, versus, within
@@ -241,8 +241,8 @@ def test_slabs_blocks_and_order_make_no_difference(
     X, y, _, _ = tree_data(d=7, n=100)
     case = Case(CLASSIFIERS["extra"].fit(X, y), X)
     whole = swept(case.trees(kernel))
-    monkeypatch.setattr(slabs, "_SLAB_CELLS", 256)
-    monkeypatch.setattr(slabs, "_RUN_BYTES", {"numba": 200, "numpy": 200})
+    monkeypatch.setattr(blocks, "_SLAB_CELLS", 256)
+    monkeypatch.setattr(blocks, "_RUN_BYTES", {"numba": 200, "numpy": 200})
     monkeypatch.setattr(problem, "_WIDE_PLAYERS", 3)
     monkeypatch.setattr(problem, "_SORTED_HYBRIDS", 0)
     assert len(list(case.trees(kernel).sweep())) > 1
@@ -298,7 +298,7 @@ def test_counts_come_in_short_blocks(kernel: str, monkeypatch: pytest.MonkeyPatc
         pytest.importorskip("numba")
     X, y, _, _ = tree_data()
     case = Case(CLASSIFIERS["forest"].fit(X, y), X)
-    monkeypatch.setattr(slabs, "_RUN_BYTES", {kernel: 64})
+    monkeypatch.setattr(blocks, "_RUN_BYTES", {kernel: 64})
     found = list(case.trees(kernel).counts())
     assert [start for start, _ in found] == list(range(0, 32, 4))
     hits = np.concatenate([hits for _, hits in found])
@@ -539,5 +539,5 @@ def test_leaves_too_many_to_keep_are_found_again(monkeypatch: pytest.MonkeyPatch
     kept = swept(case.trees("numba"))
     monkeypatch.setattr(compiled, "_LEAVES_KEPT", 50)
     monkeypatch.setattr(compiled, "_FIRST_ROOM", 16)
-    monkeypatch.setattr(slabs, "_SLAB_CELLS", 512)
+    monkeypatch.setattr(blocks, "_SLAB_CELLS", 512)
     assert (swept(case.trees("numba")) == kept).all()

@@ -40,6 +40,8 @@ class Stream(IntEnum):
     """Rows drawn from a causal model."""
     FOLDS = 14
     """Rows on which ways to fit a mechanism are compared."""
+    PACE = 15
+    """Hybrids that a model is timed on."""
 
 
 def generator(seed: int, stream: Stream, *more: int) -> np.random.Generator:

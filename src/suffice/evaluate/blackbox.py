@@ -103,10 +103,19 @@ class BlackBox:
             self._distinct = per_row * (len(keys) - asked) > looking
         return answers[identity].reshape(len(held), self.n)
 
-    def outcomes_of(self, held: Held, references: Counts, tick: Tick | None = None) -> BoolVector:
-        """(rows,): the outcome of hybrid (held[i], references[i])."""
-        once = self._keyed if self._once else None
-        keys = None if once is None else once.lasting_keys(held, references)
+    def outcomes_of(
+        self,
+        held: Held,
+        references: Counts,
+        tick: Tick | None = None,
+        once: bool = False,
+    ) -> BoolVector:
+        """(rows,): the outcome of hybrid (held[i], references[i]).
+
+        With `once`, answers are remembered from call to call even where rows are not many.
+        """
+        keyed = self._keyed if self._once or once else None
+        keys = None if keyed is None else keyed.lasting_keys(held, references)
         if keys is None:
             return self._ask(held, references, tick)
         identity, first = first_seen(keys)
@@ -170,8 +179,7 @@ class Engine:
     note: str | None = None
 
     def __init__(self, target: Target, hybrids: SwapHybrids, y: bool) -> None:
-        # Small lists repeat themselves, so what was asked is remembered from call to call.
-        self._box = BlackBox(target, hybrids, y, distinct=True)
+        self._box = BlackBox(target, hybrids, y)
         self._hybrids = hybrids
         self._y = y
 
@@ -190,16 +198,20 @@ class Engine:
         """Time spent inside the model."""
         return self._box.model_seconds
 
-    def _ask(self, held: Held, references: Counts, tick: Tick | None = None) -> BoolVector:
+    def _ask(
+        self, held: Held, references: Counts, tick: Tick | None = None, again: bool = False
+    ) -> BoolVector:
         """The model's own outcomes of single hybrids, each distinct row asked for once.
 
-        `tick` is told that time passes, but of no share: these rows are part of other work.
+        `tick` is told that time passes, but of no share: these rows are part of other work. With
+        `again` there may be other calls for the same rows, as by small lists, and they are
+        remembered.
         """
         passing = None if tick is None else part_of(tick, 0.0)
         out = np.empty(len(references), dtype=bool)
         for start in range(0, len(out), _LOOKED_THROUGH):
             part = slice(start, start + _LOOKED_THROUGH)
             identity, first = self._hybrids.distinct(held[part], references[part])
-            answers = self._box.outcomes_of(held[part][first], references[part][first], passing)
-            out[part] = answers[identity]
+            rows = held[part][first], references[part][first]
+            out[part] = self._box.outcomes_of(*rows, passing, once=again)[identity]
         return out

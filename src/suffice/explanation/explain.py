@@ -38,7 +38,7 @@ def explain_decision(
     narrowed, plan = ready.narrowed, ready.plan
     hybrids, question = narrowed.hybrids, narrowed.question
     one_sweep = hybrids[0] is hybrids[1]
-    sets = (2 if plan.way in ("greedy", "anytime") else 1) * (2 - one_sweep)
+    sets = (2 if plan.way == "greedy" else 1) * (2 - one_sweep)
     question.limits.check_budget(hybrids[0].n, sets)
     keeper = LimitKeeper(question.limits, started=started)
     keeper.note(sum(evaluator.rows_predicted for evaluator in ready.evaluators))

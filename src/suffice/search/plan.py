@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from suffice.context.hybrids import Hybrids
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate import Evaluator, Idle, LatticeEvaluator
 from suffice.factors.lattice import Lattice
+from suffice.randomness import Stream, generator
 from suffice.results import Column, Frozen, Panel, Result, Sheet
 from suffice.search.limits import EXHAUSTIVE_PLAYERS, STREAMED_PLAYERS, Limits
 from suffice.search.question import Question
@@ -45,6 +47,14 @@ _SECONDS_PER_STREAMED_SET = 3e-8
 
 _BYTES_PER_SET = 56
 """Counts and intervals of both views; the outcomes come on top, a bit for each reference."""
+
+_HOPELESS = 1e5
+"""Seconds by the pace at hand: no closer look makes that seconds."""
+
+_MOMENT = 0.5
+"""Seconds that a closer look at a model's pace may take, or a few times as many."""
+
+_MANY_ROWS = 1 << 12
 
 _PRUNED_SHARE = 0.35
 """Of the distinct rows: what a pruned search asks about, with room to spare."""
@@ -291,8 +301,29 @@ def _sweep_seconds(evaluator: Evaluator, narrowed: Narrowed) -> float:
         few = sets * n <= _AT_ONCE or hybrids[0].d > STREAMED_PLAYERS
         return sets * n * _SECONDS_PER_HYBRID if few else evaluator.sweep_seconds()
     sweeps = 1 if hybrids[0] is hybrids[1] else 2
-    per_row = evaluator.pace() or 0.0
-    return sweeps * (_distinct(hybrids[0], sets) * per_row + sets * n * _SECONDS_PER_HYBRID)
+    rows, finding = _distinct(hybrids[0], sets), sets * n * _SECONDS_PER_HYBRID
+    predicted = sweeps * (rows * (evaluator.pace() or 0.0) + finding)
+    limits = narrowed.question.limits
+    if predicted <= PATIENCE or predicted > _HOPELESS or limits.budget is not None:
+        return predicted
+    # A pace taken from a few rows is mostly the price of a call: look again before giving up.
+    return sweeps * (rows * _pace_of_many(evaluator, hybrids[0].d) + finding)
+
+
+def _pace_of_many(evaluator: Evaluator, d: int) -> float:
+    """Seconds a row, in calls of more and more rows until that no longer falls, or takes long."""
+    rng, rows, pace, total = generator(0, Stream.PACE), 1, np.inf, 0.0
+    while rows < _MANY_ROWS and total < _MOMENT:
+        rows *= 4
+        held = rng.random((rows, d)) < 0.5
+        references = rng.integers(evaluator.n, size=rows)
+        started = perf_counter()
+        evaluator.outcomes_of(held, references)
+        took = perf_counter() - started
+        before, pace, total = pace, took / rows, total + took
+        if pace > before / 2:
+            break
+    return pace
 
 
 def _sets(d: int) -> float:

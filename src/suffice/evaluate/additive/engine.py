@@ -19,7 +19,7 @@ from suffice.context.swap import SwapHybrids
 from suffice.evaluate.additive.cubes import bound_cubes, leverage
 from suffice.evaluate.additive.readers import AdditiveShape
 from suffice.evaluate.additive.scores import Margins, margins_of
-from suffice.evaluate.additive.split import WORD, split_blocks
+from suffice.evaluate.additive.split import WORD, Ask, split_blocks
 from suffice.evaluate.blackbox import Engine
 from suffice.evaluate.protocol import Idle, Swept, Tick, Unreadable
 from suffice.factors.lattice import held_of_masks
@@ -34,6 +34,15 @@ _FEW_PLAYERS = 9
 
 _SUMS = 1 << 18
 """Computed together: few enough to stay in cache."""
+
+_AT_ONCE = 1 << 22
+"""Numbers of 64 bits that a list is worked out in at once."""
+
+_TIMED_HYBRIDS = 1 << 21
+"""Of so many a sweep is timed to tell what all of them take."""
+
+_SECONDS_PER_SUM = 1e-8
+"""Where few players make a sweep too short to be timed."""
 
 _PROBES = 64
 """Hybrids that are put to the model as well, to see that it does what its parameters say."""
@@ -65,19 +74,27 @@ class AdditiveEngine(Engine):
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""
-        chosen = held.astype(np.float64)
-        holds, doubt = self._margins.decide(self._margins.deltas @ chosen.T)
-        reference, subset = doubt.nonzero()
-        out = np.equal(holds.T, self._y)
-        out[subset, reference] = self._ask(held[subset], reference)
-        if tick is not None:
-            tick(1.0)
-        return np.asarray(out)
+        out = np.empty((len(held), self.n), dtype=bool)
+        step = max(1, _AT_ONCE // (self.n * len(self._margins)))
+        for start in range(0, len(held), step):
+            part = held[start : start + step]
+            holds, doubt = self._margins.decide(self._margins.deltas @ part.T.astype(np.float64))
+            reference, subset = doubt.nonzero()
+            found = np.equal(holds.T, self._y)
+            found[subset, reference] = self._ask(part[subset], reference, tick, again=True)
+            out[start : start + step] = found
+            if tick is not None:
+                tick(len(part) / len(held))
+        return out
 
     def outcomes_of(self, held: Held, references: Counts) -> BoolVector:
         """(rows,): the outcome of hybrid (held[i], references[i])."""
-        outcomes, doubt = self._decide(held, references)
-        outcomes[doubt] = self._ask(held[doubt], references[doubt])
+        outcomes, doubt = (np.empty(len(held), dtype=bool) for _ in range(2))
+        step = max(1, _AT_ONCE // (self._hybrids.d * len(self._margins)))
+        for start in range(0, len(held), step):
+            part = slice(start, start + step)
+            outcomes[part], doubt[part] = self._decide(held[part], references[part])
+        outcomes[doubt] = self._ask(held[doubt], references[doubt], again=True)
         return outcomes
 
     def idle(self) -> Mapping[int, Idle]:
@@ -123,24 +140,47 @@ class AdditiveEngine(Engine):
         if d <= _FEW_PLAYERS:
             yield from self._sweep_directly(d)
             return
-        every = _all_bits(self.n)
-        for first, packed in split_blocks(self._margins, d, self._event):
-            if not self._y:
-                np.bitwise_xor(packed, every, out=packed)
-            hits = np.bitwise_count(packed).sum(axis=0, dtype=np.int64)
-            bits = np.ascontiguousarray(packed.T).reshape(-1, len(every)).view(np.uint8)
-            yield first, hits.T.ravel(), bits[:, : (self.n + 7) // 8]
+        for first, packed in self._split(self._margins, d, self._event):
+            bits = np.ascontiguousarray(packed.T).reshape(-1, len(packed)).view(np.uint8)
+            yield first, _hits(packed), bits[:, : (self.n + 7) // 8]
 
     def counts(self) -> Iterator[tuple[int, Counts]]:
         """The first mask of each block of a sweep, and the hits of its masks."""
-        for start, hits, _ in self.sweep():
-            yield start, hits
+        d = self._hybrids.d
+        if d <= _FEW_PLAYERS:
+            yield from ((first, hits) for first, hits, _ in self._sweep_directly(d))
+            return
+        for first, packed in self._split(self._margins, d, self._event):
+            yield first, _hits(packed)
 
     def sweep_seconds(self) -> float:
-        """About how long a sweep takes: its first block, times all of them."""
-        started = perf_counter()
-        _, hits, _ = next(self.sweep())
-        return (perf_counter() - started) * 2.0**self._hybrids.d / len(hits)
+        """About how long a sweep takes: of the first players, and of two fewer, and so on.
+
+        Whatever is in doubt there is not asked of the model.
+        """
+        d = self._hybrids.d
+        most = max(_FEW_PLAYERS + 3, (_TIMED_HYBRIDS // self.n).bit_length())
+        if d <= _FEW_PLAYERS:
+            return 2.0**d * self.n * len(self._margins) * _SECONDS_PER_SUM
+        times = {}
+        for players in (min(d, most), max(_FEW_PLAYERS, min(d, most) - 2)):
+            some = self._margins
+            some = Margins(some.starts, some.deltas[..., :players], some.slack)
+            started = perf_counter()
+            for _, packed in self._split(some, players, lambda masks, _: masks < 0):
+                _hits(packed)
+            times[players] = perf_counter() - started
+        (players, longer), (fewer, shorter) = times.items()
+        rate = max(0.0, longer - shorter) / (2.0**players - 2.0**fewer)
+        return longer + rate * (2.0**d - 2.0**players)
+
+    def _split(self, margins: Margins, d: int, ask: Ask) -> Iterator[tuple[int, Words]]:
+        """Blocks of `split_blocks`, with the bits of where the input's outcome holds."""
+        every = _all_bits(self.n)
+        for first, packed in split_blocks(margins, d, ask):
+            if not self._y:
+                np.bitwise_xor(packed, every, out=packed)
+            yield first, packed
 
     def _sweep_directly(self, d: int) -> Iterator[Swept]:
         step = max(1, _SUMS // (self.n * len(self._margins)))
@@ -151,6 +191,11 @@ class AdditiveEngine(Engine):
     def _event(self, masks: Counts, references: Counts) -> BoolVector:
         """Does the event hold, says the model, for single hybrids given by their masks?"""
         return np.equal(self._ask(held_of_masks(masks, self._hybrids.d), references), self._y)
+
+
+def _hits(packed: Words) -> Counts:
+    """By mask, from a block of `split_blocks`."""
+    return np.asarray(np.bitwise_count(packed).sum(axis=0, dtype=np.int64).T.ravel())
 
 
 def _all_bits(n: int) -> Words:

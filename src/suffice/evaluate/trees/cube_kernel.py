@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.evaluate.trees.cubes import RankedTrees, States
+from suffice.evaluate.trees.cubes import RankedTrees, States, by_rectangle
 from suffice.evaluate.trees.ensemble import Ints
 from suffice.evaluate.trees.kernel import compiled, count_bits, lowest_bit
 from suffice.evaluate.trees.problem import LANES
@@ -37,7 +37,7 @@ def bound_compiled(
     """By cube and lane: the lowest and the highest sum."""
     rectangles = -(-len(states) // LANES)
     bounds = np.zeros((2, rectangles, LANES, LANES), dtype=np.int32)
-    held, freed = (_by_rectangle(states == state) for state in (1, 2))
+    held, freed = (by_rectangle(states == state) for state in (1, 2))
     ranks = int(np.diff(trees.starts).max(initial=1))
     stack = np.empty((2 * trees.depth + 2, 5), dtype=np.uint64)
     reached = np.zeros((ranks, LANES), dtype=np.uint64)
@@ -62,16 +62,6 @@ def bound_compiled(
         )
     low, high = bounds.transpose(0, 1, 3, 2).reshape(2, -1, LANES)[:, : len(states)]
     return low, high
-
-
-def _by_rectangle(states: Any) -> Words:
-    """(rectangles, players): words of cubes."""
-    players = states.shape[1]
-    padded = np.zeros((-(-len(states) // LANES) * LANES, players), dtype=np.uint8)
-    padded[: len(states)] = states
-    packed = np.packbits(padded.reshape(-1, LANES, players), axis=1, bitorder="little")
-    words = np.ascontiguousarray(packed.transpose(0, 2, 1)).view("<u8")
-    return np.asarray(words[..., 0], dtype=np.uint64)
 
 
 @compiled

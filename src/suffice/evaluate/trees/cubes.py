@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +23,14 @@ from suffice.evaluate.trees.blocks import Kernel, cores, find_numba, load_numba
 from suffice.evaluate.trees.ensemble import Ints
 from suffice.evaluate.trees.margins import Margin
 from suffice.evaluate.trees.problem import LANES, Problem
-from suffice.typing import Counts, Held, Outcomes, Reals, Words
+from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals, Words
 
-__all__ = ["CubeBounds", "RankedTrees", "bound_by_numpy"]
+__all__ = ["CubeBounds", "RankedTrees", "bound_by_numpy", "by_rectangle"]
 
 States = NDArray[np.uint8]
 """(cubes, players): 0 undecided, 1 held, 2 freed."""
 
-Bound = Callable[["RankedTrees", Words, int, States], tuple[Ints, Ints]]
+Bound = Callable[[States], tuple[Ints, Ints]]
 """By cube and lane of one word of references: the lowest and the highest sum."""
 
 _NO_BIT = 64
@@ -51,14 +51,9 @@ class CubeBounds:
     def __init__(self, problem: Problem, kernel: Kernel | None = None) -> None:
         self._problem = problem
         self._lanes = problem.list_lanes
-        self._bound: Bound = bound_by_numpy
-        self._workers = 1
-        if kernel == "numba" or (kernel is None and find_numba() and load_numba()):
-            from suffice.evaluate.trees.cube_kernel import bound_compiled
-
-            self._bound, self._workers = bound_compiled, cores()
-            nothing = np.empty((0, problem.d), dtype=np.uint8)
-            self._bound(self._trees[0], self._words[0], 0, nothing)  # the first call is a slow one
+        self._compiled = kernel == "numba" or (kernel is None and find_numba() and load_numba())
+        if self._compiled:  # the first call of a compiled function is a slow one
+            self._bounds[0][0](np.empty((0, problem.d), dtype=np.uint8))
 
     def event(self, held: Held, freed: Held) -> tuple[Outcomes, Outcomes]:
         """(cubes, references): does the event surely hold, and may it?"""
@@ -71,9 +66,8 @@ class CubeBounds:
             part, block = task
             places = lanes.references(block)
             lane = np.arange(len(places)) ^ 7
-            for margin, trees in zip(self._problem.reading.margins, self._trees, strict=True):
-                bounds = self._bound(trees, self._words[block], lanes.everyone(block), states[part])
-                low, high = (bound[:, lane] for bound in bounds)
+            for margin, bounds in zip(self._problem.reading.margins, self._bounds, strict=True):
+                low, high = (bound[:, lane] for bound in bounds[block](states[part]))
                 surely[part, places] &= (low >= margin.yes_from) & (high <= margin.yes_to)
                 never[part, places] |= (high < margin.no_below) | (low > margin.no_above)
 
@@ -88,11 +82,12 @@ class CubeBounds:
     def _run(
         self, work: Callable[[tuple[slice, int]], None], tasks: list[tuple[slice, int]]
     ) -> None:
-        if min(self._workers, len(tasks)) <= 1:
+        workers = min(cores(), len(tasks)) if self._compiled else 1
+        if workers == 1:
             for task in tasks:
                 work(task)
             return
-        pool = ThreadPoolExecutor(min(self._workers, len(tasks)))
+        pool = ThreadPoolExecutor(workers)
         try:
             for _ in pool.map(work, tasks):
                 pass
@@ -100,9 +95,22 @@ class CubeBounds:
             pool.shutdown(cancel_futures=True)  # on Ctrl-C only what is at work is waited for
 
     @cached_property
-    def _trees(self) -> list[RankedTrees]:
+    def _bounds(self) -> list[list[Bound]]:
+        """By margin and block of references."""
         own = _own_numbers(self._problem)
-        return [RankedTrees(self._problem, m, own) for m in self._problem.reading.margins]
+        margins = [RankedTrees(self._problem, m, own) for m in self._problem.reading.margins]
+        everyone = [self._lanes.everyone(block) for block in range(self._lanes.blocks)]
+        both = list(zip(self._words, everyone, strict=True))
+        if not self._compiled:
+            return [[partial(bound_by_numpy, t, w, e) for w, e in both] for t in margins]
+        from suffice.evaluate.trees.cube_kernel import bound_compiled
+        from suffice.evaluate.trees.votes import find_votes
+
+        votes = [find_votes(trees) for trees in margins]
+        return [
+            [partial(bound_compiled, t, w, e) if v is None else v.before(w) for w, e in both]
+            for t, v in zip(margins, votes, strict=True)
+        ]
 
     @cached_property
     def _words(self) -> list[Words]:
@@ -224,6 +232,16 @@ def _walk(
         for extreme in (least, most)
     )
     return low, high
+
+
+def by_rectangle(states: BoolVector) -> Words:
+    """(rectangles, players): words of cubes."""
+    players = states.shape[1]
+    padded = np.zeros((-(-len(states) // LANES) * LANES, players), dtype=np.uint8)
+    padded[: len(states)] = states
+    packed = np.packbits(padded.reshape(-1, LANES, players), axis=1, bitorder="little")
+    words = np.ascontiguousarray(packed.transpose(0, 2, 1)).view("<u8")
+    return np.asarray(words[..., 0], dtype=np.uint64)
 
 
 def _own_numbers(problem: Problem) -> Ints:

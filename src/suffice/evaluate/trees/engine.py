@@ -1,6 +1,6 @@
 """Every hybrid's outcome from the trees themselves, with the model asked only where it must be.
 
-A list of subsets is judged rectangle by rectangle (`lists`), the whole lattice in slabs (`slabs`).
+A list of subsets is judged rectangle by rectangle (`lists`), the whole lattice in slabs (`blocks`).
 What the integers cannot decide (scores within rounding of a boundary, see `margins`) is asked of
 the model, each distinct hybrid once. The same call asks a few hybrids that are decided, as a check
 on the reading of the model: if it ever disagrees, the reading is given up and the black box takes
@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import Engine, part_of
 from suffice.evaluate.protocol import Idle, Swept, Tick
-from suffice.evaluate.trees.blocks import Kernel
+from suffice.evaluate.trees.blocks import MOST_PLAYERS, Kernel, LatticeSweep, Places
 from suffice.evaluate.trees.ensemble import Ensemble
 from suffice.evaluate.trees.lists import DOUBT, FAILS, HOLDS, SubsetLists, Verdicts
 from suffice.evaluate.trees.margins import Reading, read_event
 from suffice.evaluate.trees.problem import make_problem
-from suffice.evaluate.trees.slabs import MOST_PLAYERS, LatticeSweep, Places
 from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
 from suffice.target import Event, Target
@@ -141,7 +140,7 @@ class TreeEngine(Engine):
         checked = self._checks.due(len(verdicts))
         checked = checked[verdicts[checked] != DOUBT]
         out = np.equal(verdicts, HOLDS if self._y else FAILS)
-        answers = self._ask(*hybrids.at(np.concatenate([checked, doubt])), tick)
+        answers = self._ask(*hybrids.at(np.concatenate([checked, doubt])), tick, again=True)
         if (answers[: len(checked)] != out[checked]).any():
             self._give_up()
             return None

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.evaluate.trees.blocks import find_numba, load_numba
+from suffice.evaluate.trees.blocks import find_numba, load_numba, numba_is_loaded
 from suffice.typing import BoolVector, Counts, Held, Outcomes, Words
 
 __all__ = ["Index", "Passing"]
@@ -70,7 +70,7 @@ class Index:
         inside, completing = np.zeros(len(others), dtype=np.int64), np.zeros_like(others)
         if len(self._sets) and len(others):
             Index.pairs += len(self._sets) * len(others)
-            if Index.pairs > _WORTH_COMPILING and _compiled():
+            if numba_is_loaded() or (Index.pairs > _WORTH_COMPILING and _numba()):
                 self._compare_words(others, inside, completing)
             else:
                 self._compare_products(others, inside, completing)
@@ -105,5 +105,5 @@ class Index:
 
 
 @cache
-def _compiled() -> bool:
+def _numba() -> bool:
     return find_numba() and load_numba()

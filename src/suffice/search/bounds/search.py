@@ -37,7 +37,7 @@ _HYBRIDS = 1 << 20
 _VERIFIED_AT_ONCE = 256
 _MOST_TESTS = 10**300
 """Past counting, some huge number."""
-_SEARCHING = 0.9
+_SEARCHING = 0.95
 """Of what is allowed; the rest is kept to verify what was found, should the search not end."""
 
 
