@@ -17,7 +17,7 @@ labels = (data @ rng.normal(size=20) > 0).astype(int)
 model = LogisticRegression(max_iter=1000).fit(data, labels)
 explainer = Explainer(model, data, n_references=100, engine='blackbox')
 started = time.perf_counter()
-e = explainer.explain(data[0], progress=True)
+e = explainer.explain(data[0], search='exhaustive', progress=True)
 assert e.complete and e.provenance.hybrids == 100 << 20
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, time.perf_counter() - started)
 """

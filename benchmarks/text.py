@@ -10,7 +10,9 @@ from statistics import median
 from time import perf_counter
 
 from benchmarks.measure import Row, at_most
+from suffice import Explanation, InputError, datasets
 from suffice.text import TextExplainer
+from suffice.text.spans import words
 
 SENTENCE = "you better choose paul verhoeven even watched his other films"
 MOST_CALLS = 4
@@ -63,7 +65,33 @@ def measure(runs: int = 9) -> tuple[float, float, int]:
     return median(ratios), median(whole), model.calls
 
 
+def thirty_words() -> tuple[float, Explanation] | None:
+    """Seconds for a sentence of 30 words, by TF-IDF and logistic regression: the first call."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    try:
+        texts, labels = map(list, zip(*datasets.imdb_sentences(), strict=True))
+    except InputError:  # no data here
+        return None
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts, labels)
+    positive = [t for t, y in zip(texts, model.predict(texts), strict=True) if y == "positive"]
+    text = min(positive, key=lambda t: abs(len(words(t)) - 30))
+    started = perf_counter()
+    e = TextExplainer(model)(text)
+    return perf_counter() - started, e
+
+
 def rows() -> Iterator[Row]:
+    measured = thirty_words()
+    if measured is None:
+        yield Row("30 words, TF-IDF", "not measured", "≤ 5 s", None, "needs the IMDB sentences")
+    else:
+        seconds, e = measured
+        note = f"{len(e.players)} words, complete: {e.complete}, {len(e.flip)} flips"
+        row = at_most("30 words, TF-IDF and logistic regression", seconds, 5, note, "s")
+        yield replace(row, met=bool(row.met and e.complete))
     try:
         import torch  # noqa: F401
     except ImportError:

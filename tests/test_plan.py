@@ -126,6 +126,7 @@ def test_small_sets_only_are_all_of_the_small_sets():
     e = Explainer(black_box, X).explain(X.iloc[0], max_size=2)
     assert e.keep.tally.exhaustive_size == 2
     assert e.provenance.plan.way == "exhaustive"
+    assert [more.arguments for more in e.provenance.plan.more] == [{"max_size": 3}]
 
 
 def test_a_dear_model_is_planned_by_what_it_costs():

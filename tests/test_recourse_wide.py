@@ -232,7 +232,7 @@ def test_features_that_no_reference_changes_are_left_out():
 def test_features_that_the_model_never_reads_are_left_out():
     from sklearn.tree import DecisionTreeClassifier
 
-    data = np.random.default_rng(0).normal(size=(200, 28)).round(1)
+    data = np.random.default_rng(0).normal(size=(200, 60)).round(1)
     labels = (data[:, 4] + data[:, 9] > 0).astype(int)
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(data, labels)
     read = sorted({int(j) for j in model.tree_.feature if j >= 0})

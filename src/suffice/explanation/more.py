@@ -12,6 +12,7 @@ from dataclasses import replace
 from suffice.context.clusters import association, copies_among, join_close
 from suffice.context.swap import SwapHybrids
 from suffice.decision import Decision
+from suffice.factors.lattice import Lattice
 from suffice.search.limits import STREAMED_PLAYERS
 from suffice.search.plan import PATIENCE, More, Narrowed, Plan
 
@@ -50,7 +51,10 @@ def with_more(plan: Plan, decision: Decision, narrowed: Narrowed) -> Plan:
     few = int(plan.references * 0.8 * PATIENCE / max(seconds, 1e-9))
     if table and whole and _FEWEST_REFERENCES <= few < plan.references:
         calls.append(More({"n_references": few}, 0.8 * PATIENCE, complete=True))
-    if plan.limits.budget is None:
+    largest = plan.limits.max_size
+    if largest is not None and not plan.limits.unasked and plan.limits.time_limit is None:
+        calls.append(_larger(plan, largest + 1))
+    elif plan.limits.budget is None:
         longer = _LONGER * plan.seconds
         calls.append(More({"time_limit": longer}, longer, complete=False))
     else:
@@ -62,3 +66,11 @@ def with_more(plan: Plan, decision: Decision, narrowed: Narrowed) -> Plan:
 def _of_players(plan: Plan, players: int) -> float:
     """What counting all sets of fewer players would take."""
     return max(0.1, plan.exhaustive_seconds * 2.0 ** (players - plan.players))
+
+
+def _larger(plan: Plan, size: int) -> More:
+    """Sets of one feature more."""
+    lattice = Lattice(plan.players)
+    before = sum(lattice.width(k) for k in range(size))
+    seconds = plan.seconds * (before + lattice.width(size)) / before
+    return More({"max_size": size}, seconds, complete=size >= plan.players)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
+
+import numpy as np
 
 __all__ = ["Findings", "Found", "Proof", "joined"]
 
@@ -47,32 +49,40 @@ def joined(parts: Iterable[Findings], besides: Iterable[tuple[int, ...]] = ()) -
     `besides` are factors that are known from elsewhere, and not listed again.
     """
     parts = list(parts)
-    shares = [part.decided_share for part in parts if part.decided_share is not None]
     whole = next((part for part in parts if part.decided), None)
     if whole is not None:  # then its factors are all there are, and each is minimal
         listed = set(besides)
         rest = tuple(f for f in whole.factors if f.members not in listed)
-        return Findings(
-            whole.tau, rest, True, whole.decided_size, decided_share=max(shares, default=None)
-        )
-    inside = [set(members) for members in besides]
-    factors: list[Found] = []
-    # Of a set that two of them found, the better proof is kept.
-    found = sorted(
-        (f for part in parts for f in part.factors),
-        key=lambda f: (len(f.members), f.members, _PROOFS.index(f.proof)),
-    )
-    for factor in found:
-        if not any(smaller.issubset(factor.members) for smaller in inside):
-            inside.append(set(factor.members))
-            factors.append(factor)
+        share = whole.decided_share
+        return Findings(whole.tau, rest, True, whole.decided_size, decided_share=share)
+    known: dict[tuple[int, ...], Found | None] = dict.fromkeys(besides)
+    for factor in (f for part in parts for f in part.factors):
+        other = known.setdefault(factor.members, factor)
+        # Of a set that two of them found, the better proof is kept.
+        if other is not None and _PROOFS.index(factor.proof) < _PROOFS.index(other.proof):
+            known[factor.members] = factor
+    minimal = [known[members] for members in _minimal(sorted(known, key=lambda m: (len(m), m)))]
+    shares = [part.decided_share for part in parts if part.decided_share is not None]
     return Findings(
         parts[0].tau,
-        tuple(factors),
-        decided=False,
+        tuple(factor for factor in minimal if factor is not None),
+        decided=any(part.decided for part in parts),
         decided_size=max(part.decided_size for part in parts),
         decided_share=max(shares, default=None),
     )
 
 
 _PROOFS: tuple[Proof, ...] = ("exhaustive", "one smaller", "none")
+
+_SETS_AT_ONCE = 1024
+
+
+def _minimal(sets: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    """Of distinct sets, those that hold no other."""
+    held = np.zeros((len(sets), 1 + max((m[-1] for m in sets if m), default=0)), dtype=np.float32)
+    for row, members in zip(held, sets, strict=True):
+        row[list(members)] = 1
+    for start in range(0, len(sets), _SETS_AT_ONCE):
+        lacking = (1 - held[start : start + _SETS_AT_ONCE]) @ held.T
+        alone = (lacking == 0).sum(axis=1) == 1  # each holds itself
+        yield from (sets[start + i] for i in np.flatnonzero(alone).tolist())
