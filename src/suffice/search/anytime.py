@@ -2,7 +2,8 @@
 
 What comes first is what an answer needs most: one set of each view, found from a single start.
 Then all small sets are counted; what an engine can bound is closed in bulk, which may decide every
-set there is; and the rest of the time goes to larger sets, from many starts.
+set there is; and the rest of the time goes to larger sets, from many starts. Where these find no
+more and there is time left, bounds get it: all that was found closes cubes.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _VIEWS: dict[Ends, tuple[ViewName, ...]] = {
     "replaced": ("flip",),
 }
 
-_FIRST, _SMALL, _BOUNDS = 0.3, 0.3, 0.4
+_FIRST, _SMALL, _BOUNDS, _ONE_WAY = 0.3, 0.3, 0.5, 0.8
 """Shares of what is left: for one set of each view, for all small sets, and for bounds."""
 
 _PAIRS_UP_TO = 100
@@ -56,7 +57,9 @@ def anytime_search(evaluator: Evaluator, d: int, q: Question, keeper: LimitKeepe
         return Answer(profile, None, sweep, {}, None)
     memo.read(sweep)
     found = {view: _Found(q.tau, view, sweep, profile, first[view]) for view in views}
-    _close(evaluator, d, q, keeper, found)
+    # Where words can only take away, bounds mostly close everything.
+    share = _ONE_WAY if isinstance(evaluator, OneWayEvaluator) else _BOUNDS
+    _close(evaluator, d, q, keeper.part(share), found)
     stops: list[Stop | None] = []
     for view, share in zip(views, _shares(len(views), 1.0), strict=True):
         if found[view].decided:
@@ -68,6 +71,10 @@ def anytime_search(evaluator: Evaluator, d: int, q: Question, keeper: LimitKeepe
         if not found[view].known:
             found[view].take(memo.smallest(view == "flip", q.fewest_hits(evaluator.n, 1)))
     stopped = next((stop for stop in stops if stop is not None), None)
+    if stopped is not None and keeper.forbids(0) is None:
+        stopped = _close(evaluator, d, q, keeper, found) or stopped
+    if all(of_view.decided for of_view in found.values()):
+        stopped = None
     flip = found.get("flip")
     if "keep" in found:
         profile = replace(profile, findings=found["keep"].findings)
@@ -82,26 +89,21 @@ def _shares(parts: int, share: float) -> list[float]:
 
 def _close(
     evaluator: Evaluator, d: int, q: Question, keeper: LimitKeeper, found: dict[ViewName, _Found]
-) -> None:
-    """Let an engine close what it can by bounds."""
+) -> Stop | None:
+    """Let an engine close what it can by bounds; the limit that ended that, if any."""
     if not isinstance(evaluator, CubeEvaluator) or q.ends != "both":
-        return
+        return None
     from suffice.search.bounds import bounded_search
 
     known = {view: list(found[view].known) for view in found}
     closed: Decided = bounded_search(
-        evaluator,
-        d,
-        q,
-        # Where words can only take away, the bounds mostly close everything.
-        keeper.part(0.8 if isinstance(evaluator, OneWayEvaluator) else _BOUNDS),
-        known_keep=known["keep"],
-        known_flip=known["flip"],
+        evaluator, d, q, keeper, known_keep=known["keep"], known_flip=known["flip"]
     )
     found["keep"].add(closed.keep, {})
     members = [factor.members for factor in closed.flip.factors]
     outcomes = {m: ~kept for m, kept in zip(members, closed.flip_outcomes, strict=True)}
     found["flip"].add(closed.flip, outcomes)
+    return closed.stopped
 
 
 class _Found:
