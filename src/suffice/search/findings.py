@@ -49,12 +49,6 @@ def joined(parts: Iterable[Findings], besides: Iterable[tuple[int, ...]] = ()) -
     `besides` are factors that are known from elsewhere, and not listed again.
     """
     parts = list(parts)
-    whole = next((part for part in parts if part.decided), None)
-    if whole is not None:  # then its factors are all there are, and each is minimal
-        listed = set(besides)
-        rest = tuple(f for f in whole.factors if f.members not in listed)
-        share = whole.decided_share
-        return Findings(whole.tau, rest, True, whole.decided_size, decided_share=share)
     known: dict[tuple[int, ...], Found | None] = dict.fromkeys(besides)
     for factor in (f for part in parts for f in part.factors):
         other = known.setdefault(factor.members, factor)
