@@ -44,6 +44,9 @@ class Table:
     def n(self) -> int:
         return self._outcomes.shape[1]
 
+    def pace(self) -> None:
+        return None
+
     def outcomes(self, held: Any, tick: Any = None) -> np.ndarray:
         if tick is not None:
             tick(1.0)

@@ -71,5 +71,6 @@ RESULTS = [
     sf.probabilities_of_causation(SCM, "a", "b"),
     sf.causation_bounds(COUNTS, exogenous=True),
     EXPLAINER.plausibility(ROW, n_hybrids=5),
+    EXPLAINER.plan(ROW),
 ]
 """One answer of each kind."""

@@ -26,7 +26,7 @@ from suffice.explanation.explain import explain_decision, prepare
 from suffice.factors import Factor
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
-from suffice.progress import progress_bar
+from suffice.progress import checked_progress, progress_bar
 from suffice.search import Limits, Question
 from suffice.search.plan import Plan
 from suffice.search.strategy import STRATEGIES
@@ -223,7 +223,7 @@ class Explainer:
         tau, alpha = threshold(asked.get("tau", 0.9)), level(asked.get("alpha"))
         adjustment = check_adjustment(asked.get("adjust", "none"), alpha)
         limits = Limits(asked.get("max_size"), asked.get("budget"), asked.get("time_limit"))
-        shown = asked.get("progress")
+        shown = checked_progress(asked.get("progress"))
         return Question(
             tau, alpha, adjustment, limits.checked(0), self._size_weights, self._seed, shown
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.errors import InputError
 
-__all__ = ["Progress", "progress_bar"]
+__all__ = ["Progress", "checked_progress", "progress_bar"]
 
 
 class Progress(Protocol):
@@ -30,14 +30,19 @@ def progress_bar(
     >>> with progress_bar("rows", 10, progress=False) as bar:
     ...     _ = bar.update(10)
     """
-    given: object = progress
-    if given is not None and not isinstance(given, bool | np.bool_):
-        got = repr(given) if isinstance(given, str) else given
-        raise InputError("progress", got, "None, True or False")
+    shown = checked_progress(progress)
     from tqdm.auto import tqdm  # slow to import, so not at start-up
 
-    disable = None if progress is None else not progress
+    disable = None if shown is None else not shown
     bar: AbstractContextManager[Progress] = tqdm(
         total=total, desc=what, unit="", unit_scale=True, delay=1, disable=disable
     )
     return bar
+
+
+def checked_progress(given: object) -> bool | None:
+    """Whether to show progress, as a user says it."""
+    if given is None or isinstance(given, bool | np.bool_):
+        return None if given is None else bool(given)
+    got = repr(given) if isinstance(given, str) else given
+    raise InputError("progress", got, "None, True or False")
