@@ -55,7 +55,7 @@ class Contest:
         x = self.X.iloc[i]
         seconds: dict[str, float] = {}
         started = perf_counter()
-        e = self.lens.explain(x, tau=self.tau, progress=False)
+        e = self.lens.explain(x, tau=self.tau, search="exhaustive", progress=False)
         seconds["LENS"] = perf_counter() - started
         lines = [*self._lens(e), *self._lens_halves(x)]
         for method, beam in BEAMS.items():
@@ -76,7 +76,10 @@ class Contest:
                 yield _line(method, "all", len(factor.features), factor.sufficiency)
 
     def _lens_halves(self, x: pd.Series) -> Iterator[dict[str, Any]]:
-        chosen, other = (e.explain(x, tau=self.tau, progress=False).keep for e in self.lens_halves)
+        chosen, other = (
+            e.explain(x, tau=self.tau, search="exhaustive", progress=False).keep
+            for e in self.lens_halves
+        )
         for method, test in TESTS.items():
             for factor in chosen.at(**test).factors:
                 there = other.sufficiency(factor.features)

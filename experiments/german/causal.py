@@ -128,7 +128,7 @@ def run(lab: Lab) -> Result:
         explainer = Explainer(
             model, X, references=y != y[INPUT], n_references=n, context=context, cost=cost
         )
-        flips[name] = explainer.explain(X.iloc[INPUT], tau=0.9, progress=False)
+        flips[name] = explainer.explain(X.iloc[INPUT], tau=0.9, search="exhaustive", progress=False)
         found[name] = explainer.recourse(X.iloc[INPUT], progress=False)
     table = pd.DataFrame(
         [

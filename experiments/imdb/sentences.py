@@ -66,7 +66,8 @@ def measure(
     out: dict[str, Any] = {"text": text, "label": model([text])[0], "chance": chance, "mask": mask}
     if mask is None:
         return out
-    e = TextExplainer(model, unit="word", mask=mask, random_state=seed)(text, tau=tau)
+    explainer = TextExplainer(model, unit="word", mask=mask, random_state=seed)
+    e = explainer.explain(text, tau=tau, search="exhaustive")
     masked = Masked(model, words, mask)
     out |= {
         "keep": _sets(e.keep),

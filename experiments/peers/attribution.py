@@ -79,7 +79,7 @@ def tree_shap(
 def _one(
     explainer: Explainer, row: Callable[[int], Any], shap_of: Callable[[Any], Any], i: int
 ) -> list[dict[str, Any]]:
-    e = explainer.explain(row(i), progress=False)
+    e = explainer.explain(row(i), search="exhaustive", progress=False)
     ranking = shap_of(row(i))
     lines = []
     for name, view in ((v, getattr(e, v)) for v in VIEWS):

@@ -76,7 +76,7 @@ class Relabeller:
     def _explain(self, i: int, label: int, references: np.ndarray, n: int | None) -> Explanation:
         X, groups = self.mails.X, self.mails.groups
         explainer = Explainer(self.model, X, references=references, n_references=n, groups=groups)
-        e = explainer.explain(self.mails.row(i), tau=TAU, progress=False)
+        e = explainer.explain(self.mails.row(i), tau=TAU, search="exhaustive", progress=False)
         if e.prediction != label:
             # Its views would speak of the other outcome.
             raise ValueError(f"mail {i} is predicted {e.prediction}: asked about as {label}")

@@ -142,7 +142,7 @@ class Searched:
     def hybrids(self) -> int:
         """Hybrids whose outcome was worked out."""
         tally, findings = self.answer.keep.tally, self.answer.keep.findings
-        if findings is not None and findings.covered is not None:
+        if tally.complete or (findings is not None and findings.covered is not None):
             return tally.n << tally.d
         # A search that decides without counting knows at least what it asked.
         return max(tally.visited * tally.n, self.evaluator.rows_predicted)

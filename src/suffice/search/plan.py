@@ -215,7 +215,7 @@ def make_plan(asked: str, evaluator: Evaluator, narrowed: Narrowed) -> Plan:
     """Choose how to search: as asked, or for "auto" by what it is predicted to take."""
     question, hybrids = narrowed.question, narrowed.hybrids
     limits, d = question.limits, hybrids[0].d
-    sweeping = _sweep_seconds(evaluator, narrowed)
+    sweeping = _sweep_seconds(evaluator, narrowed, may_ask=asked == "auto")
     counting = sweeping + _sets(d) * _SECONDS_PER_SET
     streaming = sweeping + _sets(d) * _SECONDS_PER_STREAMED_SET
     plan = Plan(
@@ -292,8 +292,11 @@ def _by_default(limits: Limits, predicted: float) -> Limits:
     return replace(limits, time_limit=PATIENCE, unasked=True)
 
 
-def _sweep_seconds(evaluator: Evaluator, narrowed: Narrowed) -> float:
-    """Predicted for the outcomes of all sets: by asking the model, or by an engine's sweep."""
+def _sweep_seconds(evaluator: Evaluator, narrowed: Narrowed, may_ask: bool) -> float:
+    """Predicted for the outcomes of all sets: by asking the model, or by an engine's sweep.
+
+    Where something hangs on it, the model may be asked about a few rows to see how fast it is.
+    """
     hybrids, n, sets = narrowed.hybrids, evaluator.n, _sets(narrowed.hybrids[0].d)
     if sets == _NEVER:
         return _NEVER
@@ -303,8 +306,8 @@ def _sweep_seconds(evaluator: Evaluator, narrowed: Narrowed) -> float:
     sweeps = 1 if hybrids[0] is hybrids[1] else 2
     rows, finding = _distinct(hybrids[0], sets), sets * n * _SECONDS_PER_HYBRID
     predicted = sweeps * (rows * (evaluator.pace() or 0.0) + finding)
-    limits = narrowed.question.limits
-    if predicted <= PATIENCE or predicted > _HOPELESS or limits.budget is not None:
+    clear = predicted <= PATIENCE or predicted > _HOPELESS
+    if clear or not may_ask or narrowed.question.limits.budget is not None:
         return predicted
     # A pace taken from a few rows is mostly the price of a call: look again before giving up.
     return sweeps * (rows * _pace_of_many(evaluator, hybrids[0].d) + finding)
