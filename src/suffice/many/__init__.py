@@ -1,0 +1,1 @@
+"""Many rows: a chunk at a time, on one machine or many, kept where other tools read them."""
