@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
-from suffice.context.cost import CostSpec
+from suffice.context.cost import CostSpec, Prices
 from suffice.context.hybrids import Context, Hybrids
 from suffice.context.players import Players
 from suffice.context.swap import SwapContext
@@ -40,11 +40,19 @@ class Decision:
     seed: int = 0
     scores: Values | None = None
     """(1, classes): the scores that came along with the prediction; None where none did."""
+    shared_prices: Prices | None = None
+    """What the references' values cost, where many inputs are held against the same references."""
 
     @cached_property
     def pool(self) -> Table:
         """The input in row 0 and the references below it."""
         return self.row.stack(self.references)
+
+    @cached_property
+    def prices(self) -> Prices:
+        """What it costs to give the input the references' values."""
+        shared = self.shared_prices
+        return shared or Prices(self.data, self.references, self.players, self.cost)
 
     @cached_property
     def hybrids(self) -> tuple[Hybrids, Hybrids]:
