@@ -295,7 +295,7 @@ def cohort(
     18
     >>> best = part.sets[0]
     >>> best.features, best.minimal, best.suffices
-    (('income', 'debt'), 13, 13)
+    (('income', 'debt'), 7, 9)
     """
     decisions = as_decisions(explanations)
     asked = None if tau is None else threshold(tau)
@@ -397,7 +397,7 @@ class _Sum:
         self, key: tuple[str, str | None, ViewName], names: tuple[str, ...], masks: list[int]
     ) -> Part:
         outcome, group, view = key
-        shares = np.array([part[masks] for part in self._shares]).reshape(-1, len(masks))
+        shares = np.array([part[masks] for part in self._shares]).reshape(self.decisions, -1)
         profile = Profile(Tally.of_dense(self._hits, self._references))
         barcode = tuple(
             (tuple(names[i] for i in m.members), m.low, m.high)
