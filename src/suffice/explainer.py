@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from pickle import PicklingError
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from suffice.encodings.anchors import AnchorOptions, AnchorRules, Rule, ScoreOptions
     from suffice.encodings.attribution import ShapleyValues
     from suffice.encodings.recourse import Recourse
+    from suffice.many.load import Stored
+    from suffice.many.shared import Given
 
 __all__ = ["Asked", "Explainer"]
 
@@ -201,8 +204,7 @@ class Explainer:
             "adjust": adjust,
             "progress": progress,
         }
-        question = self._question(asked)
-        return explain_decision(self.decide(x), question, search, self._references, started)
+        return explain_decision(self.decide(x), self.question(asked), search, self._references, started)
 
     def plan(self, x: Any, **question: Unpack[Asked]) -> Plan:
         """How `explain` would search with the same arguments, and how long: nothing is searched.
@@ -217,9 +219,10 @@ class Explainer:
         ('anytime', 30, False)
         """
         search = choice("search", question.get("search", "auto"), STRATEGIES)
-        return prepare(self.decide(x), self._question(question), search).plan
+        return prepare(self.decide(x), self.question(question), search).plan
 
-    def _question(self, asked: Asked) -> Question:
+    def question(self, asked: Mapping[str, Any]) -> Question:
+        """What is asked of a row, checked; `search` apart."""
         tau, alpha = threshold(asked.get("tau", 0.9)), level(asked.get("alpha"))
         adjustment = check_adjustment(asked.get("adjust", "none"), alpha)
         limits = Limits(asked.get("max_size"), asked.get("budget"), asked.get("time_limit"))
@@ -279,6 +282,31 @@ class Explainer:
             if isinstance(error, InputError) and error.argument in Asked.__annotations__:
                 raise
             raise error.at(f"row {number}") from error
+
+    def explain_to(
+        self,
+        X: Any,
+        out: str | Path,
+        *,
+        id: str | None = None,
+        resume: bool = False,
+        counts: bool | None = None,
+        rows_per_part: int | None = None,
+        **question: Unpack[Asked],
+    ) -> Stored:
+        """Explain many rows into a folder of Parquet files: see `suffice.load`."""
+        from suffice.many.to import explain_to
+
+        return explain_to(
+            self,
+            X,
+            out,
+            id=id,
+            resume=resume,
+            counts=counts,
+            rows_per_part=rows_per_part,
+            **question,
+        )
 
     def anchor(self, x: Any, **options: Unpack[AnchorOptions]) -> AnchorRules:
         """Every minimal rule for `x` (Prop. 2): see `suffice.anchor`."""
@@ -512,6 +540,44 @@ class Explainer:
             except SufficeError as error:
                 raise error.at(f"row {i}") from error
         return found
+
+    def read_rows(self, X: Any) -> list[Table | SufficeError]:
+        """Each row of a table as one of the data's kind, or what is wrong with it."""
+        table = as_table(X, names=self._data.names, argument="X")
+        if table.names == self._data.names and self._data.same_kind(table):
+            same = (self._data.same_dtype(j, table) for j in range(len(table.names)))
+            if all(same):  # nothing has to be cast
+                table = table.labelled_like(self._data)
+                return [table.take(np.array([i])) for i in range(len(table))]
+        found: list[Table | SufficeError] = []
+        for i in range(len(table)):
+            try:
+                found.append(self._read(table.take(np.array([i])).native))
+            except SufficeError as error:
+                found.append(error)
+        return found
+
+    @property
+    def given(self) -> Given:
+        """What the explainer was made of."""
+        from suffice.many.load import Stored
+    from suffice.many.shared import Given
+
+        return Given(
+            model=self._choice.model,
+            wrapped=self._model,
+            data=self._data,
+            answers=self._answers,
+            players=self._players,
+            outcome=self._outcome,
+            references=self._references,
+            n_references=self._n_references,
+            seed=self._seed,
+            cost=self._cost,
+            size_weights=self._size_weights,
+            engine=self._choice.engine,
+            context=self._context,
+        )
 
     def _choose_references(self, target: Target, row: Table, y: bool) -> Table:
         def is_opposite() -> Any:
