@@ -43,6 +43,8 @@ NOT_FOR_USERS = {
     "Equations.abduct",
     "Equations.respond",
     "Sample.of_hybrids",
+    "Explainer.question",
+    "Explainer.read_rows",
     # there is no figure yet, and it says so
     "Result.plot",
 }

@@ -216,7 +216,8 @@ class Explainer:
             "adjust": adjust,
             "progress": progress,
         }
-        return explain_decision(self.decide(x), self.question(asked), search, self._references, started)
+        question = self.question(asked)
+        return explain_decision(self.decide(x), question, search, self._references, started)
 
     def plan(self, x: Any, **question: Unpack[Asked]) -> Plan:
         """How `explain` would search with the same arguments, and how long: nothing is searched.
@@ -607,8 +608,7 @@ class Explainer:
     @property
     def given(self) -> Given:
         """What the explainer was made of."""
-        from suffice.many.load import Stored
-    from suffice.many.shared import Given
+        from suffice.many.shared import Given
 
         return Given(
             model=self._choice.model,

@@ -122,7 +122,7 @@ class Explanation(Result):
         return f"<Explanation: Why “{named(self.outcome)}”? {about}>"
 
     def __eq__(self, other: object) -> bool:
-        """The same question with the same answer; when and how it was worked out does not matter."""
+        """The same question with the same answer; when and how it was found does not matter."""
         return isinstance(other, Explanation) and self._timeless() == other._timeless()
 
     def __hash__(self) -> int:

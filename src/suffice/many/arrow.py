@@ -34,7 +34,7 @@ CHUNK_SCHEMA = pa.schema(
         # Which row: as its column `id` calls it, and its number from 0.
         ("id", pa.int64()),
         ("row", pa.int64()),
-        # What the model says. Kinds: text, truth, whole, number, missing; probability, score, value.
+        # What the model says. Kinds: text, truth, whole, number, missing; those of `OwnScore`.
         ("prediction", pa.string()),
         ("prediction_kind", pa.string()),
         ("score", pa.float64()),
@@ -102,7 +102,7 @@ class ChunkToArrow:
     >>> explainer = Explainer(DecisionTreeClassifier(random_state=0).fit(X, y), X)
     >>> chunk = ChunkToArrow(explainer, {"tau": 0.8})(X.iloc[:3])
     >>> chunk.select(["row", "prediction", "keep_factors"]).to_pylist()[0]
-    {'row': 0, 'prediction': 'refused', 'keep_factors': 1}
+    {'row': 0, 'prediction': 'refused', 'keep_factors': 2}
     """
 
     def __init__(
@@ -127,12 +127,16 @@ class ChunkToArrow:
 
     def __call__(self, rows: Any, first: int = 0) -> pa.Table:
         """The explanations of some rows, the first of which has the number `first`."""
-        ids, rows = self._apart(rows, first)
-        read = self.explainer.read_rows(rows)
+        ids, read = self.read(rows, first)
         fine = [row for row in read if not isinstance(row, SufficeError)]
         found = iter(explain_rows(self.explainer, fine, self.question))
         answers = [row if isinstance(row, SufficeError) else next(found) for row in read]
         return self.table(answers, ids, first)
+
+    def read(self, rows: Any, first: int = 0) -> tuple[pa.Array, list[Table | SufficeError]]:
+        """The ids of some rows, and each as a row of the data's kind, or what is wrong with it."""
+        ids, rows = self._apart(rows, first)
+        return ids, self.explainer.read_rows(rows)
 
     def table(
         self, answers: list[Explanation | SufficeError], ids: pa.Array, first: int
@@ -171,7 +175,7 @@ class ChunkToArrow:
     def failed(self, rows: Any, first: int, kind: str, message: str) -> pa.Table:
         """The table of rows that nobody could explain: each killed its worker, or took too long."""
         ids, _ = self._apart(rows, first)
-        return self.table([Lost(kind, message) for _ in range(len(ids))], ids, first)
+        return self.table([LostRowError(kind, message) for _ in range(len(ids))], ids, first)
 
     def _apart(self, rows: Any, first: int) -> tuple[pa.Array, Any]:
         """The ids, and the rows without them unless they are a column of the data."""
@@ -217,7 +221,7 @@ class ChunkToArrow:
         return columns | factors
 
 
-class Lost(SufficeError):
+class LostRowError(SufficeError):
     """A row whose worker did not come back."""
 
     def __init__(self, kind: str, message: str) -> None:
@@ -226,7 +230,7 @@ class Lost(SufficeError):
 
 
 def _kind(error: SufficeError) -> str:
-    return error.kind if isinstance(error, Lost) else type(error).__name__
+    return error.kind if isinstance(error, LostRowError) else type(error).__name__
 
 
 def _as_read(rows: Any, data: Table) -> Any:

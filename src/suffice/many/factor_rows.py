@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,7 @@ def _by_row(found: MinimalSets) -> Iterator[tuple[list[_Set], float | None]]:
         for mask, hits, low, high in zip(*(c.tolist() for c in columns), strict=True)
     ]
     covered, outcome = found.covered.tolist(), found.outcome.tolist()
-    for i, (start, stop) in enumerate(zip(cuts, cuts[1:], strict=False)):
+    for i, (start, stop) in enumerate(pairwise(cuts)):
         yield sets[start:stop], covered[i] / outcome[i] if outcome[i] else None
 
 
@@ -166,7 +167,9 @@ def _structs(every: list[tuple[_Of, _Set]]) -> pa.Array:
         "high": high,
         "n": n.astype(np.int32),
         "hits": hits.astype(np.int32),
-        "p_value": [mine if own is None else own for mine, own in zip(p.tolist(), given, strict=True)],
+        "p_value": [
+            mine if own is None else own for mine, own in zip(p.tolist(), given, strict=True)
+        ],
         "minimal_above": [s.low for _, s in every],
         "minimal_up_to": [s.high for _, s in every],
         "proof": [s.proof for _, s in every],
@@ -196,4 +199,4 @@ def _certainty(hits: Counts, n: Counts, tau: float) -> tuple[Reals, Reals, Reals
         return np.empty(0), np.empty(0), np.empty(0)
     distinct, which = np.unique(np.stack([hits, n]), axis=1, return_inverse=True)
     low, high = clopper_pearson(*distinct)
-    return low[which], high[which], p_value(*distinct, tau)[which]
+    return low[which], high[which], p_value(distinct[0], distinct[1], tau)[which]

@@ -22,13 +22,13 @@ from suffice.explanation.changes import CheapestChanges
 from suffice.explanation.explanation import mirrored
 from suffice.explanation.record import ExplanationRecord
 from suffice.explanation.storing import at_its_tau, record_of, without_pace
-from suffice.factors.lattice import by_level, members_of
+from suffice.factors.lattice import members_of
 from suffice.many.shared import Shared
 from suffice.results import json_text, read_json
 from suffice.search.profile import Profile
 from suffice.search.tally import Tally
 from suffice.target import OwnScore
-from suffice.typing import Counts, Scalar
+from suffice.typing import Scalar, SmallCounts
 
 __all__ = ["MOST_KEPT", "Kept", "keep_of", "read_kept", "read_scalar", "scalar_cells", "to_json"]
 
@@ -42,9 +42,9 @@ _KINDS = {str: "text", bool: "truth", int: "whole", float: "number", type(None):
 class Kept:
     """The cells that give an explanation back."""
 
-    counts: Counts | None
+    counts: SmallCounts | None
     """By bit mask of what is held: references that keep the outcome. None: see `record`."""
-    flip_counts: Counts | None
+    flip_counts: SmallCounts | None
     """The same of the hybrids that the flip view reads, where it reads others."""
     changes: list[tuple[int, float, int]]
     """Bit mask, cost, and whose values: a number in `donors`."""
@@ -173,7 +173,7 @@ def _tally(given: NDArray[np.integer[Any]], n: int, d: int) -> Tally:
     counts = np.asarray(given, dtype=np.int64)
     if len(counts) != 1 << d or counts.min() < 0 or counts.max() > n:
         raise InputError("counts", f"{len(counts)} counts", f"{1 << d} of 0 to {n}")
-    return Tally(d, n, by_level(counts))
+    return Tally.of_dense(counts, n)
 
 
 def scalar_cells(value: Scalar) -> tuple[str | None, str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from suffice.typing import BoolVector, Counts
+from suffice.typing import BoolVector, Counts, SmallCounts
 
 __all__ = ["count_lists", "lists"]
 
@@ -23,7 +23,7 @@ def lists(lengths: Counts, values: pa.Array, missing: BoolVector | None = None) 
     return pa.ListArray.from_arrays(pa.array(offsets), values, mask=mask)
 
 
-def count_lists(counts: Sequence[Counts | None]) -> pa.Array:
+def count_lists(counts: Sequence[SmallCounts | None]) -> pa.Array:
     """Whole numbers of each row, or null."""
     lengths = np.array([0 if c is None else len(c) for c in counts], dtype=np.int64)
     missing = np.array([c is None for c in counts], dtype=bool)

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
+from os import PathLike
 from pathlib import Path
 from typing import Any, SupportsIndex, overload
 
@@ -22,7 +23,7 @@ from suffice.many.arrow import SCHEMA_VERSION
 from suffice.many.kept import read_kept
 from suffice.many.manifest import Manifest, read_manifest
 from suffice.many.parts import read_label
-from suffice.many.store import SUCCESS, Success
+from suffice.many.store import SUCCESS
 from suffice.wording import count
 
 __all__ = ["Stored", "load"]
@@ -59,11 +60,9 @@ def load(folder: str | Path) -> Stored:
     >>> stored[8].keep.at(0.7).factors == explainer.explain(X.iloc[8]).keep.at(0.7).factors
     True
     """
-    try:
-        path = Path(folder)
-    except TypeError as error:
-        raise InputError("folder", folder, "the path of a folder") from error
-    return Stored(path, read_manifest(path))
+    if not isinstance(folder, str | PathLike):
+        raise InputError("folder", folder, "the path of a folder")
+    return Stored(Path(folder), read_manifest(Path(folder)))
 
 
 class Stored(Sequence[Explanation]):
@@ -179,12 +178,13 @@ class Stored(Sequence[Explanation]):
     def _footer(self, path: Path) -> Any:
         try:
             label, _ = read_label(path)
-            if (label.schema, label.run) != (SCHEMA_VERSION, self.manifest.check):
-                raise OSError("a part of another run")
             with path.open("rb") as file:
-                return pq.read_metadata(file)
+                footer = pq.read_metadata(file)
         except OSError as error:
             raise _broken(path, error) from error
+        if (label.schema, label.run) != (SCHEMA_VERSION, self.manifest.check):
+            raise _broken(path, "a part of another run")
+        return footer
 
     def _frame(self, folder: str, columns: list[str] | None = None) -> Any:
         import pandas as pd
@@ -228,6 +228,6 @@ def _places(ids: Any, id: Any) -> Any:
     return np.flatnonzero(np.asarray(pc.fill_null(pc.equal(ids, wanted), False)))
 
 
-def _broken(path: Path, error: Exception) -> InputError:
+def _broken(path: Path, error: Exception | str) -> InputError:
     hint = "Going on with resume=True, or `suffice batch … --resume`, writes a bad part anew."
     return InputError("folder", f"{path} ({error})", "a whole part of this data set", hint)

@@ -34,21 +34,23 @@ def lock_folder(folder: Path) -> Callable[[], None]:
 
     def free() -> None:
         _mine.discard(key)
-        path.unlink(missing_ok=True)  # while it is locked, so that nobody waits for a file that goes
+        path.unlink(
+            missing_ok=True
+        )  # while it is locked, so that nobody waits for a file that goes
         os.close(handle)
 
     return free
 
 
 def _opened(path: Path) -> int | None:
-    """The lock's handle, or None if somebody else has it; a file whose process ended is nobody's."""
+    """The lock's handle; None if somebody else has it. One whose process ended is nobody's."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         if not _locked(handle):
             os.close(handle)
             return None
         try:
-            if os.stat(path).st_ino == os.fstat(handle).st_ino:
+            if path.stat().st_ino == os.fstat(handle).st_ino:
                 return handle
         except FileNotFoundError:
             pass

@@ -71,7 +71,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 def describe(
     given: Given, asked: str, question: Question, hashes: Mapping[str, str | None]
 ) -> dict[str, Any]:
-    """What was asked, of what: the fields of a manifest that say it; known hashes are taken over."""
+    """What was asked, of what, as a manifest says it; hashes that are known are taken over."""
     limits = question.limits
     found: dict[str, str | None] = {
         "data": hash_of_table(given.data),
@@ -112,7 +112,11 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         text = path.read_bytes()
     except FileNotFoundError as error:
-        got = f"{folder}, which has no {MANIFEST}" if folder.exists() else f"{folder} (no such folder)"
+        got = (
+            f"{folder}, which has no {MANIFEST}"
+            if folder.exists()
+            else f"{folder} (no such folder)"
+        )
         raise InputError("folder", got, allowed) from error
     except OSError as error:
         raise InputError("folder", f"{path} ({error.strerror})", allowed) from error

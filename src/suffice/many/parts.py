@@ -95,7 +95,7 @@ def _checker(rows: int, label: PartLabel) -> Callable[[Path], None]:
 
 
 def read_label(path: Path) -> tuple[PartLabel, int]:
-    """What the footer of a file says, and how many rows it has; OSError where it is no such file."""
+    """What the footer of a file says, and how many rows it has; OSError for any other file."""
     try:
         with path.open("rb") as file:
             footer = pq.read_metadata(file)

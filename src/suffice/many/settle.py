@@ -7,7 +7,7 @@ it cannot.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,11 +21,8 @@ __all__ = ["Plans", "Settled", "settle"]
 class Plans(Protocol):
     """What an explainer is to those who ask how it would search."""
 
-    def read_rows(self, X: Any) -> list[Table | SufficeError]:
-        """Each row as one of the data's kind, or what is wrong with it."""
-        ...
-
-    def plan(self, x: Any, **question: Any) -> Plan:
+    @property
+    def plan(self) -> Callable[..., Plan]:
         """How a row would be searched."""
         ...
 
@@ -38,10 +35,12 @@ class Settled:
     repeatable: bool
 
 
-def settle(explainer: Plans, rows: Any, asked: Mapping[str, Any]) -> Settled:
+def settle(
+    explainer: Plans, rows: Sequence[Table | SufficeError], asked: Mapping[str, Any]
+) -> Settled:
     """Look at the plan of the first row that has one."""
     search = str(asked.get("search", "auto"))
-    for row in explainer.read_rows(rows):
+    for row in rows:
         try:
             if isinstance(row, SufficeError):
                 continue

@@ -123,10 +123,10 @@ class Shared(msgspec.Struct, frozen=True):
 
     def players_of(self, values: Mapping[str, Scalar]) -> tuple[Player, ...]:
         """The players of an input with these values."""
-        return tuple(Player(name, {c: values[c] for c in columns}) for name, columns in self.players)
+        return tuple(
+            Player(name, {c: values[c] for c in columns}) for name, columns in self.players
+        )
 
     def provenance_of(self, n_references: int, hybrids: int) -> Provenance:
         """The provenance of one row."""
-        return msgspec.structs.replace(
-            self.provenance, n_references=n_references, hybrids=hybrids
-        )
+        return msgspec.structs.replace(self.provenance, n_references=n_references, hybrids=hybrids)

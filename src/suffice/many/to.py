@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from os import PathLike
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +18,7 @@ from suffice.many.arrow import ChunkToArrow, ExplainsRows, id_array
 from suffice.many.fingerprint import hash_of_table
 from suffice.many.load import Stored, load
 from suffice.many.manifest import Manifest, Storing, describe
-from suffice.many.settle import settle
-from suffice.many.shared import Shared
+from suffice.many.settle import Plans, settle
 from suffice.many.store import Store
 from suffice.progress import progress_bar
 from suffice.tables import Table, as_table
@@ -34,6 +34,10 @@ _LOOKED_AT = 8
 """Rows that are looked at to settle how all are searched: the first may be no good."""
 
 
+class ExplainsMany(ExplainsRows, Plans, Protocol):
+    """What an explainer is to those who have it explain a whole table."""
+
+
 def rows_per_part_of(players: int) -> int:
     """How many rows a part has: fewer where a row has more counts.
 
@@ -44,7 +48,7 @@ def rows_per_part_of(players: int) -> int:
 
 
 def explain_to(
-    explainer: ExplainsRows,
+    explainer: ExplainsMany,
     X: Any,
     out: Any,
     *,
@@ -62,28 +66,28 @@ def explain_to(
     """
     folder = _read_out(out)
     truth("resume", resume)
+    counts = None if counts is None else truth("counts", counts)
     table = as_table(X, names=explainer.given.data.names, argument="X")
     ids = None if id is None else _ids(table, text("id", id))
     asked = {name: value for name, value in question.items() if name != "progress"}
     per_part = (
         rows_per_part_of(len(explainer.given.players))
         if rows_per_part is None
-        else whole("rows_per_part", rows_per_part, also="None")
+        else whole("rows_per_part", rows_per_part, most=10**6, also="None")
     )
     known = {"input": hash_of_table(table)} | dict(hashes or {})
-    settled = settle(explainer, table.take(np.arange(min(len(table), _LOOKED_AT))).native, asked)
+    chunk = ChunkToArrow(explainer, asked, id, counts, None if ids is None else ids.type)
+    _, looked_at = chunk.read(table.take(np.arange(min(len(table), _LOOKED_AT))).native)
+    settled = settle(explainer, looked_at, asked)
     manifest = Manifest(
-        **describe(
-            explainer.given, asked.get("search", "auto"), explainer.question(asked), known
-        ),
+        **describe(explainer.given, asked.get("search", "auto"), explainer.question(asked), known),
         storing=Storing(id, str(pa.int64() if ids is None else ids.type), counts, per_part),
         repeatable=settled.repeatable,
         search=settled.search,
-        shared=Shared.of(explainer, asked),
+        shared=chunk.shared,
     )
     with Store.open(folder, manifest, resume=resume) as store:
-        asked["search"] = store.manifest.search
-        chunk = ChunkToArrow(explainer, asked, id, counts, None if ids is None else ids.type)
+        chunk.question["search"] = store.manifest.search
         store.log({"event": "begin", "time": _now(), "rows": len(table)})
         rows, at = 2, 0
         with progress_bar("explanations", len(table), progress) as bar:
@@ -101,10 +105,9 @@ def explain_to(
 
 
 def _read_out(given: Any) -> Path:
-    try:
-        return Path(given)
-    except TypeError as error:
-        raise InputError("out", given, "the path of a folder") from error
+    if not isinstance(given, str | PathLike) or not str(given).strip():
+        raise InputError("out", given, "the path of a folder")
+    return Path(given)
 
 
 def _ids(table: Table, name: str) -> pa.Array:

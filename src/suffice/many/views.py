@@ -1,8 +1,8 @@
 """Both views of many rows at one τ, from their counts, all rows at once.
 
-The same numbers as each row's own `View` reads: see `search/profile.py`. That way takes half a
-millisecond a row, which is more than some models take to be explained. This one is valid where every
-set was counted, D holds all sets alike and no correction for many tests looks at all of them.
+The same numbers as each row's own `View` reads (`search/profile.py`). That takes half a millisecond
+a row, a good part of what explaining takes. This way is valid where every set was counted, D holds
+all sets alike, and no correction for many tests looks at all of them.
 """
 
 from __future__ import annotations
