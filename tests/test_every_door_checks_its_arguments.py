@@ -18,7 +18,7 @@ from docs.write_schema import result_classes
 import suffice as sf
 from suffice import InputError, ModelError, SufficeError
 from suffice.encodings.anchors import AnchorOptions, ScoreOptions
-from suffice.explainer import Asked
+from suffice.explainer import Asked, Contrast
 from suffice.factors.order import SubsetOrder, check_order, cost_ranks
 from suffice.results import Result
 from tests import doors, theory_doors
@@ -43,10 +43,18 @@ NOT_FOR_USERS = {
     "Equations.abduct",
     "Equations.respond",
     "Sample.of_hybrids",
+    "Explainer.asking",
+    "Explainer.answer",
+    "Explainer.decide_many",
     # there is no figure yet, and it says so
     "Result.plot",
 }
-OPTIONS = {"Asked": Asked, "AnchorOptions": AnchorOptions, "ScoreOptions": ScoreOptions}
+OPTIONS = {
+    "Asked": Asked,
+    "AnchorOptions": AnchorOptions,
+    "Contrast": Contrast,
+    "ScoreOptions": ScoreOptions,
+}
 
 
 def parameters(function):
@@ -248,7 +256,7 @@ def test_what_the_users_own_function_raises_is_told_as_its_own(call, argument, e
 
 def leaves(rows):
     """Answers for the data, and then ends the program on one kind of row."""
-    if len(rows) == 1 and (rows["age"] == 65).any():
+    if (rows["age"] == 65).any():
         sys.exit("no more")
     return model(rows)
 

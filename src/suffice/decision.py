@@ -86,6 +86,7 @@ class Decision:
         )
 
 
+@dataclass(frozen=True, eq=False)
 class Decider:
     """A model's decisions for inputs, and the references that each is contrasted with.
 
@@ -93,40 +94,26 @@ class Decider:
     from a set of references is shared by all whose references it is.
     """
 
-    def __init__(
-        self,
-        model: WrappedModel,
-        answers: Values,
-        data: Table,
-        *,
-        outcome: Any,
-        references: ReferenceSpec,
-        n_references: int | None,
-        like_data: Callable[[Table], Table],
-        players: Players,
-        choice: Choice,
-        context: Context,
-        cost: CostSpec,
-        seed: int,
-    ) -> None:
-        self._model = model
-        self._answers = answers
-        self._data = data
-        self._outcome = outcome
-        self._references = references
-        self._n_references = n_references
-        self._like_data = like_data
-        self._players = players
-        self._choice = choice
-        self._context = context
-        self._cost = cost
-        self._seed = seed
-        self._sets = ReferenceSets()
+    model: WrappedModel
+    answers: Values
+    """The model's answer for each row of the data."""
+    data: Table
+    outcome: Any
+    references: ReferenceSpec
+    n_references: int | None
+    like_data: Callable[[Table], Table]
+    """Turns a table of the user's kind into what the data was turned into."""
+    players: Players
+    choice: Choice
+    context: Context
+    cost: CostSpec
+    seed: int
+    sets: ReferenceSets = field(init=False, default_factory=ReferenceSets)
 
     def one(self, row: Table, outcome: Any = None) -> Decision:
         """The decision for one input; `outcome` in place of the usual one."""
         # The model gets its own copy to write into.
-        answers, scores = self._model.predict_scored(row.take(np.array([0])))
+        answers, scores = self.model.predict_scored(row.take(np.array([0])))
         return self._decision(Rows(row), 0, answers, scores, outcome)
 
     def many(self, inputs: Rows) -> list[Decision | SufficeError]:
@@ -148,11 +135,11 @@ class Decider:
         tie that rounding decides anyway, but it shows in numbers: so those of models that may not
         work row by row are asked of each row alone, as if it were the only one.
         """
-        apart = self._choice.works_row_by_row
-        if self._model.classes is None and not apart:
+        apart = self.choice.works_row_by_row
+        if self.model.classes is None and not apart:
             return [self._alone(table.take(np.array([i]))) for i in range(len(table))]
         try:
-            answers, scores = self._model.predict_scored(table.take(np.arange(len(table))))
+            answers, scores = self.model.predict_scored(table.take(np.arange(len(table))))
         except SufficeError as error:
             if len(table) == 1:
                 return [error]
@@ -169,16 +156,16 @@ class Decider:
 
     def _alone(self, row: Table) -> Prediction | SufficeError:
         try:
-            return self._model.predict_scored(row)
+            return self.model.predict_scored(row)
         except SufficeError as error:
             return error
 
     def _scores(self, table: Table) -> Values | None:
         """Of all rows in one call; None where the model has none, or not for all of them."""
-        if self._model.classes is None:
+        if self.model.classes is None:
             return None
         try:
-            return self._model.scores(table.take(np.arange(len(table))))
+            return self.model.scores(table.take(np.arange(len(table))))
         except SufficeError:
             return None
 
@@ -190,10 +177,10 @@ class Decider:
         scores: Values | None,
         outcome: Any = None,
     ) -> Decision:
-        wanted = self._outcome if outcome is None else outcome
+        wanted = self.outcome if outcome is None else outcome
         argument = "outcome" if outcome is None else "desired"
         prediction = answers[0]
-        target = Target(self._model, event_for(wanted, self._model, prediction, argument))
+        target = Target(self.model, event_for(wanted, self.model, prediction, argument))
         truth = target(inputs.row(place)) if target.event.needs_scores else target.read(answers)
         y = bool(truth[0])
         return Decision(
@@ -202,44 +189,44 @@ class Decider:
             prediction=prediction,
             target=target,
             y=y,
-            data=self._data,
-            answers=self._answers,
+            data=self.data,
+            answers=self.answers,
             references=self._references_of(target, inputs, place, y),
-            players=self._players,
-            choice=self._choice,
-            context=self._context,
-            cost=self._cost,
-            seed=self._seed,
+            players=self.players,
+            choice=self.choice,
+            context=self.context,
+            cost=self.cost,
+            seed=self.seed,
             scores=scores,
         )
 
     def _references_of(self, target: Target, inputs: Rows, place: int, y: bool) -> References:
         def is_opposite() -> BoolVector:
-            known = None if target.event.needs_scores else self._answers
-            return np.asarray((target(self._data) if known is None else target.read(known)) != y)
+            known = None if target.event.needs_scores else self.answers
+            return np.asarray((target(self.data) if known is None else target.read(known)) != y)
 
         def chosen(opposite: Callable[[], BoolVector] = is_opposite) -> Table:
             return choose_references(
-                self._references,
-                self._data,
+                self.references,
+                self.data,
                 inputs.row(place),
                 opposite,
-                self._n_references,
-                self._seed,
-                self._like_data,
+                self.n_references,
+                self.seed,
+                self.like_data,
             )
 
-        if callable(self._references):  # it may choose others for every input
+        if callable(self.references):  # it may choose others for every input
             return References(chosen())
-        if self._references != "opposite" if isinstance(self._references, str) else True:
-            return self._sets.get("given", chosen)
+        if self.references != "opposite" if isinstance(self.references, str) else True:
+            return self.sets.get("given", chosen)
         event = target.event
         if event.kind == "custom":  # a function tells nothing of itself but what it says
             mask = is_opposite()
-            return self._sets.get(np.packbits(mask).tobytes(), lambda: chosen(lambda: mask))
+            return self.sets.get(np.packbits(mask).tobytes(), lambda: chosen(lambda: mask))
         # 1 is not True: labels are told apart by their types as well.
         told = tuple((type(value), value) for value in event.parameters)
-        return self._sets.get((event.kind, told, y), chosen)
+        return self.sets.get((event.kind, told, y), chosen)
 
 
 @runtime_checkable

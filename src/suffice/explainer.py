@@ -7,6 +7,8 @@ sweep the hybrids once, read both views from the counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import partial
 from pickle import PicklingError
 from time import perf_counter
@@ -18,6 +20,7 @@ from suffice.checks import choice, level, number, threshold, whole
 from suffice.context import Context, SwapContext, make_players
 from suffice.context.clusters import auto_groups
 from suffice.context.cost import CostSpec
+from suffice.context.players import Players
 from suffice.context.pool import Rows
 from suffice.decision import Decider, Decision
 from suffice.errors import InputError, SufficeError, shorten
@@ -32,6 +35,7 @@ from suffice.search import Limits, Question
 from suffice.search.plan import Plan
 from suffice.search.strategy import STRATEGIES
 from suffice.tables import Table, as_table, has_several_rows, read_row
+from suffice.typing import Values
 from suffice.wording import count
 
 if TYPE_CHECKING:
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
     from suffice.encodings.attribution import ShapleyValues
     from suffice.encodings.recourse import Recourse
 
-__all__ = ["Asked", "Explainer"]
+__all__ = ["Asked", "Contrast", "Explainer"]
 
 _CHUNK = 64
 """Rows explained together in memory: what a call of the model costs is by then shared by many."""
@@ -57,6 +61,19 @@ class Asked(TypedDict, total=False):
     search: str
     adjust: str
     progress: bool | None
+
+
+Groups = Mapping[str, Sequence[str]] | Literal["auto"] | None
+
+
+class Contrast(TypedDict, total=False):
+    """What an input is held against: see `Explainer`."""
+
+    outcome: Any
+    references: Any
+    n_references: int | None
+    groups: Groups
+    context: Context | None
 
 
 class Explainer:
@@ -122,39 +139,32 @@ class Explainer:
         outcome: Any = None,
         references: Any = "opposite",
         n_references: int | None = None,
-        groups: Mapping[str, Sequence[str]] | Literal["auto"] | None = None,
+        groups: Groups = None,
         random_state: int = 0,
         cost: CostSpec = None,
         size_weights: Sequence[float] | None = None,
         engine: str = "auto",
         context: Context | None = None,
     ) -> None:
-        limit = None if n_references is None else whole("n_references", n_references, also="None")
+        limit = _checked_limit(n_references)
         self._seed = whole("random_state", random_state, least=0)
-        if isinstance(groups, str):
-            choice("groups", groups, ["auto"], also='{"name": [columns]} or None')
         given = as_table(data)
         self._known_columns = frozenset(given.names)
         self._data = fitted_columns(model, given)
-        self._players = make_players(
-            self._data, auto_groups(self._data) if isinstance(groups, str) else groups
-        )
-        self._model, self._answers = as_model(model, self._data)
-        self._outcome = outcome
-        self._references = references
-        self._context = _checked_context(context)
-        self._size_weights = _checked_weights(size_weights, len(self._players))
+        players = _players(self._data, groups)
+        wrapped, answers = as_model(model, self._data)
+        self._size_weights = _checked_weights(size_weights, len(players))
         self._decider = Decider(
-            self._model,
-            self._answers,
+            wrapped,
+            answers,
             self._data,
             outcome=outcome,
             references=references,
             n_references=limit,
             like_data=partial(fitted_columns, model, argument="references"),
-            players=self._players,
+            players=players,
             choice=Choice(engine, model, self._data.names),
-            context=self._context,
+            context=_checked_context(context),
             cost=cost,
             seed=self._seed,
         )
@@ -213,7 +223,7 @@ class Explainer:
             adjust=adjust,
             progress=progress,
         )
-        return explain_decision(self.decide(x), asking, self._references, started)
+        return explain_decision(self.decide(x), asking, self._decider.references, started)
 
     def asking(
         self,
@@ -239,7 +249,7 @@ class Explainer:
 
     def answer(self, decision: Decision, asking: Asking) -> Explanation:
         """`explain`, of an input that is decided already."""
-        return explain_decision(decision, asking, self._references, perf_counter())
+        return explain_decision(decision, asking, self._decider.references, perf_counter())
 
     def plan(self, x: Any, **question: Unpack[Asked]) -> Plan:
         """How `explain` would search with the same arguments, and how long: nothing is searched.
@@ -345,16 +355,16 @@ class Explainer:
         return shapley(self, x, view=view, progress=progress)
 
     def __repr__(self) -> str:
-        rows, players = len(self._data), len(self._players)
-        spec = self._references
+        decider = self._decider
+        spec, outcome, context = decider.references, decider.outcome, decider.context
         parts = [
-            repr(self._model),
-            f"{count(rows, 'row')} of data",
-            count(players, "feature"),
+            repr(decider.model),
+            f"{count(len(self._data), 'row')} of data",
+            count(len(decider.players), "feature"),
             f"references={spec!r}" if isinstance(spec, str) else f"references={shorten(spec, 40)}",
         ]
-        parts += [] if self._outcome is None else [f"outcome={shorten(self._outcome, 40)}"]
-        parts += [] if self._context.is_swap else [f"context: {self._context.describe()}"]
+        parts += [] if outcome is None else [f"outcome={shorten(outcome, 40)}"]
+        parts += [] if context.is_swap else [f"context: {context.describe()}"]
         return f"<Explainer: {', '.join(parts)}>"
 
     def plausibility(self, x: Any, *, n_hybrids: int = 1000) -> Plausibility:
@@ -499,7 +509,41 @@ class Explainer:
     @property
     def outcome(self) -> Any:
         """What counts as the outcome, as it was given; None: the input's own."""
-        return self._outcome
+        return self._decider.outcome
+
+    @property
+    def answers(self) -> Values:
+        """The model's answer for each row of the data."""
+        return self._decider.answers
+
+    def but(self, **changes: Unpack[Contrast]) -> Explainer:
+        """The same explainer with another contrast: the model is not asked about the data again.
+
+        `outcome`, `references`, `n_references`, `groups` and `context` may be given, as in
+        `Explainer`; what is not stays as it is.
+
+        >>> import pandas as pd
+        >>> from suffice import Explainer
+        >>> people = pd.DataFrame({"income": [30, 60, 45, 60], "debt": [20, 20, 0, 40]})
+        >>> explainer = Explainer(lambda rows: rows["income"] - rows["debt"] >= 40, people)
+        >>> explainer.but(references="all").explain([30, 20]).provenance.n_references
+        4
+        """
+        unknown = [name for name in changes if name not in Contrast.__annotations__]
+        if unknown:
+            allowed = ", ".join(Contrast.__annotations__)
+            raise InputError("but", repr(unknown[0]), allowed)
+        contrast: dict[str, Any] = {**changes}
+        if "n_references" in changes:
+            contrast["n_references"] = _checked_limit(changes["n_references"])
+        if "context" in changes:
+            contrast["context"] = _checked_context(changes["context"])
+        if "groups" in changes:
+            contrast["players"] = _players(self._data, contrast.pop("groups"))
+        other = copy(self)
+        other._decider = replace(self._decider, **contrast)
+        other._size_weights = _checked_weights(self._size_weights, len(other._decider.players))
+        return other
 
     def decide(self, x: Any, outcome: Any = None) -> Decision:
         """The model's decision for one input, ready to be asked about.
@@ -561,9 +605,20 @@ def _at_row(error: SufficeError, number: int) -> SufficeError:
     return error if asked else error.at(f"row {number}")
 
 
+def _players(data: Table, groups: Groups) -> Players:
+    if isinstance(groups, str):
+        choice("groups", groups, ["auto"], also='{"name": [columns]} or None')
+        return make_players(data, auto_groups(data))
+    return make_players(data, groups)
+
+
 def _read_jobs(given: object) -> int:
     every = isinstance(given, int | np.integer) and given == -1
     return -1 if every else whole("n_jobs", given, also="-1 (all cores)")
+
+
+def _checked_limit(n: int | None) -> int | None:
+    return None if n is None else whole("n_references", n, also="None")
 
 
 def _checked_context(context: object) -> Context:
