@@ -18,7 +18,7 @@ from docs.write_schema import result_classes
 import suffice as sf
 from suffice import InputError, ModelError, SufficeError
 from suffice.encodings.anchors import AnchorOptions, ScoreOptions
-from suffice.explainer import Asked
+from suffice.explainer import Asked, Contrast
 from suffice.factors.order import SubsetOrder, check_order, cost_ranks
 from suffice.results import Result
 from tests import doors, plot_doors, theory_doors
@@ -44,7 +44,12 @@ NOT_FOR_USERS = {
     "Equations.respond",
     "Sample.of_hybrids",
 }
-OPTIONS = {"Asked": Asked, "AnchorOptions": AnchorOptions, "ScoreOptions": ScoreOptions}
+OPTIONS = {
+    "Asked": Asked,
+    "AnchorOptions": AnchorOptions,
+    "Contrast": Contrast,
+    "ScoreOptions": ScoreOptions,
+}
 
 
 def parameters(function):
