@@ -199,7 +199,7 @@ def test_any_name_can_be_written_and_nothing_is_cut_off(names, kind):
 
 
 def test_names_too_long_for_their_place_are_numbered_and_told_beneath():
-    long, longer, _ = NAMES["long"]
+    long, *_ = NAMES["long"]
     ax = renamed(NAMES["long"]).plot()
     written = "".join(words_of(ax))
     assert f"[1] {long}" in written
