@@ -7,12 +7,13 @@ The same object serves processes, Dask, Spark's `mapInPandas` (`.pandas`) and Ra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from suffice.context.pool import Rows
 from suffice.errors import SufficeError
 from suffice.explanation import Explanation
 from suffice.many.factor_rows import FACTOR, factor_columns
@@ -83,7 +84,7 @@ def chunk_schema(id_type: pa.DataType | None = None) -> pa.Schema:
 class ExplainsRows(Explains, Tells, Protocol):
     """What an explainer is to those who keep what it says of many rows."""
 
-    def read_rows(self, X: Any) -> list[Table | SufficeError]:
+    def read_rows(self, X: Any) -> Sequence[Table | SufficeError]:
         """Each row as one of the data's kind, or what is wrong with it."""
         ...
 
@@ -128,12 +129,14 @@ class ChunkToArrow:
     def __call__(self, rows: Any, first: int = 0) -> pa.Table:
         """The explanations of some rows, the first of which has the number `first`."""
         ids, read = self.read(rows, first)
+        if isinstance(read, Rows):
+            return self.table(explain_rows(self.explainer, read, self.question), ids, first)
         fine = [row for row in read if not isinstance(row, SufficeError)]
         found = iter(explain_rows(self.explainer, fine, self.question))
         answers = [row if isinstance(row, SufficeError) else next(found) for row in read]
         return self.table(answers, ids, first)
 
-    def read(self, rows: Any, first: int = 0) -> tuple[pa.Array, list[Table | SufficeError]]:
+    def read(self, rows: Any, first: int = 0) -> tuple[pa.Array, Sequence[Table | SufficeError]]:
         """The ids of some rows, and each as a row of the data's kind, or what is wrong with it."""
         ids, rows = self._apart(rows, first)
         return ids, self.explainer.read_rows(rows)
@@ -179,7 +182,7 @@ class ChunkToArrow:
 
     def _apart(self, rows: Any, first: int) -> tuple[pa.Array, Any]:
         """The ids, and the rows without them unless they are a column of the data."""
-        data = self.explainer.given.data
+        data = self.explainer.decider.data
         table = as_table(_as_read(rows, data), names=data.names, argument="X")
         name = self.id_column
         if name is None:

@@ -16,20 +16,20 @@ from typing import Any
 import numpy as np
 from joblib.hashing import NumpyHasher
 
-from suffice.many.shared import Given
+from suffice.decision import Decider
 from suffice.tables import Table, plain
 from suffice.typing import Values
 
 __all__ = ["hash_of_model", "hash_of_object", "hash_of_table"]
 
 
-def hash_of_model(given: Given) -> str:
+def hash_of_model(given: Decider) -> str:
     """Of a model's state; of one that cannot be written down, of its answers for the data."""
-    if isinstance(given.model, FunctionType):
-        return f"code:{_sha256(_hashed(given.model))}"
+    if isinstance(given.choice.model, FunctionType):
+        return f"code:{_sha256(_hashed(given.choice.model))}"
     with suppress(Exception):  # every library has its own way to refuse
-        state = _hashed(given.model)
-        if _hashed(pickle.loads(pickle.dumps(given.model))) == state:
+        state = _hashed(given.choice.model)
+        if _hashed(pickle.loads(pickle.dumps(given.choice.model))) == state:
             return f"state:{_sha256(state)}"
     return f"answers:{_hash_of_values([given.answers])}"
 

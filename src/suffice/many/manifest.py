@@ -13,9 +13,10 @@ from typing import Any
 
 import msgspec
 
+from suffice.decision import Decider
 from suffice.errors import InputError, shorten
 from suffice.many.fingerprint import hash_of_model, hash_of_object, hash_of_table
-from suffice.many.shared import Given, Shared
+from suffice.many.shared import Shared
 from suffice.search import Question
 from suffice.wording import show
 
@@ -69,7 +70,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def describe(
-    given: Given, asked: str, question: Question, hashes: Mapping[str, str | None]
+    given: Decider, asked: str, question: Question, hashes: Mapping[str, str | None]
 ) -> dict[str, Any]:
     """What was asked, of what, as a manifest says it; hashes that are known are taken over."""
     limits = question.limits
@@ -93,13 +94,13 @@ def describe(
             "search": asked,
         },
         "explainer": {
-            "model": repr(given.wrapped),
+            "model": repr(given.model),
             "outcome": None if given.outcome is None else shorten(given.outcome),
             "references": given.references if isinstance(given.references, str) else "given",
             "n_references": given.n_references,
             "random_state": given.seed,
-            "size_weights": given.size_weights,
-            "engine": given.engine,
+            "size_weights": question.size_weights,
+            "engine": given.choice.engine,
         },
         "hashes": dict(sorted((found | dict(hashes)).items())),
     }

@@ -2,60 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import msgspec
 
-from suffice.context.cost import CostSpec
-from suffice.context.hybrids import Context
-from suffice.context.players import Players
+from suffice.decision import Decider
 from suffice.explanation import ContextRecord, Explanation, Player, Provenance
-from suffice.explanation.explain import describe_cost, describe_references, versions
+from suffice.explanation.explain import Asking, describe_cost, describe_references, versions
 from suffice.explanation.storing import NEVER, without_pace
 from suffice.inference import Adjustment
-from suffice.search import Question
 from suffice.search.profile import Profile
-from suffice.tables import Table
-from suffice.target import Model
-from suffice.typing import Scalar, Values
+from suffice.typing import Scalar
 
-__all__ = ["Given", "Shared", "Tells"]
-
-
-@dataclass(frozen=True, eq=False)
-class Given:
-    """What an explainer was made of."""
-
-    model: Any
-    """As it was given."""
-    wrapped: Model
-    """As it is asked."""
-    data: Table
-    answers: Values
-    """The model's, for each row of the data."""
-    players: Players
-    outcome: Any
-    references: Any
-    n_references: int | None
-    seed: int
-    cost: CostSpec
-    size_weights: tuple[float, ...] | None
-    engine: str
-    context: Context
+__all__ = ["Shared", "Tells"]
 
 
 class Tells(Protocol):
     """What an explainer is to those who write down what it was asked."""
 
     @property
-    def given(self) -> Given:
+    def decider(self) -> Decider:
         """What it was made of."""
         ...
 
-    def question(self, asked: Mapping[str, Any]) -> Question:
-        """What is asked of every row, checked."""
+    @property
+    def asking(self) -> Callable[..., Asking]:
+        """Checks what is asked of every row."""
         ...
 
 
@@ -74,7 +47,7 @@ class Shared(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, explainer: Tells, asked: Mapping[str, Any]) -> Shared:
         """What the rows that an explainer is asked about have in common."""
-        given, question = explainer.given, explainer.question(asked)
+        given, question = explainer.decider, explainer.asking(**asked).question
         names, players = given.data.names, given.players
         columns = [tuple(names[j] for j in columns) for columns in players.columns]
         return cls(
@@ -84,7 +57,7 @@ class Shared(msgspec.Struct, frozen=True):
             question.limits.max_size,
             question.size_weights,
             Provenance(
-                model=repr(given.wrapped),
+                model=repr(given.model),
                 data=(len(given.data), len(names)),
                 references=describe_references(given.references),
                 n_references=1,

@@ -63,9 +63,11 @@ class Store:
     def open(cls, out: Path, manifest: Manifest, *, resume: bool) -> Store:
         """Begin a folder, or go on with one; an error where it is not the same run."""
         manifest = manifest.sealed()
-        if out.exists() and not out.is_dir():
+        with told(out):
+            there = out.exists()
+            begun = (out / MANIFEST).exists() if there else False
+        if there and not out.is_dir():
             raise InputError("out", f"{out}, which is a file", "a folder")
-        begun = (out / MANIFEST).exists()
         if begun and not resume:
             raise InputError(
                 "out",
@@ -73,7 +75,7 @@ class Store:
                 "a new folder",
                 "To go on with an unfinished run, or to see that it is whole: resume=True.",
             )
-        if not begun and out.exists() and any(p.name != "_lock" for p in out.iterdir()):
+        if there and not begun and any(p.name != "_lock" for p in out.iterdir()):
             raise InputError("out", f"{out}, which is not empty", "a new or an empty folder")
         with told(out):
             out.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from suffice.checks import text, truth, whole
+from suffice.checks import choice, text, truth, whole
 from suffice.errors import InputError
 from suffice.many.arrow import ChunkToArrow, ExplainsRows, id_array
 from suffice.many.fingerprint import hash_of_table
@@ -21,6 +21,7 @@ from suffice.many.manifest import Manifest, Storing, describe
 from suffice.many.settle import Plans, settle
 from suffice.many.store import Store
 from suffice.progress import progress_bar
+from suffice.search.strategy import STRATEGIES
 from suffice.tables import Table, as_table
 
 __all__ = ["explain_to", "rows_per_part_of"]
@@ -67,11 +68,12 @@ def explain_to(
     folder = _read_out(out)
     truth("resume", resume)
     counts = None if counts is None else truth("counts", counts)
-    table = as_table(X, names=explainer.given.data.names, argument="X")
+    table = as_table(X, names=explainer.decider.data.names, argument="X")
     ids = None if id is None else _ids(table, text("id", id))
     asked = {name: value for name, value in question.items() if name != "progress"}
+    search = choice("search", asked.get("search", "auto"), STRATEGIES)
     per_part = (
-        rows_per_part_of(len(explainer.given.players))
+        rows_per_part_of(len(explainer.decider.players))
         if rows_per_part is None
         else whole("rows_per_part", rows_per_part, most=10**6, also="None")
     )
@@ -80,7 +82,7 @@ def explain_to(
     _, looked_at = chunk.read(table.take(np.arange(min(len(table), _LOOKED_AT))).native)
     settled = settle(explainer, looked_at, asked)
     manifest = Manifest(
-        **describe(explainer.given, asked.get("search", "auto"), explainer.question(asked), known),
+        **describe(explainer.decider, search, explainer.asking(**asked).question, known),
         storing=Storing(id, str(pa.int64() if ids is None else ids.type), counts, per_part),
         repeatable=settled.repeatable,
         search=settled.search,
