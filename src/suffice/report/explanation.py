@@ -8,7 +8,7 @@ from typing import Any
 from suffice.explanation import Explanation, View
 from suffice.explanation.subject import ImageSubject
 from suffice.results import Column, Panel, Sheet
-from suffice.summary import DOZEN, ViewSummary, summarise
+from suffice.summary import Summary, ViewSummary, summarise
 
 __all__ = ["fragment", "page", "sheet", "terminal", "text"]
 
@@ -35,7 +35,8 @@ def terminal(result: Explanation | View) -> Any:
 def page(result: Explanation | View) -> str:
     """A whole HTML document, which answers where scripts are let run."""
     e = result if isinstance(result, Explanation) else result.explanation
-    return _page(result, _PICTURES if isinstance(e.subject, ImageSubject) else _ON_A_PAGE)
+    most = _PICTURES if isinstance(e.subject, ImageSubject) else _ON_A_PAGE
+    return _page(result, summarise(result, most=most))
 
 
 def fragment(result: Explanation | View) -> str:
@@ -43,14 +44,13 @@ def fragment(result: Explanation | View) -> str:
     from suffice.report.html import body, cell, style_of
 
     summary = summarise(result)
-    return cell(_page(result, DOZEN), style_of([summary], "cell.css"), body(summary))
+    return cell(_page(result, summary), style_of([summary], "cell.css"), body(summary))
 
 
-def _page(result: Explanation | View, most: int) -> str:
+def _page(result: Explanation | View, summary: Summary) -> str:
     from suffice.report.html import body, bundle, document, style_of
     from suffice.report.live import live_of
 
-    summary = summarise(result, most=most)
     content = body(summary, live_of(result, summary))
     style = style_of([summary], "page.css", "live.css")
     return document(summary.question, style, content, bundle())

@@ -7,6 +7,7 @@ a search decided at one τ only, its sets are all there is, and the script says 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -129,12 +130,16 @@ def live_of(result: Explanation | View, summary: Summary) -> LiveTexts:
 
 
 def harmless_json(text: str) -> str:
-    r"""JSON as it may stand in a script element: no tag begins or ends inside it.
+    r"""JSON as it may stand in a script element: no tag begins or ends inside it, and nothing in it
+    turns the reading direction of who looks at the source.
 
-    >>> harmless_json('{"name": "</script><!--"}')
-    '{"name": "\\u003c/script>\\u003c!--"}'
+    >>> harmless_json('{"name": "</script>\u202e"}')
+    '{"name": "\\u003c/script>\\u202e"}'
     """
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return _STEERS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+_STEERS = re.compile("[<\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def _feature(name: str, values: Mapping[str, Scalar]) -> tuple[str, str, str]:
