@@ -303,7 +303,8 @@ def test_the_picture_has_a_row_for_each_set_and_a_column_for_each_feature():
     )[::-1]
     assert sum(row.at_tau for row in picture.rows) == len(E.keep)
     names = [column.name for column in picture.columns]
-    necessities = [E.keep.necessity_of([name]) for name in names]
+    necessities = [E.keep.necessity_of([n]) + E.flip.necessity_of([n]) for n in names]
+    assert names == [column.name for column in summarise(E).flip.picture.columns]
     assert necessities == sorted(necessities, reverse=True)
     assert [c.label for c in picture.columns] == [f"{n} = {NUMERIC.iloc[8][n]:g}" for n in names]
     for row in picture.rows:

@@ -156,7 +156,7 @@ def _view(view: View, said: ViewSummary, counted: bool) -> LiveView:
         name=view.name,
         outcome=said.outcome,
         does=said.does,
-        order=by_necessity(view),
+        order=by_necessity(view.explanation),
         complete=view.complete,
         by_construction=said.by_construction,
         changes=_changes(view),

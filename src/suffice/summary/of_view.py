@@ -49,6 +49,8 @@ class ViewSummary:
     """What to know, and to do, where no factor reaches τ; "" where one does."""
     necessity: float | None
     necessity_text: str
+    curve: tuple[tuple[float, float], ...]
+    """Steps (τ, cumulative necessity); () where it is not known at every τ, or all are alike."""
     picture: Picture | None
     """Its sets at every threshold, to be drawn; None where all thresholds are alike."""
 
@@ -69,6 +71,8 @@ def summarise_view(view: View, terms: Terms, ways: Ways, most: int) -> ViewSumma
     )
     result = f"“{outcome}” {'stays' if keep else 'results'}{often(view)}{tested}."
     does = terms.keep if keep else terms.flip
+    # Factors found at one τ say nothing of the others, and one reference makes all of them alike.
+    curve = view.curve if view.profile.findings is None and view.tally.n > 1 else ()
     factors = tuple(line_of(view, factor, terms) for factor in view[:most])
     return ViewSummary(
         name=view.name,
@@ -87,8 +91,8 @@ def summarise_view(view: View, terms: Terms, ways: Ways, most: int) -> ViewSumma
         none_reached="" if factors else _none_reached(view, terms, ways),
         necessity=view.necessity,
         necessity_text=_necessity(view, terms),
-        # Factors found at one τ say nothing of necessity at the others.
-        picture=picture_of(view, view.curve if view.profile.findings is None else ()),
+        curve=curve,
+        picture=picture_of(view, curve),
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.explanation import Player, SufficientFactor, View
+from suffice.explanation import Explanation, Player, SufficientFactor, View
 from suffice.search.profile import Profile
 from suffice.typing import Reals
 from suffice.wording import count, harmless, named, show
@@ -110,29 +110,29 @@ def _row(shown: _Shown, where: Mapping[int, int], tau: float) -> PictureRow:
     )
 
 
-def by_necessity(view: View) -> list[int]:
-    """The features' numbers, those that most of the outcome's hybrids hold first."""
-    worth = _necessities(view.profile)
-    return sorted(range(len(worth)), key=lambda i: (-worth[i], i))
+def by_necessity(e: Explanation) -> list[int]:
+    """The features' numbers, those that most hybrids of the outcome hold first: in both views
+    together, so that one can be read under the other."""
+    keep, flip = (_necessities(view.profile) for view in (e.keep, e.flip))
+    return sorted(range(len(keep)), key=lambda i: (-(keep[i] + flip[i]), i))
 
 
-def _necessities(profile: Profile) -> Sequence[float]:
-    """For each feature, how much of the outcome holds it: counted, or in a sample, or not known."""
+def _necessities(profile: Profile) -> Reals:
+    """For each feature, the share of the outcome that holds it: counted, or in a sample."""
     tally = profile.tally
     if tally.complete:
         sizes = np.bitwise_count(np.arange(1 << tally.d, dtype=np.uint32))
-        mass: Reals = tally.dense * profile.weights[sizes]
-        halves = (mass.reshape(-1, 2, 1 << j)[:, 1].sum() for j in range(tally.d))
-        return [float(half) for half in halves]
+        mass = tally.dense * profile.weights[sizes]
+        halves = np.array([mass.reshape(-1, 2, 1 << j)[:, 1].sum() for j in range(tally.d)])
+        return np.asarray(halves / max(mass.sum(), 1e-300))
     if profile.draws is not None and profile.draws.outcomes.any():
-        held = profile.draws.held[profile.draws.outcomes]
-        return [float(share) for share in held.mean(axis=0)]
-    return [0.0] * tally.d
+        return np.asarray(profile.draws.held[profile.draws.outcomes].mean(axis=0))
+    return np.zeros(tally.d)
 
 
 def _columns(view: View, shown: Sequence[_Shown]) -> list[int]:
     """All features where there are few; else those that the sets shown name, the commonest."""
-    order = by_necessity(view)
+    order = by_necessity(view.explanation)
     if len(order) <= COLUMNS:
         return order
     named_in = Counter(i for s in shown for i in s.members)
