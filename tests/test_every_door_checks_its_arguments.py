@@ -18,7 +18,7 @@ from docs.write_schema import result_classes
 import suffice as sf
 from suffice import InputError, ModelError, SufficeError
 from suffice.encodings.anchors import AnchorOptions, ScoreOptions
-from suffice.explainer import Asked
+from suffice.explainer import Asked, Contrast
 from suffice.factors.order import SubsetOrder, check_order, cost_ranks
 from suffice.results import Result
 from tests import doors, theory_doors
@@ -46,7 +46,12 @@ NOT_FOR_USERS = {
     # there is no figure yet, and it says so
     "Result.plot",
 }
-OPTIONS = {"Asked": Asked, "AnchorOptions": AnchorOptions, "ScoreOptions": ScoreOptions}
+OPTIONS = {
+    "Asked": Asked,
+    "AnchorOptions": AnchorOptions,
+    "Contrast": Contrast,
+    "ScoreOptions": ScoreOptions,
+}
 
 
 def parameters(function):

@@ -7,6 +7,7 @@ sweep the hybrids once, read both views from the counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from pickle import PicklingError
 from time import perf_counter
@@ -18,6 +19,7 @@ from suffice.checks import choice, level, number, threshold, whole
 from suffice.context import Context, SwapContext, choose_references, make_players
 from suffice.context.clusters import auto_groups
 from suffice.context.cost import CostSpec
+from suffice.context.players import Players
 from suffice.decision import Decision
 from suffice.errors import InputError, SufficeError, shorten
 from suffice.evaluate import Choice
@@ -32,6 +34,7 @@ from suffice.search.plan import Plan
 from suffice.search.strategy import STRATEGIES
 from suffice.tables import Table, as_table, has_several_rows, read_row
 from suffice.target import Target, event_for
+from suffice.typing import Values
 from suffice.wording import count
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from suffice.encodings.attribution import ShapleyValues
     from suffice.encodings.recourse import Recourse
 
-__all__ = ["Asked", "Explainer"]
+__all__ = ["Asked", "Contrast", "Explainer"]
 
 
 class Asked(TypedDict, total=False):
@@ -54,6 +57,19 @@ class Asked(TypedDict, total=False):
     search: str
     adjust: str
     progress: bool | None
+
+
+Groups = Mapping[str, Sequence[str]] | Literal["auto"] | None
+
+
+class Contrast(TypedDict, total=False):
+    """What an input is held against: see `Explainer`."""
+
+    outcome: Any
+    references: Any
+    n_references: int | None
+    groups: Groups
+    context: Context | None
 
 
 class Explainer:
@@ -119,7 +135,7 @@ class Explainer:
         outcome: Any = None,
         references: Any = "opposite",
         n_references: int | None = None,
-        groups: Mapping[str, Sequence[str]] | Literal["auto"] | None = None,
+        groups: Groups = None,
         random_state: int = 0,
         cost: CostSpec = None,
         size_weights: Sequence[float] | None = None,
@@ -130,15 +146,11 @@ class Explainer:
             None if n_references is None else whole("n_references", n_references, also="None")
         )
         self._seed = whole("random_state", random_state, least=0)
-        if isinstance(groups, str):
-            choice("groups", groups, ["auto"], also='{"name": [columns]} or None')
         given = as_table(data)
         self._known_columns = frozenset(given.names)
         self._like_data = partial(fitted_columns, model, argument="references")
         self._data = fitted_columns(model, given)
-        self._players = make_players(
-            self._data, auto_groups(self._data) if isinstance(groups, str) else groups
-        )
+        self._players = _players(self._data, groups)
         self._model, self._answers = as_model(model, self._data)
         self._choice = Choice(engine, model, self._data.names)
         self._outcome = outcome
@@ -457,6 +469,41 @@ class Explainer:
         """What counts as the outcome, as it was given; None: the input's own."""
         return self._outcome
 
+    @property
+    def answers(self) -> Values:
+        """The model's answer for each row of the data."""
+        return self._answers
+
+    def but(self, **changes: Unpack[Contrast]) -> Explainer:
+        """The same explainer with another contrast: the model is not asked about the data again.
+
+        `outcome`, `references`, `n_references`, `groups` and `context` may be given, as in
+        `Explainer`; what is not stays as it is.
+
+        >>> import pandas as pd
+        >>> from suffice import Explainer
+        >>> people = pd.DataFrame({"income": [30, 60, 45, 60], "debt": [20, 20, 0, 40]})
+        >>> explainer = Explainer(lambda rows: rows["income"] - rows["debt"] >= 40, people)
+        >>> explainer.but(references="all").explain([30, 20]).provenance.n_references
+        4
+        """
+        unknown = [name for name in changes if name not in Contrast.__annotations__]
+        if unknown:
+            allowed = ", ".join(Contrast.__annotations__)
+            raise InputError("but", repr(unknown[0]), allowed)
+        other = copy(self)
+        if "n_references" in changes:
+            n = changes["n_references"]
+            other._n_references = None if n is None else whole("n_references", n, also="None")
+        if "groups" in changes:
+            other._players = _players(self._data, changes["groups"])
+            other._size_weights = _checked_weights(self._size_weights, len(other._players))
+        if "context" in changes:
+            other._context = _checked_context(changes["context"])
+        other._outcome = changes.get("outcome", self._outcome)
+        other._references = changes.get("references", self._references)
+        return other
+
     def decide(self, x: Any, outcome: Any = None) -> Decision:
         """The model's decision for one input, ready to be asked about.
 
@@ -527,6 +574,13 @@ class Explainer:
             self._seed,
             self._like_data,
         )
+
+
+def _players(data: Table, groups: Groups) -> Players:
+    if isinstance(groups, str):
+        choice("groups", groups, ["auto"], also='{"name": [columns]} or None')
+        return make_players(data, auto_groups(data))
+    return make_players(data, groups)
 
 
 def _read_jobs(given: object) -> int:
