@@ -54,6 +54,10 @@ class Summary:
     """What the picture shows, for those who cannot see it."""
     ways: Ways = PYTHON
     """How its reader asks for more."""
+    feature: str = "feature"
+    """What a feature is called: a word of a text, a region of a picture."""
+    among: str = ""
+    """" of these words", where a set could also be made of others."""
 
     @property
     def more_told(self) -> str:
@@ -104,6 +108,8 @@ def summarise(result: Explanation | View, ways: Ways = PYTHON, most: int = DOZEN
         glossary=glossary_for(e, terms),
         shown=f"The picture, {size}" if picture else "",
         ways=ways,
+        feature=terms.feature,
+        among=terms.among,
     )
 
 
