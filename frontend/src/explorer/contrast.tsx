@@ -81,6 +81,20 @@ export function ContrastForm({ about, state, go }: Props) {
           </label>
         )}
         <label>
+          Threshold τ{" "}
+          <input
+            type="number"
+            min={0.01}
+            max={1}
+            step={0.01}
+            value={state.asked}
+            onChange={(e) => {
+              const asked = Number(e.currentTarget.value);
+              if (asked > 0 && asked <= 1) go({ asked, tau: 0 });
+            }}
+          />
+        </label>
+        <label>
           Sets of at most{" "}
           <input
             type="number"

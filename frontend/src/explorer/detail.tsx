@@ -1,5 +1,5 @@
 /** One row, opened: its values, why it was decided so, and what would change it. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, follow, Refused, type About, type Scalar, type Sheet } from "./api";
 import { ContrastForm } from "./contrast";
 import { GraphView } from "./graph";
@@ -7,7 +7,7 @@ import { download, SheetView, shown, useAnswer, Waiting } from "./parts";
 import { RecoursePanel } from "./recourse";
 import { input, question, type State, type Tab } from "./state";
 import { WhatIf } from "./whatif";
-import { ExplanationView, type Payload } from "../explanation";
+import { mount } from "../page";
 
 interface Props {
   about: About;
@@ -107,19 +107,24 @@ function Answer({ about, state, go, row, model }: AnswerProps) {
 }
 
 function Why({ asked, state, go }: { asked: object; state: State; go: Props["go"] }) {
-  const found = useAnswer<{ payload: Payload; sheet: Sheet }>("explain", asked);
+  const found = useAnswer<{ html: string; movable: boolean }>("explain", asked);
   return (
     <Waiting of={found}>
-      {found.answer && (
-        <ExplanationView
-          key={JSON.stringify(asked)}
-          payload={found.answer.payload}
-          tau={state.tau}
-          onTau={(tau: number) => go({ tau })}
-        />
-      )}
+      {found.answer && <Piece html={found.answer.html} tau={state.tau} go={go} />}
     </Waiting>
   );
+}
+
+/** What the server wrote of an explanation, taken over by the same script as in a page. */
+function Piece({ html, tau, go }: { html: string; tau: number; go: Props["go"] }) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const at = place.current!;
+    at.innerHTML = html;
+    const root = at.querySelector<HTMLElement>(".suffice[data-live]");
+    if (root) mount(root, tau ? { tau } : {}, (change) => change.tau !== undefined && go({ tau: change.tau }));
+  }, [html]);
+  return <div ref={place} />;
 }
 
 function Told({ path, asked }: { path: string; asked: object }) {
@@ -187,7 +192,7 @@ function Exports({ state }: { state: State }) {
     setFault("");
     follow<{ name: string; content: string }>(
       `export/${kind}`,
-      question(state),
+      { ...question(state), tau: state.tau || state.asked },
       new AbortController().signal,
       () => undefined,
     )

@@ -20,7 +20,10 @@ export interface State {
   values: Record<string, Scalar>;
   text: string;
   tab: Tab;
+  /** Where the reader has moved the threshold to; 0: where it was asked. */
   tau: number;
+  /** The threshold that the search is asked at. */
+  asked: number;
   size: number;
   references: "opposite" | "all" | "where";
   among: Condition[];
@@ -52,7 +55,8 @@ export const START: State = {
   values: {},
   text: "",
   tab: "explanation",
-  tau: 0.9,
+  tau: 0,
+  asked: 0.9,
   size: 0,
   references: "opposite",
   among: [],
@@ -129,7 +133,7 @@ export function question(state: State, row = state.row, model = state.model): ob
     input: input(state, row),
     model: model || null,
     contrast: contrast(state),
-    tau: state.tau,
+    tau: state.asked,
     max_size: state.size || null,
   };
 }

@@ -14,6 +14,7 @@ import msgspec
 
 import suffice
 from suffice.explanation import Explanation
+from suffice.report.explanation import piece
 from suffice.results import Result
 from suffice.web.asked import (
     AskedRecourse,
@@ -45,10 +46,7 @@ def _about(room: Room, _: None) -> Any:
 
 
 def _explained(room: Room, asked: ExplainInput) -> Any:
-    from suffice.report.payload import payload
-
-    e = room.explain(asked)
-    return {"payload": payload(e), "sheet": _sheet(e), "plan": str(e.provenance.plan or "")}
+    return {"html": piece(room.explain(asked))}
 
 
 def _recourse(room: Room, asked: AskedRecourse) -> Any:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
+from suffice.report.environment import template_text
+from suffice.report.html import bundle
+
 __all__ = ["explorer_page"]
+
+_STYLES = ("style.css", "live.css", "text.css", "picture.css")
+"""Of the explanations that it takes in."""
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -28,6 +34,7 @@ _PAGE = """<!doctype html>
 @cache
 def explorer_page() -> tuple[str, str, str]:
     """The page, and the script and the style in it, of which a policy needs the hashes."""
-    script = files("suffice.report").joinpath("bundle.js").read_text(encoding="utf-8")
-    style = files("suffice.web").joinpath("explorer.css").read_text(encoding="utf-8")
+    script = bundle()
+    own = files("suffice.web").joinpath("explorer.css").read_text(encoding="utf-8")
+    style = "".join(map(template_text, _STYLES)) + own
     return _PAGE.replace("{style}", style).replace("{script}", script), script, style
