@@ -34,16 +34,19 @@ def make_app(room: Room, token: str, names: frozenset[str]) -> Guard:
         yield
         work.close()
 
+    async def front(_: Request) -> Response:
+        return _front(room)
+
     routes = [
-        Route("/", _page),
+        Route("/", front),
         Route("/api/openapi.json", _described),
         *(Route(f"/api/{e.path}", _answering(e, room, work), methods=["POST"]) for e in ENDPOINTS),
     ]
     return Guard(Starlette(routes=routes, lifespan=lifespan), token, names)
 
 
-async def _page(_: Request) -> Response:
-    page, script, style = explorer_page()
+def _front(room: Room) -> Response:
+    page, script, style = explorer_page(room.text is not None)
     policy = (
         "default-src 'none'; connect-src 'self'; img-src data: blob:; base-uri 'none'; "
         f"form-action 'none'; frame-ancestors 'none'; script-src '{_hash(script)}'; "

@@ -10,8 +10,8 @@ from suffice.report.html import bundle
 
 __all__ = ["explorer_page"]
 
-_STYLES = ("style.css", "live.css", "text.css", "picture.css")
-"""Of the explanations that it takes in."""
+_STYLES = ("style.css", "live.css")
+"""Of the explanations that it takes in; those of texts have one more."""
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -32,9 +32,10 @@ _PAGE = """<!doctype html>
 
 
 @cache
-def explorer_page() -> tuple[str, str, str]:
+def explorer_page(of_texts: bool) -> tuple[str, str, str]:
     """The page, and the script and the style in it, of which a policy needs the hashes."""
     script = bundle()
     own = files("suffice.web").joinpath("explorer.css").read_text(encoding="utf-8")
-    style = "".join(map(template_text, _STYLES)) + own
+    styles = (*_STYLES, "text.css") if of_texts else _STYLES
+    style = "".join(map(template_text, styles)) + own
     return _PAGE.replace("{style}", style).replace("{script}", script), script, style
