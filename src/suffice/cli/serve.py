@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +108,10 @@ def run_explorer(
     room = Room(models, data, **of_room)
     if host not in ("127.0.0.1", "localhost", "::1"):
         tell(f"Others who reach {host} and have the address can see the data.")
-    run(room, host=host, port=port, ready=_ready)
+    # Ctrl-C is how one stops it: not an end at once, as in other commands.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        run(room, host=host, port=port, ready=_ready)
     tell("The explorer has stopped.")
 
 
@@ -159,10 +164,11 @@ def _opening(options: dict[str, Any]) -> Callable[[str], Sequence[str]]:
 
     def opening(name: str) -> Sequence[str]:
         if name not in files:
+            kind, seed = name.split(maxsplit=1)[0], options["seed"]
             return [
                 *table,
                 "from suffice.cli.training import train",
-                f"model = train({name.split(maxsplit=1)[0]!r}, data, labels, {options['seed']}).model",
+                f"model = train({kind!r}, data, labels, {seed}).model",
             ]
         file = files[name]
         if file.suffix.lower() == ".skops":
