@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from pickle import PicklingError
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
@@ -240,7 +239,9 @@ class Explainer:
         """Explain several inputs: a frame, an array, or a list of rows; the rest as in `explain`.
 
         `n_jobs` processes share the work (-1: all cores); the answers do not depend on it. An
-        error names the row it is about, counted from 0.
+        error names the row it is about, counted from 0. A process that is killed is replaced. Rows
+        that end every process they are given to are a `LostRowsError`, raised when all others are
+        done: their explanations are its `found`.
 
         >>> from sklearn.tree import DecisionTreeClassifier
         >>> from suffice import Explainer, datasets
@@ -250,25 +251,22 @@ class Explainer:
         >>> [e.prediction for e in explainer.explain_many(X.iloc[:3], tau=0.8)]
         ['refused', 'refused', 'granted']
         """
-        from joblib import Parallel, delayed, effective_n_jobs
+        from joblib import effective_n_jobs
 
         wanted = _read_jobs(n_jobs)
         rows = self._read_many(X)
         jobs = min(effective_n_jobs(wanted), len(rows))  # more would have nothing to do
         shown = question.pop("progress", None)
         question["progress"] = False
-        work = (delayed(self._explain_row)(i, row, question) for i, row in enumerate(rows))
+        if jobs > 1:
+            from suffice.many.together import explain_together
+
+            return explain_together(self, rows, {**question}, jobs=jobs, progress=shown)
         found = []
         with progress_bar("explanations", len(rows), shown) as bar:
-            try:
-                for explanation in Parallel(n_jobs=jobs, return_as="generator")(work):
-                    found.append(explanation)
-                    bar.update()
-            except PicklingError as error:
-                hint = "Use n_jobs=1, or wrap the model in an object that can be sent."
-                why = str(error.__cause__ or error).strip().strip('"').strip().splitlines()[-1]
-                got = f"{jobs} processes, to which this model cannot be sent ({why})"
-                raise InputError("n_jobs", got, "1 for such a model", hint) from error
+            for i, row in enumerate(rows):
+                found.append(self._explain_row(i, row, question))
+                bar.update()
         return found
 
     def _explain_row(self, number: int, row: Table, question: Asked) -> Explanation:

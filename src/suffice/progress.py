@@ -19,6 +19,10 @@ class Progress(Protocol):
         """So much more is done."""
         ...
 
+    def set_postfix_str(self, s: str = "") -> object:
+        """What else is to be known: errors so far."""
+        ...
+
 
 def progress_bar(
     what: str, total: float | None = None, progress: bool | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from suffice.errors import SufficeError
@@ -15,7 +15,8 @@ __all__ = ["Explains", "explain_rows"]
 class Explains(Protocol):
     """What an explainer is to those who explain many rows."""
 
-    def explain(self, x: Any, **question: Any) -> Explanation:
+    @property
+    def explain(self) -> Callable[..., Explanation]:
         """Explain one row."""
         ...
 
