@@ -33,7 +33,7 @@ class Brake:
     >>> brake = Brake(max_errors=1)
     >>> brake.count_errors(2)
     >>> brake.pulled(), brake.reason
-    (True, 'there were 2 errors, and max_errors is 1')
+    (True, 'there were more than the 1 error that max_errors allows')
     """
 
     def __init__(
@@ -60,9 +60,8 @@ class Brake:
         """So many more rows ended in an error."""
         self.errors += errors
         if self._max_errors is not None and self.errors > self._max_errors:
-            self.pull(
-                f"there were {count(self.errors, 'error')}, and max_errors is {self._max_errors}"
-            )
+            allowed = count(self._max_errors, "error")
+            self.pull(f"there were more than the {allowed} that max_errors allows")
 
     def pulled(self) -> bool:
         """Is nothing new to be begun?"""

@@ -49,10 +49,10 @@ _THREADS = (
 )
 """Libraries read these when they are loaded, so they are set before a process starts."""
 
-_STARTS = 3
+_STARTS = 5
 """So many processes in a row that end before they are ready mean that none will be."""
 
-_WARMING = 10.0
+_WARMING = 5.0
 """Seconds more for the first piece of a process, which loads kernels and makes things ready."""
 
 _LOOK = 0.2
@@ -402,10 +402,11 @@ _KEPT: weakref.WeakKeyDictionary[Any, Processes[Any]] = weakref.WeakKeyDictionar
 def take_kept(owner: object, function: Does[R], *, workers: int, argument: str) -> Processes[R]:
     """The owner's team as it was kept, or a new one; it is the caller's until it is kept again.
 
-    The function is sent again where it is not, byte by byte, what the processes have.
+    It may be larger: starting one anew takes longer than having some at rest. The function is sent
+    again where it is not, byte by byte, what the processes have.
     """
     team: Processes[R] | None = _KEPT.pop(owner, None)
-    if team is not None and team.workers == workers:
+    if team is not None and team.workers >= workers:
         team.give(function)
         return team
     if team is not None:
