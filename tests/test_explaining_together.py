@@ -122,7 +122,7 @@ data = pd.read_csv(sys.argv[1])
 folder, driver = sys.argv[2], os.getpid()
 
 def model(rows):  # defined in the script, which has no guard
-    if len(rows) == 1 and os.getpid() != driver:
+    if os.getpid() != driver:
         open(os.path.join(folder, str(os.getpid())), "w").close()
         time.sleep(10**6)
     return rows.sum(axis=1) > 16

@@ -19,6 +19,9 @@ Outcomes: TypeAlias = NDArray[np.bool_]
 Counts: TypeAlias = NDArray[np.int64]
 """Whole numbers: hits per subset, ranks, positions."""
 
+SmallCounts: TypeAlias = NDArray[np.unsignedinteger[Any]]
+"""Hits of all 2^d subsets by bit mask, in the smallest type that holds them."""
+
 Words: TypeAlias = NDArray[np.uint64]
 """Sets of up to 64 references, a bit each."""
 

@@ -110,6 +110,15 @@ class Lattice:
         table = _binomials(self.d, size)
         return np.asarray(table[np.arange(size) + 1, members].sum(axis=1), dtype=np.int64)
 
+    def masks(self, size: int, ranks: Counts) -> Counts:
+        """The subsets of one size with these numbers as bit masks, where all 2^d can be at hand.
+
+        >>> Lattice(4).masks(2, np.array([0, 1])).tolist()
+        [3, 5]
+        """
+        first = sum(comb(self.d, smaller) for smaller in range(size))
+        return np.asarray(masks_by_size(self.d)[first + ranks])
+
     def mask(self, members: Sequence[int]) -> int:
         """A subset as the bits of an integer.
 

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.evaluate import Evaluator, LatticeEvaluator
-from suffice.factors.lattice import Lattice, by_level
+from suffice.factors.lattice import Lattice, by_level, by_mask
 from suffice.progress import Progress, progress_bar
 from suffice.randomness import Stream, generator
 from suffice.search.limits import LimitKeeper, LimitReached
 from suffice.search.question import Ends, Question
 from suffice.search.stop import Stop
-from suffice.search.tally import Tally
+from suffice.search.tally import Tally, smallest_type
 from suffice.typing import BoolVector, Counts, Held
 
 __all__ = [
@@ -57,8 +58,9 @@ class Sweep:
     """Counts of the keep view, which hybrids had the outcome, and how the work went."""
 
     tally: Tally
-    bits: tuple[NDArray[np.uint8], ...]
-    """By level and subset: the outcomes of its hybrids, one bit per reference."""
+    packed: NDArray[np.uint8] | tuple[NDArray[np.uint8], ...]
+    """The outcomes of each subset's hybrids, one bit per reference: by bit mask, or by level and
+    subset. A complete sweep may have either form."""
     draws: Draws | None
     """None where the sweep is complete."""
     stopped: Stop | None
@@ -66,19 +68,42 @@ class Sweep:
 
     def outcomes(self, size: int, ranks: Counts) -> NDArray[np.bool_]:
         """(subsets, references): the outcomes of some subsets of one size, once more."""
-        packed = self.bits[size][ranks]
-        return np.unpackbits(packed, axis=1, count=self.tally.n).astype(bool)
+        rows, at = self._rows(size, ranks)
+        return self._unpacked(rows[at])
+
+    def outcomes_of(self, masks: Counts) -> NDArray[np.bool_]:
+        """The same by bit mask, whatever their sizes; for a complete sweep."""
+        if not isinstance(self.packed, tuple):
+            return self._unpacked(self.packed[masks])
+        return self._unpacked(self._by_mask[masks])
 
     def flips(self, size: int, ranks: Counts, references: Counts) -> BoolVector:
         """Does each of some held sets lose the outcome with the reference beside it?
 
         False where that set was not visited.
         """
-        bits = self.bits[size]
-        seen = ranks < len(bits)
-        at = np.where(seen, ranks, 0)
-        kept = bits[at, references >> 3] >> (7 - (references & 7)) & 1
+        seen = ranks < self.tally.listed(size)
+        rows, at = self._rows(size, np.where(seen, ranks, 0))
+        kept = rows[at, references >> 3] >> (7 - (references & 7)) & 1
         return np.asarray(seen & (kept == 0))
+
+    @property
+    def bits(self) -> tuple[NDArray[np.uint8], ...]:
+        """By level and subset: the packed outcomes."""
+        return self.packed if isinstance(self.packed, tuple) else by_level(self.packed)
+
+    @cached_property
+    def _by_mask(self) -> NDArray[np.uint8]:
+        return by_mask(self.bits)
+
+    def _rows(self, size: int, ranks: Counts) -> tuple[NDArray[np.uint8], Counts]:
+        """Packed outcomes, and which of them belong to these subsets of one size."""
+        if isinstance(self.packed, tuple):
+            return self.packed[size], ranks
+        return self.packed, self.tally.lattice.masks(size, ranks)
+
+    def _unpacked(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        return np.unpackbits(rows, axis=1, count=self.tally.n).view(bool)
 
 
 def run_sweep(
@@ -134,18 +159,18 @@ def run_sweep(
 def _sweep_by_mask(evaluator: LatticeEvaluator, d: int, progress: bool | None) -> Sweep:
     """The fast path, valid for an exhaustive sweep by an evaluator that knows the whole lattice.
 
-    Such an evaluator counts all subsets together, in the order of their bit masks; here they are
-    only put into the lattice's order.
+    Such an evaluator counts all subsets together, in the order of their bit masks, and so they
+    stay.
     """
     n = evaluator.n
-    hits = np.empty(1 << d, dtype=np.int64)
+    hits = np.empty(1 << d, dtype=smallest_type(n))
     bits = np.empty((1 << d, (n + 7) // 8), dtype=np.uint8)
     with progress_bar("hybrids", len(hits) * n, progress) as bar:
         for start, block_hits, block_bits in evaluator.sweep():
             block = slice(start, start + len(block_hits))
             hits[block], bits[block] = block_hits, block_bits
             bar.update(len(block_hits) * n)
-    return Sweep(Tally(d, n, by_level(hits)), by_level(bits), None, None)
+    return Sweep(Tally.of_dense(hits, n), bits, None, None)
 
 
 class _Queue:

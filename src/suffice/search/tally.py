@@ -3,30 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from suffice.errors import NotVisitedError
-from suffice.factors.lattice import Lattice, by_mask
-from suffice.typing import Counts
+from suffice.factors.lattice import Lattice, by_level, by_mask
+from suffice.typing import Counts, SmallCounts
 
-__all__ = ["Tally"]
+__all__ = ["Tally", "smallest_type"]
 
 
-@dataclass(frozen=True, eq=False)
 class Tally:
-    """Hits among `n` references, level by level of the lattice.
+    """Hits among `n` references.
 
-    `levels[k]` lists subsets of size k in the lattice's order, from number `start(k)` on: all of
-    them, or a run where the search was bounded. What was not visited takes no room, since a level
-    may be far too wide for it.
+    Of a complete search they stand in one array by bit mask (`dense`), in the smallest numbers that
+    hold n: that is how engines count, how every question about the whole lattice is answered
+    fastest, and what is stored. Of a bounded one they stand level by level: `levels[k]` lists
+    subsets of size k in the lattice's order, from number `start(k)` on. What was not visited takes
+    no room, since a level may be far too wide for it. Each form is made from the other when asked
+    for.
+
+    >>> tally = Tally.of_dense(np.array([0, 2, 1, 3]), n=3)
+    >>> [level.tolist() for level in tally.levels]
+    [[0], [2, 1], [3]]
+    >>> tally.dense.dtype, tally.other_view().dense.tolist()
+    (dtype('uint8'), [0, 2, 1, 3])
     """
 
-    d: int
-    n: int
-    levels: tuple[Counts, ...]
-    starts: tuple[int, ...] | None = None
-    """By level: the number of the first subset listed. None: every list begins with the first."""
+    def __init__(
+        self,
+        d: int,
+        n: int,
+        levels: tuple[Counts, ...],
+        starts: tuple[int, ...] | None = None,
+    ) -> None:
+        """`starts`: by level the number of the first subset listed; None: all from the first on."""
+        self.d = d
+        self.n = n
+        self.levels = levels
+        self.starts = starts
+
+    @classmethod
+    def of_dense(cls, counts: Counts | SmallCounts, n: int) -> Tally:
+        """All 2^d counts, by bit mask. An array of the smallest type is kept, not copied."""
+        tally = cls.__new__(cls)
+        tally.d, tally.n, tally.starts = len(counts).bit_length() - 1, n, None
+        tally.dense = counts.astype(smallest_type(n), copy=False)
+        tally.visited, tally.exhaustive_size = len(counts), tally.d
+        return tally
 
     @property
     def lattice(self) -> Lattice:
@@ -36,9 +61,12 @@ class Tally:
     def other_view(self) -> Tally:
         """The same hybrids read the other way: what was held becomes what is replaced.
 
-        Replacing T is holding its complement, and complements are numbered backwards; a reference
-        hits in one view exactly where it misses in the other.
+        Replacing T is holding its complement, and complements are numbered backwards, by bit mask
+        as among sets of one size; a reference hits in one view exactly where it misses in the
+        other.
         """
+        if self.complete:
+            return Tally.of_dense(self.dense.dtype.type(self.n) - self.dense[::-1], self.n)
         levels, starts = [], []
         for size in range(self.d, -1, -1):
             level = self.levels[size]
@@ -49,6 +77,10 @@ class Tally:
     def start(self, size: int) -> int:
         """The number of the first subset of this size that is listed."""
         return 0 if self.starts is None else self.starts[size]
+
+    def listed(self, size: int) -> int:
+        """How many subsets of this size were evaluated."""
+        return self.lattice.width(size) if self.complete else len(self.levels[size])
 
     @cached_property
     def visited(self) -> int:
@@ -70,6 +102,8 @@ class Tally:
 
     def hits(self, members: Sequence[int]) -> int:
         """The count of one subset."""
+        if self.complete:
+            return int(self.dense[self.lattice.mask(members)])
         level, size = self.levels[len(members)], len(members)
         at = self.lattice.rank(members) - self.start(size)
         if not 0 <= at < len(level):
@@ -81,6 +115,16 @@ class Tally:
         return int(level[at])
 
     @cached_property
-    def dense(self) -> Counts:
-        """Hits by bit mask, for a complete tally."""
-        return by_mask(self.levels)
+    def dense(self) -> SmallCounts:
+        """Hits by bit mask, for a complete tally: numbers so small that their sums need others."""
+        return by_mask(self.levels).astype(smallest_type(self.n))
+
+    @cached_property
+    def levels(self) -> tuple[Counts, ...]:
+        """Hits by size, in the lattice's order, as far as they were visited."""
+        return by_level(self.dense.astype(np.int64))
+
+
+def smallest_type(n: int) -> np.dtype[np.unsignedinteger]:
+    """The smallest numbers that hold counts up to n."""
+    return np.min_scalar_type(n)

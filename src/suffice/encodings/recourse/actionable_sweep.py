@@ -124,7 +124,7 @@ class ActionableSweep:
         """(size of a set replaced, how many were swept, how many there are)."""
         lattice = self.sweep.tally.lattice
         for size in range(lattice.d + 1):
-            yield size, len(self.sweep.bits[lattice.d - size]), lattice.width(size)
+            yield size, self.sweep.tally.listed(lattice.d - size), lattice.width(size)
 
 
 def find_actionable(

@@ -187,7 +187,7 @@ def count_sets(
     for size in range(largest + 1):
         width = lattice.width(size)
         # Complements are numbered backwards, so what a limit left out stands first.
-        for start in range(width - len(sweep.bits[lattice.d - size]), width, most):
+        for start in range(width - sweep.tally.listed(lattice.d - size), width, most):
             over = keeper.forbids(0) if keeper.timed and size > 1 else None
             if over is not None:
                 stop = over

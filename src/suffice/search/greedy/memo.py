@@ -180,7 +180,7 @@ class Memo:
             return known
         sizes = held.sum(axis=1)
         for size in np.unique(sizes).tolist():
-            visited = len(self._sweep.bits[size])
+            visited = self._sweep.tally.listed(size)
             if not visited:
                 continue
             new = [i for i in np.flatnonzero(sizes == size).tolist() if known[i].seen < self.n]
