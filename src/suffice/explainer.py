@@ -7,9 +7,11 @@ sweep the hybrids once, read both views from the counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from suffice.encodings.anchors import AnchorOptions, AnchorRules, Rule, ScoreOptions
     from suffice.encodings.attribution import ShapleyValues
     from suffice.encodings.recourse import Recourse
+    from suffice.many.load import Stored
 
 __all__ = ["Asked", "Contrast", "Explainer"]
 
@@ -321,6 +324,31 @@ class Explainer:
                     bar.update()
         return found
 
+    def explain_to(
+        self,
+        X: Any,
+        out: str | Path,
+        *,
+        id: str | None = None,
+        resume: bool = False,
+        counts: bool | None = None,
+        rows_per_part: int | None = None,
+        **question: Unpack[Asked],
+    ) -> Stored:
+        """Explain many rows into a folder of Parquet files: see `suffice.load`."""
+        from suffice.many.to import explain_to
+
+        return explain_to(
+            self,
+            X,
+            out,
+            id=id,
+            resume=resume,
+            counts=counts,
+            rows_per_part=rows_per_part,
+            **question,
+        )
+
     def anchor(self, x: Any, **options: Unpack[AnchorOptions]) -> AnchorRules:
         """Every minimal rule for `x` (Prop. 2): see `suffice.anchor`."""
         from suffice.encodings.anchors import anchor
@@ -571,6 +599,26 @@ class Explainer:
             except SufficeError as error:
                 raise error.at(f"row {i}") from error
         return found
+
+    def read_rows(self, X: Any) -> Sequence[Table | SufficeError]:
+        """Each row of a table as one of the data's kind, or what is wrong with it."""
+        table = as_table(X, names=self._data.names, argument="X")
+        with suppress(SufficeError):  # it is told of below, with its row
+            alike = self._like_data(table)
+            if alike is not None:
+                return Rows(alike)
+        found: list[Table | SufficeError] = []
+        for i in range(len(table)):
+            try:
+                found.append(self._read(table.take(np.array([i])).native))
+            except SufficeError as error:
+                found.append(error)
+        return found
+
+    @property
+    def decider(self) -> Decider:
+        """The model with its data and contrast: what the explainer was made of."""
+        return self._decider
 
     def _like_data(self, table: Table) -> Table | None:
         """A table whose rows are all as they are read one by one; None where each must be cast."""
