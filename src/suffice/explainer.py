@@ -607,13 +607,23 @@ class Explainer:
             alike = self._like_data(table)
             if alike is not None:
                 return Rows(alike)
-        found: list[Table | SufficeError] = []
-        for i in range(len(table)):
+        return self._read_parts(table)
+
+    def _read_parts(self, table: Table) -> list[Table | SufficeError]:
+        """Rows whose dtypes are not the data's: cast together, the bad ones found by halving."""
+        from suffice.many.fit import fitted
+
+        if len(table) == 1:
             try:
-                found.append(self._read(table.take(np.array([i])).native))
+                return [self._read(table.native)]
             except SufficeError as error:
-                found.append(error)
-        return found
+                return [error]
+        with suppress(SufficeError):
+            alike = self._like_data(fitted(table, self._data))
+            if alike is not None:
+                return list(Rows(alike))
+        halves = np.array_split(np.arange(len(table)), 2)
+        return [row for half in halves for row in self._read_parts(table.take(half))]
 
     @property
     def decider(self) -> Decider:
