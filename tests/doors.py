@@ -163,6 +163,23 @@ DOORS = [
             "context": "none",
         },
     ),
+    Door(
+        "Explainer.but",
+        lambda **changes: EXPLAINER.but(**changes).explain(ROW, tau=0.5),
+        {
+            "outcome": None,
+            "references": "opposite",
+            "n_references": None,
+            "groups": None,
+            "context": None,
+        },
+        {
+            "outcome": "none",
+            "n_references": "none",
+            "groups": "none nothing",
+            "context": "none",
+        },
+    ),
     Door("Explainer.explain", EXPLAINER.explain, {"x": ROW, **ASKED}, OF_ASKED),
     Door("Explainer.plan", EXPLAINER.plan, {"x": ROW, **ASKED}, OF_ASKED),
     Door("Explainer.__call__", EXPLAINER.__call__, {"x": ROW, **ASKED}, OF_ASKED),

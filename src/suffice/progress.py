@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from typing import Protocol
 
 import numpy as np
 
 from suffice.errors import InputError
 
-__all__ = ["Progress", "checked_progress", "progress_bar"]
+__all__ = ["Progress", "Watcher", "checked_progress", "progress_bar", "watched"]
+
+Watcher = Callable[[str, float, float | None], None]
+"""Is told what is counted, how much is done, and of how much (None: no end is known)."""
+
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 class Progress(Protocol):
@@ -31,6 +38,9 @@ def progress_bar(
     ...     _ = bar.update(10)
     """
     shown = checked_progress(progress)
+    watcher = _watcher.get()
+    if watcher is not None:
+        return _told(watcher, what, total)
     from tqdm.auto import tqdm  # slow to import, so not at start-up
 
     disable = None if shown is None else not shown
@@ -46,3 +56,40 @@ def checked_progress(given: object) -> bool | None:
         return None if given is None else bool(given)
     got = repr(given) if isinstance(given, str) else given
     raise InputError("progress", got, "None, True or False")
+
+
+@contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """Tell `watcher` of all progress made inside, in place of a bar; what it raises ends the work.
+
+    >>> with watched(lambda what, done, total: print(f"{done:g} of {total} {what}")):
+    ...     with progress_bar("rows", 10) as bar:
+    ...         _ = bar.update(4)
+    0 of 10 rows
+    4 of 10 rows
+    """
+    before = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(before)
+
+
+class _Told:
+    """A bar that nobody sees, but someone hears of."""
+
+    def __init__(self, watcher: Watcher, what: str, total: float | None) -> None:
+        self._facts = watcher, what, total
+        self._done = 0.0
+        self.update(0)
+
+    def update(self, n: float = 1) -> None:
+        """So much more is done."""
+        watcher, what, total = self._facts
+        self._done += n
+        watcher(what, self._done, total)
+
+
+@contextmanager
+def _told(watcher: Watcher, what: str, total: float | None) -> Iterator[Progress]:
+    yield _Told(watcher, what, total)

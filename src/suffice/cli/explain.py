@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.output import tell
+from suffice.cli.inputs import (
+    asked_event,
+    asked_outcome,
+    hint_at_identifiers,
+    open_model,
+    read_table,
+)
 from suffice.cli.training import MODELS
-from suffice.errors import InputError, did_you_mean
+from suffice.errors import InputError
 
 if TYPE_CHECKING:
     from suffice.explanation import Explanation, View
@@ -109,7 +115,7 @@ def explain(**options: Any) -> None:
     asked = ("tau", "alpha", "adjust", "search", "max_size", "budget", "time_limit")
     question = {k: options[k] for k in asked}
     if options["text"] is not None:
-        explanation = explain_text(options, _event(options), question)
+        explanation = explain_text(options, asked_event(options), question)
     else:
         explanation = _explain_row(options, question)
 
@@ -129,15 +135,15 @@ def explain(**options: Any) -> None:
 def _explain_row(options: dict[str, Any], question: dict[str, Any]) -> Explanation:
     from suffice.explainer import Explainer
 
-    data, labels = _read_table(options["data"], options["target"])
-    _hint_at_identifiers(data)
-    model = _model(options, data, labels)
+    data, labels = read_table(options["data"], options["target"])
+    hint_at_identifiers(data)
+    model = open_model(options, data, labels)
     if options["row"] >= len(data):
         raise InputError("--row", options["row"], f"0 to {len(data) - 1}")
     explainer = Explainer(
         model,
         data,
-        outcome=_outcome(options, model, data),
+        outcome=asked_outcome(options, model, data),
         references=options["references"],
         n_references=options["n_references"],
         groups="auto" if options["auto_groups"] else None,
@@ -147,97 +153,11 @@ def _explain_row(options: dict[str, Any], question: dict[str, Any]) -> Explanati
     try:
         return explainer.explain(data.iloc[[options["row"]]], **question)
     except InputError as error:
-        if error.argument != "outcome" or _event(options) is not None:
+        if error.argument != "outcome" or asked_event(options) is not None:
             raise
         raise InputError(
             "--at-least, --at-most", "neither, of a model that gives numbers", "one of the two"
         ) from error
-
-
-def _hint_at_identifiers(data: Any) -> None:
-    """A column that names rows explains nothing: whoever knows it knows the row."""
-    from suffice.tables import as_table, identifier_columns
-
-    found = identifier_columns(as_table(data))
-    if found:
-        names = ", ".join(map(repr, found))
-        tell(f"{names} seems to name rows, not to describe them: leave such columns out.")
-
-
-def _read_table(path: Path, target: str | None) -> tuple[Any, Any]:
-    import pandas as pd
-
-    readers: dict[str, Any] = {
-        ".csv": pd.read_csv,
-        ".parquet": pd.read_parquet,
-        ".json": pd.read_json,
-    }
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        raise InputError("--data", path.name, "a .csv, .parquet or .json file")
-    try:
-        frame = reader(path)
-    except Exception as error:  # whatever a bad file makes pandas raise
-        raise InputError("--data", f"{path.name}: {error}", "a readable table") from error
-    if not len(frame):
-        raise InputError("--data", f"{path.name}, which has no rows", "a table with rows")
-    if len(frame.columns) and str(frame.columns[0]) == "Unnamed: 0":
-        tell("The first column has no name: it is taken as the rows' index.")
-        frame = frame.iloc[:, 1:]
-    if target is None:
-        return frame, None
-    if target not in frame.columns:
-        hint = did_you_mean(target, frame.columns)
-        raise InputError("--target", f"unknown column {target!r}", "a column of the table", hint)
-    return frame.drop(columns=target), frame[target]
-
-
-def _model(options: dict[str, Any], data: Any, labels: Any) -> Any:
-    if (options["model"] is None) == (options["train"] is None):
-        raise InputError("--model, --train", "both or neither", "exactly one of the two")
-    if options["model"] is not None:
-        from suffice.cli.model_files import load_model
-
-        return load_model(options["model"], options["trust_pickle"], options["trust_types"])
-    if labels is None:
-        raise InputError("--target", "nothing", "the label's column, with --train")
-    from suffice.cli.training import train
-
-    valued = options["at_least"] is not None or options["at_most"] is not None
-    trained = train(options["train"], data, labels, options["seed"], numbers=valued or None)
-    tell(f"Trained {options['train']}: {trained.success}.")
-    return trained.model
-
-
-def _event(options: dict[str, Any]) -> Any:
-    """The outcome asked about: an event, a class as it was typed, or None."""
-    from suffice.target import at_least, at_most
-
-    given = {k: options[k] for k in ("outcome", "at_least", "at_most") if options[k] is not None}
-    if len(given) > 1:
-        names = ", ".join("--" + k.replace("_", "-") for k in given)
-        raise InputError("outcome", names, "one of them at most")
-    if "at_least" in given:
-        return at_least(given["at_least"])
-    if "at_most" in given:
-        return at_most(given["at_most"])
-    return given.get("outcome")
-
-
-def _outcome(options: dict[str, Any], model: Any, data: Any) -> Any:
-    event = _event(options)
-    if not isinstance(event, str):
-        return event
-    # A class is typed as text; the model may know it as a number or a truth value.
-    from suffice.models import as_model, fitted_columns
-    from suffice.tables import as_table
-
-    classes = getattr(model, "classes_", None)
-    if classes is None:
-        wrapped, _ = as_model(model, fitted_columns(model, as_table(data)))
-        classes = wrapped.classes or ()
-    label = {str(c): c for c in classes}.get(event, event)
-    return label.item() if hasattr(label, "item") else label
 
 
 def _screen(chosen: Explanation | View) -> Any:

@@ -19,7 +19,7 @@ from suffice.target import Target
 from suffice.wording import listed
 
 if TYPE_CHECKING:
-    from suffice.evaluate.trees import TreeEngine
+    from suffice.evaluate.trees import TreeEngine, TreeModel
 
 __all__ = ["ENGINES", "Choice", "asking_seconds"]
 
@@ -61,6 +61,19 @@ class Choice:
         self._read: dict[str, Any] = {}
         self._not_read: dict[str, str] = {}
         self._pays: dict[tuple[Any, ...], bool] = {}
+
+    @property
+    def works_row_by_row(self) -> bool:
+        """Does a row get the same numbers, to the last bit, whatever rows are asked about with it?
+
+        Known of trees, whose leaves are added up for each row by itself, in one order.
+        """
+        if "trees" not in _TRIED.get(self._engine, (self._engine,)):
+            return False
+        try:
+            return self._trees() is not None
+        except Unreadable:
+            return False
 
     def evaluator(
         self,
@@ -105,13 +118,19 @@ class Choice:
             from suffice.evaluate.additive import additive_engine, read_additive
 
             return additive_engine(self._shape(name, read_additive), target, hybrids, y)
-        from suffice.evaluate.trees import TreeEngine, TreeModel, read_trees
+        from suffice.evaluate.trees import TreeEngine
 
-        trees = self._shape(name, lambda *given: TreeModel(read_trees(*given)))
-        engine = TreeEngine(trees, target, hybrids, y)
+        engine = TreeEngine(self._trees(), target, hybrids, y)
         if self._engine == "auto" and exhaustive and hybrids.d <= _MOST_SWEPT:
             self._check_pace(engine, target, hybrids)
         return engine
+
+    def _trees(self) -> TreeModel:
+        from suffice.evaluate.trees import TreeModel, read_trees
+
+        found = self._shape("trees", lambda *given: TreeModel(read_trees(*given)))
+        assert isinstance(found, TreeModel)
+        return found
 
     def _check_pace(self, engine: TreeEngine, target: Target, hybrids: SwapHybrids) -> None:
         """Raise `Unreadable` where a sweep takes longer than asking the model about every row."""

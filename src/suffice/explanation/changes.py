@@ -20,8 +20,10 @@ from functools import cached_property
 
 import numpy as np
 
-from suffice.context.cost import SetCosts
+from suffice.context.cost import SetCosts, change_costs
 from suffice.context.hybrids import Hybrids
+from suffice.context.players import Players
+from suffice.context.pool import Pool
 from suffice.context.swap import PooledHybrids, SwapHybrids
 from suffice.decision import Decision
 from suffice.explanation.factor import Change, Player
@@ -31,7 +33,7 @@ from suffice.search.answer import Answer
 from suffice.search.plan import Narrowed
 from suffice.search.profile import Profile
 from suffice.search.sweep import Sweep
-from suffice.tables import plain
+from suffice.tables import Table, plain
 from suffice.typing import Counts, Held, Outcomes, Reals, Scalar
 
 __all__ = ["CheapestChanges", "find_changes"]
@@ -131,7 +133,10 @@ def find_changes(
     hybrids = narrowed.hybrids[1]
     if hybrids.donors(np.ones((1, hybrids.d), dtype=bool)) is None:
         return CheapestChanges(Priced.joined([]), hybrids, players), None
-    costs = decision.prices.to_what_is_told(decision.row)[:, list(narrowed.players)]
+    costs = change_costs(decision.pool, decision.data, decision.players, decision.cost)
+    _forbid_losses(costs, decision.pool, decision.players)
+    if narrowed.idle:
+        costs = costs[:, list(narrowed.players)]
     prices = _SetPrices(costs)
     parts = [] if answer.sweep is None else list(_swept(answer.sweep, flip, hybrids, prices))
     priced = Priced.joined([*parts, *_found(answer, hybrids, prices)])
@@ -139,6 +144,27 @@ def find_changes(
     causal = decision.context.is_causal
     best = cheapest_of_all(answer.sweep, priced, hybrids, costs, causal)
     return changes, None if best is None else changes.change(best.mask, best.cost, best.row)
+
+
+def _forbid_losses(costs: Reals, pool: Table, players: Players) -> None:
+    """Make it cost infinitely much to lose a value that the input has."""
+    if isinstance(pool, Pool):
+        below = pool.references.once("missing", lambda: _missing(pool.references.table))
+        if not below.any():
+            return
+        missing = np.concatenate([_missing(pool.inputs.table)[[pool.place]], below])
+    else:
+        missing = _missing(pool)
+    lost = missing[1:] & ~missing[0]
+    for player, columns in enumerate(players.columns):
+        costs[lost[:, list(columns)].any(axis=1), player] = np.inf
+
+
+def _missing(table: Table) -> Held:
+    from pandas import isna
+
+    columns = (isna(table.column(j)) for j in range(len(table.names)))
+    return np.stack([np.asarray(column, dtype=bool) for column in columns], axis=1)
 
 
 def _swept(sweep: Sweep, flip: Profile, hybrids: Hybrids, prices: _SetPrices) -> Iterator[Priced]:

@@ -24,17 +24,25 @@ from suffice.search.plan import Narrowed, Plan, make_plan
 from suffice.search.strategy import VIEW_ENDS, answer
 from suffice.tables import plain
 
-__all__ = ["Prepared", "explain_decision", "prepare"]
+__all__ = ["Asking", "Prepared", "explain_decision", "prepare"]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What is asked of a decision, and in which way its sets are to be searched."""
+
+    question: Question
+    how: str
 
 
 def explain_decision(
-    decision: Decision, question: Question, how: str, references: Any, started: float
+    decision: Decision, asking: Asking, references: Any, started: float
 ) -> Explanation:
     """Search in the way named, and read both views from the counts.
 
     `references` is how they were chosen, for the record; the time limit counts from `started`.
     """
-    ready = prepare(decision, question, how)
+    ready = prepare(decision, asking)
     narrowed, plan = ready.narrowed, ready.plan
     hybrids, question = narrowed.hybrids, narrowed.question
     one_sweep = hybrids[0] is hybrids[1]
@@ -105,8 +113,9 @@ class Prepared:
         return answer(self.plan.way, evaluator, hybrids, question, keeper)
 
 
-def prepare(decision: Decision, question: Question, how: str) -> Prepared:
+def prepare(decision: Decision, asking: Asking) -> Prepared:
     """Leave out what cannot matter, choose evaluators, and plan the search."""
+    question, how = asking.question, asking.how
     narrowed = _narrowed(decision, question)
     limits = question.limits
     whole = how in ("auto", "exhaustive") and limits.max_size is None and limits.budget is None
@@ -149,10 +158,10 @@ class Searched:
 
 
 def _describe_players(decision: Decision) -> tuple[Player, ...]:
-    row, players = decision.row, decision.players
-    values = [plain(row.column(j)[0]) for j in range(len(row.names))]
+    names, players = decision.data.names, decision.players
+    values = decision.inputs.cells(decision.place)
     return tuple(
-        Player(name, {row.names[j]: values[j] for j in columns})
+        Player(name, {names[j]: values[j] for j in columns})
         for name, columns in zip(players.names, players.columns, strict=True)
     )
 

@@ -35,6 +35,7 @@ class Explanation(Result):
     """Two views of one sweep over the hybrids of an input and its references."""
 
     faces = "suffice.report.explanation"
+    plots = View.plots
     stored = ExplanationRecord
 
     prediction: Scalar

@@ -19,7 +19,7 @@ from suffice.tables.cells import column_codes, is_missing, plain, storable
 from suffice.typing import Counts, Held, Values
 from suffice.wording import and_more
 
-__all__ = ["Table", "as_moment", "is_frame", "same"]
+__all__ = ["Table", "as_moment", "is_frame", "same", "same_moment"]
 
 _SEQUENCE = (list, tuple, np.ndarray)
 
@@ -112,7 +112,7 @@ class Table(ABC):
             try:
                 if self.holds_moments(j) and not is_missing(value):
                     cell, kept = self._fitted(j, as_moment(value))
-                    fits = _same_moment(kept, as_moment(value))
+                    fits = same_moment(kept, as_moment(value))
                 else:
                     cell, kept = self._fitted(j, value)
                     fits = same(kept, value)
@@ -122,6 +122,13 @@ class Table(ABC):
                 raise self.misfit(j, value, argument)
             cells.append(cell)
         return self._row(cells)
+
+    def stack_all(self, below: Sequence[Table]) -> Table:
+        """This table with others of the same columns below it, all at once."""
+        out: Table = self
+        for table in below:
+            out = out.stack(table)
+        return out
 
     def codes(self) -> Counts:
         """(rows, columns): equal values share a number; larger values have larger ones."""
@@ -192,7 +199,7 @@ def as_moment(value: Any) -> Any:
     return moment
 
 
-def _same_moment(kept: Any, given: Any) -> bool:
+def same_moment(kept: Any, given: Any) -> bool:
     """Did a column of dates keep the moment? One without a zone is read in the column's own."""
     import pandas as pd
 

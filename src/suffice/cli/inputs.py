@@ -1,0 +1,100 @@
+"""What a command works on: a table, a model that was saved or is trained, and the outcome."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from suffice.cli.output import tell
+from suffice.errors import InputError, did_you_mean
+
+__all__ = ["asked_event", "asked_outcome", "hint_at_identifiers", "open_model", "read_table"]
+
+
+def hint_at_identifiers(data: Any) -> None:
+    """A column that names rows explains nothing: whoever knows it knows the row."""
+    from suffice.tables import as_table, identifier_columns
+
+    found = identifier_columns(as_table(data))
+    if found:
+        names = ", ".join(map(repr, found))
+        tell(f"{names} seems to name rows, not to describe them: leave such columns out.")
+
+
+def read_table(path: Path, target: str | None) -> tuple[Any, Any]:
+    """The features and the labels; None where there is no column of labels."""
+    import pandas as pd
+
+    readers: dict[str, Any] = {
+        ".csv": pd.read_csv,
+        ".parquet": pd.read_parquet,
+        ".json": pd.read_json,
+    }
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise InputError("--data", path.name, "a .csv, .parquet or .json file")
+    try:
+        frame = reader(path)
+    except Exception as error:  # whatever a bad file makes pandas raise
+        raise InputError("--data", f"{path.name}: {error}", "a readable table") from error
+    if not len(frame):
+        raise InputError("--data", f"{path.name}, which has no rows", "a table with rows")
+    if len(frame.columns) and str(frame.columns[0]) == "Unnamed: 0":
+        tell("The first column has no name: it is taken as the rows' index.")
+        frame = frame.iloc[:, 1:]
+    if target is None:
+        return frame, None
+    if target not in frame.columns:
+        hint = did_you_mean(target, frame.columns)
+        raise InputError("--target", f"unknown column {target!r}", "a column of the table", hint)
+    return frame.drop(columns=target), frame[target]
+
+
+def open_model(options: dict[str, Any], data: Any, labels: Any) -> Any:
+    """The model in the file, or one trained on the table, as the options say."""
+    if (options["model"] is None) == (options["train"] is None):
+        raise InputError("--model, --train", "both or neither", "exactly one of the two")
+    if options["model"] is not None:
+        from suffice.cli.model_files import load_model
+
+        return load_model(options["model"], options["trust_pickle"], options["trust_types"])
+    if labels is None:
+        raise InputError("--target", "nothing", "the label's column, with --train")
+    from suffice.cli.training import train
+
+    valued = options["at_least"] is not None or options["at_most"] is not None
+    trained = train(options["train"], data, labels, options["seed"], numbers=valued or None)
+    tell(f"Trained {options['train']}: {trained.success}.")
+    return trained.model
+
+
+def asked_event(options: dict[str, Any]) -> Any:
+    """The outcome asked about: an event, a class as it was typed, or None."""
+    from suffice.target import at_least, at_most
+
+    given = {k: options[k] for k in ("outcome", "at_least", "at_most") if options[k] is not None}
+    if len(given) > 1:
+        names = ", ".join("--" + k.replace("_", "-") for k in given)
+        raise InputError("outcome", names, "one of them at most")
+    if "at_least" in given:
+        return at_least(given["at_least"])
+    if "at_most" in given:
+        return at_most(given["at_most"])
+    return given.get("outcome")
+
+
+def asked_outcome(options: dict[str, Any], model: Any, data: Any) -> Any:
+    """The same, with a class as the model knows it."""
+    event = asked_event(options)
+    if not isinstance(event, str):
+        return event
+    # A class is typed as text; the model may know it as a number or a truth value.
+    from suffice.models import as_model, fitted_columns
+    from suffice.tables import as_table
+
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        wrapped, _ = as_model(model, fitted_columns(model, as_table(data)))
+        classes = wrapped.classes or ()
+    label = {str(c): c for c in classes}.get(event, event)
+    return label.item() if hasattr(label, "item") else label
