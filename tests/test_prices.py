@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from suffice.context.cost import column_costs, column_costs_of_table
 from suffice.context.pool import Pool, References, Rows

@@ -86,24 +86,28 @@ class CheapestChanges(Mapping[int, Change]):
     players: tuple[Player, ...]
 
     def __getitem__(self, mask: int) -> Change:
-        return self.change(mask, *self._found[mask])
+        return self.change(mask, *self.found[mask])
 
     def change(self, mask: int, cost: float, row: int) -> Change:
-        """A set's change to the values of a row of the pool, in words."""
-        values = self._values_of(row)
+        """A set's change to the values of a row of the pool."""
+        values = self.values_of(row)
         players = tuple(self.players[j] for j in members_of(mask))
         return Change(players, {c: values[c] for p in players for c in p.values}, cost)
 
-    def _values_of(self, row: int) -> Mapping[str, Scalar]:
+    def values_of(self, row: int) -> Mapping[str, Scalar]:
         """A row's values as they are shown. A few rows serve many sets, so each is read once."""
         if row not in self._read:
             pool = self.hybrids.pool
-            columns = enumerate(pool.names)
-            self._read[row] = {name: plain(pool.column(j)[row]) for j, name in columns}
+            if isinstance(pool, Pool):
+                cells = pool.references.cells(row - 1)
+            else:
+                cells = [plain(pool.column(j)[row]) for j in range(len(pool.names))]
+            self._read[row] = dict(zip(pool.names, cells, strict=True))
         return self._read[row]
 
     @cached_property
-    def _found(self) -> dict[int, tuple[float, int]]:
+    def found(self) -> dict[int, tuple[float, int]]:
+        """By bit mask: the cost, and the row of the pool."""
         pairs = zip(self.priced.costs.tolist(), self.priced.rows.tolist(), strict=True)
         return dict(zip(self.priced.masks, pairs, strict=True))
 
