@@ -96,13 +96,11 @@ class CheapestChanges(Mapping[int, Change]):
 
     def values_of(self, row: int) -> Mapping[str, Scalar]:
         """A row's values as they are shown. A few rows serve many sets, so each is read once."""
+        pool = self.hybrids.pool
+        if isinstance(pool, Pool) and row:  # inputs that share references share what they show
+            return pool.references.once(("shown", row), lambda: _shown(pool, row))
         if row not in self._read:
-            pool = self.hybrids.pool
-            if isinstance(pool, Pool):
-                cells = pool.references.cells(row - 1)
-            else:
-                cells = [plain(pool.column(j)[row]) for j in range(len(pool.names))]
-            self._read[row] = dict(zip(pool.names, cells, strict=True))
+            self._read[row] = _shown(pool, row)
         return self._read[row]
 
     @cached_property
@@ -120,6 +118,12 @@ class CheapestChanges(Mapping[int, Change]):
 
     def __len__(self) -> int:
         return len(self.priced.masks)
+
+
+def _shown(pool: Table, row: int) -> Mapping[str, Scalar]:
+    if isinstance(pool, Pool) and row:
+        return dict(zip(pool.names, pool.references.cells(row - 1), strict=True))
+    return {name: plain(pool.column(j)[row]) for j, name in enumerate(pool.names)}
 
 
 def find_changes(
