@@ -12,18 +12,18 @@ the cost order (`factors/order.py`), which takes those that differ only by round
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from suffice.checks import number, ran
 from suffice.context.players import Players
+from suffice.context.pool import Pool, References
 from suffice.errors import InputError, shorten
 from suffice.factors.lattice import masks_of_held
 from suffice.factors.order import cost_ranks
 from suffice.tables import Table, column_codes, plain
-from suffice.typing import BoolVector, Counts, Held, Reals, Values
+from suffice.typing import Counts, Held, Reals, Values
 
 __all__ = [
     "LARGEST",
@@ -66,6 +66,16 @@ def player_costs(by_column: Reals, players: Players) -> Reals:
 
 def column_costs(pool: Table, data: Table, cost: CostSpec = None) -> Reals:
     """(n, columns): what it costs to give the input each reference's value in each column."""
+    if not isinstance(pool, Pool):
+        return column_costs_of_table(pool, data, cost)
+    # Kept with the references, which many inputs share; a key by identity stays its own, since what
+    # is kept holds on to the object.
+    key = "prices", data, id(cost)
+    return pool.references.once(key, lambda: Prices(data, pool.references, cost)).of(pool)
+
+
+def column_costs_of_table(pool: Table, data: Table, cost: CostSpec = None) -> Reals:
+    """The general path: column by column, whatever they hold."""
     cost = _checked_cost(cost)
     if callable(cost):
         columns = [_own_cost(cost, name, pool.column(j)) for j, name in enumerate(data.names)]
@@ -79,122 +89,62 @@ def column_costs(pool: Table, data: Table, cost: CostSpec = None) -> Reals:
 
 
 class Prices:
-    """What it costs to give an input the values of the references, ready for many inputs.
+    """What it costs to give inputs the values of the same references, made ready once.
 
-    The columns' deviations, and the references' numbers, are the same for every input that is held
-    against the same references: they are read once. `of` gives just what `change_costs` does.
+    The columns' deviations and the references' numbers are then read once. The costs are just those
+    that `column_costs` tells.
     """
 
-    def __init__(
-        self, data: Table, references: Table, players: Players, cost: CostSpec = None
-    ) -> None:
+    def __init__(self, data: Table, references: References, cost: CostSpec = None) -> None:
         self._data = data
-        self._references = references
-        self._players = players
         self._cost = _checked_cost(cost)
-
-    def of(self, row: Table) -> Reals:
-        """(n, d): what it costs to give this input each reference's values on each player."""
-        cost, columns = self._cost, range(len(self._data.names))
-        if callable(cost):
-            own = [_own_cost(cost, self._data.names[j], self._pooled(row, j)) for j in columns]
-            return player_costs(np.stack(own, axis=1), self._players)
-        away = np.empty((len(self._references), len(columns)))
-        there = self._numbers
-        # Of one dtype they stand in one column as they are, with the input or without.
-        same = [row.column(j).dtype == self._references.column(j).dtype for j in columns]
-        fast = [i for i, j in enumerate(there.columns) if same[j]]
-        if fast:
-            here = np.array([float(row.column(there.columns[i])[0]) for i in fast])
-            away[:, [there.columns[i] for i in fast]] = there.away_from(here, fast)
-        taken = {there.columns[i] for i in fast}
-        for j in columns:
-            if j in taken:
-                continue
-            known = self._words.get(j)
-            value = row.column(j)[0]
-            if known is not None and same[j] and type(value) is str:
-                away[:, j] = known.differ_from(value)
-            else:
-                away[:, j] = _distance(self._pooled(row, j), self._data.column(j))
-        return player_costs(_weighted(away, self._weights), self._players)
-
-    def to_what_is_told(self, row: Table) -> Reals:
-        """The same, but infinite where a value would become missing that the input has.
-
-        No one can act on a value that is not told.
-        """
-        from pandas import isna
-
-        costs = self.of(row)
-        for j, missing in self._missing.items():
-            if not isna(row.column(j))[0]:
-                costs[missing, self._players.of_column[j]] = np.inf
-        return costs
-
-    def _pooled(self, row: Table, j: int) -> Values:
-        """A column of the input and the references below it."""
-        here, there = row.column(j), self._references.column(j)
-        if here.dtype == there.dtype:
-            return np.concatenate([here, there])
-        return row.stack(self._references).column(j)
-
-    @cached_property
-    def _weights(self) -> Reals:
-        assert not callable(self._cost)
-        given = _weights(self._cost or {}, self._data)
-        return np.array([given.get(name, 1.0) for name in self._data.names])
-
-    @cached_property
-    def _numbers(self) -> _Numbers:
-        data, references = self._data, self._references
-        columns = [
+        table, columns = references.table, range(len(data.names))
+        if callable(self._cost):
+            return
+        self._numeric = [
             j
-            for j in range(len(data.names))
-            if data.column(j).dtype.kind in "iuf" and references.column(j).dtype.kind in "iuf"
+            for j in columns
+            if data.column(j).dtype.kind in "iuf" and table.column(j).dtype.kind in "iuf"
         ]
-        there = [references.column(j).astype(float) for j in columns]
-        scales = [_shrunk_scale(data.column(j)) for j in columns]
-        return _Numbers(columns, there, scales)
+        there = [table.column(j).astype(float) for j in self._numeric]
+        self._there = np.stack(there, axis=1) if there else np.empty((len(table), 0))
+        self._all_finite = bool(np.isfinite(self._there).all())
+        self._scales = np.array([_shrunk_scale(data.column(j)) for j in self._numeric])
+        weights = _weights(self._cost or {}, data)
+        self._weights = np.array([weights.get(name, 1.0) for name in data.names])
 
-    @cached_property
-    def _words(self) -> dict[int, _Words]:
-        """By column: references that are all text, so that equal cells are the same cell."""
-        out = {}
-        for j in range(len(self._data.names)):
-            values = self._references.column(j)
-            if values.dtype == object and set(map(type, values)) == {str}:
-                out[j] = _Words(values)
-        return out
+    def of(self, pool: Pool) -> Reals:
+        """(n, columns): what it costs to give the pool's input each of its references' values."""
+        if callable(self._cost):
+            return column_costs_of_table(pool, self._data, self._cost)
+        here = pool.inputs.once(self, lambda: self._input_numbers(pool))
+        if here is None:  # of other dtypes, which decide how a column is read
+            return column_costs_of_table(pool, self._data, self._cost)
+        numbers = self._away_from(here[pool.place])
+        if len(self._numeric) == len(self._data.names):
+            away = numbers
+        else:
+            codes = pool.codes()
+            away = (codes[1:] != codes[0]).astype(float)
+            away[:, self._numeric] = numbers
+        return away if self._cost is None else _weighted(away, self._weights)
 
-    @cached_property
-    def _missing(self) -> dict[int, BoolVector]:
-        """By column where some are: the references whose value is missing."""
-        from pandas import isna
+    def _input_numbers(self, pool: Pool) -> Reals | None:
+        """(inputs, numeric columns): their values; None where a column has another dtype."""
+        above, below = pool.inputs.table, pool.references.table
+        columns = [above.column(j) for j in self._numeric]
+        pairs = zip(columns, self._numeric, strict=True)
+        if any(column.dtype != below.column(j).dtype for column, j in pairs):
+            return None
+        numbers = [column.astype(float) for column in columns]
+        return np.stack(numbers, axis=1) if numbers else np.empty((len(above), 0))
 
-        columns = range(len(self._data.names))
-        found = {j: np.asarray(isna(self._references.column(j)), dtype=bool) for j in columns}
-        return {j: missing for j, missing in found.items() if missing.any()}
-
-
-class _Numbers:
-    """The references' columns of numbers, made ready."""
-
-    def __init__(self, columns: list[int], there: list[Reals], scales: list[float]) -> None:
-        self.columns = columns
-        self._there = np.stack(there, axis=1) if there else np.empty((0, 0))
-        self._scales = np.array(scales)
-        self._plain = bool(np.isfinite(self._there).all())
-        """Is none missing or infinite?"""
-
-    def away_from(self, here: Reals, which: list[int]) -> Reals:
-        """(n, columns): how far these values of the input are from those of the references."""
-        all_of_them = len(which) == len(self.columns)
-        there = self._there if all_of_them else self._there[:, which]
-        scales = self._scales if all_of_them else self._scales[which]
-        with np.errstate(all="ignore"):  # infinities that are equal are no change, as below
-            away = np.abs(there * _SHRUNK - here * _SHRUNK) / scales
-        if self._plain and np.isfinite(here).all():
+    def _away_from(self, here: Reals) -> Reals:
+        """(n, numeric columns): how far an input's values are from those of the references."""
+        there = self._there
+        with np.errstate(all="ignore"):  # infinities that are equal are no change
+            away = np.abs(there * _SHRUNK - here * _SHRUNK) / self._scales
+        if self._all_finite and np.isfinite(here).all():
             return np.asarray(np.minimum(away, LARGEST))
         return _with_odd_ones(away, here, there)
 
@@ -206,18 +156,6 @@ def _with_odd_ones(away: Reals, here: Any, there: Reals) -> Reals:
     told = np.where(missing, 1.0, np.where(there == here, 0.0, away))
     out: Reals = np.where(np.isnan(here), np.where(missing, 0.0, 1.0), told)
     return out
-
-
-class _Words:
-    """A column of text, numbered."""
-
-    def __init__(self, values: Values) -> None:
-        self._number = {word: i for i, word in enumerate(dict.fromkeys(values.tolist()))}
-        self._codes = np.array([self._number[word] for word in values.tolist()])
-
-    def differ_from(self, word: str) -> BoolVector:
-        """Which are another word?"""
-        return np.asarray(self._codes != self._number.get(word, -1))
 
 
 def _checked_cost(cost: CostSpec) -> CostSpec:

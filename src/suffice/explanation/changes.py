@@ -20,8 +20,10 @@ from functools import cached_property
 
 import numpy as np
 
-from suffice.context.cost import SetCosts
+from suffice.context.cost import SetCosts, change_costs
 from suffice.context.hybrids import Hybrids
+from suffice.context.players import Players
+from suffice.context.pool import Pool
 from suffice.context.swap import PooledHybrids, SwapHybrids
 from suffice.decision import Decision
 from suffice.explanation.factor import Change, Player
@@ -31,7 +33,7 @@ from suffice.search.answer import Answer
 from suffice.search.plan import Narrowed
 from suffice.search.profile import Profile
 from suffice.search.sweep import Sweep
-from suffice.tables import plain
+from suffice.tables import Table, plain
 from suffice.typing import Counts, Held, Outcomes, Reals, Scalar
 
 __all__ = ["CheapestChanges", "find_changes"]
@@ -84,24 +86,26 @@ class CheapestChanges(Mapping[int, Change]):
     players: tuple[Player, ...]
 
     def __getitem__(self, mask: int) -> Change:
-        return self.change(mask, *self._found[mask])
+        return self.change(mask, *self.found[mask])
 
     def change(self, mask: int, cost: float, row: int) -> Change:
-        """A set's change to the values of a row of the pool, in words."""
-        values = self._values_of(row)
+        """A set's change to the values of a row of the pool."""
+        values = self.values_of(row)
         players = tuple(self.players[j] for j in members_of(mask))
         return Change(players, {c: values[c] for p in players for c in p.values}, cost)
 
-    def _values_of(self, row: int) -> Mapping[str, Scalar]:
+    def values_of(self, row: int) -> Mapping[str, Scalar]:
         """A row's values as they are shown. A few rows serve many sets, so each is read once."""
+        pool = self.hybrids.pool
+        if isinstance(pool, Pool) and row:  # inputs that share references share what they show
+            return pool.references.once(("shown", row), lambda: _shown(pool, row))
         if row not in self._read:
-            pool = self.hybrids.pool
-            columns = enumerate(pool.names)
-            self._read[row] = {name: plain(pool.column(j)[row]) for j, name in columns}
+            self._read[row] = _shown(pool, row)
         return self._read[row]
 
     @cached_property
-    def _found(self) -> dict[int, tuple[float, int]]:
+    def found(self) -> dict[int, tuple[float, int]]:
+        """By bit mask: the cost, and the row of the pool."""
         pairs = zip(self.priced.costs.tolist(), self.priced.rows.tolist(), strict=True)
         return dict(zip(self.priced.masks, pairs, strict=True))
 
@@ -114,6 +118,12 @@ class CheapestChanges(Mapping[int, Change]):
 
     def __len__(self) -> int:
         return len(self.priced.masks)
+
+
+def _shown(pool: Table, row: int) -> Mapping[str, Scalar]:
+    if isinstance(pool, Pool) and row:
+        return dict(zip(pool.names, pool.references.cells(row - 1), strict=True))
+    return {name: plain(pool.column(j)[row]) for j, name in enumerate(pool.names)}
 
 
 def find_changes(
@@ -131,7 +141,10 @@ def find_changes(
     hybrids = narrowed.hybrids[1]
     if hybrids.donors(np.ones((1, hybrids.d), dtype=bool)) is None:
         return CheapestChanges(Priced.joined([]), hybrids, players), None
-    costs = decision.prices.to_what_is_told(decision.row)[:, list(narrowed.players)]
+    costs = change_costs(decision.pool, decision.data, decision.players, decision.cost)
+    _forbid_losses(costs, decision.pool, decision.players)
+    if narrowed.idle:
+        costs = costs[:, list(narrowed.players)]
     prices = _SetPrices(costs)
     parts = [] if answer.sweep is None else list(_swept(answer.sweep, flip, hybrids, prices))
     priced = Priced.joined([*parts, *_found(answer, hybrids, prices)])
@@ -139,6 +152,27 @@ def find_changes(
     causal = decision.context.is_causal
     best = cheapest_of_all(answer.sweep, priced, hybrids, costs, causal)
     return changes, None if best is None else changes.change(best.mask, best.cost, best.row)
+
+
+def _forbid_losses(costs: Reals, pool: Table, players: Players) -> None:
+    """Make it cost infinitely much to lose a value that the input has."""
+    if isinstance(pool, Pool):
+        below = pool.references.once("missing", lambda: _missing(pool.references.table))
+        if not below.any():
+            return
+        missing = np.concatenate([_missing(pool.inputs.table)[[pool.place]], below])
+    else:
+        missing = _missing(pool)
+    lost = missing[1:] & ~missing[0]
+    for player, columns in enumerate(players.columns):
+        costs[lost[:, list(columns)].any(axis=1), player] = np.inf
+
+
+def _missing(table: Table) -> Held:
+    from pandas import isna
+
+    columns = (isna(table.column(j)) for j in range(len(table.names)))
+    return np.stack([np.asarray(column, dtype=bool) for column in columns], axis=1)
 
 
 def _swept(sweep: Sweep, flip: Profile, hybrids: Hybrids, prices: _SetPrices) -> Iterator[Priced]:

@@ -73,7 +73,6 @@ def necessity_curve(profile: Profile) -> tuple[tuple[float, float], ...]:
             f"this search decided every set at τ = {findings.tau:g} only: search exhaustively to "
             "have necessity at every τ"
         )
-    reach, weight = profile.reach_of_outcome
-    shares = weight / profile.outcome if len(weight) else weight
-    pairs = zip(reach.tolist(), shares.tolist(), strict=True)
+    taus, shares = profile.necessity_steps()
+    pairs = zip(taus.tolist(), shares.tolist(), strict=True)
     return tuple((tau, necessity) for tau, necessity in pairs if tau > 0)

@@ -38,6 +38,7 @@ class View(Result):
     """
 
     faces = "suffice.report.explanation"
+    plots = ("factors", "barcode", "curve")
     stored = ViewRecord
 
     explanation: Explanation

@@ -138,6 +138,11 @@ class Profile:
         longest = sorted(out, key=lambda m: m.low - m.high)[:most]
         return sorted(longest, key=lambda m: (-m.high, m.low, len(m.members), m.members[::-1]))
 
+    def place(self, members: Sequence[int]) -> int:
+        """Where a subset stands, as the bars number places: with its size, that is its own."""
+        lattice = self.tally.lattice
+        return lattice.mask(members) if self.tally.complete else lattice.rank(members)
+
     @property
     def n_minimal_somewhere(self) -> int:
         """How many subsets are minimal at some τ."""
@@ -197,30 +202,36 @@ class Profile:
         """Hybrids with the outcome in the closure of the τ-minimal factors; and in all."""
         if self.findings is not None and self.findings.covered and tau == self.findings.tau:
             return self.findings.covered
-        reach, weight = self.reach_of_outcome
+        reach, reaching = self._reaching
         at = int(np.searchsorted(reach, tau))
-        return (float(weight[at]) if at < len(weight) else 0.0), self.outcome
+        return (float(reaching[at]) if at < len(reaching) else 0.0), self.outcome
 
     def covers_exactly(self, tau: float) -> bool:
         """Were all hybrids counted, so that necessity at τ is no estimate?"""
         f = self.findings
         return self.tally.complete or (f is not None and f.covered is not None and tau == f.tau)
 
-    @cached_property
     def reach_of_outcome(self) -> tuple[Reals, Reals]:
-        """The reaches there are, ascending; with each, how much of the outcome reaches as far.
-
-        That is the weight of its hybrids (or draws) in the closure of the factors at that τ.
-        """
+        """The reaches there are, ascending, each with the weight of the outcome's hybrids (or
+        draws) that have it."""
         if self.tally.complete:
             some = np.flatnonzero(self._by_step)
-            reach, weight = self.steps.taus[some], self._by_step[some]
-        elif self.draws is not None:
-            held = self.draws.held[self.draws.outcomes]
-            reach, times = np.unique(self._reach_of(held), return_counts=True)
-            weight = times.astype(float)
-        else:
+            return self.steps.taus[some], self._by_step[some]
+        if self.draws is None:
             return np.empty(0), np.empty(0)
+        held = self.draws.held[self.draws.outcomes]
+        reach, times = np.unique(self._reach_of(held), return_counts=True)
+        return reach, times.astype(float)
+
+    def necessity_steps(self) -> tuple[Reals, Reals]:
+        """Thresholds, ascending, and cumulative PN up to each."""
+        reach, reaching = self._reaching
+        return reach, reaching / self.outcome if len(reach) else reaching
+
+    @cached_property
+    def _reaching(self) -> tuple[Reals, Reals]:
+        """The reaches there are, ascending; with each, how much of the outcome reaches as far."""
+        reach, weight = self.reach_of_outcome()
         return reach, weight[::-1].cumsum()[::-1]
 
     @cached_property
@@ -236,8 +247,8 @@ class Profile:
     @cached_property
     def outcome(self) -> float:
         """The weight of all hybrids (or draws) that have the outcome."""
-        _, weight = self.reach_of_outcome
-        return float(weight[0]) if len(weight) else 0.0
+        _, reaching = self._reaching
+        return float(reaching[0]) if len(reaching) else 0.0
 
     @cached_property
     def weights(self) -> Reals:
@@ -251,6 +262,11 @@ class Profile:
         return np.asarray(np.array(each) * float(1 << d) / sum(weights.tolist()))
 
     # -- tests and p-values -------------------------------------------------------------
+
+    @property
+    def n_tested(self) -> int:
+        """How many sets a test accounts for: those that were counted and may be reported."""
+        return int(self._family[1].sum())
 
     def can_pass(self, tau: float) -> bool:
         """Would a set that hits for every reference pass the test, were it tested alone?"""
@@ -330,8 +346,7 @@ class Profile:
             taus = np.arange(n + 1) / n
         else:
             counts, times = self._family
-            tested = int(times.sum())
-            levels = passing_counts(counts, times, n, self.alpha, self.adjust, tested)
+            levels = passing_counts(counts, times, n, self.alpha, self.adjust, self.n_tested)
             taus, which = np.unique(np.append(0.0, levels), return_inverse=True)
             step = np.zeros(n + 1, dtype=passes.dtype)
             step[counts] = which[1:]

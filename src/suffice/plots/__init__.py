@@ -1,0 +1,10 @@
+"""Figures of answers, drawn by matplotlib: each takes `ax` and returns the axes it drew into.
+
+Every figure is made from one typed piece of data. `ax` is an `Axes`, a `Figure` or a `SubFigure`;
+None makes a figure of its own. No global style is set, and inks follow the figure's background.
+"""
+
+from suffice.plots.factors_drawing import factors
+from suffice.plots.thresholds import barcode, curve
+
+__all__ = ["barcode", "curve", "factors"]

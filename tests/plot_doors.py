@@ -1,0 +1,36 @@
+"""The doors to figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import suffice as sf
+from tests.doors import Door
+from tests.tiny import E
+
+
+def drawn(call: Any) -> Any:
+    """The call, with its figure closed again: thousands are made."""
+
+    def draw(**given: Any) -> Any:
+        from matplotlib import pyplot
+
+        try:
+            return call(**given)
+        finally:
+            pyplot.close("all")
+
+    return draw
+
+
+def door(name: str, valid: dict[str, Any], takes: dict[str, str] | None = None) -> Door:
+    call = drawn(getattr(sf.plots, name))
+    return Door(f"plots.{name}", call, {**valid, "ax": None}, {"ax": "none", **(takes or {})})
+
+
+DOORS = [
+    Door("Result.plot", drawn(E.plot), {"kind": None, "ax": None}, {"kind": "none", "ax": "none"}),
+    door("factors", {"result": E, "most": 2}),
+    door("barcode", {"result": E, "most": 2}),
+    door("curve", {"result": E}),
+]
