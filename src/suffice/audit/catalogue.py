@@ -1,7 +1,7 @@
 """A catalogue of reasons: what may be said of each feature, under which code.
 
-It is checked before use: every feature that can be a reason has an entry, every entry has a code and
-a text, and no entry is of a feature that the model does not have.
+It is checked before use: every entry has a code and a text, and is of a feature that there is; a
+feature that is a reason has an entry.
 """
 
 from __future__ import annotations
@@ -66,12 +66,13 @@ def read_catalogue(given: Any) -> Catalogue:
     direction: {"higher": …, "lower": …}. A file has the same: in CSV the columns feature, code,
     text and, where it is wanted, direction.
 
-    >>> found = read_catalogue({"debt": ("R1", "Debt is too high"), "age": {"higher": ("R2", "Too young")}})
+    >>> said = {"debt": ("R1", "Debt is too high"), "age": {"higher": ("R2", "Too young")}}
+    >>> found = read_catalogue(said)
     >>> found.entry("age", "higher").code, found.entry("age", "lower")
     ('R2', None)
     >>> read_catalogue({"debt": ("R1", "")})
     Traceback (most recent call last):
-    suffice.errors.InputError: catalogue: got an entry for 'debt' without text; allowed: a code and a text in every entry.
+    suffice.errors.InputError: catalogue: got an entry for 'debt' without text; allowed: ...
     """
     if isinstance(given, Catalogue):
         return given

@@ -41,6 +41,7 @@ ViewName = Literal["keep", "flip"]
 _LISTED = 40
 """Sets of a part that are told, the most frequent first."""
 _BRITTLE = 20
+_SHOWN = 10
 _LEVEL = 0.05
 """Groups are said to differ below this, over all comparisons."""
 
@@ -60,6 +61,11 @@ class CohortSet:
     references: int
     steps: tuple[tuple[float, float], ...]
     """(τ, share of decisions): up to and including each τ it suffices for this share of them."""
+
+    def __post_init__(self) -> None:
+        for hits, n in ((self.suffices, self.decisions), (self.hits, self.references)):
+            if not (0 <= hits <= n and n):
+                raise InputError("hits", hits, f"0 to {n}")
 
     @property
     def share(self) -> Share:
@@ -202,7 +208,7 @@ class Cohort(Result):
                     s.minimal,
                     s.sufficiency,
                 )
-                for s in part.sets[:10]
+                for s in part.sets[:_SHOWN]
             )
             who = part.outcome if part.group is None else f"{part.outcome}, {part.group}"
             does = "keep" if part.view == "keep" else "flip"
@@ -211,44 +217,38 @@ class Cohort(Result):
             yield Panel(columns, rows, f"To {does} “{named(who)}”", rest)
         if self.brittle:
             cells = tuple(
-                (b.number, b.outcome, _words(b.features), b.sufficiency, b.change, b.cost)
-                for b in self.brittle
+                (b.number, len(b.features) if b.sufficiency else None, b.change, b.cost)
+                for b in self.brittle[:_SHOWN]
             )
-            heads = ("decision", "number"), ("outcome", "text"), ("smallest flip", "text")
-            tails = ("sufficiency", "share"), ("cheapest change", "text"), ("cost", "number")
-            named_columns = tuple(Column(h, k) for h, k in (*heads, *tails))  # type: ignore[arg-type]
-            yield Panel(named_columns, cells, "Decisions that little would flip")
+            heads = (
+                Column("decision", "number"),
+                Column("features to flip", "number"),
+                Column("cheapest change"),
+                Column("cost", "number"),
+            )
+            yield Panel(heads, cells, "Decisions that little would flip")
         if self.differences:
             yield self._differing()
 
     def _differing(self) -> Panel:
         columns = (
             Column("set"),
-            Column("view"),
-            Column("groups"),
-            Column("gap", "number"),
-            Column("from", "number"),
-            Column("to", "number"),
+            Column("suffices to"),
+            Column("gap (95% interval)"),
             Column("adjusted p", "number"),
-            Column("more than chance"),
         )
         rows = tuple(
             (
                 _words(d.features),
-                d.view,
-                " / ".join(
-                    f"{g} {percent(s.share)}" for g, s in zip(d.groups, d.shares, strict=True)
-                ),
-                round(d.gap.difference, 4),
-                round(d.gap.low, 4),
-                round(d.gap.high, 4),
-                float(f"{d.p_adjusted:.3g}"),
-                "yes" if d.found else "no",
+                f"{d.view} {_sides(d)}",
+                f"{_points(d.gap.difference)} ({_points(d.gap.low)} to {_points(d.gap.high)})",
+                float(f"{d.p_adjusted:.2g}"),
             )
-            for d in self.differences[:20]
+            for d in self.differences[:_SHOWN]
         )
         left = len(self.differences) - len(rows)
-        return Panel(columns, rows, "Where groups differ", f"and {left:,} more" if left else "")
+        rest = f"and {left:,} more: .differences" if left else ""
+        return Panel(columns, rows, "Where groups differ, in points", rest)
 
     def to_frame(self) -> Any:
         """A row for each set listed, by outcome, group and view."""
@@ -328,6 +328,14 @@ def cohort(
         brittle=tuple(sorted(brittle, key=_how_brittle)[:_BRITTLE]),
         differences=tuple(_differences(sums, wanted, names)),
     )
+
+
+def _sides(d: Difference) -> str:
+    return " / ".join(f"{g} {percent(s.share)}" for g, s in zip(d.groups, d.shares, strict=True))
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.0f}"
 
 
 def _words(features: Sequence[str]) -> str:

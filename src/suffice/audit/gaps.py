@@ -7,6 +7,7 @@ from math import sqrt
 
 import numpy as np
 
+from suffice.errors import InputError
 from suffice.inference import adjusted_p_values, clopper_pearson, wilson
 
 __all__ = ["Gap", "Share", "adjusted", "gap"]
@@ -18,6 +19,10 @@ class Share:
 
     hits: int
     n: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.hits <= self.n:
+            raise InputError("hits", self.hits, f"0 to {self.n}")
 
     @property
     def share(self) -> float | None:

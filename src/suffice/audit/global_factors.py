@@ -53,6 +53,11 @@ class GlobalFactors(Result):
     left: tuple[int, ...]
     """The decisions for which none of them suffices."""
 
+    def __post_init__(self) -> None:
+        for hits in (self.covered, *(s.suffices for s in self.sets)):
+            if not (0 <= hits <= self.n and self.n):
+                raise InputError("hits", hits, f"0 to {self.n}")
+
     @property
     def proved(self) -> bool:
         """Is it proved that no fewer sets would do?"""

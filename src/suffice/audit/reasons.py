@@ -62,7 +62,7 @@ class DecisionReasons:
     outcome: str
     reasons: tuple[Reason, ...]
     covered: float | None
-    """Of the ways to the other outcome, the share that changes at least one of the reasons given."""
+    """Of the ways to the other outcome, the share that changes at least one of these."""
     left_out: tuple[str, ...]
     """Features whose change helps, too, but which are not among the first k."""
     equal: tuple[str, ...]
@@ -199,17 +199,17 @@ def reasons(
 ) -> Reasons:
     """The principal reasons for each decision, by a catalogue of codes and texts.
 
-    Explain the adverse decisions, and only those. At most `k` reasons are given. A reason without an
-    entry in the catalogue, or one of the `protected` features among the reasons, is an error that
-    names the decision; with problems="hold" such a decision is held for review instead.
+    Explain the adverse decisions, and only those. At most `k` reasons are given. A reason without
+    an entry in the catalogue, or one of the `protected` features among the reasons, is an error
+    that names the decision; with problems="hold" such a decision is held for review instead.
 
     >>> import pandas as pd
     >>> from suffice import Explainer, audit
-    >>> people = pd.DataFrame({"pay": [30, 60, 45, 60], "debt": [20, 20, 0, 40], "age": [20, 30, 40, 50]})
+    >>> people = pd.DataFrame({"pay": [30, 60, 45, 60], "debt": [20, 20, 0, 40]})
     >>> explainer = Explainer(lambda rows: rows["pay"] - rows["debt"] >= 40, people)
     >>> found = audit.reasons(
     ...     explainer.explain(people.iloc[0]),
-    ...     {"pay": ("P1", "Income too low"), "debt": ("D1", "Debt too high"), "age": ("A1", "Age")},
+    ...     {"pay": ("P1", "Income too low"), "debt": ("D1", "Debt too high")},
     ... )
     >>> [(r.code, round(r.necessity, 2)) for r in found[0].reasons]
     [('P1', 1.0), ('D1', 0.67)]
@@ -231,7 +231,7 @@ def reasons(
         raise InputError(
             "ids", f"{len(called)} names", f"one for each of {len(decisions)} decisions"
         )
-    found = []
+    found: list[DecisionReasons] = []
     for name, e in zip(called, decisions, strict=True):
         if not found:
             players = (*e.players, *(left.player for left in e.left_out))

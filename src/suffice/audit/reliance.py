@@ -89,7 +89,8 @@ class Between:
 class Reliance(Result):
     """How far decisions rest on protected features: what was measured, and nothing of any law."""
 
-    protected: Mapping[str, tuple[str, ...]]
+    protected: tuple[tuple[str, tuple[str, ...]], ...]
+    """Each set of protected features, by its name."""
     rows: tuple[Relied, ...]
     groups: tuple[GroupReliance, ...]
     gaps: tuple[Between, ...]
@@ -106,7 +107,7 @@ class Reliance(Result):
     def sheet(self) -> Sheet:
         """Each set of protected features: how many decisions, and which."""
         return Sheet(
-            f"Do decisions rest on {listed(map(named, self.protected))}?",
+            f"Do decisions rest on {listed(named(name) for name, _ in self.protected)}?",
             lead=tuple(self._lead()),
             panels=tuple(self._panels()),
             notes=(
@@ -266,7 +267,7 @@ def reliance(
         if one.protected == other.protected and one.group is not None and other.group is not None
     ]
     context = decisions[0].provenance.context.words
-    return Reliance(sets, tuple(rows), tuple(groups), tuple(gaps), context)
+    return Reliance(tuple(sets.items()), tuple(rows), tuple(groups), tuple(gaps), context)
 
 
 def _protected(given: Any, e: Explanation) -> dict[str, tuple[str, ...]]:
