@@ -144,7 +144,7 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
     """
     before, after = (dict(_settings(manifest)) for manifest in (old, new))
     out = []
-    for name in dict.fromkeys([*before, *after]):
+    for name in dict.fromkeys([*after, *before]):
         was, now = before.get(name), after.get(name)
         if was != now:
             kind, _, what = name.partition(".")
