@@ -23,7 +23,7 @@ from suffice.image.regions import Labels
 from suffice.results import write_bytes
 from suffice.typing import BoolVector
 
-__all__ = ["Overlay", "draw_map", "draw_marked", "overlay", "subject_of"]
+__all__ = ["Overlay", "draw_map", "draw_marked", "label_places", "overlay", "subject_of"]
 
 _READABLE = 240
 """Smaller pictures are enlarged, by a whole number, to about so many pixels."""
@@ -143,6 +143,28 @@ def draw_map(subject: ImageSubject, size: int | None = None) -> Overlay:
     out[_grown(edge, 1)] = (40, 40, 40)  # a dark hem, to be seen on white as well
     out[edge] = _LINE
     return Overlay(out)
+
+
+def label_places(subject: ImageSubject) -> tuple[tuple[float, float, str], ...]:
+    """Where to write what on the map: (x, y, label), from 0 to 1 of its width and height.
+
+    Each label goes where its region is widest, so that it stays inside.
+
+    >>> subject = ImageSubject.of(b"", np.array([[0, 0, 1, 1]]), ["sky", "sea"])
+    >>> label_places(subject)[1]
+    (0.625, 0.5, 'sea')
+    """
+    from scipy.ndimage import distance_transform_edt
+
+    labels = subject.labels
+    height, width = labels.shape
+    places = []
+    for region, label in enumerate(subject.marks):
+        if label:
+            depth = distance_transform_edt(np.pad(labels == region, 1))[1:-1, 1:-1]
+            y, x = np.unravel_index(int(depth.argmax()), depth.shape)
+            places.append((float(x + 0.5) / width, float(y + 0.5) / height, label))
+    return tuple(places)
 
 
 def _scaled(subject: ImageSubject, size: int | None) -> tuple[Bytes, Labels]:

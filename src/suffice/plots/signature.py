@@ -22,7 +22,7 @@ from suffice.summary.terms import terms_for
 from suffice.summary.ways import PYTHON
 from suffice.wording import columns, count, harmless, percent, show
 
-__all__ = ["Feature", "SetRow", "Signature", "ViewRows", "as_views", "signature_of", "starts_at"]
+__all__ = ["Feature", "SetRow", "Signature", "ViewRows", "as_views", "feature_of", "signature_of", "starts_at"]
 
 _ALL_FEATURES = 12
 """Up to so many features all have a column, also those that are in no set shown."""
@@ -126,7 +126,7 @@ def signature_of(result: Explanation | View, most: int = 12, widest: int = 40) -
         order = [i for i in order if i in set(kept)]
     necessity = _necessities(views)
     e, places = views[0].explanation, {names[i]: place for place, i in enumerate(order)}
-    features = tuple(_feature(e, e.players[i], necessity[i]) for i in order)
+    features = tuple(feature_of(e, e.players[i], necessity[i]) for i in order)
     rows = [[_row(v, f, places) for f in sets] for v, sets in zip(views, chosen, strict=True)]
     told = zip(views, summary.views, rows, strict=True)
     every = [row for sets in rows for row in sets]
@@ -218,7 +218,8 @@ def _by_necessity(views: Sequence[View]) -> list[int]:
     return sorted(range(len(players)), key=rank)
 
 
-def _feature(e: Explanation, player: Player, necessity: float | None) -> Feature:
+def feature_of(e: Explanation, player: Player, necessity: float | None = None) -> Feature:
+    """A feature by its whole name, with the input's value in words."""
     name, values = harmless(player.name), player.values
     if isinstance(e.subject, TextSubject):
         return Feature(f"“{name}”", "", necessity)

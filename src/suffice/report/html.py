@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from suffice.explanation.subject import ImageSubject
 from suffice.report.environment import rendered
 from suffice.report.excerpt import excerpt
@@ -63,22 +61,13 @@ def curve(view: ViewSummary) -> Curve:
 
 
 def region_map(summary: Summary) -> Map:
-    """Each label goes where its region is widest, so that it stays inside."""
-    from scipy.ndimage import distance_transform_edt
-
-    from suffice.image.overlay import draw_map
+    """The map with its labels, in its own pixels."""
+    from suffice.image.overlay import draw_map, label_places
 
     assert summary.picture is not None
     drawn = draw_map(summary.picture, _PICTURE)
     height, width = drawn.pixels.shape[:2]
-    labels = summary.picture.labels
-    scale = height / labels.shape[0]
-    places = []
-    for region, label in enumerate(summary.picture.marks):
-        if label:
-            depth = distance_transform_edt(np.pad(labels == region, 1))[1:-1, 1:-1]
-            y, x = np.unravel_index(int(depth.argmax()), depth.shape)
-            places.append((float(x + 0.5) * scale, float(y + 0.5) * scale, named(label)))
+    places = [(x * width, y * height, named(label)) for x, y, label in label_places(summary.picture)]
     return Map(drawn.uri, width, height, tuple(places))
 
 
