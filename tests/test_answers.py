@@ -254,12 +254,12 @@ def test_a_models_long_message_is_told_on_one_line():
 
 
 class Quits:
-    """Ends the program, as it hopes, when it is asked about one row."""
+    """Ends the program, as it hopes, when it is asked about any rows but the data."""
 
     classes_ = np.array(["old", "young"])
 
     def predict(self, rows):
-        if len(rows) == 1:
+        if len(rows) < N:
             sys.exit("no licence")
         return np.where(old(rows), "old", "young")
 

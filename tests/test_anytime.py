@@ -26,7 +26,7 @@ def decision(model, d, seed):
     if y.nunique() < 2:
         return None
     explainer = Explainer(model.fit(X, y), X)
-    if len(set(explainer._answers)) < 2:
+    if len(set(explainer.answers)) < 2:
         return None
     return explainer, X.iloc[0]
 

@@ -43,6 +43,12 @@ NOT_FOR_USERS = {
     "Equations.abduct",
     "Equations.respond",
     "Sample.of_hybrids",
+    "Explainer.read_rows",
+    # there is no figure yet, and it says so
+    "Result.plot",
+    "Explainer.asking",
+    "Explainer.answer",
+    "Explainer.decide_many",
 }
 OPTIONS = {
     "Asked": Asked,
@@ -253,7 +259,7 @@ def test_what_the_users_own_function_raises_is_told_as_its_own(call, argument, e
 
 def leaves(rows):
     """Answers for the data, and then ends the program on one kind of row."""
-    if len(rows) == 1 and (rows["age"] == 65).any():
+    if (rows["age"] == 65).any():
         sys.exit("no more")
     return model(rows)
 

@@ -12,7 +12,9 @@ from pyarrow import parquet
 
 from suffice.errors import InputError
 from suffice.many import files, selection, source as source_module
+from suffice.many.files import open_file
 from suffice.many.fit import fitted
+from suffice.many.ids import shared_ids
 from suffice.many.selection import read_selection, says
 from suffice.many.source import hash_rows, open_source
 from suffice.tables import as_table, read_row
@@ -320,3 +322,17 @@ def test_moments_are_read_once_for_a_slice_and_only_as_such(tmp_path):
     numbers = fitted(as_table(pd.DataFrame({"since": [2020], "n": [1]})), like).native
     with pytest.raises(InputError, match="2020 for column 'since'; allowed: a date"):
         read_row(numbers, like)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_ids_that_name_two_rows_or_none_are_told_before_a_run(tmp_path, kind):
+    ids = [f"p{i}" for i in range(N)]
+    frame = pd.DataFrame({"who": ids, "age": 1})
+    assert shared_ids(open_file(stored(frame, tmp_path, kind)), "who") is None
+    ids[90], ids[50] = "p3", None
+    found = shared_ids(open_file(stored(frame.assign(who=ids), tmp_path, kind)), "who")
+    assert (found.rows, found.example, found.where, found.missing) == (1, "p3", (3, 90), 1)
+    assert (
+        str(found)
+        == "1 row with the id of an earlier one ('p3': rows 3 and 90) and 1 row without one"
+    )

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from suffice.context.cost import CostSpec
 from suffice.context.hybrids import Context, Hybrids
 from suffice.context.players import Players
+from suffice.context.pool import Pool, References, ReferenceSets, Rows
+from suffice.context.references import ReferenceSpec, choose_references
 from suffice.context.swap import SwapContext
+from suffice.errors import SufficeError
 from suffice.evaluate import Choice, Evaluator
+from suffice.models.wrapped import WrappedModel
 from suffice.search.limits import Limits
 from suffice.tables.table import Table
-from suffice.target import OwnScore, Target
-from suffice.typing import Values
+from suffice.target import OwnScore, Target, event_for
+from suffice.typing import BoolVector, Values
 
-__all__ = ["Decides", "Decision"]
+__all__ = ["Decider", "Decides", "Decision"]
+
+Prediction = tuple[Values, Values | None]
+"""The model's answer for a row, and the scores that came with it; None where none did."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
     """An input with its outcome, the references it is contrasted with, and how they mix."""
 
-    row: Table
-    """The input, one row of the data's kind."""
+    inputs: Rows
+    """The input among those that were read with it, rows of the data's kind."""
+    place: int
+    """Which of them it is."""
     prediction: Any
     target: Target
     y: bool
@@ -32,7 +44,7 @@ class Decision:
     data: Table
     answers: Values
     """The model's answer for each row of the data."""
-    references: Table
+    references: References
     players: Players
     choice: Choice
     context: Context = field(default_factory=SwapContext)
@@ -42,9 +54,17 @@ class Decision:
     """(1, classes): the scores that came along with the prediction; None where none did."""
 
     @cached_property
+    def row(self) -> Table:
+        """The input as a table of one row."""
+        return self.inputs.row(self.place)
+
+    @cached_property
     def pool(self) -> Table:
         """The input in row 0 and the references below it."""
-        return self.row.stack(self.references)
+        if self.context.is_swap:
+            return Pool(self.inputs, self.place, self.references)
+        # Other contexts make rows of their own from a table of a kind of their own.
+        return self.row.stack(self.references.table)
 
     @cached_property
     def hybrids(self) -> tuple[Hybrids, Hybrids]:
@@ -64,6 +84,149 @@ class Decision:
         return self.choice.evaluator(
             self.target, hybrids, self.y, limits.budget, exhaustive, limits.patience
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Decider:
+    """A model's decisions for inputs, and the references that each is contrasted with.
+
+    Inputs are read before. Those that are decided together are predicted in one call; what follows
+    from a set of references is shared by all whose references it is.
+    """
+
+    model: WrappedModel
+    answers: Values
+    """The model's answer for each row of the data."""
+    data: Table
+    outcome: Any
+    references: ReferenceSpec
+    n_references: int | None
+    like_data: Callable[[Table], Table]
+    """Turns a table of the user's kind into what the data was turned into."""
+    players: Players
+    choice: Choice
+    context: Context
+    cost: CostSpec
+    seed: int
+    sets: ReferenceSets = field(init=False, default_factory=ReferenceSets)
+
+    def one(self, row: Table, outcome: Any = None) -> Decision:
+        """The decision for one input; `outcome` in place of the usual one."""
+        # The model gets its own copy to write into.
+        answers, scores = self.model.predict_scored(row.take(np.array([0])))
+        return self._decision(Rows(row), 0, answers, scores, outcome)
+
+    def many(self, inputs: Rows) -> list[Decision | SufficeError]:
+        """The decision for each input, or what is wrong with it: the same as one by one."""
+        found: list[Decision | SufficeError] = []
+        for place, told in enumerate(self._predicted(inputs.table)):
+            try:
+                if isinstance(told, SufficeError):
+                    raise told
+                found.append(self._decision(inputs, place, *told))
+            except SufficeError as error:
+                found.append(error)
+        return found
+
+    def _predicted(self, table: Table) -> list[Prediction | SufficeError]:
+        """The model's answer for each row, and its scores where they can be told with it.
+
+        A matrix product rounds a row otherwise in another batch. That decides no label, short of a
+        tie that rounding decides anyway, but it shows in numbers: so those of models that may not
+        work row by row are asked of each row alone, as if it were the only one.
+        """
+        apart = self.choice.works_row_by_row
+        if self.model.classes is None and not apart:
+            return [self._alone(table.take(np.array([i]))) for i in range(len(table))]
+        try:
+            answers, scores = self.model.predict_scored(table.take(np.arange(len(table))))
+        except SufficeError as error:
+            if len(table) == 1:
+                return [error]
+            halves = np.array_split(np.arange(len(table)), 2)
+            return [told for half in halves for told in self._predicted(table.take(half))]
+        if not apart:
+            scores = None
+        elif scores is None:
+            scores = self._scores(table)
+        return [
+            (answers[i : i + 1], None if scores is None else scores[i : i + 1])
+            for i in range(len(table))
+        ]
+
+    def _alone(self, row: Table) -> Prediction | SufficeError:
+        try:
+            return self.model.predict_scored(row)
+        except SufficeError as error:
+            return error
+
+    def _scores(self, table: Table) -> Values | None:
+        """Of all rows in one call; None where the model has none, or not for all of them."""
+        if self.model.classes is None:
+            return None
+        try:
+            return self.model.scores(table.take(np.arange(len(table))))
+        except SufficeError:
+            return None
+
+    def _decision(
+        self,
+        inputs: Rows,
+        place: int,
+        answers: Values,
+        scores: Values | None,
+        outcome: Any = None,
+    ) -> Decision:
+        wanted = self.outcome if outcome is None else outcome
+        argument = "outcome" if outcome is None else "desired"
+        prediction = answers[0]
+        target = Target(self.model, event_for(wanted, self.model, prediction, argument))
+        truth = target(inputs.row(place)) if target.event.needs_scores else target.read(answers)
+        y = bool(truth[0])
+        return Decision(
+            inputs=inputs,
+            place=place,
+            prediction=prediction,
+            target=target,
+            y=y,
+            data=self.data,
+            answers=self.answers,
+            references=self._references_of(target, inputs, place, y),
+            players=self.players,
+            choice=self.choice,
+            context=self.context,
+            cost=self.cost,
+            seed=self.seed,
+            scores=scores,
+        )
+
+    def _references_of(self, target: Target, inputs: Rows, place: int, y: bool) -> References:
+        def is_opposite() -> BoolVector:
+            known = None if target.event.needs_scores else self.answers
+            return np.asarray((target(self.data) if known is None else target.read(known)) != y)
+
+        def chosen(opposite: Callable[[], BoolVector] = is_opposite) -> Table:
+            return choose_references(
+                self.references,
+                self.data,
+                inputs.row(place),
+                opposite,
+                self.n_references,
+                self.seed,
+                self.like_data,
+            )
+
+        if callable(self.references):  # it may choose others for every input
+            return References(chosen())
+        if self.references != "opposite" if isinstance(self.references, str) else True:
+            return self.sets.get("given", chosen)
+        event = target.event
+        if event.kind == "custom":  # a function tells nothing of itself but what it says
+            mask = is_opposite()
+            return self.sets.get(np.packbits(mask).tobytes(), lambda: chosen(lambda: mask))
+        # 1 is not True: labels are told apart by their types as well.
+        told = tuple((type(value), value) for value in event.parameters)
+        return self.sets.get((event.kind, told, y), chosen)
 
 
 @runtime_checkable

@@ -7,8 +7,11 @@ sweep the hybrids once, read both views from the counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from pickle import PicklingError
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
@@ -16,15 +19,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 import numpy as np
 
 from suffice.checks import choice, level, number, threshold, whole
-from suffice.context import Context, SwapContext, choose_references, make_players
+from suffice.context import Context, SwapContext, make_players
 from suffice.context.clusters import auto_groups
 from suffice.context.cost import CostSpec
 from suffice.context.players import Players
-from suffice.decision import Decision
+from suffice.context.pool import Rows
+from suffice.decision import Decider, Decision
 from suffice.errors import InputError, SufficeError, shorten
 from suffice.evaluate import Choice
 from suffice.explanation import Explanation
-from suffice.explanation.explain import explain_decision, prepare
+from suffice.explanation.explain import Asking, explain_decision, prepare
 from suffice.factors import Factor
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
@@ -33,7 +37,6 @@ from suffice.search import Limits, Question
 from suffice.search.plan import Plan
 from suffice.search.strategy import STRATEGIES
 from suffice.tables import Table, as_table, has_several_rows, read_row
-from suffice.target import Target, event_for
 from suffice.typing import Values
 from suffice.wording import count
 
@@ -42,8 +45,12 @@ if TYPE_CHECKING:
     from suffice.encodings.anchors import AnchorOptions, AnchorRules, Rule, ScoreOptions
     from suffice.encodings.attribution import ShapleyValues
     from suffice.encodings.recourse import Recourse
+    from suffice.many.load import Stored
 
 __all__ = ["Asked", "Contrast", "Explainer"]
+
+_CHUNK = 64
+"""Rows explained together in memory: what a call of the model costs is by then shared by many."""
 
 
 class Asked(TypedDict, total=False):
@@ -142,22 +149,28 @@ class Explainer:
         engine: str = "auto",
         context: Context | None = None,
     ) -> None:
-        self._n_references = (
-            None if n_references is None else whole("n_references", n_references, also="None")
-        )
+        limit = _checked_limit(n_references)
         self._seed = whole("random_state", random_state, least=0)
         given = as_table(data)
         self._known_columns = frozenset(given.names)
-        self._like_data = partial(fitted_columns, model, argument="references")
         self._data = fitted_columns(model, given)
-        self._players = _players(self._data, groups)
-        self._model, self._answers = as_model(model, self._data)
-        self._choice = Choice(engine, model, self._data.names)
-        self._outcome = outcome
-        self._references = references
-        self._context = _checked_context(context)
-        self._cost = cost
-        self._size_weights = _checked_weights(size_weights, len(self._players))
+        players = _players(self._data, groups)
+        wrapped, answers = as_model(model, self._data)
+        self._size_weights = _checked_weights(size_weights, len(players))
+        self._decider = Decider(
+            wrapped,
+            answers,
+            self._data,
+            outcome=outcome,
+            references=references,
+            n_references=limit,
+            like_data=partial(fitted_columns, model, argument="references"),
+            players=players,
+            choice=Choice(engine, model, self._data.names),
+            context=_checked_context(context),
+            cost=cost,
+            seed=self._seed,
+        )
 
     def explain(
         self,
@@ -203,18 +216,43 @@ class Explainer:
             Show a progress bar. None: on a terminal, for work over a second.
         """
         started = perf_counter()
-        choice("search", search, STRATEGIES)
-        asked: Asked = {
-            "tau": tau,
-            "alpha": alpha,
-            "max_size": max_size,
-            "budget": budget,
-            "time_limit": time_limit,
-            "adjust": adjust,
-            "progress": progress,
-        }
-        question = self._question(asked)
-        return explain_decision(self.decide(x), question, search, self._references, started)
+        asking = self.asking(
+            tau=tau,
+            alpha=alpha,
+            max_size=max_size,
+            budget=budget,
+            time_limit=time_limit,
+            search=search,
+            adjust=adjust,
+            progress=progress,
+        )
+        return explain_decision(self.decide(x), asking, self._decider.references, started)
+
+    def asking(
+        self,
+        *,
+        tau: float = 0.9,
+        alpha: float | None = None,
+        max_size: int | None = None,
+        budget: int | None = None,
+        time_limit: float | None = None,
+        search: str = "auto",
+        adjust: str = "none",
+        progress: bool | None = None,
+    ) -> Asking:
+        """What `explain` is asked, checked: to be asked of many decisions."""
+        how = choice("search", search, STRATEGIES)
+        tau, alpha = threshold(tau), level(alpha)
+        adjustment = check_adjustment(adjust, alpha)
+        limits = Limits(max_size, budget, time_limit)
+        shown = checked_progress(progress)
+        weights, seed = self._size_weights, self._seed
+        question = Question(tau, alpha, adjustment, limits.checked(0), weights, seed, shown)
+        return Asking(question, how)
+
+    def answer(self, decision: Decision, asking: Asking) -> Explanation:
+        """`explain`, of an input that is decided already."""
+        return explain_decision(decision, asking, self._decider.references, perf_counter())
 
     def plan(self, x: Any, **question: Unpack[Asked]) -> Plan:
         """How `explain` would search with the same arguments, and how long: nothing is searched.
@@ -228,17 +266,8 @@ class Explainer:
         >>> plan.way, plan.players, plan.complete
         ('anytime', 30, False)
         """
-        search = choice("search", question.get("search", "auto"), STRATEGIES)
-        return prepare(self.decide(x), self._question(question), search).plan
-
-    def _question(self, asked: Asked) -> Question:
-        tau, alpha = threshold(asked.get("tau", 0.9)), level(asked.get("alpha"))
-        adjustment = check_adjustment(asked.get("adjust", "none"), alpha)
-        limits = Limits(asked.get("max_size"), asked.get("budget"), asked.get("time_limit"))
-        shown = checked_progress(asked.get("progress"))
-        return Question(
-            tau, alpha, adjustment, limits.checked(0), self._size_weights, self._seed, shown
-        )
+        asking = self.asking(**question)
+        return prepare(self.decide(x), asking).plan
 
     def __call__(self, x: Any, **question: Unpack[Asked]) -> Explanation | list[Explanation]:
         """`explain` of one row; of several rows `explain_many`."""
@@ -262,13 +291,15 @@ class Explainer:
         >>> [e.prediction for e in explainer.explain_many(X.iloc[:3], tau=0.8)]
         ['refused', 'refused', 'granted']
         """
-        from joblib import Parallel, delayed, effective_n_jobs
-
         wanted = _read_jobs(n_jobs)
         rows = self._read_many(X)
-        jobs = min(effective_n_jobs(wanted), len(rows))  # more would have nothing to do
         shown = question.pop("progress", None)
         question["progress"] = False
+        if wanted == 1 or len(rows) == 1:
+            return self._explain_here(rows, question, shown)
+        from joblib import Parallel, delayed, effective_n_jobs
+
+        jobs = min(effective_n_jobs(wanted), len(rows))  # more would have nothing to do
         work = (delayed(self._explain_row)(i, row, question) for i, row in enumerate(rows))
         found = []
         with progress_bar("explanations", len(rows), shown) as bar:
@@ -283,14 +314,53 @@ class Explainer:
                 raise InputError("n_jobs", got, "1 for such a model", hint) from error
         return found
 
+    def _explain_here(
+        self, rows: Sequence[Table], question: Asked, shown: bool | None
+    ) -> list[Explanation]:
+        """In this process, chunk by chunk; the first row that fails ends it."""
+        from suffice.many.rows import explain_rows
+
+        found: list[Explanation] = []
+        with progress_bar("explanations", len(rows), shown) as bar:
+            while len(found) < len(rows):
+                chunk = rows[len(found) : len(found) + _CHUNK]
+                for answer in explain_rows(self, chunk, {**question}):
+                    if isinstance(answer, SufficeError):
+                        raise _at_row(answer, len(found))
+                    found.append(answer)
+                    bar.update()
+        return found
+
     def _explain_row(self, number: int, row: Table, question: Asked) -> Explanation:
         try:
             return self.explain(row, **question)
         except SufficeError as error:
-            # What is asked of all rows alike is no fault of one of them.
-            if isinstance(error, InputError) and error.argument in Asked.__annotations__:
-                raise
-            raise error.at(f"row {number}") from error
+            raise _at_row(error, number) from error
+
+    def explain_to(
+        self,
+        X: Any,
+        out: str | Path,
+        *,
+        id: str | None = None,
+        resume: bool = False,
+        counts: bool | None = None,
+        rows_per_part: int | None = None,
+        **question: Unpack[Asked],
+    ) -> Stored:
+        """Explain many rows into a folder of Parquet files: see `suffice.load`."""
+        from suffice.many.to import explain_to
+
+        return explain_to(
+            self,
+            X,
+            out,
+            id=id,
+            resume=resume,
+            counts=counts,
+            rows_per_part=rows_per_part,
+            **question,
+        )
 
     def anchor(self, x: Any, **options: Unpack[AnchorOptions]) -> AnchorRules:
         """Every minimal rule for `x` (Prop. 2): see `suffice.anchor`."""
@@ -313,16 +383,16 @@ class Explainer:
         return shapley(self, x, view=view, progress=progress)
 
     def __repr__(self) -> str:
-        rows, players = len(self._data), len(self._players)
-        spec = self._references
+        decider = self._decider
+        spec, outcome, context = decider.references, decider.outcome, decider.context
         parts = [
-            repr(self._model),
-            f"{count(rows, 'row')} of data",
-            count(players, "feature"),
+            repr(decider.model),
+            f"{count(len(self._data), 'row')} of data",
+            count(len(decider.players), "feature"),
             f"references={spec!r}" if isinstance(spec, str) else f"references={shorten(spec, 40)}",
         ]
-        parts += [] if self._outcome is None else [f"outcome={shorten(self._outcome, 40)}"]
-        parts += [] if self._context.is_swap else [f"context: {self._context.describe()}"]
+        parts += [] if outcome is None else [f"outcome={shorten(outcome, 40)}"]
+        parts += [] if context.is_swap else [f"context: {context.describe()}"]
         return f"<Explainer: {', '.join(parts)}>"
 
     def plausibility(self, x: Any, *, n_hybrids: int = 1000) -> Plausibility:
@@ -467,12 +537,12 @@ class Explainer:
     @property
     def outcome(self) -> Any:
         """What counts as the outcome, as it was given; None: the input's own."""
-        return self._outcome
+        return self._decider.outcome
 
     @property
     def answers(self) -> Values:
         """The model's answer for each row of the data."""
-        return self._answers
+        return self._decider.answers
 
     def but(self, **changes: Unpack[Contrast]) -> Explainer:
         """The same explainer with another contrast: the model is not asked about the data again.
@@ -491,17 +561,16 @@ class Explainer:
         if unknown:
             allowed = ", ".join(Contrast.__annotations__)
             raise InputError("but", repr(unknown[0]), allowed)
-        other = copy(self)
+        contrast: dict[str, Any] = {**changes}
         if "n_references" in changes:
-            n = changes["n_references"]
-            other._n_references = None if n is None else whole("n_references", n, also="None")
-        if "groups" in changes:
-            other._players = _players(self._data, changes["groups"])
-            other._size_weights = _checked_weights(self._size_weights, len(other._players))
+            contrast["n_references"] = _checked_limit(changes["n_references"])
         if "context" in changes:
-            other._context = _checked_context(changes["context"])
-        other._outcome = changes.get("outcome", self._outcome)
-        other._references = changes.get("references", self._references)
+            contrast["context"] = _checked_context(changes["context"])
+        if "groups" in changes:
+            contrast["players"] = _players(self._data, contrast.pop("groups"))
+        other = copy(self)
+        other._decider = replace(self._decider, **contrast)
+        other._size_weights = _checked_weights(self._size_weights, len(other._decider.players))
         return other
 
     def decide(self, x: Any, outcome: Any = None) -> Decision:
@@ -509,30 +578,11 @@ class Explainer:
 
         `outcome` stands in place of the explainer's own where it is given.
         """
-        row = self._read(x)
-        # The model gets its own copy to write into.
-        answers, scores = self._model.predict_scored(row.take(np.array([0])))
-        prediction = answers[0]
-        wanted = self._outcome if outcome is None else outcome
-        argument = "outcome" if outcome is None else "desired"
-        event = event_for(wanted, self._model, prediction, argument)
-        target = Target(self._model, event)
-        y = bool((target(row) if target.event.needs_scores else target.read(answers))[0])
-        return Decision(
-            row=row,
-            prediction=prediction,
-            target=target,
-            y=y,
-            data=self._data,
-            answers=self._answers,
-            references=self._choose_references(target, row, y),
-            players=self._players,
-            choice=self._choice,
-            context=self._context,
-            cost=self._cost,
-            seed=self._seed,
-            scores=scores,
-        )
+        return self._decider.one(self._read(x), outcome)
+
+    def decide_many(self, rows: Rows) -> list[Decision | SufficeError]:
+        """The decision for each of some inputs that were read, or its error."""
+        return self._decider.many(rows)
 
     def _read(self, x: Any) -> Table:
         """The input as one row of the data's kind; columns that only the data has are ignored."""
@@ -540,7 +590,7 @@ class Explainer:
             return x
         return read_row(x, self._data, ignored=self._known_columns)
 
-    def _read_many(self, X: Any) -> list[Table]:
+    def _read_many(self, X: Any) -> Sequence[Table]:
         if isinstance(X, Mapping | str | bytes):
             hint = "explain takes one row."
             got = "a mapping" if isinstance(X, Mapping) else shorten(X)
@@ -549,6 +599,9 @@ class Explainer:
             rows = list(X)
         else:
             table = as_table(X, names=self._data.names, argument="X")
+            alike = self._like_data(table)
+            if alike is not None:
+                return Rows(alike)
             rows = [table.take(np.array([i])).native for i in range(len(table))]
         if not rows:
             raise InputError("X", "no rows", "at least one row to explain")
@@ -560,20 +613,44 @@ class Explainer:
                 raise error.at(f"row {i}") from error
         return found
 
-    def _choose_references(self, target: Target, row: Table, y: bool) -> Table:
-        def is_opposite() -> Any:
-            known = None if target.event.needs_scores else self._answers
-            return (target(self._data) if known is None else target.read(known)) != y
+    def read_rows(self, X: Any) -> Sequence[Table | SufficeError]:
+        """Each row of a table as one of the data's kind, or what is wrong with it."""
+        table = as_table(X, names=self._data.names, argument="X")
+        with suppress(SufficeError):  # it is told of below, with its row
+            alike = self._like_data(table)
+            if alike is not None:
+                return Rows(alike)
+        found: list[Table | SufficeError] = []
+        for i in range(len(table)):
+            try:
+                found.append(self._read(table.take(np.array([i])).native))
+            except SufficeError as error:
+                found.append(error)
+        return found
 
-        return choose_references(
-            self._references,
-            self._data,
-            row,
-            is_opposite,
-            self._n_references,
-            self._seed,
-            self._like_data,
-        )
+    @property
+    def decider(self) -> Decider:
+        """The model with its data and contrast: what the explainer was made of."""
+        return self._decider
+
+    def _like_data(self, table: Table) -> Table | None:
+        """A table whose rows are all as they are read one by one; None where each must be cast."""
+        try:
+            first = self._read(table.take(np.array([0])).native)
+        except SufficeError as error:  # as the first row is told of
+            raise error.at("row 0") from error
+        data = self._data
+        chosen = table.select([table.names.index(name) for name in data.names])
+        same = data.same_kind(chosen) and data.same_kind(first)
+        if not same or not all(data.same_dtype(j, chosen) for j in range(len(data.names))):
+            return None
+        return chosen.labelled_like(data).take(np.arange(len(table)))
+
+
+def _at_row(error: SufficeError, number: int) -> SufficeError:
+    """The error, with its row; what is asked of all rows alike is no fault of one of them."""
+    asked = isinstance(error, InputError) and error.argument in Asked.__annotations__
+    return error if asked else error.at(f"row {number}")
 
 
 def _players(data: Table, groups: Groups) -> Players:
@@ -586,6 +663,10 @@ def _players(data: Table, groups: Groups) -> Players:
 def _read_jobs(given: object) -> int:
     every = isinstance(given, int | np.integer) and given == -1
     return -1 if every else whole("n_jobs", given, also="-1 (all cores)")
+
+
+def _checked_limit(n: int | None) -> int | None:
+    return None if n is None else whole("n_references", n, also="None")
 
 
 def _checked_context(context: object) -> Context:

@@ -16,6 +16,7 @@ import numpy as np
 
 from suffice.context.hybrids import Context, KeyedHybrids
 from suffice.context.players import Players
+from suffice.context.pool import Pool
 from suffice.context.sample import Sample
 from suffice.factors.lattice import Lattice, masks_of_held
 from suffice.tables.cells import distinct_rows, joint_codes
@@ -66,6 +67,8 @@ class SwapHybrids(PooledHybrids, KeyedHybrids):
     @cached_property
     def codes(self) -> Counts:
         """(1 + n, d): equal numbers where two rows agree on all of a player's columns."""
+        if isinstance(self.pool, Pool):  # the same numbers, from what is known of the references
+            return self.pool.player_codes(self.players)
         columns = self.pool.codes()
         players = (columns[:, list(c)] for c in self.players.columns)
         return np.stack([distinct_rows(player)[0] for player in players], axis=1)

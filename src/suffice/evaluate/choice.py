@@ -19,7 +19,7 @@ from suffice.target import Target
 from suffice.wording import listed
 
 if TYPE_CHECKING:
-    from suffice.evaluate.trees import TreeEngine
+    from suffice.evaluate.trees import TreeEngine, TreeModel
 
 __all__ = ["ENGINES", "Choice", "asking_seconds"]
 
@@ -55,12 +55,25 @@ class Choice:
     """
 
     def __init__(self, engine: str, model: Any, columns: tuple[str, ...]) -> None:
-        self._engine = choice("engine", engine, ENGINES)
-        self._model = model
+        self.engine = choice("engine", engine, ENGINES)
+        self.model = model
         self._columns = columns
         self._read: dict[str, Any] = {}
         self._not_read: dict[str, str] = {}
         self._pays: dict[tuple[Any, ...], bool] = {}
+
+    @property
+    def works_row_by_row(self) -> bool:
+        """Does a row get the same numbers, to the last bit, whatever rows are asked about with it?
+
+        Known of trees, whose leaves are added up for each row by itself, in one order.
+        """
+        if "trees" not in _TRIED.get(self.engine, (self.engine,)):
+            return False
+        try:
+            return self._trees() is not None
+        except Unreadable:
+            return False
 
     def evaluator(
         self,
@@ -73,16 +86,16 @@ class Choice:
     ) -> Evaluator:
         """The fastest evaluator that serves; its note says why no faster one does."""
         reasons: dict[str, list[str]] = {}
-        for name in _TRIED.get(self._engine, (self._engine,)):
+        for name in _TRIED.get(self.engine, (self.engine,)):
             try:
                 swapped = self._suited(hybrids, budget)
                 return self._make(name, target, swapped, y, exhaustive)
             except Unreadable as reason:
                 reasons.setdefault(str(reason), []).append(name)
         note = "; ".join(f"{listed(names)}: {reason}" for reason, names in reasons.items())
-        if self._engine not in _TRIED:
+        if self.engine not in _TRIED:
             hint = "Use engine='auto' or 'blackbox'."
-            got = f"{self._engine!r} ({next(iter(reasons))})"
+            got = f"{self.engine!r} ({next(iter(reasons))})"
             raise InputError("engine", got, "a model and a context that it knows", hint)
         # A bounded search comes back to rows that it asked for, and a budget is in rows: each is
         # then asked for once whatever finding it costs.
@@ -91,7 +104,7 @@ class Choice:
 
     def _suited(self, hybrids: Hybrids, budget: int | None) -> SwapHybrids:
         """The hybrids, if this is a question for engines at all."""
-        if self._engine == "auto" and budget is not None and budget < _LEAST_BUDGET:
+        if self.engine == "auto" and budget is not None and budget < _LEAST_BUDGET:
             raise Unreadable(f"a budget below {_LEAST_BUDGET:,} rows is left to the black box")
         if not isinstance(hybrids, SwapHybrids):
             raise Unreadable("only hybrids whose values are swapped are known, not this context's")
@@ -105,13 +118,19 @@ class Choice:
             from suffice.evaluate.additive import additive_engine, read_additive
 
             return additive_engine(self._shape(name, read_additive), target, hybrids, y)
-        from suffice.evaluate.trees import TreeEngine, TreeModel, read_trees
+        from suffice.evaluate.trees import TreeEngine
 
-        trees = self._shape(name, lambda *given: TreeModel(read_trees(*given)))
-        engine = TreeEngine(trees, target, hybrids, y)
-        if self._engine == "auto" and exhaustive and hybrids.d <= _MOST_SWEPT:
+        engine = TreeEngine(self._trees(), target, hybrids, y)
+        if self.engine == "auto" and exhaustive and hybrids.d <= _MOST_SWEPT:
             self._check_pace(engine, target, hybrids)
         return engine
+
+    def _trees(self) -> TreeModel:
+        from suffice.evaluate.trees import TreeModel, read_trees
+
+        found = self._shape("trees", lambda *given: TreeModel(read_trees(*given)))
+        assert isinstance(found, TreeModel)
+        return found
 
     def _check_pace(self, engine: TreeEngine, target: Target, hybrids: SwapHybrids) -> None:
         """Raise `Unreadable` where a sweep takes longer than asking the model about every row."""
@@ -133,7 +152,7 @@ class Choice:
             raise Unreadable(self._not_read[name])
         if name not in self._read:
             try:
-                self._read[name] = read(self._model, self._columns)
+                self._read[name] = read(self.model, self._columns)
             except Unreadable as reason:
                 self._not_read[name] = str(reason)
                 raise

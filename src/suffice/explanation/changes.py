@@ -64,11 +64,11 @@ class CheapestChanges(Mapping[int, Change]):
 
     def __getitem__(self, mask: int) -> Change:
         cost, row = self.found[mask]
-        values = self._values_of(row)
+        values = self.values_of(row)
         players = tuple(self.players[j] for j in members_of(mask))
         return Change(players, {c: values[c] for p in players for c in p.values}, cost)
 
-    def _values_of(self, row: int) -> Mapping[str, Scalar]:
+    def values_of(self, row: int) -> Mapping[str, Scalar]:
         """A row's values as they are shown. A few rows serve many sets, so each is read once."""
         if row not in self._read:
             pool = self.hybrids.pool

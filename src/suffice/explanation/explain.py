@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
+from suffice.context.cost import CostSpec
 from suffice.context.swap import SwapHybrids
 from suffice.decision import Decision
 from suffice.evaluate import Evaluator
@@ -24,17 +25,33 @@ from suffice.search.plan import Narrowed, Plan, make_plan
 from suffice.search.strategy import VIEW_ENDS, answer
 from suffice.tables import plain
 
-__all__ = ["Prepared", "explain_decision", "prepare"]
+__all__ = [
+    "Asking",
+    "Prepared",
+    "describe_cost",
+    "describe_references",
+    "explain_decision",
+    "prepare",
+    "versions",
+]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What is asked of a decision, and in which way its sets are to be searched."""
+
+    question: Question
+    how: str
 
 
 def explain_decision(
-    decision: Decision, question: Question, how: str, references: Any, started: float
+    decision: Decision, asking: Asking, references: Any, started: float
 ) -> Explanation:
     """Search in the way named, and read both views from the counts.
 
     `references` is how they were chosen, for the record; the time limit counts from `started`.
     """
-    ready = prepare(decision, question, how)
+    ready = prepare(decision, asking)
     narrowed, plan = ready.narrowed, ready.plan
     hybrids, question = narrowed.hybrids, narrowed.question
     one_sweep = hybrids[0] is hybrids[1]
@@ -105,8 +122,9 @@ class Prepared:
         return answer(self.plan.way, evaluator, hybrids, question, keeper)
 
 
-def prepare(decision: Decision, question: Question, how: str) -> Prepared:
+def prepare(decision: Decision, asking: Asking) -> Prepared:
     """Leave out what cannot matter, choose evaluators, and plan the search."""
+    question, how = asking.question, asking.how
     narrowed = _narrowed(decision, question)
     limits = question.limits
     whole = how in ("auto", "exhaustive") and limits.max_size is None and limits.budget is None
@@ -149,10 +167,10 @@ class Searched:
 
 
 def _describe_players(decision: Decision) -> tuple[Player, ...]:
-    row, players = decision.row, decision.players
-    values = [plain(row.column(j)[0]) for j in range(len(row.names))]
+    names, players = decision.data.names, decision.players
+    values = decision.inputs.cells(decision.place)
     return tuple(
-        Player(name, {row.names[j]: values[j] for j in columns})
+        Player(name, {names[j]: values[j] for j in columns})
         for name, columns in zip(players.names, players.columns, strict=True)
     )
 
@@ -161,28 +179,29 @@ def _provenance(
     decision: Decision, plan: Plan, searches: list[Searched], references: Any, seconds: float
 ) -> Provenance:
     evaluators = [searched.evaluator for searched in searches]
-    first, data, cost = evaluators[0], decision.data, decision.cost
+    first, data = evaluators[0], decision.data
     return Provenance(
         model=repr(decision.target.model),
         evaluator=first.name,
         note=first.note,
-        references=_describe_references(references),
+        references=describe_references(references),
         n_references=first.n,
         random_state=decision.seed,
         hybrids=sum(searched.hybrids for searched in searches),
         rows_predicted=sum(evaluator.rows_predicted for evaluator in evaluators),
         data=(len(data), len(data.names)),
-        cost="own" if callable(cost) else "weighted" if cost else "deviations",
+        cost=describe_cost(decision.cost),
         created=datetime.now(UTC),
         seconds=seconds,
         model_seconds=sum(evaluator.model_seconds for evaluator in evaluators),
-        versions=_versions(),
+        versions=versions(),
         context=ContextRecord(decision.context.kind, decision.context.describe()),
         plan=plan,
     )
 
 
-def _describe_references(spec: object) -> ReferencesRecord:
+def describe_references(spec: object) -> ReferencesRecord:
+    """How references were chosen."""
     if not isinstance(spec, str):
         return ReferencesRecord("given", f"given as {type(spec).__name__}")
     if spec == "all":
@@ -190,8 +209,14 @@ def _describe_references(spec: object) -> ReferencesRecord:
     return ReferencesRecord("opposite", "predicted otherwise")
 
 
+def describe_cost(cost: CostSpec) -> Literal["deviations", "weighted", "own"]:
+    """What a change costs, in a word."""
+    return "own" if callable(cost) else "weighted" if cost else "deviations"
+
+
 @lru_cache(maxsize=1)
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Of what the numbers depend on."""
     from importlib.metadata import version
 
     names = ("suffice", "numpy", "pandas", "scikit-learn")

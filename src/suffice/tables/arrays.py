@@ -61,7 +61,12 @@ class ArrayTable(Table):
 
     def stack(self, below: Table) -> ArrayTable:
         """Append rows; texts of any length, though NumPy's dtype has a longest."""
-        return ArrayTable(np.concatenate([self._array, np.asarray(below.native)]), self.names)
+        return self.stack_all([below])
+
+    def stack_all(self, below: Sequence[Table]) -> ArrayTable:
+        """Append the rows of several tables in one go."""
+        arrays = [self._array, *(np.asarray(table.native) for table in below)]
+        return ArrayTable(np.concatenate(arrays), self.names)
 
     def dtype(self, position: int) -> str:
         """The array's dtype."""

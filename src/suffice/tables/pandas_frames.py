@@ -119,9 +119,14 @@ class PandasTable(Table):
 
     def stack(self, below: Table) -> PandasTable:
         """Append rows; both have the same dtypes, so none is widened."""
+        return self.stack_all([below])
+
+    def stack_all(self, below: Sequence[Table]) -> PandasTable:
+        """Append the rows of several tables in one go."""
         import pandas as pd
 
-        return PandasTable(pd.concat([self._frame, below.native], ignore_index=True))
+        frames = [self._frame, *(table.native for table in below)]
+        return PandasTable(pd.concat(frames, ignore_index=True))
 
     def dtype(self, position: int) -> str:
         """The column's dtype, with a category's values."""

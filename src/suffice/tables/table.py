@@ -123,6 +123,13 @@ class Table(ABC):
             cells.append(cell)
         return self._row(cells)
 
+    def stack_all(self, below: Sequence[Table]) -> Table:
+        """This table with others of the same columns below it, all at once."""
+        out: Table = self
+        for table in below:
+            out = out.stack(table)
+        return out
+
     def codes(self) -> Counts:
         """(rows, columns): equal values share a number; larger values have larger ones."""
         return np.stack([column_codes(self.column(j)) for j in range(len(self.names))], axis=1)

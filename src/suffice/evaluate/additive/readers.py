@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from suffice.context.pool import Pool
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.additive.scores import AdditiveScores, Decision
 from suffice.evaluate.columns import PerColumn, kind_of, sklearn_name, split_pipeline
@@ -66,16 +67,22 @@ class AdditiveModel:
         player = hybrids.players.of_column[self.parts.owner]
         try:
             with np.errstate(all="ignore"):
-                seen = self.parts.seen(hybrids.pool)
+                pool = hybrids.pool
                 if _is_gam(final):
-                    return _read_gam(final, seen.native, player, hybrids.d)
-                return _read_terms(final, _matrix(seen), player, hybrids.d)
+                    return _read_gam(final, self.parts.seen(pool).native, player, hybrids.d)
+                seen = pool.by_row(self._matrix) if isinstance(pool, Pool) else self._matrix(pool)
+                return _read_terms(final, seen, player, hybrids.d)
         except Unreadable:
             raise
         except Exception as error:  # private attributes, which another version may not have
             raise Unreadable(
                 f"{self.name} keeps its parameters in a form that suffice does not know"
             ) from error
+
+    def _matrix(self, rows: Table) -> Values:
+        """Rows as the estimator at the end sees them, in numbers as precise as they are."""
+        values = np.asarray(self.parts.seen(rows).native)
+        return values if values.dtype.kind in "fiub" else values.astype(np.float64)
 
 
 class AdditiveShape(Protocol):
@@ -165,12 +172,6 @@ def read_weights(final: Any, columns: int) -> Weights:
 def _is_gam(model: Any) -> bool:
     kind = type(model)
     return kind.__module__.startswith("interpret.") and kind.__name__ in _GAMS
-
-
-def _matrix(seen: Table) -> Values:
-    """The rows as an array of numbers, as precise as they are."""
-    values = np.asarray(seen.native)
-    return values if values.dtype.kind in "fiub" else values.astype(np.float64)
 
 
 class _Reading(NamedTuple):

@@ -22,13 +22,14 @@ from functools import cached_property
 
 import numpy as np
 
+from suffice.context.pool import Pool
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees.ensemble import Ensemble, Ints, Tests
 from suffice.evaluate.trees.margins import Reading
 from suffice.typing import BoolVector, Counts, Reals, Words
 
-__all__ = ["LANES", "Lanes", "Problem", "Sides", "make_problem"]
+__all__ = ["LANES", "Lanes", "Places", "Problem", "Sides", "make_problem"]
 
 LANES = 64
 """Bits of a word."""
@@ -39,6 +40,9 @@ then worth less than an accumulator that stays in the cache."""
 
 _SORTED_HYBRIDS = 1 << 22
 """Past so many hybrids, putting their outcomes back in order costs more than sorting saves."""
+
+_BYTES_KEPT = 1 << 24
+"""Words by test of blocks of references that are kept for the next input."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,13 +104,14 @@ class Problem:
 def make_problem(ensemble: Ensemble, reading: Reading, hybrids: SwapHybrids) -> Problem:
     """Turn an ensemble towards a context's input."""
     rows = _matrix(ensemble, hybrids)
-    tests, n = ensemble.tests, hybrids.n
+    tests, pool = ensemble.tests, hybrids.pool
     source = np.arange(rows.shape[1]) if ensemble.source is None else ensemble.source
-    width = 64 if hybrids.d <= _WIDE_PLAYERS else 32
-    while width > 8 and n <= width // 2:
-        width //= 2
-    order = _alike_together(hybrids) if n << hybrids.d <= _SORTED_HYBRIDS else np.arange(n)
-    sides = Sides(tests, rows)
+    if isinstance(pool, Pool):  # many inputs may have these references
+        lanes = pool.references.once(("lanes", hybrids.players.columns), lambda: _lanes(hybrids))
+        places = pool.references.once(("places", tests), lambda: Places(tests, rows[1:]))
+    else:
+        lanes, places = _lanes(hybrids), Places(tests, rows[1:])
+    sides = Sides(places, rows[:1])
     # The leaves' number, -1, finds one answer more than there are tests.
     goes_left = np.append(sides.input_left, False)[ensemble.test]
     return Problem(
@@ -116,15 +121,25 @@ def make_problem(ensemble: Ensemble, reading: Reading, hybrids: SwapHybrids) -> 
         player=hybrids.players.of_column[source[tests.column]].astype(np.int32),
         toward=np.where(goes_left, ensemble.left, ensemble.right),
         away=np.where(goes_left, ensemble.right, ensemble.left),
-        lanes=Lanes(order, width),
+        lanes=lanes,
         sides=sides,
     )
 
 
+def _lanes(hybrids: SwapHybrids) -> Lanes:
+    n = hybrids.n
+    width = 64 if hybrids.d <= _WIDE_PLAYERS else 32
+    while width > 8 and n <= width // 2:
+        width //= 2
+    order = _alike_together(hybrids) if n << hybrids.d <= _SORTED_HYBRIDS else np.arange(n)
+    return Lanes(order, width)
+
+
 def _matrix(ensemble: Ensemble, hybrids: SwapHybrids) -> Reals:
     """The pool as the trees see it: its input and its references in their numbers."""
+    pool = hybrids.pool
     try:
-        return ensemble.matrix(hybrids.pool)
+        return pool.by_row(ensemble.matrix) if isinstance(pool, Pool) else ensemble.matrix(pool)
     except Unreadable:
         raise
     except Exception as error:  # turning rows into a matrix is the library's own doing
@@ -134,36 +149,47 @@ def _matrix(ensemble: Ensemble, hybrids: SwapHybrids) -> Reals:
 
 
 def _alike_together(hybrids: SwapHybrids) -> Counts:
-    codes = hybrids.codes[1:]
+    pool = hybrids.pool
+    if isinstance(pool, Pool):
+        codes = pool.references.player_codes(hybrids.players)
+    else:
+        codes = hybrids.codes[1:]
     finest_first = np.argsort(-codes.max(axis=0), kind="stable")
     return np.lexsort(codes[:, finest_first].T)
 
 
-class Sides:
-    """The references' values, as places among the sorted thresholds."""
+class Places:
+    """The references' values, as places among the sorted thresholds: the same for every input."""
 
     def __init__(self, tests: Tests, rows: Reals) -> None:
-        """`rows` has the input first, then the references."""
-        self._tests = tests
+        self.tests = tests
         self._rows = rows
         by_threshold = tests.by_threshold
-        self.input_left: BoolVector = self._answers(rows[:1])[:, 0]
-        self._flip = np.where(self.input_left, ~np.uint64(0), np.uint64(0))
         columns, starts = np.unique(tests.column[by_threshold], return_index=True)
         ends = np.append(starts, len(tests.column))[1:]
         limits = tests.threshold[by_threshold]
-        self._places: Counts = np.empty((len(columns), len(rows) - 1), dtype=np.int64)
+        self._places: Counts = np.empty((len(columns), len(rows)), dtype=np.int64)
         for i, (column, start, end) in enumerate(zip(columns, starts, ends, strict=True)):
             # NaN sorts past every threshold: it is never switched on.
-            self._places[i] = start + np.searchsorted(limits[start:end], rows[1:, column])
+            self._places[i] = start + np.searchsorted(limits[start:end], rows[:, column])
         self._ends: Counts = ends
-        self._missing = np.isnan(rows[1:]) if np.isnan(rows).any() else None
+        self._missing = np.isnan(rows) if np.isnan(rows).any() else None
+        self._left: dict[bytes, Words] = {}
 
-    def words(self, references: Counts) -> Words:
-        """By test: which of up to 64 references, each in its lane, are not on the input's side."""
-        tests = self._tests
+    def left(self, references: Counts) -> Words:
+        """By test: which of up to 64 references, each in its lane, go left. One word more is 0."""
+        key = references.tobytes()
+        if key not in self._left:
+            found = self._worked_out(references)
+            if sum(word.nbytes for word in self._left.values()) < _BYTES_KEPT:
+                self._left[key] = found
+            return found
+        return self._left[key]
+
+    def _worked_out(self, references: Counts) -> Words:
+        tests = self.tests
         places = self._places[:, references]
-        bits = np.left_shift(np.uint64(1), (np.arange(len(references)) ^ 7).astype(np.uint64))
+        bits = lane_bits(len(references))
         left = np.zeros(len(tests.column) + 1, dtype=np.uint64)
         np.bitwise_xor.at(left, places.ravel(), np.tile(bits, len(places)))
         left[self._ends] ^= np.bitwise_or.reduce(bits)
@@ -175,14 +201,29 @@ class Sides:
             nowhere = np.bitwise_or.reduce(np.where(absent, bits[:, None], np.uint64(0)), axis=0)
             out[:-1] |= np.where(tests.missing_left, nowhere[tests.column], np.uint64(0))
         for number in tests.categories:
-            values = self._rows[1 + references, tests.column[number]]
+            values = self._rows[references, tests.column[number]]
             out[number] = np.bitwise_or.reduce(bits[tests.answer(number, values)], initial=0)
-        out[:-1] ^= self._flip & np.bitwise_or.reduce(bits)
         return out
+
+
+class Sides:
+    """Who stands on the input's side of each test."""
+
+    def __init__(self, places: Places, row: Reals) -> None:
+        """`row` is the input as the trees see it, in a matrix of one row."""
+        self._places = places
+        self.input_left: BoolVector = self._answers(row)[:, 0]
+        flip = np.where(self.input_left, ~np.uint64(0), np.uint64(0))
+        self._flip: Words = np.append(flip, np.uint64(0))
+
+    def words(self, references: Counts) -> Words:
+        """By test: which of up to 64 references, each in its lane, are not on the input's side."""
+        everyone = np.bitwise_or.reduce(lane_bits(len(references)))
+        return np.asarray(self._places.left(references) ^ (self._flip & everyone))
 
     def _answers(self, rows: Reals) -> BoolVector:
         """(tests, rows): who goes left."""
-        tests = self._tests
+        tests = self._places.tests
         values = rows[:, tests.column].T
         left = np.where(
             np.isnan(values), tests.missing_left[:, None], values <= tests.threshold[:, None]
@@ -190,3 +231,8 @@ class Sides:
         for number in tests.categories:
             left[number] = tests.answer(number, values[number])
         return np.asarray(left)
+
+
+def lane_bits(references: int) -> Words:
+    """The bit of each lane."""
+    return np.left_shift(np.uint64(1), (np.arange(references) ^ 7).astype(np.uint64))
