@@ -121,15 +121,22 @@ def _members(explanation: Explanation, view: str, factor: int | Sequence[str]) -
 
 
 def draw_marked(
-    subject: ImageSubject, marked: Iterable[int], view: str, size: int | None = None
+    subject: ImageSubject,
+    marked: Iterable[int],
+    view: str,
+    size: int | None = None,
+    line: tuple[int, int, int] | None = None,
 ) -> Overlay:
-    """The marked regions stay as they are; the outline is drawn around them, not over them."""
+    """The marked regions stay as they are; the outline is drawn around them, not over them.
+
+    `line` is its colour; None: the view's.
+    """
     pixels, labels = _scaled(subject, size)
     inside = np.isin(labels, list(marked))
     grey = pixels @ np.array([0.299, 0.587, 0.114])
     fog = np.rint(_DIM * grey + (1 - _DIM) * _FOG).astype(np.uint8)
     out = np.where(inside[..., None], pixels, fog[..., None])
-    out[_grown(inside, _line_width(labels)) & ~inside] = _COLOURS[view]
+    out[_grown(inside, _line_width(labels)) & ~inside] = line or _COLOURS[view]
     return Overlay(out)
 
 

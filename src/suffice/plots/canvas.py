@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "DARK",
     "DASHES",
+    "LIGHT",
     "MARKS",
     "Canvas",
     "Ink",
@@ -44,7 +46,8 @@ _LINE = 1.32
 class Ink:
     """Colours of one background; keep and flip also differ in marks and dashes.
 
-    They are Okabe and Ito's, which the colour-blind tell apart.
+    They are Okabe and Ito's, which the colour-blind tell apart; the vermilion is a little darker,
+    so that words in it are read on white.
     """
 
     text: str
@@ -64,7 +67,8 @@ class Ink:
         from matplotlib.colors import to_hex, to_rgb
 
         pairs = zip(to_rgb(self.paper), to_rgb(color), strict=True)
-        return to_hex([a + strength * (b - a) for a, b in pairs])
+        red, green, blue = (a + strength * (b - a) for a, b in pairs)
+        return to_hex((red, green, blue))
 
     def on(self, color: str) -> str:
         """Black or white, whichever is read better on a colour."""
@@ -73,8 +77,8 @@ class Ink:
         return "#101010" if _lightness(to_rgba(color)) > 0.5 else "#ffffff"
 
 
-_LIGHT = Ink("#1c2330", "#5b6575", "#d3d9e2", "#ffffff", "#0072b2", "#d55e00", "#009e73")
-_DARK = Ink("#e6eaf2", "#a3adbd", "#414b5c", "#12161d", "#56b4e9", "#e69f00", "#2fd0a5")
+LIGHT = Ink("#1c2330", "#5b6575", "#d3d9e2", "#ffffff", "#0072b2", "#c25100", "#009e73")
+DARK = Ink("#e6eaf2", "#a3adbd", "#414b5c", "#12161d", "#56b4e9", "#e69f00", "#2fd0a5")
 MARKS = {"keep": "o", "flip": "s"}
 DASHES: dict[str, Any] = {"keep": "-", "flip": (0, (5, 1.5))}
 
@@ -267,8 +271,8 @@ def ink_for(ax: Axes) -> Ink:
     for face in (ax.get_facecolor() if ax.axison else (0, 0, 0, 0), ax.figure.get_facecolor()):
         rgba = to_rgba(face)
         if rgba[3] > 0.5:
-            return replace(_LIGHT if _lightness(rgba) > 0.5 else _DARK, paper=to_hex(rgba))
-    return _LIGHT if _lightness(to_rgba(rcParams["text.color"])) < 0.5 else _DARK
+            return replace(LIGHT if _lightness(rgba) > 0.5 else DARK, paper=to_hex(rgba))
+    return LIGHT if _lightness(to_rgba(rcParams["text.color"])) < 0.5 else DARK
 
 
 def label(artist: Any, words: str, families: Fonts, **how: Any) -> None:

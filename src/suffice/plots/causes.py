@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from suffice.checks import names
@@ -103,9 +104,7 @@ def dag(
     return paint(ax, (max(4.5, _ACROSS * layers), 3.0), lambda canvas: _draw(found, canvas))
 
 
-def dag_of(
-    model: Any, *, do: Mapping[str, Any] | Sequence[str] | str = (), row: Any = None
-) -> Dag:
+def dag_of(model: Any, *, do: Mapping[str, Any] | Sequence[str] | str = (), row: Any = None) -> Dag:
     """The facts: what is set, what may follow, and where everything stands."""
     graph = _graph(model)
     given = dict(do) if isinstance(do, Mapping) else dict.fromkeys(names("do", do))
@@ -130,14 +129,12 @@ def dag_of(
             role: Literal["cut", "carries", "plain"] = "carries" if carries else "plain"
             if effect in given:
                 role = "cut"
-            arrows.append(
-                Arrow(harmless(cause), harmless(effect), role, routes[cause, effect])
-            )
+            arrows.append(Arrow(harmless(cause), harmless(effect), role, routes[cause, effect]))
     title = "Causes and effects"
     notes: tuple[str, ...] = ()
     if given:
         title = f"What setting {listed(map(named, given))} changes"
-        follow = f"{listed([n.name for n in nodes if n.role == 'changes'])}" if effects else "nothing"
+        follow = listed([n.name for n in nodes if n.role == "changes"]) or "nothing"
         notes = (
             f"Thick frame: set. Shaded: may follow ({follow}). Plain: stays as it is. Dashed "
             "arrows are cut, since what is set no longer follows its causes.",
@@ -157,7 +154,8 @@ def _graph(model: Any) -> Graph:
 
 def _told(model: Any, graph: Graph, do: Any, row: Any) -> dict[str, str]:
     """By node: its value, or its change, as far as it is known."""
-    given = {node: show(storable(value)) for node, value in do.items()} if isinstance(do, Mapping) else {}
+    values = do if isinstance(do, Mapping) else {}
+    given = {node: show(storable(value)) for node, value in values.items()}
     if row is None:
         return {node: f"set to {given[node]}" if node in given else "" for node in graph.nodes}
     if not isinstance(row, Mapping):
@@ -175,46 +173,50 @@ def _told(model: Any, graph: Graph, do: Any, row: Any) -> dict[str, str]:
 
 # -- where everything stands --------------------------------------------------------------
 
-_Spot = str | tuple[str, str, int]
-"""A node, or the place where an arrow passes a layer."""
+_Spot = tuple[str, str, int]
+"""What passes a layer: a node (node, "", layer), or an arrow (cause, effect, layer)."""
+_Routes = dict[tuple[str, str], tuple[tuple[int, float], ...]]
 
 
-def _laid_out(
-    graph: Graph,
-) -> tuple[dict[str, int], dict[str, float], dict[tuple[str, str], tuple[tuple[int, float], ...]]]:
-    """Layers by the longest way from a root; within a layer near what it is joined to (Sugiyama)."""
+def _laid_out(graph: Graph) -> tuple[dict[str, int], dict[str, float], _Routes]:
+    """Layers by the longest way from a root; within one, each near what it is joined to.
+
+    This is Sugiyama's way: an arrow over several layers takes a place in each, so that it crosses
+    no variable.
+    """
     layer: dict[str, int] = {}
     for node in graph.nodes:
         layer[node] = 1 + max((layer[parent] for parent in graph.parents[node]), default=-1)
-    rows: list[list[_Spot]] = [[] for _ in range(1 + max(layer.values(), default=0))]
-    near: dict[_Spot, list[_Spot]] = {node: [] for node in graph.nodes}
+    spot: dict[str, _Spot] = {node: (node, "", layer[node]) for node in graph.nodes}
+    near: dict[_Spot, list[_Spot]] = {spot[node]: [] for node in graph.nodes}
     chains: dict[tuple[str, str], list[_Spot]] = {}
-    for node in graph.nodes:
-        rows[layer[node]].append(node)
     for effect in graph.nodes:
         for cause in graph.parents[effect]:
-            spots: list[_Spot] = [(cause, effect, k) for k in range(layer[cause] + 1, layer[effect])]
-            for spot in spots:
-                rows[spot[2]].append(spot)  # type: ignore[index,call-overload]
-                near[spot] = []
-            chains[cause, effect] = spots
-            for a, b in zip([cause, *spots], [*spots, effect], strict=True):
+            between = range(layer[cause] + 1, layer[effect])
+            chains[cause, effect] = [(cause, effect, k) for k in between]
+            near |= {passing: [] for passing in chains[cause, effect]}
+            for a, b in pairwise([spot[cause], *chains[cause, effect], spot[effect]]):
                 near[a].append(b)
                 near[b].append(a)
+    rows: list[list[_Spot]] = [[] for _ in range(1 + max(layer.values(), default=0))]
+    for passing in near:
+        rows[passing[2]].append(passing)
     at: dict[_Spot, float] = {}
     for row in rows:
-        at |= {spot: i - (len(row) - 1) / 2 for i, spot in enumerate(row)}
+        at |= _placed(row)
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
-            middle = {s: sum(at[o] for o in near[s]) / len(near[s]) if near[s] else at[s] for s in row}
-            row.sort(key=lambda spot: middle[spot])
-            at |= {spot: i - (len(row) - 1) / 2 for i, spot in enumerate(row)}
+            middles = {s: sum(at[o] for o in near[s]) / max(1, len(near[s])) for s in row}
+            row.sort(key=middles.__getitem__)
+            at |= _placed(row)
     top = min(at.values(), default=0.0)
-    routes = {
-        ends: tuple((int(spot[2]), at[spot] - top) for spot in spots)  # type: ignore[misc]
-        for ends, spots in chains.items()
-    }
-    return layer, {node: at[node] - top for node in graph.nodes}, routes
+    routes = {ends: tuple((s[2], at[s] - top) for s in chain) for ends, chain in chains.items()}
+    return layer, {node: at[spot[node]] - top for node in graph.nodes}, routes
+
+
+def _placed(row: Sequence[_Spot]) -> dict[_Spot, float]:
+    """One under the other, around the middle."""
+    return {spot: i - (len(row) - 1) / 2 for i, spot in enumerate(row)}
 
 
 def _draw(found: Dag, canvas: Canvas) -> float:
@@ -260,18 +262,18 @@ def _draw(found: Dag, canvas: Canvas) -> float:
         points += [spot(*via) for via in arrow.via]
         points.append((end[0] - half[arrow.effect] - 0.03, end[1]))
         vertices, codes = [points[0]], [Path.MOVETO]
-        for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+        for (x0, y0), (x1, y1) in pairwise(points):
             middle = (x0 + x1) / 2
             vertices += [(middle, y0), (middle, y1), (x1, y1)]
             codes += [Path.CURVE4] * 3
         color = {"cut": ink.soft, "carries": ink.keep, "plain": ink.soft}[arrow.role]
-        canvas.add(
-            FancyArrowPatch(
-                path=Path(vertices, codes), arrowstyle="-|>", color=color, clip_on=False,
-                mutation_scale=10 * canvas.scale, lw=2.0 if arrow.role == "carries" else 0.9,
-                ls=(0, (3, 2)) if arrow.role == "cut" else "-", zorder=2,
-            )  # fmt: skip
-        )
+        curve = Path(vertices, codes)
+        drawn = FancyArrowPatch(
+            path=curve, arrowstyle="-|>", color=color, mutation_scale=10 * canvas.scale,
+            lw=2.0 if arrow.role == "carries" else 0.9, clip_on=False, zorder=2,
+            ls=(0, (3, 2)) if arrow.role == "cut" else "-",
+        )  # fmt: skip
+        canvas.add(drawn)
     y = top + (lowest + 1) * _DOWN + 0.1
     for words in (*legend.told, *found.notes):
         y = canvas.paragraph(_EDGE, y, words, room, size=8, color=ink.soft)

@@ -12,6 +12,7 @@ from suffice.encodings.recourse import Option, Recourse
 from suffice.errors import InputError
 from suffice.plots.canvas import paint
 from suffice.plots.charts import Amount, Chart, Heading, Line, draw_chart, fewest, share, width_of
+from suffice.plots.heat import draw_heat, heat_of
 from suffice.results import Column, Panel, Result
 from suffice.typing import Scalar
 from suffice.wording import count, harmless, percent, price, show, three_digits
@@ -40,8 +41,7 @@ def recourse(result: Recourse | Option, *, ax: Any = None, most: int = 12) -> Ax
     >>> ways = suffice.Explainer(model, X).recourse(X.iloc[8])
     >>> ax = suffice.plots.recourse(ways)
     """
-    if not isinstance(result, Recourse | Option):
-        raise InputError("result", result, "what explainer.recourse answers, or one of its options")
+    _require(result, Recourse | Option, "what explainer.recourse answers, or one of its options")
     return _paint(ax, chart_of(result, whole("most", most)))
 
 
@@ -58,14 +58,11 @@ def rule(result: Rule | AnchorRules, *, ax: Any = None, most: int = 12) -> Axes:
     >>> rules = suffice.Explainer(model, X).anchor(X.iloc[8])
     >>> ax = suffice.plots.rule(rules)
     """
-    if not isinstance(result, Rule | AnchorRules):
-        raise InputError("result", result, "a rule, or what explainer.anchor answers")
+    _require(result, Rule | AnchorRules, "a rule, or what explainer.anchor answers")
     return _paint(ax, chart_of(result, whole("most", most)))
 
 
-def shapley(
-    result: ShapleyValues | ShapleyInteractions, *, ax: Any = None, most: int = 20
-) -> Axes:
+def shapley(result: ShapleyValues | ShapleyInteractions, *, ax: Any = None, most: int = 20) -> Axes:
     """Shapley values as bars, with the exact values; interactions of two features as a heat map.
 
     Examples
@@ -79,15 +76,13 @@ def shapley(
     >>> ax = suffice.plots.shapley(suffice.shapley_values(e.keep))
     >>> ax = suffice.plots.shapley(suffice.shapley_interactions(e.keep))
     """
+    allowed = "what shapley_values or shapley_interactions answers"
+    _require(result, ShapleyValues | ShapleyInteractions, allowed)
+    most = whole("most", most)
     if isinstance(result, ShapleyInteractions) and result.order == 2:
-        from suffice.plots.heat import draw_heat, heat_of
-
-        heat = heat_of(result, whole("most", most))
+        heat = heat_of(result, most)
         return paint(ax, heat.size, lambda canvas: draw_heat(heat, canvas))
-    if not isinstance(result, ShapleyValues | ShapleyInteractions):
-        allowed = "what shapley_values or shapley_interactions answers"
-        raise InputError("result", result, allowed)
-    return _paint(ax, chart_of(result, whole("most", most)))
+    return _paint(ax, chart_of(result, most))
 
 
 def measures(result: Result, *, ax: Any = None, most: int = 20) -> Axes:
@@ -99,8 +94,7 @@ def measures(result: Result, *, ax: Any = None, most: int = 20) -> Axes:
     >>> bounds = suffice.causation_bounds({(True, True): 30, (False, False): 40})
     >>> ax = suffice.plots.measures(bounds)
     """
-    if not isinstance(result, Result):
-        raise InputError("result", result, "an answer of this package")
+    _require(result, Result, "an answer of this package")
     return _paint(ax, chart_of(result, whole("most", most)))
 
 
@@ -125,6 +119,11 @@ def chart_of(result: Result, most: int = 20) -> Chart:
     if isinstance(result, CausationBounds):
         return _of_bounds(result)
     return _of_sheet(result, most)
+
+
+def _require(given: object, kind: Any, allowed: str) -> None:
+    if not isinstance(given, kind):
+        raise InputError("result", given, allowed)
 
 
 def _paint(ax: Any, chart: Chart) -> Axes:
@@ -264,9 +263,7 @@ def _of_bounds(result: CausationBounds) -> Chart:
     pairs = {"necessity": result.necessity, "sufficiency": result.sufficiency, "pns": result.pns}
     lines = tuple(Line((name,), (share(None, pair),)) for name, pair in pairs.items())
     sheet = result.sheet
-    return Chart(
-        sheet.title, sheet.lead, (Heading("between", "share"),), lines, "", sheet.notes
-    )
+    return Chart(sheet.title, sheet.lead, (Heading("between", "share"),), lines, "", sheet.notes)
 
 
 # -- anything else ------------------------------------------------------------------------

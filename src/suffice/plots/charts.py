@@ -158,9 +158,7 @@ def _scales(chart: Chart, canvas: Canvas, labels: float) -> list[Scale]:
     return out
 
 
-def _amount(
-    heading: Heading, amount: Amount, scale: Scale, canvas: Canvas, middle: float
-) -> None:
+def _amount(heading: Heading, amount: Amount, scale: Scale, canvas: Canvas, middle: float) -> None:
     ink = canvas.ink
     canvas.write(scale.right + 0.1, middle, amount.told, size=8)
     if heading.kind == "number":

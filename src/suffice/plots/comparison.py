@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from suffice.encodings.ranking import Ranking, TopK, top_k
 from suffice.encodings.shapley import shapley_values
 from suffice.errors import InputError
@@ -80,7 +82,9 @@ def compare(
     >>> X = X[["income", "debt", "late payments"]]
     >>> model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     >>> e = suffice.Explainer(model, X)(X.iloc[8])
-    >>> ax = suffice.plots.compare(e, ranking={"by age of the form": ["debt", "income", "late payments"]})
+    >>> ax = suffice.plots.compare(e)
+    >>> guess = ["debt", "income", "late payments"]
+    >>> ax = suffice.plots.compare(e.keep, ranking={"by guess": guess})
     """
     if isinstance(result, TopK):
         from suffice.plots.charted import measures
@@ -107,7 +111,7 @@ def comparison_of(
     tally = view.tally
     sizes = [k for k in range(tally.d + 1) if len(tally.levels[k]) == tally.lattice.width(k)]
     named = dict(_named(view, ranking))
-    ways = []
+    ways: list[Way] = []
     for name, given in named.items():
         found = [top_k(view, k, ranking=given, absolute=absolute) for k in sizes]
         if not ways:
@@ -123,19 +127,22 @@ def comparison_of(
     return Comparison(view.name, words.title, tuple(ways), note)
 
 
-def _named(
-    view: View, ranking: Ranking | Mapping[str, Ranking] | None
-) -> Iterator[tuple[str, Ranking]]:
+def _named(view: View, ranking: Any) -> Iterator[tuple[str, Ranking]]:
     """Each ranking with what it is called."""
     if ranking is None:
         yield "the first k by exact Shapley values", shapley_values(view)
-    elif isinstance(ranking, Mapping) and not all(
-        isinstance(value, int | float) for value in ranking.values()
-    ):
+    elif _several(ranking):
         for name, one in ranking.items():
-            yield str(name), one  # type: ignore[misc]
+            yield str(name), one
     else:
         yield "the first k of the ranking", ranking
+
+
+def _several(ranking: Any) -> bool:
+    """Rankings by name, rather than scores by feature."""
+    if not isinstance(ranking, Mapping) or not ranking:
+        return False
+    return not any(isinstance(score, int | float | np.number) for score in ranking.values())
 
 
 def _draw(found: Comparison, ax: Axes, host: Axes | None = None) -> None:

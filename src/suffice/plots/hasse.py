@@ -132,7 +132,7 @@ def _levels(diagram: Diagram, canvas: Canvas, y: float) -> float:
         for drop in letters:
             below = places[letters.replace(drop, "")]
             canvas.line([x, below[0]], [at, below[1]], color=ink.line, lw=0.8, zorder=1)
-    size = min(8.5, 72 * across / 4.6)
+    points = min(8.5, 72 * across / 4.6)
     for level in diagram.levels:
         for node in level:
             x, at = places[node.letters]
@@ -143,9 +143,11 @@ def _levels(diagram: Diagram, canvas: Canvas, y: float) -> float:
                        lw=2.4 if node.minimal else 0.6)  # fmt: skip
             over = ink.on(fill)
             name = node.letters or "none"
-            canvas.write(x, at - 0.08, name, size=size, bold=node.minimal, ha="center", color=over)
+            canvas.write(
+                x, at - 0.08, name, size=points, bold=node.minimal, ha="center", color=over
+            )
             told = "?" if share is None else percent(share)
-            canvas.write(x, at + 0.09, told, size=size - 0.5, ha="center", color=over)
+            canvas.write(x, at + 0.09, told, size=points - 0.5, ha="center", color=over)
             if node.minimal:
                 canvas.line([x + half], [at - high], color=ink.text, ls="", zorder=6,
                             marker=MARKS[diagram.view], ms=6, mec=ink.paper)  # fmt: skip

@@ -41,9 +41,7 @@ def heat_of(result: ShapleyInteractions, most: int = 20) -> Heat:
             strongest[name] = max(strongest[name], abs(amount))
     kept = set(sorted(names, key=lambda name: -strongest[name])[:most])
     shown = [name for name in names if name in kept]
-    amounts = tuple(
-        tuple(None if a == b else result[a, b] for b in shown) for a in shown
-    )
+    amounts = tuple(tuple(None if a == b else result[a, b] for b in shown) for a in shown)
     hidden = len(names) - len(shown)
     more = f"and {count(hidden, 'more feature')} with weaker ones: .to_frame()" if hidden else ""
     sheet = result.sheet

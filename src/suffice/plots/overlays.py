@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["MarkedText", "Pictured", "TextOfView", "image", "pictures_of", "text", "texts_of"]
 
 _EDGE = 0.18
+_SIZE = 10.0
 _WHOLE = 8
 """A text of up to so many lines is shown whole; of a longer one, the lines around the marks."""
+_LINES = {"keep": (0, 114, 178), "flip": (194, 81, 0)}
+"""Outlines in the colours of the other figures, whatever the background."""
 _HIGH = 2.6
 """The longer side of a picture in a figure of its own, in inches."""
 
@@ -121,13 +125,14 @@ def pictures_of(result: Explanation | View) -> tuple[Pictured, ...]:
     out = [Pictured("The picture", regions, "map", draw_map(subject), labels)]
     for view, words in zip(views, summarise(result, most=1).views, strict=True):
         if not words.factors:
-            out.append(Pictured(words.title, words.none_reached, view.name, draw_marked(subject, (), view.name)))
+            nothing = draw_marked(subject, (), view.name)
+            out.append(Pictured(words.title, words.none_reached, view.name, nothing))
             continue
         (line,) = words.factors
         share = f"{percent(line.sufficiency)}: " if line.n > 1 else ""
         hidden = len(view) - 1
         more = f" (and {count(hidden, 'more set')}: .{view.name}.factors)" if hidden else ""
-        drawn = draw_marked(subject, line.regions, view.name)
+        drawn = draw_marked(subject, line.regions, view.name, line=_LINES[view.name])
         out.append(Pictured(words.title, f"{share}{line.text}{more}", view.name, drawn))
     return tuple(out)
 
@@ -141,7 +146,15 @@ def _marked(view: View, line: FactorLine) -> MarkedText:
 
 # -- drawing ------------------------------------------------------------------------------
 
-Word = tuple[str, bool]
+
+@dataclass(frozen=True)
+class _Run:
+    """Words of one line that are marked alike."""
+
+    words: str
+    inside: bool
+    spaced: bool
+    """Is there a space before it?"""
 
 
 def _draw_texts(found: Sequence[TextOfView], canvas: Canvas) -> float:
@@ -160,58 +173,68 @@ def _draw_texts(found: Sequence[TextOfView], canvas: Canvas) -> float:
 
 
 def _lines(marked: MarkedText, view: str, canvas: Canvas, y: float) -> float:
-    size = 10.0
-    color, space = canvas.ink.of(view), canvas.fonts.width(" ", size)
-    high = 1.5 * canvas.leading(size)
-    for line in _around_marks(_set(marked.pieces, canvas, size)):
+    color, space = canvas.ink.of(view), canvas.fonts.width(" ", _SIZE)
+    high = 1.5 * canvas.leading(_SIZE)
+    for line in _around_marks(_set(marked.pieces, canvas)):
         x, middle = _EDGE + 0.05, y + high / 2
-        for words, inside in line:
-            wide = canvas.fonts.width(words, size, bold=inside)
-            if inside:
+        for run in line:
+            x += space if run.spaced else 0.0
+            wide = canvas.fonts.width(run.words, _SIZE, bold=run.inside)
+            if run.inside:
                 canvas.box(x - 0.03, middle - 0.4 * high, wide + 0.06, 0.8 * high, lw=1.1,
                            facecolor=canvas.ink.mixed(color, 0.2), edgecolor=color,
                            ls="-" if view == "keep" else (0, (3, 2)), zorder=1)  # fmt: skip
-            canvas.write(x, middle, words, size=size, bold=inside)
-            x += wide + space
+            canvas.write(x, middle, run.words, size=_SIZE, bold=run.inside)
+            x += wide
         y += high
     return y
 
 
-def _set(pieces: Sequence[Word], canvas: Canvas, size: float) -> list[list[Word]]:
-    """The text in lines that fit; marked words that follow each other are one."""
-    room = canvas.width - 2 * _EDGE - 0.1
-    space = canvas.fonts.width(" ", size)
-    lines: list[list[Word]] = [[]]
-    x = 0.0
+def _set(pieces: Sequence[tuple[str, bool]], canvas: Canvas) -> list[list[_Run]]:
+    """The text in lines that fit; neighbours that are marked alike are one run."""
+    letters, room = canvas.fonts, canvas.width - 2 * _EDGE - 0.1
+    space = letters.width(" ", _SIZE)
+    lines: list[list[_Run]] = [[]]
+    x, spaced = 0.0, False
     for characters, inside in pieces:
-        for word in canvas.fonts.told(characters).split():
-            for part in canvas.fonts.lines(word, room, size, inside):
-                wide = canvas.fonts.width(part, size, bold=inside) + space
-                if x + wide - space > room and lines[-1]:
+        for word in re.findall(r"\s+|\S+", letters.told(characters)):
+            if word.isspace():
+                spaced = True
+                continue
+            for part in letters.lines(word, room, _SIZE, inside):
+                wide = letters.width(part, _SIZE, bold=inside) + space * spaced
+                if x + wide > room and lines[-1] and (spaced or x + wide > room + 0.1):
                     lines.append([])
-                    x = 0.0
-                lines[-1].append((part, inside))
-                x += wide
+                    x, spaced = 0.0, False
+                line = lines[-1]
+                if line and line[-1].inside == inside:
+                    last = line.pop()
+                    joined = last.words + " " * spaced + part
+                    line.append(_Run(joined, inside, last.spaced))
+                else:
+                    line.append(_Run(part, inside, spaced and bool(line)))
+                x, spaced = x + wide, False
     return lines
 
 
-def _around_marks(lines: list[list[Word]]) -> list[list[Word]]:
+def _around_marks(lines: list[list[_Run]]) -> list[list[_Run]]:
     """All lines of a short text; of a long one those near a mark, with "…" between.
 
-    >>> far = [[("far", False)]] * 9
-    >>> _around_marks([*far, [("here", True)]])
-    [[('…', False)], [('far', False)], [('here', True)]]
+    >>> far, here = _Run("far", False, False), _Run("here", True, False)
+    >>> [run.words for (run,) in _around_marks([*[[far]] * 9, [here]])]
+    ['…', 'far', 'here']
     """
     if len(lines) <= _WHOLE:
         return lines
-    marked = [i for i, line in enumerate(lines) if any(inside for _, inside in line)]
+    marked = [i for i, line in enumerate(lines) if any(run.inside for run in line)]
     near = {j for i in marked or [0] for j in (i - 1, i, i + 1) if 0 <= j < len(lines)}
-    out: list[list[Word]] = []
+    left_out = [_Run("…", False, False)]
+    out: list[list[_Run]] = []
     for i, line in enumerate(lines):
         if i in near:
             out.append(line)
-        elif not out or out[-1] != [("…", False)]:
-            out.append([("…", False)])
+        elif not out or out[-1] != left_out:
+            out.append(left_out)
     return out
 
 

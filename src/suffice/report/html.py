@@ -105,8 +105,9 @@ def region_map(summary: Summary) -> Map:
     assert summary.picture is not None
     drawn = draw_map(summary.picture, _PICTURE)
     height, width = drawn.pixels.shape[:2]
-    places = [(x * width, y * height, named(label)) for x, y, label in label_places(summary.picture)]
-    return Map(drawn.uri, width, height, tuple(places))
+    places = label_places(summary.picture)
+    labels = tuple((x * width, y * height, named(label)) for x, y, label in places)
+    return Map(drawn.uri, width, height, labels)
 
 
 def marked(picture: ImageSubject, regions: tuple[int, ...], view: str) -> str:
