@@ -34,7 +34,11 @@ DOORS = [
     door("barcode", {"result": E, "most": 2}),
     door("curve", {"result": E}),
     door("lattice", {"result": E}),
-    door("compare", {"result": E, "ranking": None, "absolute": False}, {"ranking": "none"}),
+    door(
+        "compare",
+        {"result": E, "ranking": None, "absolute": False},
+        {"ranking": "none", "absolute": "true"},
+    ),
     door("recourse", {"result": RECOURSE, "most": 2}),
     door("rule", {"result": RULES, "most": 2}),
     door("shapley", {"result": sf.shapley_values(E.keep), "most": 2}),
@@ -44,6 +48,6 @@ DOORS = [
     door(
         "dag",
         {"model": [("a", "b")], "do": (), "row": None},
-        {"do": NAMES, "row": "none", "model": "empty nothing"},
+        {"do": f"{NAMES} array", "row": "none"},
     ),
 ]

@@ -133,6 +133,8 @@ def _named(view: View, ranking: Any) -> Iterator[tuple[str, Ranking]]:
         yield "the first k by exact Shapley values", shapley_values(view)
     elif _several(ranking):
         for name, one in ranking.items():
+            if one is None:
+                raise InputError("ranking", f"None for {name!r}", "a ranking for each name")
             yield str(name), one
     else:
         yield "the first k of the ranking", ranking
