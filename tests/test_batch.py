@@ -249,8 +249,8 @@ def stopped_by(number, folder, *options):
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_signal_finishes_what_is_in_hand_and_says_how_to_go_on(tmp_path, number, code, workers):
-    write_portfolio(tmp_path, 6000)
-    options = ["--rows-per-part", 500, *([] if workers == 1 else ["--workers", workers])]
+    write_portfolio(tmp_path, 1500)
+    options = ["--rows-per-part", 200, *([] if workers == 1 else ["--workers", workers])]
     driver, said = stopped_by(number, tmp_path, *options)
     assert driver.returncode == code, said
     assert "finishing what is in hand" in said
@@ -263,24 +263,24 @@ def test_a_signal_finishes_what_is_in_hand_and_says_how_to_go_on(tmp_path, numbe
 
 
 def test_the_command_it_prints_goes_on_to_the_same_bytes(tmp_path):
-    write_portfolio(tmp_path, 6000)
-    driver, said = stopped_by(signal.SIGINT, tmp_path, "--rows-per-part", 500)
+    write_portfolio(tmp_path, 1500)
+    driver, said = stopped_by(signal.SIGINT, tmp_path, "--rows-per-part", 200)
     assert driver.returncode == 130, said
     again = said.rstrip().splitlines()[-1].strip()
     shell = again.replace("suffice", f"{sys.executable} -m suffice", 1)
     subprocess.run(shell, shell=True, check=True, capture_output=True)
     subprocess.run(
-        command(tmp_path, "whole", "--rows-per-part", 500), check=True, capture_output=True
+        command(tmp_path, "whole", "--rows-per-part", 200), check=True, capture_output=True
     )
     assert data_set(tmp_path / "out") == data_set(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_killed_driver_is_resumed_to_the_same_bytes(tmp_path, workers):
-    write_portfolio(tmp_path, 3000)
-    options = ["--rows-per-part", 400, *([] if workers == 1 else ["--workers", workers])]
+    write_portfolio(tmp_path, 600)
+    options = ["--rows-per-part", 100, *([] if workers == 1 else ["--workers", workers])]
     subprocess.run(command(tmp_path, "whole", *options), check=True, capture_output=True)
-    kill_and_resume(command(tmp_path, "killed", *options), 3, seed=workers, longest=8)
+    kill_and_resume(command(tmp_path, "killed", *options), 2, seed=workers, longest=8)
     assert data_set(tmp_path / "killed") == data_set(tmp_path / "whole")
 
 
