@@ -18,6 +18,7 @@ from suffice.cli.explain import explain
 from suffice.cli.names import OPTIONS
 from suffice.cli.output import tell
 from suffice.cli.reproduce import reproduce
+from suffice.cli.serve import serve
 from suffice.errors import InputError, SufficeError
 
 __all__ = ["app", "main"]
@@ -36,6 +37,7 @@ app.add_command(demo)
 app.add_command(explain)
 app.add_command(batch)
 app.add_command(reproduce)
+app.add_command(serve)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
