@@ -13,7 +13,15 @@ from hypothesis import given, settings, strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from suffice import CausalContext, CausalModel, Explainer, ModelError, NotVisitedError, at_least
+from suffice import (
+    CausalContext,
+    CausalModel,
+    Explainer,
+    InputError,
+    ModelError,
+    NotVisitedError,
+    at_least,
+)
 from suffice.many.arrow import CHUNK_SCHEMA, ChunkToArrow
 from suffice.many.kept import read_kept, read_scalar, scalar_cells
 from suffice.many.views import minimal_sets
@@ -233,6 +241,18 @@ def test_ids_keep_their_type(ids):
     assert made.column("row").to_pylist() == [0, 1, 2, 3, 4]
     other = ChunkToArrow(explainer, {}, "account", id_type=made["id"].type)(rows.iloc[1:2], 1)
     assert other.equals(made.slice(1, 1).combine_chunks())
+
+
+def test_ids_of_several_types_are_refused(tmp_path):
+    explainer, X = tree()
+    rows = X.iloc[:5].assign(account=[1, "b", 3, 4, 5])
+    with pytest.raises(InputError, match="id: got 'account', whose values are of several types"):
+        explainer.explain_to(rows, tmp_path / "one", id="account")
+    rows = X.iloc[:20].assign(account=[*range(15), *"abcde"])
+    with pytest.raises(InputError, match="id: got 'account', whose values are of several types"):
+        explainer.explain_to(rows, tmp_path / "two", id="account")
+    with pytest.raises(InputError, match=r"unknown column 'acount'.*Did you mean 'account'"):
+        explainer.explain_to(rows, tmp_path / "three", id="acount")
 
 
 def test_tables_of_every_library_give_the_same_chunk():

@@ -168,7 +168,7 @@ def _settings(manifest: Manifest) -> Iterator[tuple[str, Any]]:
 
 
 def _short(given: Any) -> str:
-    return "none" if given is None else f"{str(given).partition(':')[2][:8]}…"
+    return "none" if given is None else f"{str(given).rpartition(':')[2][:8]}…"
 
 
 def _word(given: Any) -> str:
