@@ -263,7 +263,7 @@ def test_a_signal_finishes_what_is_in_hand_and_says_how_to_go_on(tmp_path, numbe
 
 
 def test_the_command_it_prints_goes_on_to_the_same_bytes(tmp_path):
-    write_portfolio(tmp_path, 1500)
+    write_portfolio(tmp_path, 500)
     driver, said = stopped_by(signal.SIGINT, tmp_path, "--rows-per-part", 200)
     assert driver.returncode == 130, said
     again = said.rstrip().splitlines()[-1].strip()
@@ -303,6 +303,7 @@ def test_without_a_terminal_a_line_comes_now_and_then(capsys):
     counter = Counter(_Lines(clock=lambda: now[0]), lambda: 2)
     for done, at in ((100, 0.0), (150, 10.0), (700, 30.0), (800, 35.0), (1100, 60.0)):
         now[0] = at
+        counter.see("hybrids", 3, 16)
         counter.see("explanations", done, 1100)
     assert capsys.readouterr().err.splitlines() == [
         "700 of 1,100 rows, 20 a second, 20 s left, 2 errors",

@@ -37,8 +37,10 @@ class Counter:
         self._before: float | None = None
         self.rows = 0
 
-    def see(self, _: str, done: float, total: float | None) -> None:
-        """So many are done, of so many."""
+    def see(self, what: str, done: float, total: float | None) -> None:
+        """So many are done, of so many; what the search of a single row counts is not shown."""
+        if what != "explanations":
+            return
         if self._before is None:
             self._before = done
             self._shows.begin(done, total)

@@ -147,9 +147,11 @@ class AtWork:
     def checked(self) -> AtWork:
         """An error where that cannot be."""
         if self.workers is not None:
-            whole("workers", self.workers, also="None")
+            whole("workers", self.workers, most=4096, also="None")
         if self.workers is not None and self.client is not None:
             raise InputError("workers", "both workers and a client", "one of the two")
+        if self.client is not None and not _is_client(self.client):
+            raise InputError("client", self.client, "None or a distributed.Client")
         limit = self.row_time_limit
         if limit is not None:
             number("row_time_limit", limit, "None or seconds", above=0)
@@ -161,15 +163,25 @@ class AtWork:
     def team(self, function: PieceToArrow) -> Team[pa.Table]:
         """Those who do pieces by a function."""
         if self.client is not None:
-            from suffice.many.dask import OnDask  # type: ignore[import-not-found]
+            from suffice.many.dask import DaskTeam  # type: ignore[import-not-found]
 
-            team: Team[pa.Table] = OnDask(function, self.client, row_time_limit=self.row_time_limit)
+            team: Team[pa.Table] = DaskTeam(
+                function, client=self.client, row_time_limit=self.row_time_limit
+            )
             return team
         if self.workers is not None:
             from suffice.many.processes import Processes
 
             return Processes(function, workers=self.workers, row_time_limit=self.row_time_limit)
         return Here(function)
+
+
+def _is_client(given: Any) -> bool:
+    try:
+        from distributed import Client
+    except ImportError:
+        return False
+    return isinstance(given, Client)
 
 
 def _failed(chunk: ChunkToArrow) -> Callable[[Piece, Lost], pa.Table]:
