@@ -65,6 +65,7 @@ from .image import ImageExplainer as ImageExplainer, overlay as overlay
 from .inference import clopper_pearson as clopper_pearson, wilson as wilson
 from .measures import Measures as Measures
 from .models import adapt as adapt, make_target as make_target
+from .report.many import report as report
 from .results import Result as Result, result_schema as result_schema
 from .search import (
     MinimalFactors as MinimalFactors,
