@@ -166,10 +166,12 @@ def _value(player: Player) -> str:
 def _provenance(e: Explanation) -> str:
     p = e.provenance
     data = "" if p.data is None else f"Data of {p.data[0]:,} rows × {p.data[1]:,} columns; "
+    made = f"seed {p.random_state}; suffice {p.versions.get('suffice', '?')}"
+    if not p.evaluator:  # one of many that were stored, where nothing that has to do with time is
+        return harmless(f"{data}{p.hybrids:,} hybrids; {made}")
     return harmless(
         f"{data}{p.hybrids:,} hybrids from {p.rows_predicted:,} model rows in {p.seconds:.2f} s "
-        f"({p.evaluator}); seed {p.random_state}; suffice {p.versions.get('suffice', '?')}, "
-        f"{p.created:%Y-%m-%d}"
+        f"({p.evaluator}); {made}, {p.created:%Y-%m-%d}"
     )
 
 
