@@ -1,5 +1,6 @@
-/** The one bundle: every explanation in the page answers. The arithmetic can be asked from outside. */
+/** The one bundle: every explanation in the page answers, and the explorer explores. The arithmetic can be asked from outside. */
 
+import { explore } from "./explorer/explorer";
 import { mountMany } from "./many";
 import { mount } from "./page";
 
@@ -12,5 +13,7 @@ export { mount };
 if (typeof document !== "undefined") {
   const many = document.querySelector<HTMLElement>(".suffice.many-page");
   if (many) mountMany(many);
-  else document.querySelectorAll<HTMLElement>(".suffice[data-live]").forEach(mount);
+  else document.querySelectorAll<HTMLElement>(".suffice[data-live]").forEach((root) => mount(root));
+  const explorer = document.getElementById("explorer");
+  if (explorer) explore(explorer);
 }
