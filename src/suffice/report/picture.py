@@ -122,8 +122,8 @@ def draw(picture: Picture) -> Drawing:
         height = end + 20
     else:
         lines.append(_tau(thresholds, picture.tau, top - 2, bottom))
-    at = thresholds.x(picture.tau)
-    lines.append(Mark("text", "tau", (at, top - 6), f"τ = {picture.tau:g}", "middle"))
+    line = thresholds.x(picture.tau)
+    lines.append(Mark("text", "tau", (line, top - 6), f"τ = {picture.tau:g}", "middle"))
     # A head leans over what is right of it; where there is little, the sheet is wider for it.
     leaning = _LEFT + _COLUMN * len(heads) + longest * _LETTER * cos(radians(_TURN))
     width = round(max(thresholds.left + _THRESHOLDS + 24, leaning), 1)
