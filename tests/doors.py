@@ -216,14 +216,20 @@ DOORS = [
             "X": X,
             "out": NEW,
             "id": None,
+            "rows": None,
             "resume": False,
+            "workers": None,
+            "client": None,
+            "row_time_limit": None,
+            "max_errors": None,
             "counts": None,
             "rows_per_part": None,
             **ASKED,
         },
         OF_ASKED
         | {"out": "word", "id": "none", "resume": "true", "counts": "none true"}
-        | {"rows_per_part": "none"},
+        | {"rows_per_part": "none", "rows": "none", "workers": "none", "client": "none"}
+        | {"row_time_limit": "none", "max_errors": "none zero"},
     ),
     Door("load", sf.load, {"folder": stored()}),
     Door("Explainer.plausibility", EXPLAINER.plausibility, {"x": ROW, "n_hybrids": 5}),
