@@ -18,6 +18,7 @@ import numpy as np
 
 from suffice.checks import number, ran
 from suffice.context.players import Players
+from suffice.context.pool import Pool
 from suffice.errors import InputError, shorten
 from suffice.factors.lattice import masks_of_held
 from suffice.factors.order import cost_ranks
@@ -70,11 +71,25 @@ def column_costs(pool: Table, data: Table, cost: CostSpec = None) -> Reals:
         columns = [_own_cost(cost, name, pool.column(j)) for j, name in enumerate(data.names)]
     else:
         weights = _weights(cost or {}, data)
+        scales = _scales(pool, data)
         columns = [
-            _weighted(_distance(pool.column(j), data.column(j)), weights.get(name, 1.0))
+            _weighted(_distance(pool.column(j), scales[j]), weights.get(name, 1.0))
             for j, name in enumerate(data.names)
         ]
     return np.stack(columns, axis=1)
+
+
+def _scales(pool: Table, data: Table) -> list[float | None]:
+    """What each column's differences are divided by; None where it holds no numbers."""
+
+    def measured() -> list[float | None]:
+        columns = (data.column(j) for j in range(len(data.names)))
+        return [_shrunk_scale(c) if c.dtype.kind in "iuf" else None for c in columns]
+
+    # The same for every input, so kept with the references that inputs share.
+    return (
+        pool.references.once(("scales", data), measured) if isinstance(pool, Pool) else measured()
+    )
 
 
 def _weights(given: Mapping[str, float], data: Table) -> dict[str, float]:
@@ -116,9 +131,9 @@ def _own_cost(cost: Callable[[str, Any, Values], Any], name: str, values: Values
     return out
 
 
-def _distance(values: Values, column: Values) -> Reals:
+def _distance(values: Values, scale: float | None) -> Reals:
     """How far the first value is from each of the others."""
-    if values.dtype.kind not in "iuf" or column.dtype.kind not in "iuf":
+    if values.dtype.kind not in "iuf" or scale is None:
         codes = column_codes(values)
         return np.asarray(codes[1:] != codes[0], dtype=float)
     numbers = values.astype(float)
@@ -127,7 +142,7 @@ def _distance(values: Values, column: Values) -> Reals:
     if np.isnan(here):
         return np.where(missing, 0.0, 1.0)
     with np.errstate(all="ignore"):  # infinities that are equal are no change, as below
-        away = np.abs(there * _SHRUNK - here * _SHRUNK) / _shrunk_scale(column)
+        away = np.abs(there * _SHRUNK - here * _SHRUNK) / scale
     away = np.where(np.isfinite(there) & np.isfinite(here), np.minimum(away, LARGEST), np.inf)
     out: Reals = np.where(missing, 1.0, np.where(there == here, 0.0, away))
     return out
