@@ -19,8 +19,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.many import PLANTED, rule
 from benchmarks.measure import Row, at_most
+from benchmarks.planted import PLANTED, rule
 from suffice.context import SwapHybrids, make_players
 from suffice.evaluate import CubeEvaluator
 from suffice.evaluate.additive import AdditiveEngine, read_additive

@@ -42,6 +42,8 @@ class Stream(IntEnum):
     """Rows on which ways to fit a mechanism are compared."""
     PACE = 15
     """Hybrids that a model is timed on."""
+    BACKGROUND = 16
+    """Rows of a table that is larger than what references are drawn from."""
 
 
 def generator(seed: int, stream: Stream, *more: int) -> np.random.Generator:

@@ -9,12 +9,18 @@ import click
 
 from suffice.cli.inputs import (
     asked_event,
-    asked_outcome,
     hint_at_identifiers,
-    open_model,
+    make_explainer,
     read_table,
+    told_of_outcome,
 )
-from suffice.cli.training import MODELS
+from suffice.cli.options import (
+    FILE,
+    contrast_options,
+    model_options,
+    question_options,
+    trust_options,
+)
 from suffice.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,19 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["explain"]
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
 
 @click.command()
-@click.option("--data", type=_FILE, help="The table: .csv, .parquet or .json.")
-@click.option("--target", metavar="COL", help="The label's column: kept from the model.")
-@click.option("--model", type=_FILE, help="A fitted model: .skops or .onnx.")
-@click.option(
-    "--train",
-    type=click.Choice(MODELS),
-    help="Or train one on the table: on classes, or on numbers.",
-)
+@click.option("--data", type=FILE, help="The table: .csv, .parquet or .json.")
+@model_options
 @click.option(
     "--row",
     type=click.IntRange(min=0),
@@ -56,52 +55,19 @@ _OUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
     help="Of a text: what replaces a word ('auto', 'delete', or a token; again for more).",
 )
 @click.option("--refine", is_flag=True, help="Of sentences or passages: look into the best ones.")
-@click.option("--tau", default=0.9, show_default=True, help="The share a set must reach.")
-@click.option("--alpha", type=float, help="Test each share at this level.")
-@click.option(
-    "--adjust",
-    type=click.Choice(["none", "bonferroni", "holm", "bh"]),
-    default="none",
-    help="Multiple testing, with --alpha.",
-)
-@click.option("--outcome", metavar="CLASS", help="The class to ask about; else the predicted one.")
-@click.option("--at-least", type=float, metavar="T", help="For numbers: the outcome is >= T.")
-@click.option("--at-most", type=float, metavar="T", help="For numbers: the outcome is <= T.")
-@click.option(
-    "--references", type=click.Choice(["opposite", "all"]), default="opposite", show_default=True
-)
-@click.option("--n-references", type=int, metavar="N", help="Use at most N of them.")
+@contrast_options()
 @click.option(
     "--view",
     type=click.Choice(["keep", "flip", "both"]),
     default="both",
     help="What to show on the screen and in the table.",
 )
-@click.option(
-    "--search",
-    type=click.Choice(["auto", "exhaustive", "bounds", "pruned", "greedy"]),
-    default="auto",
-    show_default=True,
-    help="Every set where that takes seconds, else the best found in time; or as named: count "
-    "every set; decide sets in bulk; decide each with few rows; look greedily for larger ones.",
-)
-@click.option(
-    "--engine",
-    type=click.Choice(["auto", "blackbox", "additive", "trees"]),
-    default="auto",
-    show_default=True,
-    help="How outcomes are worked out.",
-)
-@click.option("--auto-groups", is_flag=True, help="Join correlated columns into one feature each.")
-@click.option("--max-size", type=int, help="Search sets of at most this many features.")
-@click.option("--budget", type=int, help="Ask the model about at most this many rows.")
+@question_options
 @click.option("--time-limit", type=float, help="Stop after about this many seconds.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--json", "json_path", type=_OUT, help="Write the explanation ('-': to stdout).")
 @click.option("--csv", "csv_path", type=_OUT, help="Write the factors as a table.")
 @click.option("--html", "html_path", type=_OUT, help="Write the report.")
-@click.option("--trust-pickle", is_flag=True, help="Open a pickled model: it can run any code.")
-@click.option("--trust-type", "trust_types", multiple=True, help="Trust a type in a .skops file.")
+@trust_options
 def explain(**options: Any) -> None:
     """Explain one row or text: what suffices to keep its prediction, and what to flip it."""
     from suffice.cli.output import as_csv, console, write_html, write_text
@@ -133,31 +99,15 @@ def explain(**options: Any) -> None:
 
 
 def _explain_row(options: dict[str, Any], question: dict[str, Any]) -> Explanation:
-    from suffice.explainer import Explainer
-
     data, labels = read_table(options["data"], options["target"])
     hint_at_identifiers(data)
-    model = open_model(options, data, labels)
+    explainer = make_explainer(options, data, labels)
     if options["row"] >= len(data):
         raise InputError("--row", options["row"], f"0 to {len(data) - 1}")
-    explainer = Explainer(
-        model,
-        data,
-        outcome=asked_outcome(options, model, data),
-        references=options["references"],
-        n_references=options["n_references"],
-        groups="auto" if options["auto_groups"] else None,
-        random_state=options["seed"],
-        engine=options["engine"],
-    )
     try:
         return explainer.explain(data.iloc[[options["row"]]], **question)
     except InputError as error:
-        if error.argument != "outcome" or asked_event(options) is not None:
-            raise
-        raise InputError(
-            "--at-least, --at-most", "neither, of a model that gives numbers", "one of the two"
-        ) from error
+        raise told_of_outcome(error, options) from error
 
 
 def _screen(chosen: Explanation | View) -> Any:

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suffice.cli.output import tell
 from suffice.errors import InputError, did_you_mean
 
-__all__ = ["asked_event", "asked_outcome", "hint_at_identifiers", "open_model", "read_table"]
+if TYPE_CHECKING:
+    from suffice.explainer import Explainer
+
+__all__ = [
+    "asked_event",
+    "asked_outcome",
+    "hint_at_identifiers",
+    "make_explainer",
+    "open_model",
+    "read_table",
+    "told_of_outcome",
+    "without_label",
+]
 
 
 def hint_at_identifiers(data: Any) -> None:
@@ -39,6 +51,11 @@ def read_table(path: Path, target: str | None) -> tuple[Any, Any]:
         raise InputError("--data", f"{path.name}: {error}", "a readable table") from error
     if not len(frame):
         raise InputError("--data", f"{path.name}, which has no rows", "a table with rows")
+    return without_label(frame, target)
+
+
+def without_label(frame: Any, target: str | None) -> tuple[Any, Any]:
+    """A table's features and its labels; a first column without a name is the rows' index."""
     if len(frame.columns) and str(frame.columns[0]) == "Unnamed: 0":
         tell("The first column has no name: it is taken as the rows' index.")
         frame = frame.iloc[:, 1:]
@@ -66,6 +83,32 @@ def open_model(options: dict[str, Any], data: Any, labels: Any) -> Any:
     trained = train(options["train"], data, labels, options["seed"], numbers=valued or None)
     tell(f"Trained {options['train']}: {trained.success}.")
     return trained.model
+
+
+def make_explainer(options: dict[str, Any], data: Any, labels: Any) -> Explainer:
+    """The model with the data that references come from, as the options say."""
+    from suffice.explainer import Explainer
+
+    model = open_model(options, data, labels)
+    return Explainer(
+        model,
+        data,
+        outcome=asked_outcome(options, model, data),
+        references=options["references"],
+        n_references=options["n_references"],
+        groups="auto" if options["auto_groups"] else None,
+        random_state=options["seed"],
+        engine=options["engine"],
+    )
+
+
+def told_of_outcome(error: InputError, options: dict[str, Any]) -> InputError:
+    """The error for a model of numbers of which no outcome was asked, as the command says it."""
+    if error.argument != "outcome" or asked_event(options) is not None:
+        return error
+    return InputError(
+        "--at-least, --at-most", "neither, of a model that gives numbers", "one of the two"
+    )
 
 
 def asked_event(options: dict[str, Any]) -> Any:

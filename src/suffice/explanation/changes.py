@@ -22,6 +22,7 @@ import numpy as np
 
 from suffice.context.cost import change_costs
 from suffice.context.hybrids import Hybrids
+from suffice.context.pool import Pool
 from suffice.context.swap import PooledHybrids
 from suffice.decision import Decision
 from suffice.explanation.factor import Change, Player
@@ -31,7 +32,7 @@ from suffice.search.answer import Answer
 from suffice.search.plan import Narrowed
 from suffice.search.profile import Profile
 from suffice.search.sweep import Sweep
-from suffice.tables import plain
+from suffice.tables import Table, plain
 from suffice.typing import Counts, Held, Reals, Scalar
 
 __all__ = ["CheapestChanges", "find_changes"]
@@ -64,16 +65,17 @@ class CheapestChanges(Mapping[int, Change]):
 
     def __getitem__(self, mask: int) -> Change:
         cost, row = self.found[mask]
-        values = self._values_of(row)
+        values = self.values_of(row)
         players = tuple(self.players[j] for j in members_of(mask))
         return Change(players, {c: values[c] for p in players for c in p.values}, cost)
 
-    def _values_of(self, row: int) -> Mapping[str, Scalar]:
+    def values_of(self, row: int) -> Mapping[str, Scalar]:
         """A row's values as they are shown. A few rows serve many sets, so each is read once."""
+        pool = self.hybrids.pool
+        if isinstance(pool, Pool) and row:  # inputs that share references share what they show
+            return pool.references.once(("shown", row), lambda: _shown(pool, row))
         if row not in self._read:
-            pool = self.hybrids.pool
-            columns = enumerate(pool.names)
-            self._read[row] = {name: plain(pool.column(j)[row]) for j, name in columns}
+            self._read[row] = _shown(pool, row)
         return self._read[row]
 
     @cached_property
@@ -85,6 +87,10 @@ class CheapestChanges(Mapping[int, Change]):
 
     def __len__(self) -> int:
         return len(self.found)
+
+
+def _shown(pool: Table, row: int) -> Mapping[str, Scalar]:
+    return {name: plain(pool.column(j)[row]) for j, name in enumerate(pool.names)}
 
 
 def find_changes(

@@ -197,6 +197,7 @@ class FileSource(Source):
         self._like = like
         self._columns = columns
         self.name = file.path.name
+        self.jumps = file.total is not None
 
     def _from(self, first: int) -> Iterator[Table]:
         for frame in self._file.frames(self._columns, first):

@@ -39,6 +39,8 @@ class Source(ABC):
     """What it is called in messages and in the manifest."""
     id: str | None = None
     """The column that names the rows, which is in every slice; None: there is none."""
+    jumps = True
+    """Does it begin at a row without reading those before it?"""
 
     def __init__(self, total: int | None) -> None:
         self.total = total
@@ -64,22 +66,36 @@ class Source(ABC):
         >>> source.rows(1, 10).native["age"].tolist(), source.rows(3, 10)
         ([23, 60], None)
         """
-        if self._ahead is None or first != self._at:
-            self._ahead, self._held = self._from(first), None
+        if self._ahead is None or first < self._at or (first > self._at and self.jumps):
+            self._ahead, self._held, self._at = self._from(first), None, first
+        while self._at < first:
+            if self._take(min(first - self._at, BATCH)) is None:
+                return None
+        return self._take(last - first)
+
+    def peek(self, rows: int) -> Table | None:
+        """The first rows, without going on to those after them."""
+        found = self.rows(0, rows)
+        if found is not None:
+            self._held = found if self._held is None else _stacked([found, self._held])
+            self._at = 0
+        return found
+
+    def _take(self, most: int) -> Table | None:
+        """The next rows."""
         tables = [] if self._held is None else [self._held]
         read = sum(map(len, tables))
-        while read < last - first:
+        while read < most and self._ahead is not None:
             table = next(self._ahead, None)
             if table is None:
                 break
             tables.append(table)
             read += len(table)
         if not tables:
-            self._at, self._held = first, None
             return None
         joined = _stacked(tables)
-        asked = min(last - first, len(joined))
-        self._at = first + asked
+        asked = min(most, read)
+        self._at += asked
         self._held = joined.take(np.arange(asked, read)) if asked < read else None
         return joined.take(np.arange(asked)) if asked < read else joined
 
@@ -153,6 +169,8 @@ class _InMemory(Source):
 
 class _Frames(Source):
     """Frames as they come; those of an iterator come once."""
+
+    jumps = False
 
     def __init__(
         self, frames: Iterable[Any], like: Table, columns: Sequence[str], argument: str

@@ -8,7 +8,7 @@ from typing import Any
 from suffice.explanation import Explanation, View
 from suffice.explanation.subject import ImageSubject
 from suffice.results import Column, Panel, Sheet
-from suffice.summary import ViewSummary, summarise
+from suffice.summary import Summary, ViewSummary, summarise
 
 __all__ = ["fragment", "page", "sheet", "terminal", "text"]
 
@@ -33,19 +33,27 @@ def terminal(result: Explanation | View) -> Any:
 
 
 def page(result: Explanation | View) -> str:
-    """A whole HTML document."""
-    from suffice.report.html import render
-
+    """A whole HTML document, which answers where scripts are let run."""
     e = result if isinstance(result, Explanation) else result.explanation
     most = _PICTURES if isinstance(e.subject, ImageSubject) else _ON_A_PAGE
-    return render("page.html.j2", summarise(result, most=most))
+    return _page(result, summarise(result, most=most))
 
 
 def fragment(result: Explanation | View) -> str:
-    """A piece of HTML that brings its own style, for a notebook."""
-    from suffice.report.html import render
+    """For a notebook: the page in a frame; where frames are not let through, its static piece."""
+    from suffice.report.html import body, cell, style_of
 
-    return render("fragment.html.j2", summarise(result))
+    summary = summarise(result)
+    return cell(_page(result, summary), style_of([summary], "cell.css"), body(summary))
+
+
+def _page(result: Explanation | View, summary: Summary) -> str:
+    from suffice.report.html import body, bundle, document, style_of
+    from suffice.report.live import live_of
+
+    content = body(summary, live_of(result, summary))
+    style = style_of([summary], "page.css", "live.css")
+    return document(summary.question, style, content, bundle())
 
 
 def sheet(result: Explanation | View) -> Sheet:

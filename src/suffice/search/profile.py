@@ -199,6 +199,11 @@ class Profile:
 
     # -- tests and p-values -------------------------------------------------------------
 
+    @property
+    def n_tested(self) -> int:
+        """How many sets a test accounts for: those that were counted and may be reported."""
+        return sum(len(level) for level in self._passes[: self.largest + 1])
+
     def can_pass(self, tau: float) -> bool:
         """Would a set that hits for every reference pass the test, were it tested alone?"""
         n = self.tally.n

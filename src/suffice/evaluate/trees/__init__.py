@@ -7,8 +7,9 @@ A model that is not known, or an event that its score does not tell, raises `Unr
 is for the provenance, and the black box serves.
 """
 
-from suffice.evaluate.trees.engine import TreeEngine, TreeModel
+from suffice.evaluate.trees.engine import TreeEngine
 from suffice.evaluate.trees.ensemble import Ensemble
+from suffice.evaluate.trees.model import TreeModel
 from suffice.evaluate.trees.reading import read_trees
 
 __all__ = ["Ensemble", "TreeEngine", "TreeModel", "read_trees"]

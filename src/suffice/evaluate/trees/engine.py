@@ -1,10 +1,10 @@
 """Every hybrid's outcome from the trees themselves, with the model asked only where it must be.
 
 A list of subsets is judged rectangle by rectangle (`lists`), the whole lattice in slabs (`blocks`).
-What the integers cannot decide (scores within rounding of a boundary, see `margins`) is asked of
-the model, each distinct hybrid once. The same call asks a few hybrids that are decided, as a check
-on the reading of the model: if it ever disagrees, the reading is given up and the black box takes
-over.
+What the integers cannot decide (scores within rounding of a boundary, see `margins`) is decided by
+repeating the library's own additions (`replay`), or asked of the model, each distinct hybrid once.
+The model is also asked about a few hybrids that are decided, as a check on the reading of it: if it
+ever disagrees, the reading is given up and the black box takes over.
 """
 
 from __future__ import annotations
@@ -21,51 +21,28 @@ from suffice.context.swap import SwapHybrids
 from suffice.evaluate.blackbox import Engine, part_of
 from suffice.evaluate.protocol import Idle, Swept, Tick
 from suffice.evaluate.trees.blocks import MOST_PLAYERS, Kernel, LatticeSweep, Places
-from suffice.evaluate.trees.ensemble import Ensemble
 from suffice.evaluate.trees.lists import DOUBT, FAILS, HOLDS, SubsetLists, Verdicts
-from suffice.evaluate.trees.margins import Reading, read_event
+from suffice.evaluate.trees.model import TreeModel
 from suffice.evaluate.trees.problem import make_problem
+from suffice.evaluate.trees.replay import add_up, read_sums, same_scores
 from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
-from suffice.target import Event, Target
+from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals
 
 if TYPE_CHECKING:
     from suffice.evaluate.trees.cubes import CubeBounds
 
-__all__ = ["TreeEngine", "TreeModel"]
+__all__ = ["TreeEngine"]
 
-_CHECKED = 32
-"""Decided hybrids that the model is asked about all the same, the first time."""
-
-_CHECKED_AGAIN = 8
-"""After that, so many now and then."""
+_REPLAYED, _REPLAYED_BESIDES = 48, 16
+"""Hybrids in doubt, and others, whose scores must be the library's own to the bit."""
 
 _SECONDS_AT_ONCE = 0.2
 """Of a list's work that is done between two ticks."""
 
 _ROWS_AT_ONCE = 1 << 20
 """Hybrids written out together to be asked about."""
-
-
-class TreeModel:
-    """The trees of one model, and what events ask of their sums.
-
-    That is kept for the next input: reading an event takes as long as all the rest.
-    """
-
-    def __init__(self, ensemble: Ensemble) -> None:
-        self.ensemble = ensemble
-        self._readings: dict[tuple[Any, ...], Reading] = {}
-
-    def reading(self, event: Event) -> Reading:
-        """The event's margins; `Unreadable` where the sums do not tell it."""
-        if event.kind == "within":  # another event for every input
-            return read_event(self.ensemble, event)
-        key = event.kind, event.parameters
-        if key not in self._readings:
-            self._readings[key] = read_event(self.ensemble, event)
-        return self._readings[key]
 
 
 class TreeEngine(Engine):
@@ -88,8 +65,11 @@ class TreeEngine(Engine):
         super().__init__(target, hybrids, y)
         self._problem = make_problem(model.ensemble, model.reading(target.event), hybrids)
         self._kernel = kernel
-        self._checks = _Checks()
+        self._model = model
+        self._event = target.event
         self._given_up = False
+        if model.denied:
+            self._give_up()
 
     @cached_property
     def _lists(self) -> SubsetLists:
@@ -137,18 +117,58 @@ class TreeEngine(Engine):
         None: it denies one of these.
         """
         doubt = np.flatnonzero(verdicts == DOUBT)
-        checked = self._checks.due(len(verdicts))
+        checked = self._model.checks.due(len(verdicts))
         checked = checked[verdicts[checked] != DOUBT]
         out = np.equal(verdicts, HOLDS if self._y else FAILS)
-        answers = self._ask(*hybrids.at(np.concatenate([checked, doubt])), tick, again=True)
-        if (answers[: len(checked)] != out[checked]).any():
+        if (self._ask(*hybrids.at(checked), tick, again=True) != out[checked]).any():
             self._give_up()
             return None
-        out[doubt] = answers[len(checked) :]
+        out[doubt] = self._tell(*hybrids.at(doubt), tick, again=True)
         return out
 
+    def _tell(
+        self, held: Held, references: Counts, tick: Tick | None = None, again: bool = False
+    ) -> BoolVector:
+        """The outcomes of hybrids in doubt, as `_ask` gives them but without a call where possible.
+
+        The model is asked where no `Replay` is valid, and about what one leaves open.
+        """
+        if not len(references) or not self._replays(held, references):
+            return self._ask(held, references, tick, again)
+        identity, first = self._hybrids.distinct(held, references)
+        held, references = held[first], references[first]
+        out, sure = self._replayed(held, references)
+        if not sure.all():
+            out[~sure] = self._ask(held[~sure], references[~sure], tick, again)
+        return out[identity]
+
+    def _replayed(self, held: Held, references: Counts) -> tuple[BoolVector, BoolVector]:
+        """The outcomes of single hybrids by the library's own additions, and which are sure."""
+        sums = add_up(self._problem, held, references, self._kernel)
+        holds, sure = read_sums(self._problem.ensemble, self._event, sums)
+        return holds == self._y, sure
+
+    def _replays(self, held: Held, references: Counts) -> bool:
+        """Are sums repeated to the bit? The first hybrids in doubt, and some others, tell."""
+        if self._model.replays is None:
+            rng = generator(0, Stream.CHECKS)
+            others = rng.random((_REPLAYED_BESIDES, held.shape[1])) < 0.5
+            held = np.concatenate([held[:_REPLAYED], others])
+            beside = rng.integers(self.n, size=_REPLAYED_BESIDES)
+            references = np.concatenate([references[:_REPLAYED], beside])
+            self._model.replays = self._check_replay(held, references)
+        return self._model.replays
+
+    def _check_replay(self, held: Held, references: Counts) -> bool:
+        sums = add_up(self._problem, held, references, self._kernel)
+        self._box.rows_predicted += len(held)
+        if not same_scores(self._problem.ensemble, sums, self._hybrids.rows(held, references)):
+            return False
+        out, sure = self._replayed(held, references)
+        return bool((out == self._ask(held, references))[sure].all())
+
     def _give_up(self) -> None:
-        self._given_up = True
+        self._given_up = self._model.denied = True
         self.note = (
             "the trees, as they were read, disagree with the model's predictions, so that "
             "it was asked about every hybrid"
@@ -244,27 +264,27 @@ class TreeEngine(Engine):
 
     def _settle(self, words: NDArray[Any], start: int, undecided: Places) -> bool:
         """Write the model's answers into `words`; False if it denies a decided one."""
-        checked = self._to_check(words, start, undecided)
-        decided = len(checked[0])
-        masks, places = (np.concatenate(both) for both in zip(checked, undecided, strict=True))
-        d, width = self._problem.d, self._problem.lanes.width
-        for at in range(0, len(masks), _ROWS_AT_ONCE):
-            part = slice(at, at + _ROWS_AT_ONCE)
-            mask, place = masks[part], places[part]
-            answers = self._ask(held_of_masks(mask, d), self._problem.lanes.order[place])
-            row, block = mask - start, place // width
-            bit = np.left_shift(words.dtype.type(1), (place % width ^ 7).astype(words.dtype))
-            if at == 0:
-                first = slice(decided)
-                if (answers[first] != (words[block[first], row[first]] & bit[first] > 0)).any():
-                    return False
+        d, width, order = self._problem.d, self._problem.lanes.width, self._problem.lanes.order
+        masks, places = self._to_check(words, start, undecided)
+        if len(masks):
+            answers = self._ask(held_of_masks(masks, d), order[places])
+            row, bit = masks - start, _bits(words, places % width)
+            if (answers != (words[places // width, row] & bit > 0)).any():
+                return False
+        for at in range(0, len(undecided[0]), _ROWS_AT_ONCE):
+            mask, place = (numbers[at : at + _ROWS_AT_ONCE] for numbers in undecided)
+            answers = self._tell(held_of_masks(mask, d), order[place])
+            row, block, bit = mask - start, place // width, _bits(words, place % width)
             np.bitwise_and.at(words, (block, row), ~bit)
             np.bitwise_or.at(words, (block[answers], row[answers]), bit[answers])
         return True
 
     def _to_check(self, words: NDArray[Any], start: int, undecided: Places) -> Places:
         """A few hybrids, always the same ones, that no kernel left undecided."""
-        rng, count = generator(0, Stream.CHECKS, start), self._checks.count(words.shape[1] * self.n)
+        if not (count := self._model.checks.count(words.shape[1] * self.n)):
+            none = np.empty(0, dtype=np.int64)
+            return none, none
+        rng = generator(0, Stream.CHECKS, start)
         masks = start + rng.integers(words.shape[1], size=count)
         places = rng.integers(self.n, size=count)
         free = ~np.isin(masks * self.n + places, undecided[0] * self.n + undecided[1])
@@ -278,39 +298,6 @@ class TreeEngine(Engine):
             masks = np.arange(start, min(start + step, 1 << d))
             outcomes = self._box.outcomes(held_of_masks(masks, d))
             yield start, outcomes.sum(axis=1, dtype=np.int64), np.packbits(outcomes, axis=1)
-
-
-class _Checks:
-    """When to compare with the model's own answers, which are dear beside what trees tell.
-
-    The first hybrids of all are checked, one by one as they come, until there were enough; and then
-    a few more whenever twice as many were worked out as at the last check. That depends on counts
-    alone, so that the same rows are asked on any machine.
-    """
-
-    def __init__(self) -> None:
-        self._rng = generator(0, Stream.CHECKS)
-        self._checked = 0
-        self._worked_out = 0
-        self._next = 0
-
-    def count(self, hybrids: int) -> int:
-        """Of so many hybrids, now worked out, how many to ask the model about."""
-        self._worked_out += hybrids
-        missing = _CHECKED - self._checked
-        if missing <= 0 and self._worked_out < self._next:
-            return 0
-        count = missing if missing > 0 else _CHECKED_AGAIN
-        self._checked += min(hybrids, count)
-        self._next = 2 * self._worked_out
-        return count
-
-    def due(self, hybrids: int) -> Counts:
-        """Which of them."""
-        count = self.count(hybrids)
-        if hybrids <= count:
-            return np.arange(hybrids)
-        return np.unique(self._rng.integers(hybrids, size=count))
 
 
 @dataclass(frozen=True)
@@ -337,6 +324,11 @@ class _Rows:
 
 def _nothing(share: float) -> None:
     """The tick of nobody who counts."""
+
+
+def _bits(words: NDArray[Any], places: Counts) -> NDArray[Any]:
+    """The bit of a lane that each of these references of a block has in its word."""
+    return np.asarray(np.left_shift(words.dtype.type(1), (places ^ 7).astype(words.dtype)))
 
 
 def _hits(words: NDArray[Any]) -> Counts:

@@ -12,7 +12,7 @@ column), so the questions are kept once, as `Tests`, and nodes refer to them by 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Reals
 
-__all__ = ["Categories", "Ensemble", "Ints", "Tests"]
+__all__ = ["AT_ZERO", "Categories", "Ensemble", "Ints", "Replay", "Tests"]
 
 Ints = NDArray[np.int32]
 
@@ -83,6 +83,23 @@ def _among(values: Reals, numbers: Reals) -> BoolVector:
     return np.asarray(numbers[np.searchsorted(numbers, values)] == values)
 
 
+AT_ZERO = (-5e-324, 0.0)
+"""Two classes that part at zero, which is the second's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """What is known of a library's own additions beyond the trees: see `replay`."""
+
+    scores: Callable[[Table], Any]
+    """The library's own scores of rows, before any link: what sums over the divisor must equal."""
+    base: Reals
+    """(outputs,): what is added to first, to the bit."""
+    parts: tuple[float, float] | None = None
+    """For labels of two classes: a margin up to the first number is the first class's, one from the
+    second on the second's; None: as the sigmoid says."""
+
+
 @dataclass(frozen=True, eq=False)
 class Ensemble:
     """All trees, one after another; the score of a row is base + sum of its leaves / divisor."""
@@ -119,6 +136,8 @@ class Ensemble:
     """Of a binary margin: its logistic function, so many times as steep, is the probability."""
     unsure: tuple[float, float] = (0.0, 0.0)
     """A binary margin between these decides nothing, and the model is asked."""
+    replay: Replay | None = None
+    """How to add up as the library itself does, where that is known; see there."""
 
     @property
     def margin(self) -> bool:
@@ -144,7 +163,3 @@ class Ensemble:
                 node = int((self.left if self.tests.answer(test, value)[0] else self.right)[node])
             total += self.values[node]
         return np.asarray(self.base + total / self.divisor)
-
-    def with_base(self, base: Reals) -> Ensemble:
-        """The same trees on another base score."""
-        return replace(self, base=base)

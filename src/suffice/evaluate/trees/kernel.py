@@ -35,6 +35,7 @@ from numba.extending import (  # type: ignore[import-untyped,import-not-found,un
 )
 
 __all__ = [
+    "add_in_order",
     "add_leaves",
     "answer_words",
     "compiled",
@@ -414,6 +415,31 @@ def score_rows(starts: Any, table: Any, lanes: Any, held: Any, scores: Any) -> N
                     at += one
             total = np.int32(total + np.int32(rest))
         scores[row] = total
+
+
+@compiled
+def add_in_order(
+    roots: Any, nodes: Any, values: Any, differs: Any, lanes: Any, held: Any, sums: Any
+) -> None:
+    """Add the leaves of single hybrids to `sums`, tree after tree, in the precision of `values`.
+
+    Reference `lanes[i]`, players `held[i]`. Nothing here may be reordered, and nothing is: numba
+    keeps to the order that is written unless it is told otherwise.
+    """
+    one = np.uint64(1)
+    for i in range(len(lanes)):
+        lane = np.uint64(lanes[i])
+        for k in range(len(roots)):
+            node = roots[k]
+            test = nodes[node, 0]
+            while test >= 0:
+                if (differs[test] >> lane) & one and not held[i, nodes[node, 3]]:
+                    node = nodes[node, 2]
+                else:
+                    node = nodes[node, 1]
+                test = nodes[node, 0]
+            for output in range(sums.shape[1]):
+                sums[i, output] += values[node, output]
 
 
 @compiled

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from suffice.evaluate.protocol import Unreadable
-from suffice.evaluate.trees.ensemble import Categories, Ensemble
+from suffice.evaluate.trees.ensemble import Categories, Ensemble, Replay
 from suffice.evaluate.trees.reading import (
     Tree,
     join_trees,
@@ -21,6 +21,7 @@ from suffice.evaluate.trees.reading import (
     not_the_sum,
     numbers,
 )
+from suffice.models.rows import to_pandas
 from suffice.tables.table import Table
 from suffice.typing import Counts, Reals
 
@@ -56,15 +57,23 @@ def read(model: Any) -> Ensemble:
         raise not_the_sum(model, f"objective={objective!r}")
     outputs = int(about["num_tree_per_iteration"])
     trees = [_tree(block, i % outputs, outputs) for i, block in enumerate(blocks)]
+    divisor = float(len(trees) // outputs) if "average_output" in head else 1.0
     return join_trees(
         trees,
         partial(_rows, categories=booster.pandas_categorical, zeros=_zero_columns(blocks)),
         base=np.zeros(outputs),
-        divisor=float(len(trees) // outputs) if "average_output" in head else 1.0,
+        divisor=divisor,
         classes=_classes(model, bare, outputs) if classifier else None,
         link_slack=1e-12 if classifier else 0.0,
         steepness=float(objective.partition("sigmoid:")[2] or 1.0),
+        replay=Replay(partial(_raw_scores, model, bare, divisor), np.zeros(outputs)),
     )
+
+
+def _raw_scores(model: Any, bare: bool, divisor: float, rows: Table) -> Any:
+    """Averages are made after raw scores."""
+    given = to_pandas(rows.native) if bare else rows.native
+    return np.asarray(model.predict(given, raw_score=True)) / divisor
 
 
 def _classes(model: Any, bare: bool, outputs: int) -> tuple[Any, ...]:

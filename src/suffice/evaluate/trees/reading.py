@@ -54,6 +54,8 @@ def read_trees(model: Any, columns: tuple[str, ...] = ()) -> Ensemble:
         matrix=partial(_matrix_after, parts, trees.matrix),
         source=parts.owner[source].astype(np.int32),
         single=False,
+        replay=trees.replay
+        and replace(trees.replay, scores=partial(_scores_after, parts, trees.replay.scores)),
     )
 
 
@@ -93,6 +95,11 @@ def labels_of(classes: Any) -> tuple[Any, ...]:
 def _matrix_after(parts: PerColumn, matrix: Callable[[Table], Reals], rows: Table) -> Reals:
     """Rows as the trees at the end of a pipeline see them."""
     return matrix(parts.seen(rows))
+
+
+def _scores_after(parts: PerColumn, scores: Callable[[Table], Any], rows: Table) -> Any:
+    """The library's own scores of rows, at the end of a pipeline."""
+    return scores(parts.seen(rows))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,13 +7,14 @@ HistGradientBoosting) and its encoding of categories are the model's.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from suffice.evaluate.protocol import Unreadable
-from suffice.evaluate.trees.ensemble import Categories, Ensemble
+from suffice.evaluate.trees.ensemble import AT_ZERO, Categories, Ensemble, Replay
 from suffice.evaluate.trees.reading import (
     Tree,
     join_trees,
@@ -72,7 +73,16 @@ def _forest(model: Any, estimators: list[Any], classes: bool) -> Ensemble:
         classes=labels_of(model.classes_) if classes else None,
         single=True,
         shares=classes,
+        replay=_forest_replay(model, trees[0].values.shape[1], classes),
     )
+
+
+def _forest_replay(model: Any, outputs: int, classes: bool) -> Replay | None:
+    """Trees are added to zero one by one; by several threads, in the order in which they finish."""
+    if hasattr(model, "tree_") or model.n_jobs not in (None, 1):
+        return None
+    scores = model.predict_proba if classes else model.predict
+    return Replay(partial(_own_scores, scores), np.zeros(outputs))
 
 
 def _boosting(model: Any) -> Ensemble:
@@ -89,17 +99,29 @@ def _boosting(model: Any) -> Ensemble:
             values[:, output] = model.learning_rate * tree.value[:, 0, 0]
             trees.append(_tree(tree, values))
     row = np.zeros((1, model.n_features_in_), dtype=np.float32)
+    base = np.asarray(model._raw_predict_init(row)[0], dtype=np.float64)
     classes = getattr(model, "classes_", None)
     return join_trees(
         trees,
         partial(_validated, model),
-        base=np.asarray(model._raw_predict_init(row)[0], dtype=np.float64),
+        base=base,
         classes=None if classes is None else labels_of(classes),
         tie_to_first=outputs > 1,  # the binary margin is read as >= 0
         link_slack=1e-12,
         single=True,
         steepness=2.0 if model.loss == "exponential" else 1.0,
+        replay=Replay(_margin_of(model), base, AT_ZERO),
     )
+
+
+def _margin_of(model: Any) -> Callable[[Table], Any]:
+    """What gives a boosted model's scores before any link."""
+    margin = model.decision_function if hasattr(model, "classes_") else model.predict
+    return partial(_own_scores, margin)
+
+
+def _own_scores(scores: Callable[[Any], Any], rows: Table) -> Any:
+    return scores(rows.native)
 
 
 def _tree(tree: Any, values: Reals) -> Tree:
@@ -142,13 +164,16 @@ def _histogram_boosting(model: Any) -> Ensemble:
         for output, predictor in enumerate(stage)
     ]
     classes = getattr(model, "classes_", None)
+    base = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
     return join_trees(
         trees,
         partial(_encoded, model, categorical=sorted(known)),
-        base=np.asarray(model._baseline_prediction, dtype=np.float64).ravel(),
+        base=base,
         classes=None if classes is None else labels_of(classes),
         link_slack=1e-12 if classes is not None else 0.0,
         source=_encoded_order(model),
+        # Versions differ in whether labels are read from the margin or from what is made of it.
+        replay=Replay(_margin_of(model), base, (0.0, 4 * 2.0**-53)),
     )
 
 

@@ -13,6 +13,8 @@ tree of `booster="dart"` counts with the weight that was left to it.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from itertools import pairwise
@@ -21,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from suffice.evaluate.protocol import Unreadable
-from suffice.evaluate.trees.ensemble import Categories, Ensemble
+from suffice.evaluate.trees.ensemble import Categories, Ensemble, Replay
 from suffice.evaluate.trees.reading import (
     Tree,
     join_trees,
@@ -54,7 +56,8 @@ def read(model: Any) -> Ensemble:
     if not bare and name not in _CLASSIFIERS + _REGRESSORS:
         raise not_a_tree_model(model)
     booster = model if bare else model.get_booster()
-    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+    whole = json.loads(bytes(booster.save_raw("json")))
+    learner = whole["learner"]
     grown, objective = learner["gradient_booster"], learner["objective"]["name"]
     classifier = objective in _CLASSIFIED if bare else name in _CLASSIFIERS
     if grown["name"] not in ("gbtree", "dart"):
@@ -81,7 +84,8 @@ def read(model: Any) -> Ensemble:
         unit=2.0**-24,
         link_slack=2e-6 if classifier else 0.0,
     )
-    return ensemble.with_base(_base(booster, rounds, ensemble))
+    based = replace(ensemble, base=_base(booster, rounds, ensemble))
+    return replace(based, replay=_replay(booster, rounds, ensemble.matrix, whole))
 
 
 def _classes(model: Any, bare: bool, outputs: int) -> tuple[Any, ...]:
@@ -136,16 +140,52 @@ def _tree(tree: dict[str, Any], group: int, outputs: int, weight: float) -> Tree
 
 
 def _base(booster: Any, rounds: tuple[int, int], ensemble: Ensemble) -> Reals:
+    row = np.zeros((1, booster.num_features()))
+    return np.asarray(np.ravel(_margins(booster, rounds, row)) - ensemble.score(row[0]))
+
+
+def _margins(booster: Any, rounds: tuple[int, int], rows: Reals) -> Any:
+    """The library's own sums for rows as its trees see them."""
     xgboost = import_module("xgboost")
-    row = np.zeros((1, booster.num_features()), dtype=np.float32)
-    data = xgboost.DMatrix(row, missing=np.nan, feature_types=booster.feature_types)
-    margin = booster.predict(
+    data = xgboost.DMatrix(
+        rows.astype(np.float32), missing=np.nan, feature_types=booster.feature_types
+    )
+    return booster.predict(
         data,
         output_margin=True,
         validate_features=False,
         iteration_range=rounds,
     )
-    return np.asarray(np.ravel(margin) - ensemble.score(row[0].astype(np.float64)))
+
+
+def _replay(
+    booster: Any, rounds: tuple[int, int], matrix: Callable[[Table], Reals], whole: dict[str, Any]
+) -> Replay | None:
+    """Trees are added one by one to the base, in float32, whatever the threads: they share rows.
+
+    The base itself is what the same model says that has lost its trees; `whole` loses them here.
+    A `dart` adds in an order of its own, and so may other devices.
+    """
+    learner, grown = whole["learner"], whole["learner"]["gradient_booster"]
+    try:
+        device = json.loads(booster.save_config())["learner"]["generic_param"]["device"]
+        if grown["name"] != "gbtree" or device != "cpu":
+            return None
+        forest = grown["model"]
+        forest["trees"], forest["tree_info"], forest["iteration_indptr"] = [], [], [0]
+        forest["gbtree_model_param"]["num_trees"] = "0"
+        learner["learner_model_param"]["boost_from_average"] = "0"
+        bare = import_module("xgboost").Booster(model_file=bytearray(json.dumps(whole).encode()))
+        base = _margins(bare, (0, 0), np.zeros((1, booster.num_features())))
+    except Exception:  # a version that keeps its models otherwise: then it is asked
+        return None
+    return Replay(partial(_margins_of, booster, rounds, matrix), np.ravel(base))
+
+
+def _margins_of(
+    booster: Any, rounds: tuple[int, int], matrix: Callable[[Table], Reals], rows: Table
+) -> Any:
+    return _margins(booster, rounds, matrix(rows))
 
 
 def _rows(table: Table, categories: dict[int, list[Any]], missing: Any) -> Reals:
