@@ -61,6 +61,10 @@ def by_rule(rows: pd.DataFrame) -> np.ndarray:
     return np.where(good, "granted", "refused")
 
 
+def granted(answers: Any) -> Any:
+    return answers == "granted"
+
+
 def some_near(data: Any, x: Any) -> np.ndarray:
     return (abs(data["age"] - float(x["age"].iloc[0])) < 12).to_numpy()
 
@@ -130,7 +134,7 @@ def explainers() -> dict[str, tuple[Explainer, Any]]:
         ),
         "function of mixed columns": (Explainer(by_rule, MIXED, **asked), MIXED),
         "predicate": (
-            Explainer(by_rule, MIXED, outcome=satisfies(lambda a: a == "granted"), **asked),
+            Explainer(by_rule, MIXED, outcome=satisfies(granted), **asked),
             MIXED,
         ),
         "own references": (

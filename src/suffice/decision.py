@@ -74,7 +74,10 @@ class Decision:
     @cached_property
     def own_score(self) -> OwnScore | None:
         """What stands beside the prediction: probability, score or value. Asked when first read."""
-        return self.target.model.own_scores(self.row, [self.prediction], self.scores)[0]
+        model, known = self.target.model, self.scores is not None
+        # Rows are only looked at where the model has to be asked.
+        rows = self.inputs.table if known or model.classes is None else self.row
+        return model.own_scores(rows, [self.prediction], self.scores)[0]
 
     def evaluator(
         self, hybrids: Hybrids, limits: Limits | None = None, exhaustive: bool = True
