@@ -1,5 +1,6 @@
-/** The one bundle: every explanation in the page answers. The arithmetic can be asked from outside. */
+/** The one bundle: every explanation in the page answers, and the explorer explores. The arithmetic can be asked from outside. */
 
+import { explore } from "./explorer/explorer";
 import { mount } from "./page";
 
 export * from "./arithmetic";
@@ -10,4 +11,6 @@ export { mount };
 
 if (typeof document !== "undefined") {
   for (const root of document.querySelectorAll<HTMLElement>(".suffice[data-live]")) mount(root);
+  const explorer = document.getElementById("explorer");
+  if (explorer) explore(explorer);
 }

@@ -16,6 +16,7 @@ from suffice.cli.explain import explain
 from suffice.cli.names import OPTIONS
 from suffice.cli.output import tell
 from suffice.cli.reproduce import reproduce
+from suffice.cli.serve import serve
 from suffice.errors import InputError, SufficeError
 
 __all__ = ["app", "main"]
@@ -33,6 +34,7 @@ def app() -> None:
 app.add_command(demo)
 app.add_command(explain)
 app.add_command(reproduce)
+app.add_command(serve)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

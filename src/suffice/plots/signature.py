@@ -254,7 +254,7 @@ def _more(view: View, rows: Sequence[SetRow]) -> Iterable[str]:
     if hidden := len(view) - at_tau:
         sets = count(hidden, "more set")
         yield f"and {sets} at τ = {view.tau:g}: .{view.name}.factors"
-    _, _, low, high = view.profile.bars
+    low, high = view.profile.bars.low, view.profile.bars.high
     others = ~((low < view.tau) & (view.tau <= high))
     if view.tally.n > 1 and (hidden := int(np.count_nonzero(others)) - (len(rows) - at_tau)):
         between = (

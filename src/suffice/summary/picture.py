@@ -153,12 +153,12 @@ def _more(view: View, shown: Sequence[_Shown]) -> str:
     n = profile.n_minimal_somewhere - len(shown)
     if n <= 0:
         return ""
-    sizes, ranks, low, high = profile.bars
-    left = np.ones(len(sizes), dtype=bool)
+    bars = profile.bars
+    left = np.ones(len(bars.sizes), dtype=bool)
     for s in shown:
-        left &= (sizes != len(s.members)) | (ranks != profile.tally.lattice.rank(s.members))
+        left &= (bars.sizes != len(s.members)) | (bars.places != profile.place(s.members))
     said = f"{count(n, 'more set')} {'is' if n == 1 else 'are'} minimal at some threshold"
     if profile.findings is None:
-        said += f" between {float(low[left].min()):.2f} and {float(high[left].max()):.2f}"
+        said += f" between {float(bars.low[left].min()):.2f} and {float(bars.high[left].max()):.2f}"
     beyond = len(view) - min(len(view), ROWS)
     return said + (f", {beyond:,} of them at τ = {view.tau:g}" if beyond else "")
