@@ -1,6 +1,7 @@
 """The command `suffice`.
 
-Exit codes: 0 done, 2 a mistake in the call or its input, 1 any other failure.
+Exit codes: 0 done, 2 a mistake in the call or its input, 1 any other failure; 128 and the number of
+the signal that stopped a run.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 
 import click
 
+from suffice.cli.batch import batch
 from suffice.cli.demo import demo
 from suffice.cli.explain import explain
 from suffice.cli.names import OPTIONS
@@ -33,6 +35,7 @@ def app() -> None:
 
 app.add_command(demo)
 app.add_command(explain)
+app.add_command(batch)
 app.add_command(reproduce)
 app.add_command(serve)
 
