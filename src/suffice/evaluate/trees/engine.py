@@ -271,6 +271,7 @@ class TreeEngine(Engine):
             row, bit = masks - start, _bits(words, places % width)
             if (answers != (words[places // width, row] & bit > 0)).any():
                 return False
+            self._replays(held_of_masks(undecided[0][:_REPLAYED], d), order[undecided[1]])
         for at in range(0, len(undecided[0]), _ROWS_AT_ONCE):
             mask, place = (numbers[at : at + _ROWS_AT_ONCE] for numbers in undecided)
             answers = self._tell(held_of_masks(mask, d), order[place])

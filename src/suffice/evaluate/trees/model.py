@@ -14,8 +14,9 @@ import numpy as np
 from suffice.evaluate.trees.ensemble import Ensemble
 from suffice.evaluate.trees.margins import Reading, read_event
 from suffice.randomness import Stream, generator
+from suffice.tables.table import Table
 from suffice.target import Event
-from suffice.typing import Counts
+from suffice.typing import Counts, Reals
 
 __all__ = ["Checks", "TreeModel"]
 
@@ -49,6 +50,22 @@ class TreeModel:
         if key not in self._readings:
             self._readings[key] = read_event(self.ensemble, event)
         return self._readings[key]
+
+    def shares(self, rows: Table) -> Reals | None:
+        """(rows, classes): a forest's own class shares, to the bit, without a call of it.
+
+        None unless its additions are known to be repeated (see `replay`).
+        """
+        if not self.replays or self.denied or not self.ensemble.shares:
+            return None
+        try:
+            seen = self.ensemble.matrix(rows)
+        except Exception:  # the library's own: the model will say what is wrong with the rows
+            return None
+        sums = np.zeros((len(rows), len(self.ensemble.base)))
+        for leaves in self.ensemble.leaves(seen):
+            sums += self.ensemble.values[leaves]
+        return sums / self.ensemble.divisor
 
 
 class Checks:
