@@ -160,9 +160,12 @@ class TreeEngine(Engine):
         return self._model.replays
 
     def _check_replay(self, held: Held, references: Counts) -> bool:
+        ensemble = self._problem.ensemble
+        assert ensemble.replay is not None
         sums = add_up(self._problem, held, references, self._kernel)
+        theirs = ensemble.replay.scores(self._hybrids.rows(held, references))
         self._box.rows_predicted += len(held)
-        if not same_scores(self._problem.ensemble, sums, self._hybrids.rows(held, references)):
+        if not same_scores(ensemble, sums, theirs):
             return False
         out, sure = self._replayed(held, references)
         return bool((out == self._ask(held, references))[sure].all())
@@ -271,7 +274,6 @@ class TreeEngine(Engine):
             row, bit = masks - start, _bits(words, places % width)
             if (answers != (words[places // width, row] & bit > 0)).any():
                 return False
-            self._replays(held_of_masks(undecided[0][:_REPLAYED], d), order[undecided[1]])
         for at in range(0, len(undecided[0]), _ROWS_AT_ONCE):
             mask, place = (numbers[at : at + _ROWS_AT_ONCE] for numbers in undecided)
             answers = self._tell(held_of_masks(mask, d), order[place])

@@ -20,13 +20,14 @@ round an earlier class up to the likeliest if it is behind by less than 4u: then
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from suffice.evaluate.trees.blocks import Kernel, numba_is_loaded
 from suffice.evaluate.trees.ensemble import Ensemble, Ints
 from suffice.evaluate.trees.problem import LANES, Problem
 from suffice.tables.labels import as_labels
-from suffice.tables.table import Table
 from suffice.target import Event
 from suffice.typing import BoolVector, Counts, Held, Reals, Words
 
@@ -81,11 +82,9 @@ def _leaves(problem: Problem, differs: Words, block: Counts, lanes: Counts, held
     return np.asarray(node.reshape(len(roots), len(lanes)))
 
 
-def same_scores(ensemble: Ensemble, sums: Reals, rows: Table) -> bool:
-    """Does the library give these rows the very scores that these sums make?"""
-    assert ensemble.replay is not None
-    theirs = np.asarray(ensemble.replay.scores(rows))
-    ours = _scores(ensemble, sums)
+def same_scores(ensemble: Ensemble, sums: Reals, theirs: Any) -> bool:
+    """Are the library's scores of some rows the very ones that these sums make?"""
+    theirs, ours = np.asarray(theirs), _scores(ensemble, sums)
     return theirs.size == ours.size and bool((theirs.reshape(ours.shape) == ours).all())
 
 
