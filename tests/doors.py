@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from tempfile import mkdtemp
 from typing import Any
 
 import suffice as sf
@@ -48,6 +50,23 @@ class Door:
 
     def __str__(self) -> str:
         return self.name
+
+
+NEW = "new"
+"""A folder that is made for every call."""
+
+
+def explain_to_a_new_folder(*, out: Any, **given: Any) -> Any:
+    """The same call may be made any number of times."""
+    return EXPLAINER.explain_to(out=mkdtemp() if out is NEW else out, **given)
+
+
+@cache
+def stored() -> str:
+    """Some explanations in a folder."""
+    folder = mkdtemp()
+    EXPLAINER.explain_to(X, folder)
+    return folder
 
 
 ASKED = {
@@ -190,6 +209,29 @@ DOORS = [
         OF_ASKED | {"n_jobs": "minus"},
         {"X": "row 0: x"},
     ),
+    Door(
+        "Explainer.explain_to",
+        explain_to_a_new_folder,
+        {
+            "X": X,
+            "out": NEW,
+            "id": None,
+            "rows": None,
+            "resume": False,
+            "workers": None,
+            "client": None,
+            "row_time_limit": None,
+            "max_errors": None,
+            "counts": None,
+            "rows_per_part": None,
+            **ASKED,
+        },
+        OF_ASKED
+        | {"out": "word", "id": "none", "resume": "true", "counts": "none true"}
+        | {"rows_per_part": "none", "rows": "none", "workers": "none", "client": "none"}
+        | {"row_time_limit": "none", "max_errors": "none zero"},
+    ),
+    Door("load", sf.load, {"folder": stored()}),
     Door("Explainer.plausibility", EXPLAINER.plausibility, {"x": ROW, "n_hybrids": 5}),
     Door(
         "Explainer.decide",

@@ -165,7 +165,6 @@ def test_the_list_is_folded_and_says_how_many_more_there_are():
     assert fold.format("The first 12 of 35 sets, smaller ones first") in fragment
     assert "and 23 more: <code>.keep.factors</code>" in fragment
     assert fold.format("All 35 sets, smaller ones first") in page
-    assert "<script" not in page
     inside = page.split('<details class="all">')[1].split("</details>")[0]
     assert inside.count("<li>") == 35
     assert "more: <code>.keep.factors" not in inside
@@ -248,15 +247,27 @@ def test_regions_of_a_picture_have_a_digest_too():
     assert page.count('class="marked"') <= 2 * (24 + 2)
 
 
-def test_bars_are_told_apart_and_those_at_tau_are_among_them():
-    view = summarise(any_of(5, d=13)).keep
-    assert len(view.bars) == 24
-    assert all(bar.low < view.tau <= bar.high for bar in view.bars)
-    assert view.n_bars > 24
-    assert all(len(bar.brief(12)) <= 12 for bar in view.bars)
-    assert view.bars[0].brief(99) == view.bars[0].label
-    # x0 is in all of them and tells none apart.
-    assert not any(bar.brief(12).startswith("x0,") for bar in view.bars)
+def test_the_picture_draws_the_sets_at_tau_and_says_how_many_more_there_are():
+    e = any_of(5, d=13)
+    picture = summarise(e).keep.picture
+    assert len(picture.rows) == 16
+    assert all(row.at_tau for row in picture.rows)
+    left = [f for f in e.keep.barcode if f.features not in {g.features for g in e.keep[:16]}]
+    low, high = min(f.minimal_for[0] for f in left), max(f.minimal_for[1] for f in left)
+    said = f"{len(left)} more sets are minimal at some threshold between {low:.2f} and {high:.2f}"
+    assert picture.more == f"{said}, {792 - 16} of them at τ = 0.9"
+    assert f"{picture.more}; all of them: <code>.keep.barcode</code>" in e.to_html()
+
+
+def test_of_very_many_features_those_of_the_sets_have_columns_and_the_rest_are_counted():
+    rng = np.random.default_rng(0)
+    data = rng.random((40, 40))
+    e = Explainer(lambda r: (np.asarray(r).sum(axis=1) > 20).astype(int), data).explain(
+        data[0], max_size=2, tau=0.5, search="exhaustive"
+    )
+    picture = summarise(e).keep.picture
+    assert len(picture.columns) <= 24 < len(e.players)
+    assert {len(row.columns) + row.others for row in picture.rows} <= {0, 1, 2}
 
 
 # -- what was searched, where that is not all ----------------------------------------------

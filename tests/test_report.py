@@ -16,7 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import LinearSVC
 
 from suffice import Explainer, Explanation, TextExplainer, at_least, datasets, result_schema
-from suffice.report.html import barcode, curve
+from suffice.report.picture import draw
 from suffice.summary import summarise
 from suffice.wording import large, percent
 
@@ -279,9 +279,14 @@ def test_html_is_well_formed_and_self_contained(html):
 def test_html_escapes_what_users_bring():
     nasty = NUMERIC.rename(columns={"age": "<script>alert(1)</script>"})
     model = RandomForestClassifier(5, random_state=0).fit(nasty, Y)
-    html = Explainer(model, nasty).explain(nasty.iloc[0]).to_html()
-    assert "<script>" not in html
+    e = Explainer(model, nasty).explain(nasty.iloc[0])
+    html = e.to_html()
+    assert "<script>alert" not in html
     assert "&lt;script&gt;" in html
+    assert "\\u003cscript>alert(1)\\u003c/script>" in html  # what the page's script is given
+    frame = e._repr_html_()
+    assert "<script" not in frame
+    assert "&lt;script&gt;/* suffice" in frame
 
 
 def test_report_file(tmp_path):
@@ -289,16 +294,54 @@ def test_report_file(tmp_path):
     assert E.to_html(path) == path.read_text(encoding="utf-8")
 
 
-def test_pictures_draw_what_the_summary_says():
-    view = summarise(E).keep
-    bars = barcode(view)
-    assert len(bars.bars) + bars.left_out == len(E.keep.barcode)
-    assert all(bar.low < bar.high for bar in bars.bars)
-    points = curve(view).points
-    assert points[0][0] == 0
-    assert points[-1][0] == 100
-    heights = [y for _, y in points]
-    assert heights == sorted(heights, reverse=True)
+def test_the_picture_has_a_row_for_each_set_and_a_column_for_each_feature():
+    picture = summarise(E).keep.picture
+    assert len(picture.rows) == len(E.keep.barcode)
+    assert picture.more == ""
+    assert [row.at_tau for row in picture.rows] == sorted(
+        (r.at_tau for r in picture.rows), key=bool
+    )[::-1]
+    assert sum(row.at_tau for row in picture.rows) == len(E.keep)
+    names = [column.name for column in picture.columns]
+    necessities = [E.keep.necessity_of([n]) + E.flip.necessity_of([n]) for n in names]
+    assert names == [column.name for column in summarise(E).flip.picture.columns]
+    assert necessities == sorted(necessities, reverse=True)
+    assert [c.label for c in picture.columns] == [f"{n} = {NUMERIC.iloc[8][n]:g}" for n in names]
+    for row in picture.rows:
+        factor = E.keep.factor([names[column] for column in row.columns])
+        assert (row.sufficiency, row.interval) == (factor.sufficiency, factor.interval)
+        assert (row.low, row.high) == factor.minimal_for
+    assert picture.curve == E.keep.curve
+
+
+def test_marks_stand_where_their_numbers_are():
+    picture = summarise(E).keep.picture
+    drawing = draw(picture)
+    rows = {m.row: m for m in drawing.marks if m.style.startswith("share")}
+    assert sorted(rows) == list(range(len(picture.rows)))
+    dots = [m for m in drawing.marks if m.style.startswith("in")]
+    assert [(m.row, m.column) for m in dots] == [
+        (i, j) for i, row in enumerate(picture.rows) for j in row.columns
+    ]
+    assert len({m.at[0] for m in drawing.marks if m.style == "tau" and m.kind == "line"}) == 2
+    (step,) = (m for m in drawing.marks if m.kind == "path")
+    heights = step.at[1::2]
+    assert list(heights) == sorted(heights)  # on a screen down is more
+    assert all(
+        0 <= x <= drawing.width
+        for m in drawing.marks
+        for x in m.at[: 1 if m.kind == "box" else 2 : 2]
+    )
+
+
+def test_an_axis_begins_where_the_bars_are_only_near_one():
+    sure = Explainer(lambda r: (np.asarray(r)[:, 0] > 0).astype(int), np.eye(4)).explain(
+        [1.0, 0, 0, 0]
+    )
+    (row,) = summarise(sure).keep.picture.rows
+    assert (row.sufficiency, row.low) == (1.0, 0.0)
+    ticks = [m.text for m in draw(summarise(sure).keep.picture).marks if m.style == "tick"]
+    assert ticks[:5] == ["0", "0.25", "0.5", "0.75", "1"]  # three references: the interval is wide
 
 
 def test_groups_are_named_not_listed():

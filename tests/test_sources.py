@@ -1,5 +1,6 @@
 """Where many rows come from: the same cells in every slice, whatever the file or the slice."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pyarrow import parquet
 
+from suffice import Explainer
 from suffice.errors import InputError
 from suffice.many import files, selection, source as source_module
 from suffice.many.files import open_file
@@ -165,6 +167,16 @@ def test_an_iterator_of_frames_is_read_once(step):
     assert source.rows(47, 200).native["age"].tolist() == frame["age"].tolist()[47:]
     with pytest.raises(InputError, match="an iterator, which was read past the row wanted"):
         source.rows(0, 10)
+
+
+def test_looking_at_the_first_rows_and_leaping_ahead_spend_no_iterator():
+    frame = people()
+    source = open_source(frames_of(frame, 7), as_table(frame))
+    assert source.peek(20).native["age"].tolist() == frame["age"].tolist()[:20]
+    assert source.peek(8).native["age"].tolist() == frame["age"].tolist()[:8]
+    assert source.rows(0, 5).native["age"].tolist() == frame["age"].tolist()[:5]
+    assert source.rows(30, 35).native["age"].tolist() == frame["age"].tolist()[30:35]
+    assert source.rows(300, 305) is None
 
 
 def test_a_list_of_frames_can_be_read_again():
@@ -336,3 +348,21 @@ def test_ids_that_name_two_rows_or_none_are_told_before_a_run(tmp_path, kind):
         str(found)
         == "1 row with the id of an earlier one ('p3': rows 3 and 90) and 1 row without one"
     )
+
+
+def test_rows_of_other_dtypes_are_read_together_as_they_are_one_by_one():
+    frame = people().drop(columns="since")
+    explainer = Explainer(lambda rows: rows["age"] > 50, frame)
+    odd = frame.astype({"age": float, "region": object, "owns": object, "rank": object})
+    odd["income"] = odd["income"].astype(object)
+    odd.loc[40, "income"] = "much"
+    odd.loc[41, "region"] = "west"
+    odd.loc[77, "age"] = 30.5
+    found = explainer.read_rows(odd)
+    for i, row in enumerate(found):
+        if i in (40, 41, 77):
+            with pytest.raises(InputError, match=re.escape(str(row))):
+                read_row(odd.iloc[[i]], as_table(frame))
+        else:
+            alone = read_row(odd.iloc[[i]], as_table(frame)).native
+            pd.testing.assert_frame_equal(row.native.reset_index(drop=True), alone)

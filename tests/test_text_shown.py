@@ -37,7 +37,7 @@ def test_marks_are_in_their_place_everywhere():
         assert text in shown
         assert "Keep these words, replace all others: “yes” stays." in shown
         assert "subsets of 7 words" in shown
-    for html in (e.to_html(), e._repr_html_()):
+    for html in (e.to_html().split("<script>")[0], e._repr_html_().split("</iframe>")[1]):
         assert "A &lt;<mark>good</mark>&gt; film" in html
         assert "evening &amp; <mark>friends</mark>." in html
         assert "Every threshold at once" not in html  # one reference: all thresholds are alike

@@ -63,6 +63,7 @@ from .factors import (
 )
 from .image import ImageExplainer as ImageExplainer, overlay as overlay
 from .inference import clopper_pearson as clopper_pearson, wilson as wilson
+from .many.load import load as load
 from .measures import Measures as Measures
 from .models import adapt as adapt, make_target as make_target
 from .results import Result as Result, result_schema as result_schema

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 __all__ = [
     "InputError",
+    "LostRowsError",
     "ModelError",
     "NotVisitedError",
     "SufficeError",
@@ -71,6 +73,17 @@ class InputError(SufficeError, ValueError):
 
 class ModelError(SufficeError, RuntimeError):
     """The model raised, or answered with something that is not a prediction per row."""
+
+
+class LostRowsError(SufficeError, RuntimeError):
+    """Rows that end every process that is given them; the answers to all others are in `found`."""
+
+    def __init__(self, message: str, found: Sequence[Any] = (), lost: Sequence[int] = ()) -> None:
+        super().__init__(message)
+        self.found = list(found)
+        """One for each row, in order; None for a row that is lost."""
+        self.lost = tuple(lost)
+        """The numbers of the rows that are lost, counted from 0."""
 
 
 class NotVisitedError(SufficeError, LookupError):

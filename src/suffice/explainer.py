@@ -7,10 +7,11 @@ sweep the hybrids once, read both views from the counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from pickle import PicklingError
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from suffice.encodings.anchors import AnchorOptions, AnchorRules, Rule, ScoreOptions
     from suffice.encodings.attribution import ShapleyValues
     from suffice.encodings.recourse import Recourse
+    from suffice.many.load import Stored
 
 __all__ = ["Asked", "Contrast", "Explainer"]
 
@@ -278,7 +280,9 @@ class Explainer:
         """Explain several inputs: a frame, an array, or a list of rows; the rest as in `explain`.
 
         `n_jobs` processes share the work (-1: all cores); the answers do not depend on it. An
-        error names the row it is about, counted from 0.
+        error names the row it is about, counted from 0. A process that is killed is replaced. Rows
+        that end every process they are given to are a `LostRowsError`, raised when all others are
+        done: their explanations are its `found`.
 
         >>> from sklearn.tree import DecisionTreeClassifier
         >>> from suffice import Explainer, datasets
@@ -294,22 +298,14 @@ class Explainer:
         question["progress"] = False
         if wanted == 1 or len(rows) == 1:
             return self._explain_here(rows, question, shown)
-        from joblib import Parallel, delayed, effective_n_jobs
+        from joblib import effective_n_jobs
+
+        from suffice.many.together import explain_together
 
         jobs = min(effective_n_jobs(wanted), len(rows))  # more would have nothing to do
-        work = (delayed(self._explain_row)(i, row, question) for i, row in enumerate(rows))
-        found = []
-        with progress_bar("explanations", len(rows), shown) as bar:
-            try:
-                for explanation in Parallel(n_jobs=jobs, return_as="generator")(work):
-                    found.append(explanation)
-                    bar.update()
-            except PicklingError as error:
-                hint = "Use n_jobs=1, or wrap the model in an object that can be sent."
-                why = str(error.__cause__ or error).strip().strip('"').strip().splitlines()[-1]
-                got = f"{jobs} processes, to which this model cannot be sent ({why})"
-                raise InputError("n_jobs", got, "1 for such a model", hint) from error
-        return found
+        if jobs == 1:
+            return self._explain_here(rows, question, shown)
+        return explain_together(self, rows, {**question}, jobs=jobs, progress=shown)
 
     def _explain_here(
         self, rows: Sequence[Table], question: Asked, shown: bool | None
@@ -328,11 +324,87 @@ class Explainer:
                     bar.update()
         return found
 
-    def _explain_row(self, number: int, row: Table, question: Asked) -> Explanation:
-        try:
-            return self.explain(row, **question)
-        except SufficeError as error:
-            raise _at_row(error, number) from error
+    def explain_to(
+        self,
+        X: Any,
+        out: str | Path,
+        *,
+        id: str | None = None,
+        rows: str | None = None,
+        resume: bool = False,
+        workers: int | None = None,
+        client: Any = None,
+        row_time_limit: float | None = None,
+        max_errors: int | None = None,
+        counts: bool | None = None,
+        rows_per_part: int | None = None,
+        **question: Unpack[Asked],
+    ) -> Stored:
+        """Explain many rows into a folder of Parquet files: `suffice.load` gives them back.
+
+        A row that cannot be explained is kept as an error. What is done is on the disk every few
+        seconds, and an interrupted run goes on with `resume`. The bytes of the result depend on the
+        rows and the question alone, not on the workers or on interruptions.
+
+        Parameters
+        ----------
+        X
+            The rows: a frame, an array, an iterator of frames, the path of a Parquet or CSV file,
+            or of a folder of Parquet files, which are read bit by bit. Columns that the data has
+            not are left out.
+        out
+            The folder: a new one or, with `resume`, that of an earlier run.
+        id
+            The column that names the rows. None: their numbers do.
+        rows
+            Of a file, which rows: "0:1000", "5,9,12" or "COLUMN=VALUE". None: all.
+        resume
+            Go on with what is there; an error that says what differs, where it is not the same run.
+        workers
+            Processes that share the work. None: this one does it.
+        client
+            Or a client of a Dask cluster, whose workers do it.
+        row_time_limit
+            Seconds after which a row is given up as an error; needs `workers` or `client`.
+        max_errors
+            Stop, with an error, once more rows than this could not be explained.
+        counts
+            Keep the counts of all sets, so that every τ can be asked later? None: of up to 12
+            features.
+        rows_per_part
+            Rows of a file. None: as many as make files of some megabytes.
+        question
+            What is asked of each row: as in `explain`.
+
+        Examples
+        --------
+        >>> from tempfile import mkdtemp
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from suffice import Explainer, datasets
+        >>> X, y = datasets.loans(200)
+        >>> X = X[["age", "income", "debt"]]
+        >>> explainer = Explainer(DecisionTreeClassifier(random_state=0).fit(X, y), X)
+        >>> stored = explainer.explain_to(X, mkdtemp(), tau=0.8)
+        >>> len(stored), stored.finished, stored[8].prediction
+        (200, True, 'refused')
+        """
+        from suffice.many.to import explain_to
+
+        return explain_to(
+            self,
+            X,
+            out,
+            id=id,
+            rows=rows,
+            resume=resume,
+            workers=workers,
+            client=client,
+            row_time_limit=row_time_limit,
+            max_errors=max_errors,
+            counts=counts,
+            rows_per_part=rows_per_part,
+            **question,
+        )
 
     def anchor(self, x: Any, **options: Unpack[AnchorOptions]) -> AnchorRules:
         """Every minimal rule for `x` (Prop. 2): see `suffice.anchor`."""
@@ -584,6 +656,36 @@ class Explainer:
             except SufficeError as error:
                 raise error.at(f"row {i}") from error
         return found
+
+    def read_rows(self, X: Any) -> Sequence[Table | SufficeError]:
+        """Each row of a table as one of the data's kind, or what is wrong with it."""
+        table = as_table(X, names=self._data.names, argument="X")
+        with suppress(SufficeError):  # it is told of below, with its row
+            alike = self._like_data(table)
+            if alike is not None:
+                return Rows(alike)
+        return self._read_parts(table)
+
+    def _read_parts(self, table: Table) -> list[Table | SufficeError]:
+        """Rows whose dtypes are not the data's: cast together, the bad ones found by halving."""
+        from suffice.many.fit import fitted
+
+        if len(table) == 1:
+            try:
+                return [self._read(table.native)]
+            except SufficeError as error:
+                return [error]
+        with suppress(SufficeError):
+            alike = self._like_data(fitted(table, self._data))
+            if alike is not None:
+                return list(Rows(alike))
+        halves = np.array_split(np.arange(len(table)), 2)
+        return [row for half in halves for row in self._read_parts(table.take(half))]
+
+    @property
+    def decider(self) -> Decider:
+        """The model with its data and contrast: what the explainer was made of."""
+        return self._decider
 
     def _like_data(self, table: Table) -> Table | None:
         """A table whose rows are all as they are read one by one; None where each must be cast."""

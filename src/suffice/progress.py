@@ -26,6 +26,10 @@ class Progress(Protocol):
         """So much more is done."""
         ...
 
+    def set_postfix_str(self, s: str = "") -> object:
+        """What else is to be known: errors so far."""
+        ...
+
 
 def progress_bar(
     what: str, total: float | None = None, progress: bool | None = None
@@ -88,6 +92,9 @@ class _Told:
         watcher, what, total = self._facts
         self._done += n
         watcher(what, self._done, total)
+
+    def set_postfix_str(self, s: str = "") -> None:
+        """A watcher hears of numbers only."""
 
 
 @contextmanager

@@ -57,8 +57,8 @@ class Choice:
     """
 
     def __init__(self, engine: str, model: Any, columns: tuple[str, ...]) -> None:
-        self._engine = choice("engine", engine, ENGINES)
-        self._model = model
+        self.engine = choice("engine", engine, ENGINES)
+        self.model = model
         self._columns = columns
         self._read: dict[str, Any] = {}
         self._not_read: dict[str, str] = {}
@@ -70,7 +70,7 @@ class Choice:
 
         Known of trees, whose leaves are added up for each row by itself, in one order.
         """
-        if "trees" not in _TRIED.get(self._engine, (self._engine,)):
+        if "trees" not in _TRIED.get(self.engine, (self.engine,)):
             return False
         try:
             return self._trees() is not None
@@ -88,16 +88,16 @@ class Choice:
     ) -> Evaluator:
         """The fastest evaluator that serves; its note says why no faster one does."""
         reasons: dict[str, list[str]] = {}
-        for name in _TRIED.get(self._engine, (self._engine,)):
+        for name in _TRIED.get(self.engine, (self.engine,)):
             try:
                 swapped = self._suited(hybrids, budget)
                 return self._make(name, target, swapped, y, exhaustive)
             except Unreadable as reason:
                 reasons.setdefault(str(reason), []).append(name)
         note = "; ".join(f"{listed(names)}: {reason}" for reason, names in reasons.items())
-        if self._engine not in _TRIED:
+        if self.engine not in _TRIED:
             hint = "Use engine='auto' or 'blackbox'."
-            got = f"{self._engine!r} ({next(iter(reasons))})"
+            got = f"{self.engine!r} ({next(iter(reasons))})"
             raise InputError("engine", got, "a model and a context that it knows", hint)
         # A bounded search comes back to rows that it asked for, and a budget is in rows: each is
         # then asked for once whatever finding it costs.
@@ -114,7 +114,7 @@ class Choice:
 
     def _suited(self, hybrids: Hybrids, budget: int | None) -> SwapHybrids:
         """The hybrids, if this is a question for engines at all."""
-        if self._engine == "auto" and budget is not None and budget < _LEAST_BUDGET:
+        if self.engine == "auto" and budget is not None and budget < _LEAST_BUDGET:
             raise Unreadable(f"a budget below {_LEAST_BUDGET:,} rows is left to the black box")
         if not isinstance(hybrids, SwapHybrids):
             raise Unreadable("only hybrids whose values are swapped are known, not this context's")
@@ -131,7 +131,7 @@ class Choice:
         from suffice.evaluate.trees import TreeEngine
 
         engine = TreeEngine(self._trees(), target, hybrids, y)
-        if self._engine == "auto" and exhaustive and hybrids.d <= _MOST_SWEPT:
+        if self.engine == "auto" and exhaustive and hybrids.d <= _MOST_SWEPT:
             self._check_pace(engine, target, hybrids)
         return engine
 
@@ -162,7 +162,7 @@ class Choice:
             raise Unreadable(self._not_read[name])
         if name not in self._read:
             try:
-                self._read[name] = read(self._model, self._columns)
+                self._read[name] = read(self.model, self._columns)
             except Unreadable as reason:
                 self._not_read[name] = str(reason)
                 raise

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
+from suffice.context.cost import CostSpec
 from suffice.context.swap import SwapHybrids
 from suffice.decision import Decision
 from suffice.evaluate import Evaluator
@@ -24,7 +25,15 @@ from suffice.search.plan import Narrowed, Plan, make_plan
 from suffice.search.strategy import VIEW_ENDS, answer
 from suffice.tables import plain
 
-__all__ = ["Asking", "Prepared", "explain_decision", "prepare"]
+__all__ = [
+    "Asking",
+    "Prepared",
+    "describe_cost",
+    "describe_references",
+    "explain_decision",
+    "prepare",
+    "versions",
+]
 
 
 @dataclass(frozen=True)
@@ -170,28 +179,29 @@ def _provenance(
     decision: Decision, plan: Plan, searches: list[Searched], references: Any, seconds: float
 ) -> Provenance:
     evaluators = [searched.evaluator for searched in searches]
-    first, data, cost = evaluators[0], decision.data, decision.cost
+    first, data = evaluators[0], decision.data
     return Provenance(
         model=repr(decision.target.model),
         evaluator=first.name,
         note=first.note,
-        references=_describe_references(references),
+        references=describe_references(references),
         n_references=first.n,
         random_state=decision.seed,
         hybrids=sum(searched.hybrids for searched in searches),
         rows_predicted=sum(evaluator.rows_predicted for evaluator in evaluators),
         data=(len(data), len(data.names)),
-        cost="own" if callable(cost) else "weighted" if cost else "deviations",
+        cost=describe_cost(decision.cost),
         created=datetime.now(UTC),
         seconds=seconds,
         model_seconds=sum(evaluator.model_seconds for evaluator in evaluators),
-        versions=_versions(),
+        versions=versions(),
         context=ContextRecord(decision.context.kind, decision.context.describe()),
         plan=plan,
     )
 
 
-def _describe_references(spec: object) -> ReferencesRecord:
+def describe_references(spec: object) -> ReferencesRecord:
+    """How references were chosen."""
     if not isinstance(spec, str):
         return ReferencesRecord("given", f"given as {type(spec).__name__}")
     if spec == "all":
@@ -199,8 +209,14 @@ def _describe_references(spec: object) -> ReferencesRecord:
     return ReferencesRecord("opposite", "predicted otherwise")
 
 
+def describe_cost(cost: CostSpec) -> Literal["deviations", "weighted", "own"]:
+    """What a change costs, in a word."""
+    return "own" if callable(cost) else "weighted" if cost else "deviations"
+
+
 @lru_cache(maxsize=1)
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Of what the numbers depend on."""
     from importlib.metadata import version
 
     names = ("suffice", "numpy", "pandas", "scikit-learn")

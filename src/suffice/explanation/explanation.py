@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Literal, Self
-
-import msgspec
 
 from suffice.checks import level_or_same, threshold
 from suffice.explanation.factor import Change, LeftOut, Player, factor_frame
@@ -26,8 +23,6 @@ from suffice.typing import Scalar
 from suffice.wording import count, named
 
 __all__ = ["Explanation", "Provenance", "mirrored"]
-
-_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,17 +123,18 @@ class Explanation(Result):
         return f"<Explanation: Why “{named(self.outcome)}”? {about}>"
 
     def __eq__(self, other: object) -> bool:
-        """The same question with the same answer; when, and how long it took, do not matter."""
+        """The same question with the same answer; when and how it was found does not matter."""
         return isinstance(other, Explanation) and self._timeless() == other._timeless()
 
     def __hash__(self) -> int:
         return hash((self.outcome, self.tau, self.players[0].name, self.keep_profile.tally.visited))
 
     def _timeless(self) -> ExplanationRecord:
-        timeless = msgspec.structs.replace(
-            self.provenance, seconds=0.0, model_seconds=0.0, created=_NEVER, plan=None
-        )
-        return replace(self, provenance=timeless)._record()
+        from suffice.explanation.storing import record_of, without_pace
+
+        # How many hybrids are known follows from the counts, or else from what was asked.
+        timeless = without_pace(self.provenance, hybrids=0)
+        return record_of(replace(self, provenance=timeless))
 
     def _record(self) -> ExplanationRecord:
         from suffice.explanation.storing import record_of

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from suffice.errors import InputError
@@ -18,6 +20,7 @@ from suffice.explanation.record import (
     FoundRecord,
     LeftOutRecord,
     PlayerRecord,
+    Provenance,
 )
 from suffice.explanation.sense import check_sense
 from suffice.search.findings import Findings, Found
@@ -25,7 +28,68 @@ from suffice.search.profile import Profile
 from suffice.search.sweep import Draws
 from suffice.search.tally import Tally
 
-__all__ = ["read_record", "record_of"]
+__all__ = ["NEVER", "at_its_tau", "read_record", "record_of", "without_pace"]
+
+NEVER = datetime.min.replace(tzinfo=UTC)
+"""The date of what has none."""
+
+
+def without_pace(p: Provenance, **others: Any) -> Provenance:
+    """A provenance without what differs from one machine, or one moment, to another.
+
+    How long it took; and what follows from how fast the model was at the time: which evaluator
+    served, and how many rows had to be asked. The answer depends on none of it.
+    """
+    return msgspec.structs.replace(
+        p,
+        evaluator="",
+        note=None,
+        rows_predicted=0,
+        created=NEVER,
+        seconds=0.0,
+        model_seconds=0.0,
+        plan=None,
+        **others,
+    )
+
+
+def at_its_tau(e: Explanation) -> Explanation:
+    """The same answer at the τ asked for, without the counts that would tell of others.
+
+    Factors, necessity and completeness stay; the thresholds at which a factor is minimal are known
+    from this τ up.
+    """
+    keep, flip = (_at_tau(profile, e.tau) for profile in (e.keep_profile, e.flip_profile))
+    assert flip.findings is not None
+    lattice = keep.tally.lattice
+    masks = [lattice.mask(found.members) for found in flip.findings.factors]
+    return replace(
+        e,
+        keep_profile=keep,
+        flip_profile=mirrored(keep, flip.findings) if e.one_sweep else flip,
+        changes={mask: e.changes[mask] for mask in masks if mask in e.changes},
+    )
+
+
+def _at_tau(profile: Profile, tau: float) -> Profile:
+    tally, known = profile.tally, profile.findings
+    counted = min(tally.exhaustive_size, profile.largest)
+    exact = profile.covers_exactly(tau)
+    findings = Findings(
+        tau,
+        tuple(Found(m.members, m.hits, m.proof) for m in profile.minimal_at(tau)),
+        decided=profile.complete,
+        decided_size=counted if known is None else max(counted, known.decided_size),
+        only_at_tau=True,
+        covered=profile.covered(tau) if exact else None,
+        decided_share=None if known is None else known.decided_share,
+    )
+    # The empty and the full set are told of even where nothing else is.
+    ends = tuple(
+        level if size in (0, tally.d) else level[:0] for size, level in enumerate(tally.levels)
+    )
+    none = Tally(tally.d, tally.n, ends)
+    return replace(profile, tally=none, draws=None if exact else profile.draws, findings=findings)
 
 
 def record_of(e: Explanation) -> ExplanationRecord:

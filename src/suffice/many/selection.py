@@ -65,6 +65,8 @@ def _range(part: str, text: str) -> tuple[int, int | None]:
 class Selected(Source):
     """Some rows of a file, numbered anew; their own numbers name them where nothing else does."""
 
+    jumps = False
+
     def __init__(self, source: Source, selection: Selection, keep: Sequence[str]) -> None:
         super().__init__(_total(source, selection))
         self._source = source

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.checks import text
 from suffice.errors import InputError, SufficeError, shorten
 from suffice.many.fit import fitted
 from suffice.tables import ArrayTable, PandasTable, Table, as_table, is_frame
@@ -39,6 +40,8 @@ class Source(ABC):
     """What it is called in messages and in the manifest."""
     id: str | None = None
     """The column that names the rows, which is in every slice; None: there is none."""
+    jumps = True
+    """Does it begin at a row without reading those before it?"""
 
     def __init__(self, total: int | None) -> None:
         self.total = total
@@ -64,22 +67,36 @@ class Source(ABC):
         >>> source.rows(1, 10).native["age"].tolist(), source.rows(3, 10)
         ([23, 60], None)
         """
-        if self._ahead is None or first != self._at:
-            self._ahead, self._held = self._from(first), None
+        if self._ahead is None or first < self._at or (first > self._at and self.jumps):
+            self._ahead, self._held, self._at = self._from(first), None, first
+        while self._at < first:
+            if self._take(min(first - self._at, BATCH)) is None:
+                return None
+        return self._take(last - first)
+
+    def peek(self, rows: int) -> Table | None:
+        """The first rows, without going on to those after them."""
+        found = self.rows(0, rows)
+        if found is not None:
+            self._held = found if self._held is None else _stacked([found, self._held])
+            self._at = 0
+        return found
+
+    def _take(self, most: int) -> Table | None:
+        """The next rows."""
         tables = [] if self._held is None else [self._held]
         read = sum(map(len, tables))
-        while read < last - first:
+        while read < most and self._ahead is not None:
             table = next(self._ahead, None)
             if table is None:
                 break
             tables.append(table)
             read += len(table)
         if not tables:
-            self._at, self._held = first, None
             return None
         joined = _stacked(tables)
-        asked = min(last - first, len(joined))
-        self._at = first + asked
+        asked = min(most, read)
+        self._at += asked
         self._held = joined.take(np.arange(asked, read)) if asked < read else None
         return joined.take(np.arange(asked)) if asked < read else joined
 
@@ -104,10 +121,15 @@ def open_source(
     """
     from suffice.many.selection import Selected, read_selection
 
-    selection = None if rows is None else read_selection(rows)
-    keep = list(dict.fromkeys([*like.names, *([] if id is None else [id])]))
-    beside = [selection.column] if selection is not None and selection.column else []
-    source = _opened(X, like, list(dict.fromkeys([*keep, *beside])), argument)
+    selection = None if rows is None else read_selection(text("rows", rows))
+    # By column, the argument that an error about it is to name.
+    columns = dict.fromkeys(like.names, argument)
+    if id is not None:
+        columns.setdefault(id, "id")
+    keep = list(columns)
+    if selection is not None and selection.column:
+        columns.setdefault(selection.column, "rows")
+    source = _opened(X, like, columns, argument)
     source.id = id
     if selection is None:
         return source
@@ -116,7 +138,7 @@ def open_source(
     return Selected(source, selection, keep)
 
 
-def _opened(X: Any, like: Table, columns: Sequence[str], argument: str) -> Source:
+def _opened(X: Any, like: Table, columns: Mapping[str, str], argument: str) -> Source:
     if isinstance(X, str | PathLike):
         from suffice.many.files import FileSource, open_file
 
@@ -154,8 +176,10 @@ class _InMemory(Source):
 class _Frames(Source):
     """Frames as they come; those of an iterator come once."""
 
+    jumps = False
+
     def __init__(
-        self, frames: Iterable[Any], like: Table, columns: Sequence[str], argument: str
+        self, frames: Iterable[Any], like: Table, columns: Mapping[str, str], argument: str
     ) -> None:
         super().__init__(None)
         self._frames = frames
@@ -198,11 +222,11 @@ class _Frames(Source):
         return
 
 
-def _projected(X: Any, like: Table, columns: Sequence[str], argument: str) -> Table:
+def _projected(X: Any, like: Table, columns: Mapping[str, str], argument: str) -> Table:
     table = as_table(X, names=like.names, argument=argument)
     if isinstance(table, ArrayTable) and list(columns) == list(table.names):
         return table
-    return table.select([table.position(name, argument) for name in columns])
+    return table.select([table.position(name, blamed) for name, blamed in columns.items()])
 
 
 def _stacked(tables: Sequence[Table]) -> Table:

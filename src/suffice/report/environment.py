@@ -8,7 +8,7 @@ from typing import Any
 
 from suffice.wording import percent
 
-__all__ = ["rendered"]
+__all__ = ["rendered", "template_text"]
 
 
 def rendered(template: str, **given: Any) -> str:
@@ -18,14 +18,23 @@ def rendered(template: str, **given: Any) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def template_text(name: str) -> str:
+    """A file of the templates as it is."""
+    return _files()[name]
+
+
+@lru_cache(maxsize=1)
+def _files() -> dict[str, str]:
+    folder = resources.files("suffice.report") / "templates"
+    return {item.name: item.read_text(encoding="utf-8") for item in folder.iterdir()}
+
+
 @lru_cache(maxsize=1)
 def _environment() -> Any:
     from jinja2 import DictLoader, Environment, StrictUndefined
 
-    folder = resources.files("suffice.report") / "templates"
-    files = {item.name: item.read_text(encoding="utf-8") for item in folder.iterdir()}
     environment = Environment(
-        loader=DictLoader(files),
+        loader=DictLoader(_files()),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -8,9 +8,9 @@ from typing import Any
 from suffice.explanation import Explanation, View
 from suffice.explanation.subject import ImageSubject
 from suffice.results import Column, Panel, Sheet
-from suffice.summary import ViewSummary, summarise
+from suffice.summary import Summary, ViewSummary, summarise
 
-__all__ = ["fragment", "page", "sheet", "terminal", "text"]
+__all__ = ["fragment", "page", "piece", "sheet", "terminal", "text"]
 
 _ON_A_PAGE = 300
 """So many factors of a view are written into a page, where they are folded away."""
@@ -33,19 +33,40 @@ def terminal(result: Explanation | View) -> Any:
 
 
 def page(result: Explanation | View) -> str:
-    """A whole HTML document."""
-    from suffice.report.html import render
-
-    e = result if isinstance(result, Explanation) else result.explanation
-    most = _PICTURES if isinstance(e.subject, ImageSubject) else _ON_A_PAGE
-    return render("page.html.j2", summarise(result, most=most))
+    """A whole HTML document, which answers where scripts are let run."""
+    return _page(result, _summary(result))
 
 
 def fragment(result: Explanation | View) -> str:
-    """A piece of HTML that brings its own style, for a notebook."""
-    from suffice.report.html import render
+    """For a notebook: the page in a frame; where frames are not let through, its static piece."""
+    from suffice.report.html import body, cell, style_of
 
-    return render("fragment.html.j2", summarise(result))
+    summary = summarise(result)
+    return cell(_page(result, summary), style_of([summary], "cell.css"), body(summary))
+
+
+def _page(result: Explanation | View, summary: Summary) -> str:
+    from suffice.report.html import bundle, document, style_of
+
+    style = style_of([summary], "page.css", "live.css")
+    return document(summary.question, style, _piece(result, summary), bundle())
+
+
+def piece(result: Explanation | View) -> str:
+    """The explanation alone, for a page that brings style and script itself."""
+    return _piece(result, _summary(result))
+
+
+def _summary(result: Explanation | View) -> Summary:
+    e = result if isinstance(result, Explanation) else result.explanation
+    return summarise(result, most=_PICTURES if isinstance(e.subject, ImageSubject) else _ON_A_PAGE)
+
+
+def _piece(result: Explanation | View, summary: Summary) -> str:
+    from suffice.report.html import body
+    from suffice.report.live import live_of
+
+    return body(summary, live_of(result, summary))
 
 
 def sheet(result: Explanation | View) -> Sheet:

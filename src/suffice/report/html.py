@@ -1,39 +1,36 @@
-"""A page for a board, and a notebook cell: self-contained, light and dark, nothing fetched."""
+"""Pages and notebook cells: self-contained, light and dark, nothing fetched.
+
+A page is readable with scripts off, printed or in an e-mail. Where scripts run, one bundle answers
+from the counts that the page brings. Its policy lets nothing else run or load: styles and scripts
+are named by their hashes.
+"""
 
 from __future__ import annotations
 
+from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from functools import lru_cache
+from hashlib import sha256
+from html import escape
+from importlib import resources
+from typing import Any
 
 from suffice.explanation.subject import ImageSubject
-from suffice.report.environment import rendered
+from suffice.report.environment import rendered, template_text
 from suffice.report.excerpt import excerpt
-from suffice.summary import Bar, Summary, ViewSummary
+from suffice.report.live import LiveTexts
+from suffice.report.picture import draw
+from suffice.summary import Summary
 from suffice.wording import named
 
-__all__ = ["Barcode", "Curve", "Map", "barcode", "curve", "region_map", "render"]
+__all__ = ["Map", "body", "bundle", "cell", "document", "region_map", "style_of"]
 
 _VALUES_OPEN = 20
 """More of the input's values than this are folded away."""
 
 _PICTURE = 360
 """The longer side of a drawn picture: a page may hold fifty of them."""
-
-
-@dataclass(frozen=True)
-class Barcode:
-    """What the barcode draws: each bar's place on a scale of 0 to 100, surest first."""
-
-    bars: tuple[Bar, ...]
-    left_out: int
-
-
-@dataclass(frozen=True)
-class Curve:
-    """What the curve draws: the corners of a falling step function, in percent."""
-
-    points: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
@@ -46,40 +43,71 @@ class Map:
     labels: tuple[tuple[float, float, str], ...]
 
 
-def barcode(view: ViewSummary) -> Barcode:
-    """The bars to draw; those left out are counted, not forgotten."""
-    return Barcode(view.bars, view.n_bars - len(view.bars))
+def document(title: str, style: str, content: str, script: str = "") -> str:
+    """A whole HTML page that lets only its own style and script be used."""
+    policy = [
+        "default-src 'none'",
+        f"style-src {_hash(style)}",
+        "img-src data: blob:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    if script:
+        policy.insert(1, f"script-src {_hash(script)}")
+    return rendered(
+        "document.html.j2",
+        policy="; ".join(policy),
+        title=title,
+        style=style,
+        content=content,
+        script=script,
+    )
 
 
-def curve(view: ViewSummary) -> Curve:
-    """Cumulative PN against τ: constant up to each step's τ, then falling to the next's."""
-    points: list[tuple[float, float]] = []
-    before = 0.0
-    for tau, necessity in view.curve:
-        points += [(100 * before, 100 * necessity), (100 * tau, 100 * necessity)]
-        before = tau
-    points += [(100 * before, 0.0), (100.0, 0.0)] if before < 1 else []
-    return Curve(tuple(points))
+def cell(page: str, style: str, content: str) -> str:
+    """For a notebook: the page in a frame of its own, and the static piece where frames are not
+    let through."""
+    return rendered("cell.html.j2", page=escape(page), style=style, content=content)
+
+
+def body(summary: Summary, live: LiveTexts | None = None) -> str:
+    """What stands in a page for one explanation."""
+    return rendered(
+        "body.html.j2",
+        s=summary,
+        live=live,
+        draw=draw,
+        excerpt=excerpt,
+        marked=marked,
+        region_map=region_map,
+        values_open=_VALUES_OPEN,
+    )
+
+
+def style_of(summaries: Sequence[Summary], *more: str) -> str:
+    """The style that these need, and no more."""
+    files = ["style.css", *more]
+    files += ["text.css"] if any(s.text for s in summaries) else []
+    files += ["picture.css"] if any(s.picture for s in summaries) else []
+    return "".join(map(template_text, files))
+
+
+@lru_cache(maxsize=1)
+def bundle() -> str:
+    """The script: made from `frontend/` by esbuild."""
+    return (resources.files("suffice.report") / "bundle.js").read_text(encoding="utf-8")
 
 
 def region_map(summary: Summary) -> Map:
-    """Each label goes where its region is widest, so that it stays inside."""
-    from scipy.ndimage import distance_transform_edt
-
-    from suffice.image.overlay import draw_map
+    """The map with its labels, in its own pixels."""
+    from suffice.image.overlay import draw_map, label_places
 
     assert summary.picture is not None
     drawn = draw_map(summary.picture, _PICTURE)
     height, width = drawn.pixels.shape[:2]
-    labels = summary.picture.labels
-    scale = height / labels.shape[0]
-    places = []
-    for region, label in enumerate(summary.picture.marks):
-        if label:
-            depth = distance_transform_edt(np.pad(labels == region, 1))[1:-1, 1:-1]
-            y, x = np.unravel_index(int(depth.argmax()), depth.shape)
-            places.append((float(x + 0.5) * scale, float(y + 0.5) * scale, named(label)))
-    return Map(drawn.uri, width, height, tuple(places))
+    places = label_places(summary.picture)
+    labels = tuple((x * width, y * height, named(label)) for x, y, label in places)
+    return Map(drawn.uri, width, height, labels)
 
 
 def marked(picture: ImageSubject, regions: tuple[int, ...], view: str) -> str:
@@ -89,15 +117,6 @@ def marked(picture: ImageSubject, regions: tuple[int, ...], view: str) -> str:
     return draw_marked(picture, regions, view, _PICTURE).uri
 
 
-def render(template: str, summary: Summary) -> str:
-    """A page, or a piece of one, for a summary."""
-    return rendered(
-        template,
-        s=summary,
-        barcode=barcode,
-        curve=curve,
-        excerpt=excerpt,
-        marked=marked,
-        region_map=region_map,
-        values_open=_VALUES_OPEN,
-    )
+def _hash(text: str) -> str:
+    digest: Any = sha256(text.encode()).digest()
+    return f"'sha256-{b64encode(digest).decode()}'"

@@ -56,12 +56,19 @@ def terminal(result: Result) -> Any:
 
 def page(result: Result) -> str:
     """A whole HTML document."""
-    return rendered("sheet-page.html.j2", s=result.sheet, cell=cell)
+    from suffice.report.html import document, style_of
+
+    sheet = result.sheet
+    content = rendered("sheet-body.html.j2", s=sheet, cell=cell)
+    return document(sheet.title, style_of([], "page.css", "sheet.css"), content)
 
 
 def fragment(result: Result) -> str:
     """A piece of HTML that brings its own style, for a notebook."""
-    return rendered("sheet-fragment.html.j2", s=result.sheet, cell=cell)
+    from suffice.report.html import style_of
+
+    content = rendered("sheet-body.html.j2", s=result.sheet, cell=cell)
+    return rendered("sheet-fragment.html.j2", style=style_of([], "sheet.css"), content=content)
 
 
 def cell(column: Column, value: Scalar) -> str:

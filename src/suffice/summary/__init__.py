@@ -5,16 +5,19 @@ the same thing.
 """
 
 from suffice.summary.digest import DOZEN, DigestSummary
-from suffice.summary.lines import Bar, FactorLine
+from suffice.summary.lines import FactorLine
 from suffice.summary.of_view import ViewSummary
+from suffice.summary.picture import Picture, PictureColumn, PictureRow
 from suffice.summary.summary import Summary, summarise
 from suffice.summary.ways import Ways
 
 __all__ = [
     "DOZEN",
-    "Bar",
     "DigestSummary",
     "FactorLine",
+    "Picture",
+    "PictureColumn",
+    "PictureRow",
     "Summary",
     "ViewSummary",
     "Ways",

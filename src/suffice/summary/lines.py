@@ -1,22 +1,23 @@
-"""One factor as it is read out, and one bar of the barcode."""
+"""One factor as it is read out."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from suffice.explanation import Player, SufficientFactor, View
+from suffice.explanation import Change, Player, SufficientFactor, View
 from suffice.explanation.subject import ImageSubject, TextSubject
 from suffice.summary.terms import Terms
 from suffice.typing import Scalar
 from suffice.wording import and_more, condition, cut, harmless, price, show
 
-__all__ = ["Bar", "FactorLine", "bars_of", "line_of", "quoted"]
+__all__ = ["UNPROVEN", "FactorLine", "by_construction", "change_words", "line_of", "quoted"]
 
 _CONDITIONS_SHOWN = 30
 
 Pieces = tuple[tuple[str, bool], ...]
+
+UNPROVEN = "sufficient; there was no time to look for a smaller set inside"
 
 
 @dataclass(frozen=True)
@@ -60,48 +61,6 @@ class FactorLine:
         return and_more(self.conditions, _CONDITIONS_SHOWN) or "nothing: it comes about anyway"
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A factor's interval of thresholds: one bar of the barcode."""
-
-    names: tuple[str, ...]
-    low: float
-    high: float
-    rarest_first: tuple[str, ...] = ()
-    """The same names: those that tell it from the other bars first."""
-
-    @property
-    def label(self) -> str:
-        """The set, all of its features."""
-        return ", ".join(self.names) or "nothing"
-
-    def brief(self, room: int) -> str:
-        """As many features as there is room for, and how many more there are.
-
-        >>> Bar(("age", "income", "debt"), 0.8, 0.9, ("debt", "income", "age")).brief(16)
-        'debt, income +1'
-        """
-        if len(self.label) <= room:
-            return self.label
-        for shown in range(len(self.names) - 1, 0, -1):
-            more = f" +{len(self.names) - shown}"
-            told = ", ".join(self.rarest_first[:shown])
-            if len(told) <= room - len(more) or shown == 1:
-                return cut(told, room - len(more)) + more
-        return cut(self.label, room)
-
-
-def bars_of(sets: Iterable[tuple[Sequence[str], tuple[float, float]]]) -> tuple[Bar, ...]:
-    """Sets by their features, each with the thresholds at which it is minimal: highest first."""
-    known = [(tuple(map(condition, names)), interval) for names, interval in sets]
-    known.sort(key=lambda bar: (-bar[1][1], bar[1][0], len(bar[0])))
-    common = Counter(name for names, _ in known for name in names)
-    return tuple(
-        Bar(names, low, high, tuple(sorted(names, key=common.__getitem__)))
-        for names, (low, high) in known
-    )
-
-
 def quoted(view: View, names: Sequence[str]) -> list[str]:
     """Names of features; words of a text in quotation marks."""
     text = isinstance(view.explanation.subject, TextSubject)
@@ -115,11 +74,9 @@ def line_of(view: View, factor: SufficientFactor, terms: Terms) -> FactorLine:
     numbers = {player.name: i for i, player in enumerate(view.players)}
     members = [numbers[name] for name in factor.features]
     told = text is None and view.name == "keep"
-    change = ""
     # What a single token would be in a word's place is said once, above.
-    if factor.change is not None and not (text and factor.n == 1):
-        new = factor.change.values
-        change = _words_changed(factor.players, new) if text else str(factor.change)
+    told_above = text is not None and factor.n == 1
+    change = "" if factor.change is None or told_above else change_words(view, factor.change)
     return FactorLine(
         conditions=tuple(str(p) if told else condition(p.name) for p in factor.players),
         names=tuple(harmless(name) for name in factor.features),
@@ -137,16 +94,26 @@ def line_of(view: View, factor: SufficientFactor, terms: Terms) -> FactorLine:
     )
 
 
-def _remarks(view: View, factor: SufficientFactor, terms: Terms) -> tuple[str, ...]:
-    if factor.proof == "none":
-        return ("sufficient; there was no time to look for a smaller set inside",)
-    if factor.size < len(view.players):
-        return ()
+def change_words(view: View, change: Change) -> str:
+    """An observed change, briefly where its place in a text is shown besides."""
+    text = isinstance(view.explanation.subject, TextSubject)
+    return _words_changed(change.players, change.values) if text else str(change)
+
+
+def by_construction(view: View, terms: Terms) -> str:
+    """Why all features together do it in any case; "" where they need not."""
     why = terms.all_held if view.name == "keep" else terms.all_replaced
     opposite = view.explanation.provenance.references.kind == "opposite"
     if why and view.name == "flip" and opposite:
         why += ", and references were chosen for being predicted otherwise"
-    return (f"true by construction: {why}",) if why else ()
+    return f"true by construction: {why}" if why else ""
+
+
+def _remarks(view: View, factor: SufficientFactor, terms: Terms) -> tuple[str, ...]:
+    if factor.proof == "none":
+        return (UNPROVEN,)
+    why = by_construction(view, terms) if factor.size == len(view.players) else ""
+    return (why,) if why else ()
 
 
 def _change_told(view: View, factor: SufficientFactor, change: str) -> str:

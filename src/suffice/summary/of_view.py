@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from suffice.explanation import View
 from suffice.summary.answer import cheapest_change, clause, often
 from suffice.summary.digest import DigestSummary, summarise_digest
-from suffice.summary.lines import Bar, FactorLine, bars_of, line_of
+from suffice.summary.lines import FactorLine, by_construction, line_of
+from suffice.summary.picture import Picture, picture_of
 from suffice.summary.searched import further, minimality, none_tried, tried_up_to
 from suffice.summary.terms import Terms
 from suffice.summary.ways import Ways
 from suffice.wording import and_more, condition, count, named, percent
 
 __all__ = ["ViewSummary", "summarise_view"]
-
-_BARS_SHOWN = 24
 
 _WORTH_LOWERING = 0.5
 """No lower threshold is advised where larger sets, which may reach far more, were not tried."""
@@ -32,6 +31,10 @@ class ViewSummary:
     title: str
     cheapest: str
     """The cheapest change of any set, in words; "" for keep, and where there is none."""
+    does: str
+    """What is done to the features of a set, and to all others."""
+    by_construction: str
+    """Why all features together do it in any case; "" where they need not."""
     lead: str
     tau: float
     digest: DigestSummary | None
@@ -46,11 +49,10 @@ class ViewSummary:
     """What to know, and to do, where no factor reaches τ; "" where one does."""
     necessity: float | None
     necessity_text: str
-    bars: tuple[Bar, ...]
-    """A few of the barcode, the highest first: those minimal at τ, then the longest."""
-    n_bars: int
-    """How many bars there are in all."""
     curve: tuple[tuple[float, float], ...]
+    """Steps (τ, cumulative necessity); () where it is not known at every τ, or all are alike."""
+    picture: Picture | None
+    """Its sets at every threshold, to be drawn; None where all thresholds are alike."""
 
     @property
     def more(self) -> int:
@@ -61,8 +63,6 @@ class ViewSummary:
 def summarise_view(view: View, terms: Terms, ways: Ways, most: int) -> ViewSummary:
     """Put one view into words, and at most so many of its factors."""
     keep, outcome = view.name == "keep", named(view.outcome)
-    # One reference makes every share 0 or 1, and all thresholds alike.
-    alike = view.tally.n == 1
     tested = (
         f", each by an exact binomial test at α = {view.alpha:g}"
         + (f" ({view.adjust}-adjusted)" if view.adjust != "none" else "")
@@ -70,6 +70,9 @@ def summarise_view(view: View, terms: Terms, ways: Ways, most: int) -> ViewSumma
         else ""
     )
     result = f"“{outcome}” {'stays' if keep else 'results'}{often(view)}{tested}."
+    does = terms.keep if keep else terms.flip
+    # Factors found at one τ say nothing of the others, and one reference makes all of them alike.
+    curve = view.curve if view.profile.findings is None and view.tally.n > 1 else ()
     factors = tuple(line_of(view, factor, terms) for factor in view[:most])
     return ViewSummary(
         name=view.name,
@@ -77,7 +80,9 @@ def summarise_view(view: View, terms: Terms, ways: Ways, most: int) -> ViewSumma
         answer=clause(view, terms),
         title=f"Keeps “{outcome}”" if keep else f"Flips to “{outcome}”",
         cheapest=cheapest_change(view),
-        lead=f"{terms.keep if keep else terms.flip}: {result}" if factors else "",
+        does=does,
+        by_construction=by_construction(view, terms),
+        lead=f"{does}: {result}" if factors else "",
         tau=view.tau,
         digest=summarise_digest(view, terms, most),
         factors=factors,
@@ -86,20 +91,9 @@ def summarise_view(view: View, terms: Terms, ways: Ways, most: int) -> ViewSumma
         none_reached="" if factors else _none_reached(view, terms, ways),
         necessity=view.necessity,
         necessity_text=_necessity(view, terms),
-        bars=() if alike else _bars(view),
-        n_bars=view.profile.n_minimal_somewhere,
-        # Factors found at one τ say nothing of necessity at the others.
-        curve=view.curve if view.profile.findings is None and not alike else (),
+        curve=curve,
+        picture=picture_of(view, curve),
     )
-
-
-def _bars(view: View) -> tuple[Bar, ...]:
-    """The sets that are minimal at τ, then those of the longest intervals besides."""
-    at_tau = {f.features: f.minimal_for for f in view[:_BARS_SHOWN]}
-    names = [player.name for player in view.players]
-    somewhere = view.profile.minimal_somewhere(_BARS_SHOWN)
-    others = {tuple(names[i] for i in m.members): (m.low, m.high) for m in somewhere}
-    return bars_of([*(at_tau | others).items()][:_BARS_SHOWN])
 
 
 def _none_reached(view: View, terms: Terms, ways: Ways) -> str:

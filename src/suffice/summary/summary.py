@@ -54,6 +54,10 @@ class Summary:
     """What the picture shows, for those who cannot see it."""
     ways: Ways = PYTHON
     """How its reader asks for more."""
+    feature: str = "feature"
+    """What a feature is called: a word of a text, a region of a picture."""
+    among: str = ""
+    """" of these words", where a set could also be made of others."""
 
     @property
     def more_told(self) -> str:
@@ -104,6 +108,8 @@ def summarise(result: Explanation | View, ways: Ways = PYTHON, most: int = DOZEN
         glossary=glossary_for(e, terms),
         shown=f"The picture, {size}" if picture else "",
         ways=ways,
+        feature=terms.feature,
+        among=terms.among,
     )
 
 
@@ -160,10 +166,12 @@ def _value(player: Player) -> str:
 def _provenance(e: Explanation) -> str:
     p = e.provenance
     data = "" if p.data is None else f"Data of {p.data[0]:,} rows × {p.data[1]:,} columns; "
+    made = f"seed {p.random_state}; suffice {p.versions.get('suffice', '?')}"
+    if not p.evaluator:  # one of many that were stored, where nothing that has to do with time is
+        return harmless(f"{data}{p.hybrids:,} hybrids; {made}")
     return harmless(
         f"{data}{p.hybrids:,} hybrids from {p.rows_predicted:,} model rows in {p.seconds:.2f} s "
-        f"({p.evaluator}); seed {p.random_state}; suffice {p.versions.get('suffice', '?')}, "
-        f"{p.created:%Y-%m-%d}"
+        f"({p.evaluator}); {made}, {p.created:%Y-%m-%d}"
     )
 
 

@@ -274,10 +274,12 @@ def load_numba() -> bool:
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Cores that this process may use; one of several processes is told its share like this."""
+    share = os.environ.get("OMP_NUM_THREADS", "")
+    most = int(share) if share.isdecimal() and int(share) else sys.maxsize
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return min(most, len(os.sched_getaffinity(0)))
+    return min(most, os.cpu_count() or 1)
 
 
 def numba_is_loaded() -> bool:

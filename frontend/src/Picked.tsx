@@ -1,0 +1,87 @@
+/** A set that the reader makes up: how often it keeps the outcome, how often it flips it. */
+
+import { clopperPearson, measure, type Measured } from "./arithmetic";
+import type { Asked } from "./asked";
+import type { Change } from "./controls";
+import { CopyButton } from "./copying";
+import { type Explained, keyOf, offeredFeatures, type View } from "./explained";
+import { quoted, sentence } from "./sentences";
+import { count, percent } from "./words";
+
+export function Picked({ explained, asked, change }: { explained: Explained; asked: Asked; change: Change }) {
+  const { words } = explained;
+  const press = (feature: number) => {
+    const picked = new Set(asked.picked);
+    if (!picked.delete(feature)) picked.add(feature);
+    change({ picked });
+  };
+  const offered = offeredFeatures(explained);
+  const members = [...asked.picked].sort((a, b) => a - b);
+  return (
+    <section class="picked" aria-label="Try a set of your own">
+      <h2>Try a set of your own</h2>
+      <p class="soft">Press {words.feature}s to make a set.</p>
+      <p class="choose">
+        {offered.map((feature) => {
+          const [name, , full] = words.features[feature]!;
+          return (
+            <button type="button" class="chip pick" aria-pressed={asked.picked.has(feature)} title={full || undefined} onClick={() => press(feature)}>
+              {name}
+            </button>
+          );
+        })}
+        {members.length > 0 && <button type="button" class="plain clear" onClick={() => change({ picked: new Set() })}>clear</button>}
+      </p>
+      {offered.length < words.features.length && (
+        <p class="note">{count(words.features.length - offered.length, `other ${words.feature}`)}: none of the sets names them.</p>
+      )}
+      <div class="measured" aria-live="polite">
+        {explained.views.map((view) => <Told explained={explained} view={view} members={members} />)}
+      </div>
+    </section>
+  );
+}
+
+/** Where every set was counted, any; else those that the page knows. */
+function measured({ words }: Explained, view: View, members: readonly number[]): Measured | null {
+  if (view.counts) return measure(view.counts, members.reduce((mask, j) => mask | (1 << j), 0));
+  const known = view.sets.find((set) => keyOf(set.members) === keyOf(members));
+  if (!known) return null;
+  const interval = clopperPearson(known.hits, words.n);
+  return { hits: known.hits, sufficiency: known.hits / words.n, interval, necessity: null };
+}
+
+function Told({ explained, view, members }: { explained: Explained; view: View; members: readonly number[] }) {
+  const { words } = explained;
+  const found = measured(explained, view, members);
+  const keep = view.words.name === "keep";
+  const title = `${keep ? "Held, it keeps" : "Replaced, it flips to"} ${quoted(view.words.outcome)}`;
+  if (!found) {
+    return (
+      <div class={view.words.name} data-view={view.words.name}>
+        <h3>{title}</h3>
+        <p>This set’s count is not in this page: ask <code>.{view.words.name}.sufficiency([…])</code>.</p>
+      </div>
+    );
+  }
+  const [low, high] = found.interval;
+  const set = { members, hits: found.hits, below: 0 };
+  return (
+    <div class={view.words.name} data-view={view.words.name} data-sufficiency={found.sufficiency} data-necessity={found.necessity ?? ""} data-low={low} data-high={high}>
+      <h3>{title}</h3>
+      <dl>
+        <dt>sufficiency</dt>
+        <dd>
+          {percent(found.sufficiency)} <span class="soft">({count(found.hits, "hit").replace(/ hits?$/, "")} of {count(words.n, "reference")}{words.one_reference ? "" : `; 95% interval ${percent(low)} to ${percent(high)}`})</span>
+        </dd>
+        {found.necessity !== null && <dt>necessity</dt>}
+        {found.necessity !== null && (
+          <dd>
+            {percent(found.necessity)} <span class="soft">(of the ways to {quoted(view.words.outcome)} {keep ? "hold" : "replace"} at least these)</span>
+          </dd>
+        )}
+      </dl>
+      <CopyButton text={() => sentence(explained, view, set, found)} />
+    </div>
+  );
+}

@@ -1,0 +1,105 @@
+/** The sets at τ in words, each with its share, its interval and a sentence to copy. */
+
+import { clopperPearson } from "./arithmetic";
+import { type Answer, type Asked, LISTED } from "./asked";
+import { CopyButton } from "./copying";
+import type { Explained, KnownSet, View } from "./explained";
+import { keyOf } from "./explained";
+import { changeTold, conditions, sentence } from "./sentences";
+import { grouped, percent } from "./words";
+import type { Change } from "./controls";
+
+const AT_ONCE = 100;
+
+export function SetList({ explained, given, asked, change }: { explained: Explained; given: Answer; asked: Asked; change: Change }) {
+  const { view, sets } = given;
+  const left = sets.length - asked.listed;
+  return (
+    <>
+      <ol class="factors">
+        {sets.slice(0, asked.listed).map(({ set }) => (
+          <OneSet key={keyOf(set.members)} explained={explained} view={view} set={set} pick={() => change({ picked: new Set(set.members) })} />
+        ))}
+      </ol>
+      {left > 0 && (
+        <button type="button" class="plain more" onClick={() => change({ listed: asked.listed + AT_ONCE })}>
+          {left <= AT_ONCE ? `show the other ${grouped(left)}` : `show ${AT_ONCE} more of the other ${grouped(left)}`}
+        </button>
+      )}
+      {left <= 0 && asked.listed > LISTED && sets.length > LISTED && (
+        <button type="button" class="plain more" onClick={() => change({ listed: LISTED })}>show only the first {LISTED}</button>
+      )}
+    </>
+  );
+}
+
+export function OneSet({ explained, view, set, pick }: { explained: Explained; view: View; set: KnownSet; pick?: () => void }) {
+  const { words } = explained;
+  const share = set.hits / words.n;
+  const interval = clopperPearson(set.hits, words.n);
+  const change = view.changes.get(keyOf(set.members));
+  const whole = set.members.length === words.features.length ? view.words.by_construction : "";
+  const told = conditions(explained, view, set.members);
+  const copied = () => sentence(explained, view, set, { hits: set.hits, sufficiency: share, interval, necessity: null });
+  return (
+    <li>
+      <span class="share">{percent(share)}</span>
+      {explained.text && set.members.length ? (
+        <Passage explained={explained} members={set.members} />
+      ) : (
+        <span class="chips">
+          {told.length
+            ? told.map((condition, i) => (
+                <span class="chip" title={words.features[set.members[i]!]![2] || undefined}>{condition}</span>
+              ))
+            : "nothing: it comes about anyway"}
+        </span>
+      )}
+      {!words.one_reference && <Track share={share} interval={interval} n={words.n} />}
+      {[set.note, whole, change && !(explained.text && words.one_reference) ? changeTold(explained, change.text, change.cost) : ""].map(
+        (note) => note && <span class="note">{note}</span>,
+      )}
+      <span class="does">
+        <CopyButton text={copied} />
+        {pick && <button type="button" class="plain try" onClick={pick}>try it</button>}
+      </span>
+    </li>
+  );
+}
+
+export function Track({ share, interval, n }: { share: number; interval: readonly [number, number]; n: number }) {
+  const said = `${share.toFixed(4)} of ${n} references; marks: 95% interval ${interval[0].toFixed(3)} to ${interval[1].toFixed(3)}`;
+  return (
+    <svg class="track" viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label={said}>
+      <title>{said}</title>
+      <rect class="back" width="100" height="6" />
+      <rect class="fill" width={(100 * share).toFixed(2)} height="6" />
+      <path class="ends" d={`M${(100 * interval[0]).toFixed(2)} 0v6M${(100 * interval[1]).toFixed(2)} 0v6`} />
+    </svg>
+  );
+}
+
+const NEAR = 60;
+
+/** A text with the words of a set marked; what is far from any mark is left out. */
+function Passage({ explained, members }: { explained: Explained; members: readonly number[] }) {
+  const { characters, spans } = explained.text!;
+  const marks = members.map((member) => spans[member]!).sort((a, b) => a[0] - b[0]);
+  const parts = [];
+  let at = 0;
+  for (const [start, stop] of marks) {
+    if (start > at) parts.push(near(characters.slice(at, start).join(""), at > 0, true));
+    parts.push(<mark>{characters.slice(Math.max(start, at), stop).join("")}</mark>);
+    at = Math.max(at, stop);
+  }
+  if (at < characters.length) parts.push(near(characters.slice(at).join(""), true, false));
+  return <span class="passage">{parts}</span>;
+}
+
+function near(text: string, start: boolean, end: boolean): string {
+  const flat = text.replace(/\s+/g, " ");
+  if (flat.length <= NEAR * 2) return flat;
+  const head = start ? `${flat.slice(0, NEAR).replace(/\S*$/, "")}` : "";
+  const tail = end ? `${flat.slice(-NEAR).replace(/^\S*/, "")}` : "";
+  return `${head}…${tail}`;
+}

@@ -1,0 +1,90 @@
+/** The picture of one view: what `picture.ts` places, with columns and rows that answer. */
+
+import type { Drawing, Mark } from "./picture";
+import { COLUMN, ROW, TURN } from "./picture";
+
+interface Pointed {
+  onColumn?: (column: number) => void;
+  onRow?: (row: number) => void;
+  onPoint?: (column: number | null) => void;
+  /** Rows to be seen; the others are faint. Undefined: all. */
+  lit?: ReadonlySet<number> | undefined;
+  /** By column: what is asked of it. */
+  marked?: ReadonlyMap<number, string>;
+}
+
+export function SetsPicture({ drawing, label, ...pointed }: { drawing: Drawing; label: string } & Pointed) {
+  const { width, height, marks } = drawing;
+  return (
+    <svg class="sets" viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="img" aria-label={label}>
+      {marks.map((mark) => (
+        <One mark={mark} faint={mark.row >= 0 && pointed.lit !== undefined && !pointed.lit.has(mark.row)} marked={pointed.marked} />
+      ))}
+      <Targets drawing={drawing} {...pointed} />
+    </svg>
+  );
+}
+
+function One({ mark, faint, marked }: { mark: Mark; faint: boolean; marked: ReadonlyMap<number, string> | undefined }) {
+  const { kind, at } = mark;
+  const asked = mark.style === "head" ? marked?.get(mark.column) : undefined;
+  const style = [mark.style, faint ? "faint" : "", asked ?? ""].filter(Boolean).join(" ");
+  if (kind === "line") return <line class={style} x1={at[0]} y1={at[1]} x2={at[2]} y2={at[3]} />;
+  if (kind === "path") return <polyline class={style} points={at.join(" ")} />;
+  const said = mark.text ? <title>{mark.text}</title> : null;
+  if (kind === "dot") {
+    return (
+      <circle class={style} cx={at[0]} cy={at[1]} r={at[2]}>
+        {said}
+      </circle>
+    );
+  }
+  if (kind === "box") {
+    return (
+      <rect class={style} x={at[0]} y={at[1]} width={at[2]} height={at[3]}>
+        {said}
+      </rect>
+    );
+  }
+  return (
+    <text
+      class={style}
+      x={at[0]}
+      y={at[1]}
+      {...(mark.anchor === "start" ? {} : { "text-anchor": mark.anchor })}
+      {...(mark.turned ? { transform: `rotate(-${TURN} ${at[0]} ${at[1]})` } : {})}
+    >
+      {mark.text}
+      {mark.title ? <title>{mark.title}</title> : null}
+    </text>
+  );
+}
+
+/** What the pointer meets: nothing that is seen. The same can be done with buttons elsewhere. */
+function Targets({ drawing, onColumn, onRow, onPoint }: { drawing: Drawing } & Pointed) {
+  const { rows, columns, top, bottom, width } = drawing;
+  if (!onColumn && !onRow) return null;
+  const right = (columns[columns.length - 1] ?? 0) + COLUMN / 2;
+  return (
+    <g class="targets">
+      {onRow && rows.map((y, i) => (
+        <rect class="target" x={right} y={y - ROW / 2} width={width - right} height={ROW} data-row={i} onClick={() => onRow(i)}>
+          <title>Try this set</title>
+        </rect>
+      ))}
+      {onColumn && columns.map((x, j) => (
+        <g
+          class="target"
+          data-column={j}
+          onClick={() => onColumn(j)}
+          onMouseEnter={() => onPoint?.(j)}
+          onMouseLeave={() => onPoint?.(null)}
+        >
+          <rect x={x - COLUMN / 2} y={top} width={COLUMN} height={bottom - top} />
+          <rect x={x - 4} y={top - 18} width={top} height={18} transform={`rotate(-${TURN} ${x} ${top - 8})`} />
+          <title>Require this; again: exclude it; once more: either</title>
+        </g>
+      ))}
+    </g>
+  );
+}

@@ -1,0 +1,79 @@
+/** One view's answer at τ: words on one side, the picture on the other. */
+
+import { type Answer, type Asked, pictureOf, ROWS } from "./asked";
+import type { Change } from "./controls";
+import { nextMark } from "./controls";
+import type { Explained } from "./explained";
+import { draw } from "./picture";
+import { lead, necessity, none, quoted } from "./sentences";
+import { SetList } from "./SetList";
+import { SetsPicture } from "./SetsPicture";
+import { brief } from "./words";
+
+interface Given {
+  explained: Explained;
+  given: Answer;
+  asked: Asked;
+  change: Change;
+  /** The feature that is pointed at; null: none. */
+  pointed: number | null;
+  point: (feature: number | null) => void;
+}
+
+export function ViewSets(props: Given) {
+  const { explained, given, asked, change } = props;
+  const { words } = explained;
+  return (
+    <>
+      <div class="told">
+        {given.sets.length > 0 && <p class="soft">{lead(explained, given, asked)}</p>}
+        {given.sets.length > 0 && given.all > 1 && (
+          <p class="many">
+            {given.sets.length < given.all ? `${given.sets.length} of ${given.all} sets` : `${given.all} sets`}
+          </p>
+        )}
+        {given.sets.length === 0 && <p class="none">{none(explained, given, asked)}</p>}
+        <SetList explained={explained} given={given} asked={asked} change={change} />
+        <p class="necessity">{necessity(explained, given)}</p>
+      </div>
+      {!words.one_reference && <Drawn {...props} />}
+    </>
+  );
+}
+
+function Drawn({ explained, given, asked, change, pointed, point }: Given) {
+  const { view } = given;
+  const { picture, features, sets } = pictureOf(explained, given, asked);
+  if (!picture.rows.length) return null;
+  const { words } = explained;
+  const title = `${view.words.name === "keep" ? "Keeps" : "Flips to"} ${quoted(view.words.outcome)}`;
+  const at = pointed === null ? -1 : features.indexOf(pointed);
+  const lit = at < 0 ? undefined : new Set(picture.rows.flatMap((row, i) => (row.columns.includes(at) ? [i] : [])));
+  const marked = new Map(features.flatMap((feature, j) => (asked.marks.has(feature) ? [[j, asked.marks.get(feature)!] as const] : [])));
+  return (
+    <div class="drawn">
+      <h3>Every threshold at once</h3>
+      <p class="note">
+        A row is a set: its {words.feature}s are joined. Right of it, how often it suffices (marks: 95% interval), and the
+        thresholds τ at which it is minimal. The dashed line is τ = {brief(picture.tau)}. Click a {words.feature} to require
+        it, again to exclude it; click a row to try its set.
+      </p>
+      <div class="scroll" tabIndex={0} role="region" aria-label={`${title}: every threshold at once`}>
+        <SetsPicture
+          drawing={draw(picture)}
+          label={`${title}: ${given.sets.length} sets minimal at τ = ${brief(picture.tau)}, listed in words beside the picture`}
+          onColumn={(column) => change({ marks: nextMark(asked.marks, features[column]!) })}
+          onRow={(row) => change({ picked: new Set(sets[row]!.set.members) })}
+          onPoint={(column) => point(column === null ? null : features[column]!)}
+          lit={lit}
+          marked={marked}
+        />
+      </div>
+      {picture.more && (
+        <p class="note">
+          {picture.more}. <button type="button" class="plain rows" onClick={() => change({ drawn: asked.drawn + ROWS })}>draw more</button>
+        </p>
+      )}
+    </div>
+  );
+}

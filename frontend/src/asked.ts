@@ -1,0 +1,167 @@
+/** What the reader asks for, and what of it is shown: sets at τ, filtered and sorted, and drawn. */
+
+import { type Adjustment, clopperPearson, curveOf, type Level, necessityAt } from "./arithmetic";
+import {
+  byFeatures,
+  type Explained,
+  isAt,
+  keyOf,
+  levelFor,
+  type Ranged,
+  ranged,
+  smallerFirst,
+  type View,
+} from "./explained";
+import type { Column, Picture } from "./picture";
+import { brief, count, grouped } from "./words";
+
+export type Mark = "required" | "excluded";
+export type Sort = "smaller" | "surer" | "cheaper" | "longer";
+
+export interface Asked {
+  tau: number;
+  alpha: number | null;
+  adjust: Adjustment;
+  show: "both" | "keep" | "flip";
+  sort: Sort;
+  /** By a feature's number: must sets have it, or must they not? */
+  marks: ReadonlyMap<number, Mark>;
+  /** The set that the reader tries. */
+  picked: ReadonlySet<number>;
+  /** How many sets are listed, and how many are drawn. */
+  listed: number;
+  drawn: number;
+}
+
+export const LISTED = 12;
+export const ROWS = 16;
+export const COLUMNS = 24;
+
+export const firstAsked = ({ words }: Explained): Asked => ({
+  tau: words.tau,
+  alpha: words.alpha,
+  adjust: words.adjust,
+  show: "both",
+  sort: "smaller",
+  marks: new Map(),
+  picked: new Set(),
+  listed: LISTED,
+  drawn: ROWS,
+});
+
+/** One view's answer to what is asked. */
+export interface Answer {
+  view: View;
+  level: Level;
+  /** All sets minimal at τ; and those of them that fit the marks, sorted. */
+  all: number;
+  sets: Ranged[];
+  /** Minimal at other thresholds only. */
+  others: Ranged[];
+  necessity: number | null;
+  interval: [number, number] | null;
+}
+
+export function answer({ words }: Explained, view: View, asked: Asked): Answer {
+  const level = levelFor(view, words.n, asked.alpha, asked.adjust);
+  const known = ranged(view, level);
+  const tau = view.movable ? asked.tau : words.tau;
+  const at = known.filter((bar) => isAt(tau, bar));
+  const sets = at.filter((bar) => fits(bar, asked)).sort(sorting(view, asked.sort));
+  const others = known.filter((bar) => !isAt(tau, bar) && fits(bar, asked));
+  const necessity = necessityAt(view.mass, level, tau);
+  const estimated = necessity !== null && view.counts === null && !view.words.complete;
+  const draws = view.mass.reduce((sum, [, weight]) => sum + weight, 0);
+  const interval = estimated ? clopperPearson(Math.round(necessity * draws), draws) : null;
+  return { view, level, all: at.length, sets, others, necessity, interval };
+}
+
+const fits = ({ set }: Ranged, { marks }: Asked): boolean =>
+  [...marks].every(([feature, mark]) => set.members.includes(feature) === (mark === "required"));
+
+function sorting(view: View, sort: Sort): (a: Ranged, b: Ranged) => number {
+  const smaller = (a: Ranged, b: Ranged) => smallerFirst(a.set, b.set);
+  const cost = ({ set }: Ranged) => view.changes.get(keyOf(set.members))?.cost ?? Infinity;
+  if (sort === "surer") return (a, b) => b.set.hits - a.set.hits || smaller(a, b);
+  if (sort === "longer") return (a, b) => b.high - b.low - (a.high - a.low) || smaller(a, b);
+  if (sort === "cheaper") {
+    return (a, b) => {
+      const [x, y] = [cost(a), cost(b)];
+      return x === y ? smaller(a, b) : x - y;
+    };
+  }
+  return smaller;
+}
+
+const bySize = (a: Ranged, b: Ranged): number =>
+  a.set.members.length - b.set.members.length || byFeatures(a.set, b.set);
+const higherFirst = (a: Ranged, b: Ranged): number => b.high - a.high || a.low - b.low || bySize(a, b);
+const longerFirst = (a: Ranged, b: Ranged): number => a.low - a.high - (b.low - b.high);
+
+/** What is drawn, and which features and sets its columns and rows are. */
+export interface Shown {
+  picture: Picture;
+  features: number[];
+  sets: Ranged[];
+}
+
+/** The sets at τ, then the longest of the others, as many as there is room for. */
+export function pictureOf(explained: Explained, given: Answer, asked: Asked): Shown {
+  const { words } = explained;
+  const { view, sets, others } = given;
+  const tau = view.movable ? asked.tau : words.tau;
+  const room = Math.max(asked.drawn - sets.length, 0);
+  const longest = [...others].sort((a, b) => longerFirst(a, b) || higherFirst(a, b)).slice(0, room);
+  const shown = [...sets.slice(0, asked.drawn), ...longest.sort(higherFirst)];
+  const columns = columnsOf(view, shown);
+  const where = new Map(columns.map((feature, column) => [feature, column]));
+  const picture = {
+    columns: columns.map((feature) => columnOf(explained, feature)),
+    rows: shown.map((bar) => {
+      const inside = bar.set.members.flatMap((feature) => where.get(feature) ?? []);
+      return {
+        columns: inside.sort((a, b) => a - b),
+        others: bar.set.members.length - inside.length,
+        sufficiency: bar.set.hits / words.n,
+        interval: clopperPearson(bar.set.hits, words.n),
+        low: bar.low,
+        high: bar.high,
+        at_tau: isAt(tau, bar),
+      };
+    }),
+    tau,
+    curve: view.movable ? curveOf(view.mass, given.level) : [],
+    more: moreOf(given, shown, tau),
+  };
+  return { picture, features: columns, sets: shown };
+}
+
+/** The features in the order of the picture's columns. */
+export function columnsOf(view: View, shown: readonly Ranged[]): number[] {
+  const { order } = view.words;
+  if (order.length <= COLUMNS) return order;
+  const times = new Map<number, number>();
+  for (const { set } of shown) {
+    for (const feature of set.members) times.set(feature, (times.get(feature) ?? 0) + 1);
+  }
+  const commonest = [...times].sort((a, b) => b[1] - a[1]).slice(0, COLUMNS);
+  const named = new Set(commonest.map(([feature]) => feature));
+  return order.filter((feature) => named.has(feature));
+}
+
+export function columnOf({ words }: Explained, feature: number): Column {
+  const [name, value, full] = words.features[feature]!;
+  return { name, value, title: full || (value ? `${name} = ${value}` : name) };
+}
+
+function moreOf({ sets, others }: Answer, shown: readonly Ranged[], tau: number): string {
+  const drawn = new Set(shown);
+  const left = [...sets, ...others].filter((bar) => !drawn.has(bar));
+  if (!left.length) return "";
+  const low = left.reduce((least, bar) => Math.min(least, bar.low), 1);
+  const high = left.reduce((most, bar) => Math.max(most, bar.high), 0);
+  const said = `${count(left.length, "more set")} ${left.length === 1 ? "is" : "are"} minimal at some threshold`;
+  const beyond = left.filter((bar) => isAt(tau, bar)).length;
+  const between = ` between ${low.toFixed(2)} and ${high.toFixed(2)}`;
+  return said + between + (beyond ? `, ${grouped(beyond)} of them at τ = ${brief(tau)}` : "");
+}

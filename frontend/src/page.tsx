@@ -1,0 +1,103 @@
+/** One explanation in a page: reads what the page brings, and answers in the places it leaves. */
+
+import { type ComponentChild, render } from "preact";
+import { answer, type Asked, firstAsked } from "./asked";
+import { type Change, Marks, Shown, Sorted, Test, Threshold } from "./controls";
+import { Downloads } from "./downloads";
+import { type Explained, read, type Stored, type Words } from "./explained";
+import { Picked } from "./Picked";
+import { status } from "./sentences";
+import { ViewSets } from "./ViewSets";
+
+/**
+ * Take over a page's explanation; what cannot be read stays as it is.
+ *
+ * `from` is what is asked at first, where that is not what the explanation was asked; `heard` is told
+ * of every change.
+ */
+export function mount(root: HTMLElement, from: Partial<Asked> = {}, heard: Change = () => undefined): void {
+  const words = root.querySelector("script[data-words]")?.textContent;
+  if (!words) return;
+  const stored = root.querySelector("script[data-stored]")?.textContent ?? null;
+  const explained = read(JSON.parse(words) as Words, stored === null ? null : (JSON.parse(stored) as Stored));
+  new Page(root, explained, stored, from, heard).paint();
+}
+
+class Page {
+  private asked: Asked;
+  private pointed: number | null = null;
+  private readonly slots = new Map<string, HTMLElement>();
+
+  constructor(
+    private readonly root: HTMLElement,
+    private readonly explained: Explained,
+    private readonly stored: string | null,
+    from: Partial<Asked>,
+    private readonly heard: Change,
+  ) {
+    this.asked = { ...firstAsked(explained), ...from };
+    for (const name of ["threshold", "controls", "picked"]) {
+      const slot = root.querySelector<HTMLElement>(`[data-slot=${name}]`);
+      if (slot) this.slots.set(name, slot);
+    }
+    if (!explained.words.takes_over) return;
+    for (const view of explained.views) {
+      const slot = root.querySelector<HTMLElement>(`section[data-view=${view.words.name}] [data-slot=sets]`);
+      if (!slot) continue;
+      slot.replaceChildren();
+      this.slots.set(view.words.name, slot);
+    }
+  }
+
+  private readonly change: Change = (change) => {
+    this.asked = { ...this.asked, ...change };
+    this.paint();
+    this.heard(change);
+  };
+
+  private readonly point = (feature: number | null): void => {
+    this.pointed = feature;
+    this.paint();
+  };
+
+  paint(): void {
+    const { explained, asked, change, pointed, point, root } = this;
+    const shown = explained.views.filter(({ words }) => asked.show === "both" || asked.show === words.name);
+    const answers = shown.map((view) => answer(explained, view, asked));
+    for (const section of root.querySelectorAll<HTMLElement>("section[data-view]")) {
+      section.hidden = asked.show !== "both" && section.dataset["view"] !== asked.show;
+    }
+    root.classList.toggle("asked-otherwise", asked.tau !== explained.words.tau || asked.alpha !== explained.words.alpha);
+    for (const given of answers) {
+      const props = { explained, given, asked, change, pointed, point };
+      this.fill(given.view.words.name, <ViewSets {...props} />);
+    }
+    this.fill("picked", <Picked explained={explained} asked={asked} change={change} />);
+    const takesOver = explained.words.takes_over;
+    const movable = takesOver && explained.views.some((view) => view.movable);
+    const unmoved = explained.views.find((view) => view.words.unmoved)?.words.unmoved;
+    this.fill(
+      "threshold",
+      <div class="threshold-bar">
+        {movable && <Threshold asked={asked} change={change} />}
+        {takesOver && unmoved && <p class="note">{unmoved}</p>}
+        {takesOver && <p class="status" role="status">{status(explained, answers, asked)}</p>}
+      </div>,
+    );
+    this.fill(
+      "controls",
+      <div class="controls">
+        {movable && !unmoved && <Test explained={explained} asked={asked} change={change} />}
+        {explained.views.length > 1 && <Shown asked={asked} change={change} />}
+        {takesOver && <Sorted explained={explained} asked={asked} change={change} />}
+        <Downloads explained={explained} answers={answers} asked={asked} stored={this.stored} root={root} />
+        {takesOver && <Marks explained={explained} asked={asked} change={change} />}
+      </div>,
+    );
+  }
+
+  private fill(name: string, content: ComponentChild): void {
+    const slot = this.slots.get(name);
+    if (slot) render(content, slot);
+  }
+}

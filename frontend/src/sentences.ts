@@ -1,0 +1,91 @@
+/** What is said of a view and of a set, as Python's summary says it. */
+
+import type { Answer, Asked } from "./asked";
+import type { Measured } from "./arithmetic";
+import { type Explained, keyOf, type KnownSet, type View } from "./explained";
+import { brief, count, grouped, listed, percent, price } from "./words";
+
+const ADJUSTED = { none: "", bonferroni: "bonferroni", holm: "holm", bh: "bh" } as const;
+
+export const quoted = (outcome: string): string => `“${outcome}”`;
+
+/** What is done to the features of a set, and how often the outcome must follow. */
+export function lead({ words }: Explained, { view }: Answer, asked: Asked): string {
+  const { name, outcome, does } = view.words;
+  const tau = view.movable ? asked.tau : words.tau;
+  const often = tau === 1 ? " in all cases" : ` in at least ${percent(tau)} of cases`;
+  const adjusted = ADJUSTED[asked.adjust] ? ` (${ADJUSTED[asked.adjust]}-adjusted)` : "";
+  const tested =
+    asked.alpha === null ? "" : `, each by an exact binomial test at α = ${brief(asked.alpha)}${adjusted}`;
+  const cases = words.one_reference ? "" : often;
+  return `${does}: ${quoted(outcome)} ${name === "keep" ? "stays" : "results"}${cases}${tested}.`;
+}
+
+/** Where no set is shown: that none is there, or that none fits. */
+export function none({ words }: Explained, given: Answer, asked: Asked): string {
+  const { feature } = words;
+  if (given.all) {
+    const sets = given.all === 1 ? "The only set" : `None of the ${grouped(given.all)} sets`;
+    const fits = given.all === 1 ? "does not fit" : "fits";
+    return `${sets} at this threshold ${fits} the ${feature}s that you require or exclude.`;
+  }
+  const test = asked.alpha === null ? "" : ` at level α = ${brief(asked.alpha)}`;
+  const who = given.view.words.complete ? `No set of ${feature}s` : `No set of ${feature}s that was tried`;
+  const said = `${who} reaches τ = ${brief(asked.tau)}${test}.`;
+  const best = given.others.reduce<number>((most, { high }) => Math.max(most, high), 0);
+  return best > 0 ? `${said} The surest reaches ${brief(Math.floor(best * 1000) / 1000)}: move τ down to see it.` : said;
+}
+
+export function necessity({ words }: Explained, given: Answer): string {
+  const { view, all } = given;
+  const outcome = quoted(view.words.outcome);
+  if (!view.movable && view.counts === null) return view.words.necessity ?? "";
+  if (given.necessity === null) {
+    return view.counts ? `No hybrid comes out as ${outcome}, so nothing is necessary for it.` : "Necessity was not estimated.";
+  }
+  if (!all) return "";
+  const hidden = given.sets.length < all;
+  const those = hidden ? `All ${grouped(all)} sets at this threshold and their supersets` : "These sets and their supersets";
+  const who = all === 1 ? "This set and its supersets" : those;
+  const among = words.among ? ` among sets${words.among}` : "";
+  const said = `${who} cover ${percent(given.necessity)} of the ways to ${outcome} (necessity${among})`;
+  if (!given.interval) return `${said}.`;
+  const [low, high] = given.interval;
+  return `${said}; estimated, 95% interval ${percent(low)} to ${percent(high)}.`;
+}
+
+export function conditions({ words, text }: Explained, view: View, members: readonly number[]): string[] {
+  return members.map((feature) => {
+    const told = view.words.name === "keep" && !text ? words.conditions[feature]! : words.features[feature]![0];
+    return text ? quoted(told) : told;
+  });
+}
+
+/** A set in one sentence, to be pasted anywhere. */
+export function sentence(explained: Explained, view: View, set: KnownSet, measured?: Measured): string {
+  const { words } = explained;
+  const what = listed(conditions(explained, view, set.members)) || "nothing";
+  const share = set.hits / words.n;
+  const keep = view.words.name === "keep";
+  const does = keep
+    ? `Holding ${what} keeps ${quoted(view.words.outcome)}`
+    : `Replacing ${what} flips it to ${quoted(view.words.outcome)}`;
+  const [low, high] = measured?.interval ?? [null, null];
+  const sure = low === null || words.one_reference ? "" : ` (95% interval ${percent(low)} to ${percent(high)})`;
+  const change = view.changes.get(keyOf(set.members));
+  const how = change ? `; ${changeTold(explained, change.text, change.cost)}` : "";
+  return `${does} for ${percent(share)} of ${count(words.n, "reference")}${sure}${how}.`;
+}
+
+export const changeTold = ({ text }: Explained, change: string, cost: number): string =>
+  text ? `for example: ${change}` : `cheapest change of this set: ${change} (cost ${price(cost)})`;
+
+/** How many sets there are, for those who listen. */
+export function status(explained: Explained, answers: readonly Answer[], asked: Asked): string {
+  const parts = answers.map(({ view, sets }) => {
+    const does = view.words.name === "keep" ? "keep" : "flip to";
+    return `${count(sets.length, "set")} ${does} ${quoted(view.words.outcome)}`;
+  });
+  const at = explained.words.one_reference ? "" : `At τ = ${brief(asked.tau)}: `;
+  return `${at}${parts.join("; ")}.`;
+}

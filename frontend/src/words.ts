@@ -1,0 +1,31 @@
+/** How facts are shown: the same words as `suffice.wording`, for what only the reader asks. */
+
+/** A share that never rounds up to certainty. */
+export function percent(share: number | null): string {
+  if (share === null) return "–";
+  if (share > 0 && share < 0.005) return "<1%";
+  if (share >= 0.995 && share < 1) return ">99%";
+  const value = share * 100;
+  const rounded = Math.round(value);
+  const tie = value - Math.floor(value) === 0.5 && rounded % 2 === 1;
+  return `${tie ? rounded - 1 : rounded}%`;
+}
+
+/** A number in as few digits as it needs, at most six. */
+export const brief = (value: number): string => String(Number(value.toPrecision(6)));
+
+/** What a change costs, in three figures. */
+export const price = (cost: number): string => String(Number(cost.toPrecision(3)));
+
+export const grouped = (n: number): string => n.toLocaleString("en-US");
+
+export const count = (n: number, noun: string): string =>
+  `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
+
+export function listed(words: readonly string[], word = "and"): string {
+  const last = words[words.length - 1] ?? "";
+  return words.length > 1 ? `${words.slice(0, -1).join(", ")} ${word} ${last}` : last;
+}
+
+export const cut = (text: string, room: number): string =>
+  text.length <= room ? text : `${text.slice(0, room - 1).trimEnd()}…`;

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { cell } from "../src/downloads";
+import { nextMark } from "../src/controls";
+import { brief, count, cut, listed, percent, price } from "../src/words";
+
+test("a share never rounds up to certainty", () => {
+  assert.deepEqual([0.9414, 0.9999, 1, 0.0004, null, 0.125].map(percent), ["94%", ">99%", "100%", "<1%", "–", "12%"]);
+});
+
+test("numbers are brief", () => {
+  assert.equal(brief(0.30000000000000004), "0.3");
+  assert.equal(price(2.5634), "2.56");
+  assert.equal(count(1200, "reference"), "1,200 references");
+  assert.equal(listed(["age", "job", "debt"], "or"), "age, job or debt");
+  assert.equal(cut("an unusually long name", 12), "an unusuall…");
+});
+
+test("no cell is a formula, and commas and quotes stay inside", () => {
+  assert.equal(cell("=1+1"), "'=1+1");
+  assert.equal(cell('a, "b"'), '"a, ""b"""');
+  assert.equal(cell(-0.5), "-0.5");
+});
+
+test("a feature is required, then excluded, then neither", () => {
+  const once = nextMark(new Map(), 3);
+  const twice = nextMark(once, 3);
+  assert.deepEqual([once.get(3), twice.get(3), nextMark(twice, 3).size], ["required", "excluded", 0]);
+});

@@ -1,0 +1,211 @@
+"""Processes are killed, crash, hang and cannot start: every other row is done, and none is left."""
+
+import os
+import random
+import signal
+import time
+
+import psutil
+import pytest
+
+from suffice import InputError
+from suffice.many.drive import drive
+from suffice.many.processes import Processes
+from suffice.many.team import Piece, RowsInHand, TeamError
+
+
+def doubled(piece):
+    return [2 * row for row in piece.rows]
+
+
+def told(team, rows, **options):
+    found = {}
+    failed = lambda piece, lost: [lost.reason]  # noqa: E731
+    for piece, result in drive(RowsInHand(list(range(rows))), team, failed=failed, **options):
+        found |= enumerate(result, piece.first)
+    return [found[i] for i in range(rows)]
+
+
+def gone(pids):
+    """Are all of these ended? Waited for, since an end takes its time."""
+    left = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
+    return not psutil.wait_procs(left, timeout=120)[1]
+
+
+def test_rows_that_crash_hang_or_raise_are_found_and_the_rest_is_done():
+    def perilous(piece):
+        for row in piece.rows:
+            if row == 3:
+                os._exit(7)
+            if row == 9:
+                os.kill(os.getpid(), signal.SIGSEGV)
+            if row == 12:
+                time.sleep(10**6)
+            if row == 20:
+                raise KeyError("the database is away")
+        return [2 * row for row in piece.rows]
+
+    with Processes(perilous, workers=2, row_time_limit=3) as team:
+        found = told(team, 40)
+        pids = team.pids
+    reasons = {
+        3: "the process ended with code 7",
+        9: "the process ended with signal 11 (SIGSEGV)",
+        12: "took longer than 3 s",
+        20: "KeyError: 'the database is away'",
+    }
+    assert found == [reasons.get(i, 2 * i) for i in range(40)]
+    assert gone(pids)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_processes_killed_at_random_moments_lose_nothing(seed):
+    chance = random.Random(seed)
+
+    def slow(piece):
+        time.sleep(0.01 * len(piece))
+        return [2 * row for row in piece.rows]
+
+    with Processes(slow, workers=2) as team:
+        work = drive(
+            RowsInHand(list(range(200))),
+            team,
+            failed=lambda p, lost: [lost.reason],
+            piece_seconds=0.2,
+        )
+        found = {}
+        for piece, result in work:
+            found |= enumerate(result, piece.first)
+            if chance.random() < 0.15 and team.pids:
+                os.kill(chance.choice(team.pids), signal.SIGKILL)
+    assert [found[i] for i in range(200)] == [2 * i for i in range(200)]
+
+
+def test_a_process_whose_child_holds_its_pipe_open_is_seen_to_end():
+    def leaves_a_child(piece):
+        if piece.first == 0:
+            child = os.fork()
+            if child == 0:
+                time.sleep(120)
+                os._exit(0)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return doubled(piece)
+
+    with Processes(leaves_a_child, workers=1) as team:
+        team.submit(Piece(0, [1]))
+        [lost] = team.wait(100)
+    assert lost.reason == "the process ended with signal 9 (SIGKILL)"
+
+
+def test_the_function_is_sent_once_and_again_only_if_it_is_another(tmp_path):
+    class Noted:
+        def __init__(self, factor):
+            self.factor = factor
+
+        def __setstate__(self, state):
+            self.__dict__ |= state
+            with (tmp_path / "read").open("a") as file:
+                file.write("x")
+
+        def __call__(self, piece):
+            return [self.factor * row for row in piece.rows]
+
+    def times_read():
+        return len((tmp_path / "read").read_text())
+
+    with Processes(Noted(2), workers=1) as team:
+        assert told(team, 30) == [2 * i for i in range(30)]
+        team.give(Noted(2))
+        assert told(team, 30) == [2 * i for i in range(30)]
+        assert times_read() == 1
+        team.give(Noted(3))
+        assert told(team, 30) == [3 * i for i in range(30)]
+        assert times_read() == 2
+
+
+def test_what_cannot_be_sent_is_told_before_anything_starts():
+    import threading
+
+    lock = threading.Lock()
+    with pytest.raises(InputError, match=r"workers: got 2 processes.*cannot pickle.*Use workers=1"):
+        Processes(lambda piece: lock, workers=2)
+
+
+def test_what_cannot_be_read_by_a_process_is_told_once_with_the_reason():
+    class Unreadable:
+        def __setstate__(self, state):
+            raise ModuleNotFoundError("No module named 'secret'")
+
+        def __call__(self, piece):
+            return []
+
+    sent = Unreadable()
+    sent.kept = 1
+    with Processes(sent, workers=2) as team:
+        with pytest.raises(TeamError, match=r"cannot read it \(ModuleNotFoundError: No module"):
+            told(team, 10)
+        pids = team.pids
+    assert gone(pids)
+
+
+def test_processes_that_end_before_they_are_ready_are_not_started_for_ever(tmp_path):
+    class Deadly:
+        def __setstate__(self, state):
+            with (tmp_path / "starts").open("a") as file:
+                file.write("x")
+            os._exit(9)
+
+        def __call__(self, piece):
+            return []
+
+    sent = Deadly()
+    sent.kept = 1
+    with Processes(sent, workers=1) as team, pytest.raises(TeamError, match=r"code 9, 5 times"):
+        told(team, 10)
+    assert (tmp_path / "starts").read_text() == "xxxxx"
+
+
+def test_what_a_function_prints_is_not_taken_for_an_answer(capfd):
+    def talks(piece):
+        print("a model's own words")
+        os.write(1, b"and from below\n")
+        return doubled(piece)
+
+    with Processes(talks, workers=1) as team:
+        assert told(team, 5) == [0, 2, 4, 6, 8]
+    assert "a model's own words" in capfd.readouterr().err
+
+
+def test_cores_are_shared_out_among_the_processes(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "64")
+
+    def cores_used(piece):
+        from suffice.evaluate.trees.blocks import cores
+
+        return [(cores(), os.environ["OPENBLAS_NUM_THREADS"])]
+
+    with Processes(cores_used, workers=os.cpu_count() or 1) as team:
+        team.submit(Piece(0, [0]))
+        [done] = team.wait(300)
+    assert done.result == [(1, "1")]
+
+
+def test_a_team_that_nobody_needs_any_more_ends():
+    team = Processes(doubled, workers=2)
+    assert told(team, 10) == [2 * i for i in range(10)]
+    pids = team.pids
+    assert pids
+    del team
+    assert gone(pids)
+
+
+def test_answers_that_cannot_be_sent_back_are_errors_of_their_rows():
+    def locks(piece):
+        import threading
+
+        return [threading.Lock() if row == 4 else row for row in piece.rows]
+
+    with Processes(locks, workers=1) as team:
+        found = told(team, 6)
+    assert found[4].startswith("TypeError: cannot pickle '_thread.lock' object")
+    assert found[:4] + found[5:] == [0, 1, 2, 3, 5]

@@ -1,0 +1,154 @@
+"""A folder of explanations: every row exactly once, the same bytes however it came about."""
+
+import json
+import random
+from functools import cache
+from itertools import pairwise
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import suffice
+from suffice import Explainer, InputError, datasets
+from suffice.many.arrow import ChunkToArrow
+from suffice.many.parts import FOLDERS
+from suffice.many.store import Store
+
+COLUMNS = ["age", "income", "debt", "late payments"]
+
+
+@cache
+def loans():
+    X, y = datasets.loans(200)
+    return X[COLUMNS], y
+
+
+@cache
+def explainer(depth=4):
+    X, y = loans()
+    return Explainer(DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X, y), X)
+
+
+def rows(n=40):
+    return loans()[0].iloc[:n].assign(account=[f"A{i}" for i in range(n)])
+
+
+def files(folder):
+    """Every byte of the data set; the log is no part of it."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != "_log.jsonl"
+    }
+
+
+@cache
+def whole():
+    from pathlib import Path
+    from tempfile import mkdtemp
+
+    folder = Path(mkdtemp()) / "out"
+    explainer().explain_to(rows(), folder, id="account", rows_per_part=16)
+    return folder
+
+
+def chunk_of(at, stop):
+    chunk = ChunkToArrow(explainer(), {"search": "exhaustive"}, "account", None, pa.string())
+    return chunk(rows().iloc[at:stop], at)
+
+
+def begin(folder, *, resume=False):
+    from suffice.many.manifest import read_manifest
+
+    return Store.open(folder, read_manifest(whole()), resume=resume)
+
+
+def test_what_is_loaded_is_what_was_explained():
+    stored = suffice.load(whole())
+    assert len(stored) == 40
+    assert stored.finished
+    X = rows().drop(columns="account")
+    for i, (loaded, made) in enumerate(zip(stored, explainer().explain_many(X), strict=True)):
+        assert loaded == made
+        assert stored.by_id(f"A{i}") == made
+        assert loaded.at(0.7).to_json() == loaded.at(0.7).to_json()
+        pd.testing.assert_frame_equal(loaded.at(0.6).to_frame(), made.at(0.6).to_frame())
+    assert stored[-1] == stored[39]
+    assert stored[3:7] == [stored[i] for i in (3, 4, 5, 6)]
+    assert repr(stored) == f"<Stored: 40 explanations, 0 errors in {whole()} (finished)>"
+
+
+def test_pandas_polars_and_duckdb_read_each_folder():
+    for folder in FOLDERS:
+        path = whole() / folder
+        frame = pd.read_parquet(path)
+        assert len(frame) == len(pl.read_parquet(path / "*.parquet"))
+        assert len(frame) == len(pl.read_parquet(path))
+        [(n,)] = duckdb.sql(f"SELECT count(*) FROM '{path}/*.parquet'").fetchall()
+        assert len(frame) == n
+        assert frame["id"].dtype == "str" or not len(frame)
+    best = duckdb.sql(
+        f"SELECT features, count(*) AS n FROM '{whole()}/factors/*.parquet' WHERE view = 'flip' "
+        "GROUP BY features ORDER BY n DESC LIMIT 1"
+    ).fetchall()
+    assert set(best[0][0]) <= set(COLUMNS)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_chunks_of_any_size_in_any_order_and_twice_give_the_same_bytes(seed, tmp_path):
+    rng = random.Random(seed)
+    cuts = [0, *sorted(rng.sample(range(1, 40), rng.randint(0, 12))), 40]
+    spans = list(pairwise(cuts))
+    spans += rng.choices(spans, k=2)
+    rng.shuffle(spans)
+    with begin(tmp_path / "out") as store:
+        for span in spans:
+            store.put(chunk_of(*span))
+        store.finish(40)
+    assert files(tmp_path / "out") == files(whole())
+
+
+def test_it_goes_on_where_it_was_left_and_gives_the_same_bytes(tmp_path):
+    out = tmp_path / "out"
+    with begin(out) as store:
+        for span in [(0, 16), (20, 23), (33, 40)]:
+            store.put(chunk_of(*span))
+        assert store.gap(0, 40) == (16, 20)
+    (out / "_work" / "part.123.tmp").write_bytes(b"half")
+    assert len(suffice.load(out)) == 16
+    assert "not finished" in repr(suffice.load(out))
+    explainer().explain_to(rows(), out, id="account", rows_per_part=16, resume=True)
+    assert files(out) == files(whole())
+
+
+def test_a_folder_that_has_explanations_is_not_written_to_again(tmp_path):
+    with pytest.raises(InputError, match=r"out: got .*already; .* resume=True"):
+        explainer().explain_to(rows(), whole(), id="account", rows_per_part=16)
+    (tmp_path / "mine.txt").write_text("precious")
+    with pytest.raises(InputError, match=r"out: got .*which is not empty"):
+        explainer().explain_to(rows(), tmp_path)
+    with pytest.raises(InputError, match=r"out: got .*which is a file"):
+        explainer().explain_to(rows(), tmp_path / "mine.txt")
+
+
+def test_nothing_in_the_manifest_is_of_the_time_or_the_machine(tmp_path):
+    manifest = json.loads((whole() / "_manifest.json").read_text())
+    assert manifest["repeatable"]
+    assert manifest["question"]["tau"] == 0.9
+    explainer.cache_clear()
+    explainer().explain_to(rows(), tmp_path / "again", id="account", rows_per_part=16)
+    assert files(tmp_path / "again") == files(whole())
+
+
+def test_counts_by_bit_mask_are_the_model_s_own():
+    X, _ = loans()
+    frame = pd.read_parquet(whole() / "explanations")
+    e = explainer().explain(X.iloc[5])
+    held = [COLUMNS[j] for j in range(4) if 6 >> j & 1]
+    assert frame["counts"][5][6] == e.keep.sufficiency(held) * e.provenance.n_references
+    assert np.asarray(frame["counts"][5]).tolist() == e.keep.tally.dense.tolist()
