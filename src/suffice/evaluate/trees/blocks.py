@@ -307,8 +307,7 @@ def make_block(
 def run_tasks(work: Callable[[int], None], tasks: int, workers: int) -> None:
     """Do all tasks, in threads where there are several; an interrupt waits for those at work.
 
-    The caller works, too, and its helpers are kept for the next time: starting a thread takes as
-    long as a small task.
+    Threads are kept for the next time: starting one takes as long as a small task.
     """
     left = iter(range(tasks))  # shared: each number is taken by one thread
 
@@ -316,16 +315,16 @@ def run_tasks(work: Callable[[int], None], tasks: int, workers: int) -> None:
         for task in left:
             work(task)
 
-    helpers = [_helpers().submit(take) for _ in range(min(workers, tasks) - 1)]
+    if min(workers, tasks) <= 1:
+        return take()
+    helpers = [_helpers().submit(take) for _ in range(min(workers, tasks))]
     try:
-        take()
+        for helper in helpers:
+            helper.result()
     finally:
         for _ in left:  # after an error nobody takes more
             pass
-        helpers = [helper for helper in helpers if not helper.cancel()]  # those that have begun
-        wait(helpers)
-    for helper in helpers:
-        helper.result()
+        wait([helper for helper in helpers if not helper.cancel()])  # those that have begun
 
 
 @cache

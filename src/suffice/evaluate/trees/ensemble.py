@@ -152,20 +152,3 @@ class Ensemble:
             level = np.concatenate([self.left[level], self.right[level]])
             depth += 1
         return depth
-
-    def leaves(self, rows: Reals) -> Ints:
-        """(trees, rows): the leaf that each row, as the trees see it, comes to in each tree."""
-        tests = self.tests
-        row = np.tile(np.arange(len(rows)), len(self.roots))
-        node = np.repeat(self.roots, len(rows))
-        inner = np.arange(len(node))
-        while (inner := inner[self.test[node[inner]] >= 0]).size:
-            test = self.test[node[inner]]
-            values = rows[row[inner], tests.column[test]]
-            left = values <= tests.threshold[test]
-            left = np.where(np.isnan(values), tests.missing_left[test], left)
-            for number in tests.categories:
-                asked = test == number
-                left[asked] = tests.answer(number, values[asked])
-            node[inner] = np.where(left, self.left[node[inner]], self.right[node[inner]])
-        return np.asarray(node.reshape(len(self.roots), len(rows)))
