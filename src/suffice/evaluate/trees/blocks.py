@@ -259,6 +259,7 @@ def choose_kernel(ahead: Callable[[], float], start: SkiRental = NUMBA_START) ->
     return "numpy"
 
 
+@cache
 def find_numba() -> bool:
     """Is numba installed?"""
     return find_spec("numba") is not None
