@@ -184,6 +184,20 @@ def test_a_model_trained_on_the_table(tmp_path, capsys):
     assert code == 0, err
     assert "Trained logistic" in err
     assert "5 explanations, no errors" in out
+    again = run(
+        "batch", *words, "--rows", "0:5", "--out", tmp_path / "out", "--resume", capsys=capsys
+    )
+    assert again[0] == 0, again[2]
+
+
+def test_a_changed_model_file_is_not_resumed(portfolio, capsys):
+    batch(portfolio, "out", "--rows", "0:5", capsys=capsys)
+    model = joblib.load(portfolio / "m.joblib")
+    model.coef_ = model.coef_ * 1.01
+    joblib.dump(model, portfolio / "m.joblib")
+    code, _, err = batch(portfolio, "out", "--rows", "0:5", "--resume", capsys=capsys)
+    assert code == 2
+    assert "the model changed" in err
 
 
 def test_a_folder_that_is_there_is_not_written_over_but_resumed(portfolio, capsys):
