@@ -364,5 +364,11 @@ DOORS = [
     ),
     Door("AnchorRules.rule", lambda features: RULES.rule(features), {"features": "age"}),
     Door("Result.to_html", E.to_html, {"path": None}, {"path": "none word"}),
+    Door(
+        "report",
+        sf.report,
+        {"explanations": [E], "path": None, "title": None, "names": None},
+        {"path": "none word", "title": f"none {TEXTUAL}", "names": f"none {TEXTUAL} list mapping"},
+    ),
     Door("Result.from_json", sf.Explanation.from_json, {"text": E.to_json()}),
 ]

@@ -19,7 +19,8 @@ export function mount(root: HTMLElement, from: Partial<Asked> = {}, heard: Chang
   const words = root.querySelector("script[data-words]")?.textContent;
   if (!words) return;
   const stored = root.querySelector("script[data-stored]")?.textContent ?? null;
-  const explained = read(JSON.parse(words) as Words, stored === null ? null : (JSON.parse(stored) as Stored));
+  const counts = stored ?? root.querySelector("script[data-counts]")?.textContent ?? null;
+  const explained = read(JSON.parse(words) as Words, counts === null ? null : (JSON.parse(counts) as Stored));
   new Page(root, explained, stored, from, heard).paint();
 }
 

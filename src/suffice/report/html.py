@@ -70,12 +70,16 @@ def cell(page: str, style: str, content: str) -> str:
     return rendered("cell.html.j2", page=escape(page), style=style, content=content)
 
 
-def body(summary: Summary, live: LiveTexts | None = None) -> str:
-    """What stands in a page for one explanation."""
+def body(summary: Summary, live: LiveTexts | None = None, within: bool = False) -> str:
+    """What stands in a page for one explanation.
+
+    `within` a page of many: smaller headings, and no picture until the script draws it.
+    """
     return rendered(
         "body.html.j2",
         s=summary,
         live=live,
+        within=within,
         draw=draw,
         excerpt=excerpt,
         marked=marked,
