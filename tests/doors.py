@@ -216,14 +216,20 @@ DOORS = [
             "X": X,
             "out": NEW,
             "id": None,
+            "rows": None,
             "resume": False,
+            "workers": None,
+            "client": None,
+            "row_time_limit": None,
+            "max_errors": None,
             "counts": None,
             "rows_per_part": None,
             **ASKED,
         },
         OF_ASKED
         | {"out": "word", "id": "none", "resume": "true", "counts": "none true"}
-        | {"rows_per_part": "none"},
+        | {"rows_per_part": "none", "rows": "none", "workers": "none", "client": "none"}
+        | {"row_time_limit": "none", "max_errors": "none zero"},
     ),
     Door("load", sf.load, {"folder": stored()}),
     Door("Explainer.plausibility", EXPLAINER.plausibility, {"x": ROW, "n_hybrids": 5}),
@@ -358,5 +364,11 @@ DOORS = [
     ),
     Door("AnchorRules.rule", lambda features: RULES.rule(features), {"features": "age"}),
     Door("Result.to_html", E.to_html, {"path": None}, {"path": "none word"}),
+    Door(
+        "report",
+        sf.report,
+        {"explanations": [E], "path": None, "title": None, "names": None},
+        {"path": "none word", "title": f"none {TEXTUAL}", "names": f"none {TEXTUAL} list mapping"},
+    ),
     Door("Result.from_json", sf.Explanation.from_json, {"text": E.to_json()}),
 ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import suffice as sf
-from tests.doors import Door
-from tests.tiny import E
+from tests.doors import NAMES, Door
+from tests.tiny import OF_IMAGE, OF_TEXT, RECOURSE, RULES, E
 
 
 def drawn(call: Any) -> Any:
@@ -33,4 +33,21 @@ DOORS = [
     door("factors", {"result": E, "most": 2}),
     door("barcode", {"result": E, "most": 2}),
     door("curve", {"result": E}),
+    door("lattice", {"result": E}),
+    door(
+        "compare",
+        {"result": E, "ranking": None, "absolute": False},
+        {"ranking": "none", "absolute": "true"},
+    ),
+    door("recourse", {"result": RECOURSE, "most": 2}),
+    door("rule", {"result": RULES, "most": 2}),
+    door("shapley", {"result": sf.shapley_values(E.keep), "most": 2}),
+    door("measures", {"result": RECOURSE, "most": 2}),
+    door("text", {"result": OF_TEXT, "most": 2}),
+    door("image", {"result": OF_IMAGE}),
+    door(
+        "dag",
+        {"model": [("a", "b")], "do": (), "row": None},
+        {"do": f"{NAMES} array", "row": "none"},
+    ),
 ]

@@ -72,8 +72,10 @@ def test_the_bundle_is_small_and_can_stand_in_a_page():
     assert len(text.encode()) <= 80_000
     assert text.isascii()
     assert "</script" not in text.lower() and "<!--" not in text
+    # The one request in it is the explorer's, of the server that the explorer came from.
+    own = text.replace("fetch(`/api/", "")
     for word in ("http://", "https://", "fetch(", "XMLHttpRequest", "WebSocket", "eval("):
-        assert word not in text.replace("http://www.w3.org/", "")
+        assert word not in own.replace("http://www.w3.org/", "")
 
 
 ADJUSTMENTS = ("none", "bonferroni", "holm", "bh")

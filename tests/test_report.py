@@ -324,7 +324,7 @@ def test_marks_stand_where_their_numbers_are():
         (i, j) for i, row in enumerate(picture.rows) for j in row.columns
     ]
     assert len({m.at[0] for m in drawing.marks if m.style == "tau" and m.kind == "line"}) == 2
-    (step,) = (m for m in drawing.marks if m.kind == "path")
+    (step,) = (m for m in drawing.marks if m.style == "step")
     heights = step.at[1::2]
     assert list(heights) == sorted(heights)  # on a screen down is more
     assert all(

@@ -13,8 +13,8 @@ from suffice import (
 )
 from suffice.context import make_players
 from suffice.context.swap import SwapHybrids
-from suffice.factors.lattice import Lattice
-from suffice.search.intervals import climb_dense, climb_levels
+from suffice.factors.lattice import Lattice, by_level, by_mask
+from suffice.search.intervals import climb, climb_dense, climb_levels, climb_steps
 from suffice.tables import as_table
 from suffice.target import Event
 from tests.worlds import World, minimal_by_definition, subsets, taus, two_sided, worlds
@@ -123,9 +123,27 @@ def test_dense_and_level_paths_climb_alike(d, data):
         np.array(data.draw(st.lists(share, min_size=w, max_size=w)))
         for w in map(Lattice(d).width, range(d + 1))
     ]
-    dense, levels = climb_dense(passes, d), climb_levels(passes, d)
+    dense, levels = climb(passes, d), climb_levels(passes, d)
     for a, b in zip(dense.below + dense.reach, levels.below + levels.reach, strict=True):
         assert (a == b).all()
+    taus = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+    numbers = (4 * by_mask(passes)).astype(np.uint8)
+    steps = climb_steps(numbers, taus)
+    for a, b in zip(by_level(taus[steps.below]), levels.below, strict=True):
+        assert (a == b).all()
+    for a, b in zip(by_level(taus[steps.reach]), levels.reach, strict=True):
+        assert (a == b).all()
+
+
+def test_long_arrays_climb_as_short_ones_do(d=14):
+    """Of long arrays, sets that differ in the first players stand too close to be taken in runs."""
+    rng = np.random.default_rng(0)
+    for dtype in (np.uint8, np.uint16, np.float64):
+        passes = rng.integers(50, size=1 << d).astype(dtype)
+        below, reach = climb_dense(passes)
+        levels = climb_levels([level.astype(float) for level in by_level(passes)], d)
+        assert (below == by_mask(levels.below)).all()
+        assert (reach == by_mask(levels.reach)).all()
 
 
 def by_cost(world, costs, tau):

@@ -20,7 +20,7 @@ export function Picked({ explained, asked, change }: { explained: Explained; ask
   return (
     <section class="picked" aria-label="Try a set of your own">
       <h2>Try a set of your own</h2>
-      <p class="soft">Press {words.feature}s to make a set.</p>
+      <p class="soft">Press {words.feature}s to make a set: held, how often does it keep the outcome; replaced, how often does it flip it?</p>
       <p class="choose">
         {offered.map((feature) => {
           const [name, , full] = words.features[feature]!;
@@ -36,7 +36,7 @@ export function Picked({ explained, asked, change }: { explained: Explained; ask
         <p class="note">{count(words.features.length - offered.length, `other ${words.feature}`)}: none of the sets names them.</p>
       )}
       <div class="measured" aria-live="polite">
-        {explained.views.map((view) => <Told explained={explained} view={view} members={members} />)}
+        {members.length > 0 && explained.views.map((view) => <Told explained={explained} view={view} members={members} />)}
       </div>
     </section>
   );

@@ -72,7 +72,6 @@ export function Track({ share, interval, n }: { share: number; interval: readonl
   return (
     <svg class="track" viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label={said}>
       <title>{said}</title>
-      <rect class="back" width="100" height="6" />
       <rect class="fill" width={(100 * share).toFixed(2)} height="6" />
       <path class="ends" d={`M${(100 * interval[0]).toFixed(2)} 0v6M${(100 * interval[1]).toFixed(2)} 0v6`} />
     </svg>

@@ -35,6 +35,8 @@ export interface Asked {
 
 export const LISTED = 12;
 export const ROWS = 16;
+/** So many of them at most are sets that are minimal at other thresholds only. */
+export const OTHERS = 8;
 export const COLUMNS = 24;
 
 export const firstAsked = ({ words }: Explained): Asked => ({
@@ -110,7 +112,7 @@ export function pictureOf(explained: Explained, given: Answer, asked: Asked): Sh
   const { words } = explained;
   const { view, sets, others } = given;
   const tau = view.movable ? asked.tau : words.tau;
-  const room = Math.max(asked.drawn - sets.length, 0);
+  const room = Math.max(Math.min(asked.drawn - sets.length, asked.drawn - ROWS + OTHERS), 0);
   const longest = [...others].sort((a, b) => longerFirst(a, b) || higherFirst(a, b)).slice(0, room);
   const shown = [...sets.slice(0, asked.drawn), ...longest.sort(higherFirst)];
   const columns = columnsOf(view, shown);

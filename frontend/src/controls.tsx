@@ -54,10 +54,10 @@ export function Choice<Value extends string>({ label, name, value, options, choo
 const LEVELS = [0.1, 0.05, 0.01, 0.001];
 
 const ADJUSTMENTS: [Adjustment, string][] = [
-  ["none", "each set by itself"],
-  ["bonferroni", "all sets (Bonferroni)"],
-  ["holm", "all sets (Holm)"],
-  ["bh", "all sets (Benjamini–Hochberg)"],
+  ["none", "one set at a time"],
+  ["bonferroni", "all sets at once (Bonferroni)"],
+  ["holm", "all sets at once (Holm)"],
+  ["bh", "all sets at once (Benjamini–Hochberg)"],
 ];
 
 /** The test that a set must pass, if any. */
@@ -69,14 +69,14 @@ export function Test({ explained, asked, change }: Part & { explained: Explained
   return (
     <>
       <Choice
-        label="Test"
+        label="How sure"
         name="alpha"
         value={asked.alpha === null ? "" : String(asked.alpha)}
-        options={[["", "none: shares as they are"], ...levels.map((a) => [String(a), `surely: α = ${a}`] as const)]}
+        options={[["", "shares as they are"], ...levels.map((a) => [String(a), `${brief(100 - 100 * a)}% sure (α = ${a})`] as const)]}
         choose={(value) => change(value === "" ? { alpha: null, adjust: "none" } : { alpha: Number(value) })}
       />
       {asked.alpha !== null && (
-        <Choice label="Test allows for" name="adjust" value={asked.adjust} options={adjustments} choose={(adjust) => change({ adjust })} />
+        <Choice label="Sure of" name="adjust" value={asked.adjust} options={adjustments} choose={(adjust) => change({ adjust })} />
       )}
     </>
   );

@@ -76,8 +76,8 @@ const COLOURS = { keep: "#0b7a75", flip: "#a8327d" } as const;
 const STYLE = `text{fill:#5b6575;font:11px system-ui,"Segoe UI","DejaVu Sans",sans-serif}
 .head,.number.on,text.tau{fill:#1c2330}.group,.title{font-weight:600}.grid{stroke:#d9dee7}
 line.tau{stroke:#1c2330;stroke-width:1.4;stroke-dasharray:4 3}.join{stroke:var(--tone);stroke-width:3;opacity:.5}
-.in{fill:#fff;stroke:var(--tone);stroke-width:2}.in.on{fill:var(--tone)}.out{fill:#d9dee7}
-.share,.bar{fill:var(--tone);opacity:.4}.on{opacity:1}.whisker{stroke:#1c2330;stroke-width:1.2}
+.in{fill:#fff;stroke:var(--tone);stroke-width:2}.in.on{fill:var(--tone)}.out{stroke:#d9dee7;stroke-width:4;stroke-linecap:round;stroke-dasharray:0 22}
+.share,.bar{fill:var(--tone);opacity:.4}.on{opacity:1}.whisker{fill:none;stroke:#1c2330;stroke-width:1.2}
 .step{fill:none;stroke:var(--tone);stroke-width:2}.heading{font-size:16px;font-weight:700;fill:var(--tone)}`;
 
 /** The pictures of the views shown, one above the other, as a file of its own. */

@@ -40,7 +40,8 @@ export interface ViewWords {
   order: number[];
   complete: boolean;
   by_construction?: string;
-  changes?: [members: number[], text: string, cost: number][];
+  moves?: string[];
+  changes?: [members: number[], moves: number[], cost: number][];
   bars?: [number[], number, number, (number | null)?, (number | null)?, string?][];
   mass?: [number, number][];
   tests?: number;
@@ -103,7 +104,10 @@ export function read(words: Words, stored: Stored | null): Explained {
 
 function readView(words: Words, view: ViewWords, stored: Stored | null): View {
   const changes = new Map(
-    (view.changes ?? []).map(([members, text, cost]) => [keyOf(members), { text, cost }]),
+    (view.changes ?? []).map(([members, moves, cost]) => {
+      const text = moves.map((move) => view.moves![move]!).join(", ");
+      return [keyOf(members), { text, cost }] as const;
+    }),
   );
   if (words.counted && stored) {
     const counts = countsOf(words, view.name, stored);

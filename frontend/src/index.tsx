@@ -1,5 +1,7 @@
-/** The one bundle: every explanation in the page answers. The arithmetic can be asked from outside. */
+/** The one bundle: every explanation in the page answers, and the explorer explores. The arithmetic can be asked from outside. */
 
+import { explore } from "./explorer/explorer";
+import { mountMany } from "./many";
 import { mount } from "./page";
 
 export * from "./arithmetic";
@@ -9,5 +11,9 @@ export { draw } from "./picture";
 export { mount };
 
 if (typeof document !== "undefined") {
-  for (const root of document.querySelectorAll<HTMLElement>(".suffice[data-live]")) mount(root);
+  const many = document.querySelector<HTMLElement>(".suffice.many-page");
+  if (many) mountMany(many);
+  else document.querySelectorAll<HTMLElement>(".suffice[data-live]").forEach((root) => mount(root));
+  const explorer = document.getElementById("explorer");
+  if (explorer) explore(explorer);
 }

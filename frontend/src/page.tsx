@@ -9,13 +9,19 @@ import { Picked } from "./Picked";
 import { status } from "./sentences";
 import { ViewSets } from "./ViewSets";
 
-/** Take over a page's explanation; what cannot be read stays as it is. */
-export function mount(root: HTMLElement): void {
+/**
+ * Take over a page's explanation; what cannot be read stays as it is.
+ *
+ * `from` is what is asked at first, where that is not what the explanation was asked; `heard` is told
+ * of every change.
+ */
+export function mount(root: HTMLElement, from: Partial<Asked> = {}, heard: Change = () => undefined): void {
   const words = root.querySelector("script[data-words]")?.textContent;
   if (!words) return;
   const stored = root.querySelector("script[data-stored]")?.textContent ?? null;
-  const explained = read(JSON.parse(words) as Words, stored === null ? null : (JSON.parse(stored) as Stored));
-  new Page(root, explained, stored).paint();
+  const counts = stored ?? root.querySelector("script[data-counts]")?.textContent ?? null;
+  const explained = read(JSON.parse(words) as Words, counts === null ? null : (JSON.parse(counts) as Stored));
+  new Page(root, explained, stored, from, heard).paint();
 }
 
 class Page {
@@ -27,8 +33,10 @@ class Page {
     private readonly root: HTMLElement,
     private readonly explained: Explained,
     private readonly stored: string | null,
+    from: Partial<Asked>,
+    private readonly heard: Change,
   ) {
-    this.asked = firstAsked(explained);
+    this.asked = { ...firstAsked(explained), ...from };
     for (const name of ["threshold", "controls", "picked"]) {
       const slot = root.querySelector<HTMLElement>(`[data-slot=${name}]`);
       if (slot) this.slots.set(name, slot);
@@ -45,6 +53,7 @@ class Page {
   private readonly change: Change = (change) => {
     this.asked = { ...this.asked, ...change };
     this.paint();
+    this.heard(change);
   };
 
   private readonly point = (feature: number | null): void => {

@@ -117,6 +117,12 @@ export function draw(picture: Picture): Drawing {
     const said = group ? `minimal at τ = ${brief(tau)}` : "at other thresholds";
     marks.push(mark("text", "group", [LEFT, y + 14], { text: said }));
     y += GROUP;
+    // A dashed line is a dot for each row: where the feature is in no set.
+    const [first, last] = [y + ROW / 2, y + ROW * (mine.length - 0.5)];
+    heads.forEach((_, j) => {
+      const x = LEFT + COLUMN * (j + 0.5);
+      marks.push(mark("line", "out", [x, first, x, last + 0.1], { column: j }));
+    });
     for (const i of mine) {
       marks.push(...rowMarks(picture, i, y, heads.length, shares, thresholds));
       middles[i] = y + ROW / 2;
@@ -175,9 +181,6 @@ function rowMarks(
   const middle = y + ROW / 2;
   const x = (j: number) => LEFT + COLUMN * (j + 0.5);
   const out: Mark[] = [];
-  for (let j = 0; j < heads; j++) {
-    if (!row.columns.includes(j)) out.push(mark("dot", "out", [x(j), middle, 2], { row: i, column: j }));
-  }
   if (row.columns.length > 1) {
     const [first, last] = [row.columns[0]!, row.columns[row.columns.length - 1]!];
     out.push(mark("line", `join${on}`, [x(first), middle, x(last), middle], { row: i }));
@@ -196,13 +199,9 @@ function rowMarks(
   const wide = tenth(Math.max(place(shares, row.sufficiency) - shares.left, 1));
   out.push(mark("box", `share${on}`, [shares.left, middle - 5, wide, 10], { text: said, row: i }));
   const [a, b] = [place(shares, low), place(shares, high)];
-  for (const ends of [
-    [a, middle, b, middle],
-    [a, middle - 4, a, middle + 4],
-    [b, middle - 4, b, middle + 4],
-  ]) {
-    out.push(mark("line", "whisker", ends, { row: i }));
-  }
+  const [up, down] = [middle - 4, middle + 4];
+  const corners = [a, up, a, down, a, middle, b, middle, b, up, b, down];
+  out.push(mark("path", "whisker", corners, { row: i }));
   out.push(mark("text", `number${on}`, [shares.left + SHARES + 8, middle + 4], { text: share, row: i }));
   const [c, d] = [place(thresholds, row.low), place(thresholds, row.high)];
   const until = `minimal for τ above ${row.low.toFixed(3)} up to ${row.high.toFixed(3)}`;

@@ -83,7 +83,8 @@ export const changeTold = ({ text }: Explained, change: string, cost: number): s
 /** How many sets there are, for those who listen. */
 export function status(explained: Explained, answers: readonly Answer[], asked: Asked): string {
   const parts = answers.map(({ view, sets }) => {
-    const does = view.words.name === "keep" ? "keep" : "flip to";
+    const one = sets.length === 1 ? "s" : "";
+    const does = view.words.name === "keep" ? `keep${one}` : `flip${one} it to`;
     return `${count(sets.length, "set")} ${does} ${quoted(view.words.outcome)}`;
   });
   const at = explained.words.one_reference ? "" : `At τ = ${brief(asked.tau)}: `;

@@ -66,6 +66,7 @@ from .inference import clopper_pearson as clopper_pearson, wilson as wilson
 from .many.load import load as load
 from .measures import Measures as Measures
 from .models import adapt as adapt, make_target as make_target
+from .report.many import report as report
 from .results import Result as Result, result_schema as result_schema
 from .search import (
     MinimalFactors as MinimalFactors,

@@ -330,12 +330,64 @@ class Explainer:
         out: str | Path,
         *,
         id: str | None = None,
+        rows: str | None = None,
         resume: bool = False,
+        workers: int | None = None,
+        client: Any = None,
+        row_time_limit: float | None = None,
+        max_errors: int | None = None,
         counts: bool | None = None,
         rows_per_part: int | None = None,
         **question: Unpack[Asked],
     ) -> Stored:
-        """Explain many rows into a folder of Parquet files: see `suffice.load`."""
+        """Explain many rows into a folder of Parquet files: `suffice.load` gives them back.
+
+        A row that cannot be explained is kept as an error. What is done is on the disk every few
+        seconds, and an interrupted run goes on with `resume`. The bytes of the result depend on the
+        rows and the question alone, not on the workers or on interruptions.
+
+        Parameters
+        ----------
+        X
+            The rows: a frame, an array, an iterator of frames, the path of a Parquet or CSV file,
+            or of a folder of Parquet files, which are read bit by bit. Columns that the data has
+            not are left out.
+        out
+            The folder: a new one or, with `resume`, that of an earlier run.
+        id
+            The column that names the rows. None: their numbers do.
+        rows
+            Of a file, which rows: "0:1000", "5,9,12" or "COLUMN=VALUE". None: all.
+        resume
+            Go on with what is there; an error that says what differs, where it is not the same run.
+        workers
+            Processes that share the work. None: this one does it.
+        client
+            Or a client of a Dask cluster, whose workers do it.
+        row_time_limit
+            Seconds after which a row is given up as an error; needs `workers` or `client`.
+        max_errors
+            Stop, with an error, once more rows than this could not be explained.
+        counts
+            Keep the counts of all sets, so that every τ can be asked later? None: of up to 12
+            features.
+        rows_per_part
+            Rows of a file. None: as many as make files of some megabytes.
+        question
+            What is asked of each row: as in `explain`.
+
+        Examples
+        --------
+        >>> from tempfile import mkdtemp
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from suffice import Explainer, datasets
+        >>> X, y = datasets.loans(200)
+        >>> X = X[["age", "income", "debt"]]
+        >>> explainer = Explainer(DecisionTreeClassifier(random_state=0).fit(X, y), X)
+        >>> stored = explainer.explain_to(X, mkdtemp(), tau=0.8)
+        >>> len(stored), stored.finished, stored[8].prediction
+        (200, True, 'refused')
+        """
         from suffice.many.to import explain_to
 
         return explain_to(
@@ -343,7 +395,12 @@ class Explainer:
             X,
             out,
             id=id,
+            rows=rows,
             resume=resume,
+            workers=workers,
+            client=client,
+            row_time_limit=row_time_limit,
+            max_errors=max_errors,
             counts=counts,
             rows_per_part=rows_per_part,
             **question,

@@ -26,12 +26,14 @@ from suffice.typing import Counts, Reals
 
 __all__ = [
     "Adjustment",
+    "adjusted_counts",
     "adjusted_p_values",
     "check_adjustment",
     "clopper_pearson",
     "fewest_hits",
     "lower_bound",
     "p_value",
+    "passing_counts",
     "passing_levels",
     "wilson",
 ]
@@ -102,20 +104,25 @@ def adjusted_p_values(p: ArrayLike, adjustment: Adjustment = "none") -> Reals:
     [0.03, 0.04, 0.5]
     """
     values = np.asarray(p, dtype=float)
-    m = len(values)
-    if adjustment == "none" or m == 0:
+    if adjustment == "none" or not len(values):
         return values
+    distinct, which, times = np.unique(values, return_inverse=True, return_counts=True)
+    return adjusted_counts(distinct, times, adjustment)[which]
+
+
+def adjusted_counts(p: Reals, times: Counts, adjustment: Adjustment) -> Reals:
+    """The same for p-values that are each that of several factors, the p-values ascending."""
+    m = times.sum()
+    last = times.cumsum()  # how many have as small a p-value, or a smaller
+    if adjustment == "none":
+        return p
     if adjustment == "bonferroni":
-        return np.asarray(np.minimum(values * m, 1.0))
-    order = np.argsort(values, kind="stable")
-    ranks = np.arange(1, m + 1)
+        return np.asarray(np.minimum(p * m, 1.0))
     if adjustment == "holm":
-        steps = np.maximum.accumulate(values[order] * (m + 1 - ranks))
+        steps = np.maximum.accumulate(p * (m - (last - times)))
     else:
-        steps = np.minimum.accumulate((values[order] * m / ranks)[::-1])[::-1]
-    out = np.empty(m)
-    out[order] = np.minimum(steps, 1.0)
-    return out
+        steps = np.minimum.accumulate((p * m / last)[::-1])[::-1]
+    return np.asarray(np.minimum(steps, 1.0))
 
 
 def passing_levels(
@@ -129,18 +136,35 @@ def passing_levels(
     """
     if alpha is None:
         return np.asarray(hits / n, dtype=float)
-    m = min(family, 10**300)  # what no float can hold is as good as that
     if adjustment in ("none", "bonferroni"):
+        m = min(family, 10**300)  # what no float can hold is as good as that
         return lower_bound(hits, n, alpha / m if adjustment == "bonferroni" else alpha)
-    order = np.argsort(-hits, kind="stable")
-    ranks = np.arange(1, len(hits) + 1)
+    counts, which, times = np.unique(hits, return_inverse=True, return_counts=True)
+    return passing_counts(counts, times, n, alpha, adjustment, family)[which]
+
+
+def passing_counts(
+    counts: Counts, times: Counts, n: int, alpha: float, adjustment: Adjustment, family: int
+) -> Reals:
+    """The same for each count that some factor has, the counts ascending: `times` says how many do.
+
+    Factors with equal hits pass at the same τ. Holm judges them all as the first of them in the
+    order of the family, Benjamini–Hochberg as the last.
+
+    >>> few = passing_counts(np.array([3, 9]), np.array([2, 1]), 10, 0.05, "holm", 3)
+    >>> (few == [lower_bound(3, 10, 0.05 / 2), lower_bound(9, 10, 0.05 / 3)]).all()
+    np.True_
+    """
+    m = min(family, 10**300)  # what no float can hold is as good as that
+    if adjustment == "none":
+        return lower_bound(counts, n, alpha)
+    if adjustment == "bonferroni":
+        return lower_bound(counts, n, alpha / m)
+    last = times[::-1].cumsum()[::-1]  # how many have as many hits, or more
     if adjustment == "holm":
-        steps = np.minimum.accumulate(lower_bound(hits[order], n, alpha / (m + 1 - ranks)))
-    else:
-        steps = np.maximum.accumulate(lower_bound(hits[order], n, alpha * ranks / m)[::-1])[::-1]
-    out = np.empty(len(hits))
-    out[order] = steps
-    return out
+        judged = lower_bound(counts, n, alpha / (m - (last - times)))
+        return np.minimum.accumulate(judged[::-1])[::-1]
+    return np.maximum.accumulate(lower_bound(counts, n, alpha * last / m))
 
 
 def fewest_hits(

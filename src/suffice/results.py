@@ -87,7 +87,7 @@ class Result(ABC):
     faces: ClassVar[str] = "suffice.report.sheet"
     """The module whose functions text, terminal, fragment and page draw it (and sheet, where the
     words are made above the result)."""
-    plots: ClassVar[tuple[str, ...]] = ()
+    plots: ClassVar[tuple[str, ...]] = ("measures",)
     """The kinds of figure there are of it, the usual one first: names in `suffice.plots`."""
 
     @property

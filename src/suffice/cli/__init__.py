@@ -1,6 +1,7 @@
 """The command `suffice`.
 
-Exit codes: 0 done, 2 a mistake in the call or its input, 1 any other failure.
+Exit codes: 0 done, 2 a mistake in the call or its input, 1 any other failure; 128 and the number of
+the signal that stopped a run.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from collections.abc import Sequence
 
 import click
 
+from suffice.cli.batch import batch
 from suffice.cli.demo import demo
 from suffice.cli.explain import explain
 from suffice.cli.names import OPTIONS
 from suffice.cli.output import tell
 from suffice.cli.reproduce import reproduce
+from suffice.cli.serve import serve
 from suffice.errors import InputError, SufficeError
 
 __all__ = ["app", "main"]
@@ -32,7 +35,9 @@ def app() -> None:
 
 app.add_command(demo)
 app.add_command(explain)
+app.add_command(batch)
 app.add_command(reproduce)
+app.add_command(serve)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,7 +18,9 @@ __all__ = ["demo"]
     type=click.Path(dir_okay=False, path_type=Path),
     help="Where to write the report.",
 )
-def demo(html: Path) -> None:
+@click.option("--serve", is_flag=True, help="Open the explorer on the table instead.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The explorer's port.")
+def demo(html: Path, serve: bool, port: int) -> None:
     """Explain one refused loan of a made-up table, and write an HTML report."""
     from suffice.cli.output import console, write_html
     from suffice.cli.training import train
@@ -31,6 +34,34 @@ def demo(html: Path) -> None:
         f"{len(X)} made-up loan applications, {X.shape[1]} features; "
         f"an extra-trees model, {trained.success}.\n"
     )
+    if serve:
+        _explore(trained.model, X, y, port)
+        return
     explanation = Explainer(trained.model, X).explain(X.iloc[16])
     screen.print(explanation)
     write_html(explanation, html)
+
+
+def _explore(model: Any, X: Any, y: Any, port: int) -> None:
+    """The explorer on the same table, with a second model beside and what acts on what."""
+    from suffice.cli.serve import run_explorer
+    from suffice.cli.training import train
+    from suffice.context.causal import CausalModel
+
+    edges = [("age", "income"), ("job", "income"), ("income", "debt"), ("debt", "late payments")]
+    run_explorer(
+        {"extra-trees": model, "logistic": train("logistic", X, y).model},
+        X,
+        host="127.0.0.1",
+        port=port,
+        graph=CausalModel(edges, X),
+        opening=_opening,
+    )
+
+
+def _opening(name: str) -> list[str]:
+    return [
+        "from suffice.cli.training import train",
+        "data, labels = suffice.datasets.loans()",
+        f"model = train({name!r}, data, labels).model",
+    ]

@@ -113,5 +113,11 @@ def question_options(command: F) -> F:
         ),
         click.option("--max-size", type=int, help="Search sets of at most this many features."),
         click.option("--budget", type=int, help="Ask the model about at most this many rows."),
-        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+        click.option(
+            "--seed",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="Of whatever is drawn by chance.",
+        ),
     )(command)

@@ -11,13 +11,14 @@ the cost order (`factors/order.py`), which takes those that differ only by round
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from suffice.checks import number, ran
 from suffice.context.players import Players
+from suffice.context.pool import Pool, References
 from suffice.errors import InputError, shorten
 from suffice.factors.lattice import masks_of_held
 from suffice.factors.order import cost_ranks
@@ -27,6 +28,7 @@ from suffice.typing import Counts, Held, Reals, Values
 __all__ = [
     "LARGEST",
     "CostSpec",
+    "Prices",
     "SetCosts",
     "change_costs",
     "cheapest_first",
@@ -57,15 +59,24 @@ def change_costs(pool: Table, data: Table, players: Players, cost: CostSpec = No
 
 def player_costs(by_column: Reals, players: Players) -> Reals:
     """(n, d): the costs of each player's columns together."""
+    if all(len(columns) == 1 for columns in players.columns):
+        return by_column[:, [j for (j,) in players.columns]]
     return np.stack([sum(by_column[:, j] for j in columns) for columns in players.columns], axis=1)
 
 
 def column_costs(pool: Table, data: Table, cost: CostSpec = None) -> Reals:
     """(n, columns): what it costs to give the input each reference's value in each column."""
-    given: object = cost
-    if not (given is None or callable(given) or isinstance(given, Mapping)):
-        allowed = "None, a mapping of column to weight, or a callable (column, from, to) -> costs"
-        raise InputError("cost", cost, allowed)
+    if not isinstance(pool, Pool):
+        return column_costs_of_table(pool, data, cost)
+    # Kept with the references, which many inputs share; a key by identity stays its own, since what
+    # is kept holds on to the object.
+    key = "prices", data, id(cost)
+    return pool.references.once(key, lambda: Prices(data, pool.references, cost)).of(pool)
+
+
+def column_costs_of_table(pool: Table, data: Table, cost: CostSpec = None) -> Reals:
+    """The general path: column by column, whatever they hold."""
+    cost = _checked_cost(cost)
     if callable(cost):
         columns = [_own_cost(cost, name, pool.column(j)) for j, name in enumerate(data.names)]
     else:
@@ -75,6 +86,84 @@ def column_costs(pool: Table, data: Table, cost: CostSpec = None) -> Reals:
             for j, name in enumerate(data.names)
         ]
     return np.stack(columns, axis=1)
+
+
+class Prices:
+    """What it costs to give inputs the values of the same references, made ready once.
+
+    The columns' deviations and the references' numbers are then read once. The costs are just those
+    that `column_costs` tells.
+    """
+
+    def __init__(self, data: Table, references: References, cost: CostSpec = None) -> None:
+        self._data = data
+        self._cost = _checked_cost(cost)
+        table, columns = references.table, range(len(data.names))
+        if callable(self._cost):
+            return
+        self._numeric = [
+            j
+            for j in columns
+            if data.column(j).dtype.kind in "iuf" and table.column(j).dtype.kind in "iuf"
+        ]
+        there = [table.column(j).astype(float) for j in self._numeric]
+        self._there = np.stack(there, axis=1) if there else np.empty((len(table), 0))
+        self._all_finite = bool(np.isfinite(self._there).all())
+        self._scales = np.array([_shrunk_scale(data.column(j)) for j in self._numeric])
+        weights = _weights(self._cost or {}, data)
+        self._weights = np.array([weights.get(name, 1.0) for name in data.names])
+
+    def of(self, pool: Pool) -> Reals:
+        """(n, columns): what it costs to give the pool's input each of its references' values."""
+        if callable(self._cost):
+            return column_costs_of_table(pool, self._data, self._cost)
+        here = pool.inputs.once(self, lambda: self._input_numbers(pool))
+        if here is None:  # of other dtypes, which decide how a column is read
+            return column_costs_of_table(pool, self._data, self._cost)
+        numbers = self._away_from(here[pool.place])
+        if len(self._numeric) == len(self._data.names):
+            away = numbers
+        else:
+            codes = pool.codes()
+            away = (codes[1:] != codes[0]).astype(float)
+            away[:, self._numeric] = numbers
+        return away if self._cost is None else _weighted(away, self._weights)
+
+    def _input_numbers(self, pool: Pool) -> Reals | None:
+        """(inputs, numeric columns): their values; None where a column has another dtype."""
+        above, below = pool.inputs.table, pool.references.table
+        columns = [above.column(j) for j in self._numeric]
+        pairs = zip(columns, self._numeric, strict=True)
+        if any(column.dtype != below.column(j).dtype for column, j in pairs):
+            return None
+        numbers = [column.astype(float) for column in columns]
+        return np.stack(numbers, axis=1) if numbers else np.empty((len(above), 0))
+
+    def _away_from(self, here: Reals) -> Reals:
+        """(n, numeric columns): how far an input's values are from those of the references."""
+        there = self._there
+        with np.errstate(all="ignore"):  # infinities that are equal are no change
+            away = np.abs(there * _SHRUNK - here * _SHRUNK) / self._scales
+        if self._all_finite and np.isfinite(here).all():
+            return np.asarray(np.minimum(away, LARGEST))
+        return _with_odd_ones(away, here, there)
+
+
+def _with_odd_ones(away: Reals, here: Any, there: Reals) -> Reals:
+    """Distances, where some values are missing or infinite."""
+    missing = np.isnan(there)
+    away = np.where(np.isfinite(there) & np.isfinite(here), np.minimum(away, LARGEST), np.inf)
+    told = np.where(missing, 1.0, np.where(there == here, 0.0, away))
+    out: Reals = np.where(np.isnan(here), np.where(missing, 0.0, 1.0), told)
+    return out
+
+
+def _checked_cost(cost: CostSpec) -> CostSpec:
+    given: object = cost
+    if not (given is None or callable(given) or isinstance(given, Mapping)):
+        allowed = "None, a mapping of column to weight, or a callable (column, from, to) -> costs"
+        raise InputError("cost", cost, allowed)
+    return cost
 
 
 def _weights(given: Mapping[str, float], data: Table) -> dict[str, float]:
@@ -90,7 +179,7 @@ def _weights(given: Mapping[str, float], data: Table) -> dict[str, float]:
     return weights
 
 
-def _weighted(away: Reals, weight: float) -> Reals:
+def _weighted(away: Reals, weight: float | Reals) -> Reals:
     # An infinite weight forbids a change; no change costs nothing even then.
     out: Reals = np.where(away == 0, 0.0, weight * np.where(away == 0, 1.0, away))
     return out
@@ -123,14 +212,9 @@ def _distance(values: Values, column: Values) -> Reals:
         return np.asarray(codes[1:] != codes[0], dtype=float)
     numbers = values.astype(float)
     here, there = numbers[0], numbers[1:]
-    missing = np.isnan(there)
-    if np.isnan(here):
-        return np.where(missing, 0.0, 1.0)
     with np.errstate(all="ignore"):  # infinities that are equal are no change, as below
         away = np.abs(there * _SHRUNK - here * _SHRUNK) / _shrunk_scale(column)
-    away = np.where(np.isfinite(there) & np.isfinite(here), np.minimum(away, LARGEST), np.inf)
-    out: Reals = np.where(missing, 1.0, np.where(there == here, 0.0, away))
-    return out
+    return _with_odd_ones(away, here, there)
 
 
 def scaled(values: Values, column: Values) -> Reals:
@@ -173,10 +257,18 @@ class SetCosts:
         """(sets, references): the costs of sets, each a row of truth values over the players."""
         starts = range(0, members.shape[1], _TOGETHER)
         blocks = [members[:, start : start + _TOGETHER] for start in starts]
-        codes = list(map(masks_of_held, blocks))
-        out: Reals = self._tables[0][codes[0]]
-        for table, rows in zip(self._tables[1:], codes[1:], strict=True):
-            out += table[rows]
+        return self._sums(map(masks_of_held, blocks))
+
+    def of_masks(self, masks: Counts) -> Reals:
+        """The same for sets given by bit mask; for at most 62 players."""
+        places = range(len(self._tables))
+        return self._sums(masks >> _TOGETHER * i & (1 << _TOGETHER) - 1 for i in places)
+
+    def _sums(self, codes: Iterable[Counts]) -> Reals:
+        out: Reals | None = None
+        for table, rows in zip(self._tables, codes, strict=True):
+            out = table[rows] if out is None else np.add(out, table[rows], out=out)
+        assert out is not None
         return out
 
 

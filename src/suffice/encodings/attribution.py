@@ -68,6 +68,8 @@ class ShapleyValues(_Amounts[str]):
     They add up to `everything` - `base`.
     """
 
+    plots = ("shapley",)
+
     view: ViewName
     """Whether sets are held, to keep the outcome, or replaced, to flip it."""
     outcome: str
@@ -120,6 +122,8 @@ class ShapleyInteractions(_Amounts[tuple[str, ...]]):
 
     A set is a tuple of names, and may be asked for in any order.
     """
+
+    plots = ("shapley",)
 
     view: ViewName
     outcome: str

@@ -28,6 +28,8 @@ Ranking = Mapping[str, float] | Sequence[float] | Sequence[str]
 class TopK(Result):
     """A ranking's first k features beside the best set of that size (Fig. 2)."""
 
+    plots = ("compare",)
+
     view: ViewName
     """Whether sets are held, to keep the outcome, or replaced, to flip it."""
     outcome: str

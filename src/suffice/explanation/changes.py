@@ -20,27 +20,26 @@ from functools import cached_property
 
 import numpy as np
 
-from suffice.context.cost import change_costs
+from suffice.context.cost import SetCosts, change_costs
 from suffice.context.hybrids import Hybrids
-from suffice.context.swap import PooledHybrids
+from suffice.context.players import Players
+from suffice.context.pool import Pool
+from suffice.context.swap import PooledHybrids, SwapHybrids
 from suffice.decision import Decision
 from suffice.explanation.factor import Change, Player
-from suffice.factors.lattice import members_of
+from suffice.factors.lattice import held_of_masks, members_of
 from suffice.factors.order import ROUNDING
 from suffice.search.answer import Answer
 from suffice.search.plan import Narrowed
 from suffice.search.profile import Profile
 from suffice.search.sweep import Sweep
-from suffice.tables import plain
-from suffice.typing import Counts, Held, Reals, Scalar
+from suffice.tables import Table, plain
+from suffice.typing import Counts, Held, Outcomes, Reals, Scalar
 
 __all__ = ["CheapestChanges", "find_changes"]
 
-Priced = tuple[float, int]
-"""What a change costs, and the row of the pool whose values it takes."""
-
-_REFERENCES = 32
-"""References whose sets are grown together."""
+_REFERENCES = 256
+"""References whose sets are grown together at first; then twice as many, and so on."""
 
 _DENSE = 20
 """Pricing all pairs of a size at once is so many times faster, per pair, than growing them."""
@@ -53,38 +52,78 @@ _CELLS = 1 << 20
 
 _SETS_AT_ONCE = 4096
 
+_TABULATED = 64
+"""Players: of more, sums of costs are not tabulated."""
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """By set, one place in each: its bit mask, the least cost of a flip, and whose values do it."""
+
+    masks: list[int]
+    costs: Reals
+    rows: Counts
+    """Rows of the pool."""
+
+    @classmethod
+    def joined(cls, parts: list[Priced]) -> Priced:
+        """All of them, each set once, without those that cannot be afforded."""
+        masks = [mask for part in parts for mask in part.masks]
+        costs = np.concatenate([np.empty(0), *(part.costs for part in parts)])
+        rows = np.concatenate([np.empty(0, dtype=np.int64), *(part.rows for part in parts)])
+        some = np.flatnonzero(costs < np.inf).tolist()
+        if len(parts) > 1:
+            some = list({masks[i]: i for i in some}.values())
+        return cls([masks[i] for i in some], costs[some], rows[some])
+
 
 @dataclass(frozen=True, eq=False)
 class CheapestChanges(Mapping[int, Change]):
     """By bit mask of features: the cost, and the row of the pool whose values do it."""
 
-    found: Mapping[int, Priced]
+    priced: Priced
     hybrids: Hybrids
     players: tuple[Player, ...]
 
     def __getitem__(self, mask: int) -> Change:
-        cost, row = self.found[mask]
+        return self.change(mask, *self.found[mask])
+
+    def change(self, mask: int, cost: float, row: int) -> Change:
+        """A set's change to the values of a row of the pool."""
         values = self.values_of(row)
         players = tuple(self.players[j] for j in members_of(mask))
         return Change(players, {c: values[c] for p in players for c in p.values}, cost)
 
     def values_of(self, row: int) -> Mapping[str, Scalar]:
         """A row's values as they are shown. A few rows serve many sets, so each is read once."""
+        pool = self.hybrids.pool
+        if isinstance(pool, Pool) and row:  # inputs that share references share what they show
+            return pool.references.once(("shown", row), lambda: _shown(pool, row))
         if row not in self._read:
-            pool = self.hybrids.pool
-            columns = enumerate(pool.names)
-            self._read[row] = {name: plain(pool.column(j)[row]) for j, name in columns}
+            self._read[row] = _shown(pool, row)
         return self._read[row]
+
+    @cached_property
+    def found(self) -> dict[int, tuple[float, int]]:
+        """By bit mask: the cost, and the row of the pool."""
+        pairs = zip(self.priced.costs.tolist(), self.priced.rows.tolist(), strict=True)
+        return dict(zip(self.priced.masks, pairs, strict=True))
 
     @cached_property
     def _read(self) -> dict[int, Mapping[str, Scalar]]:
         return {}
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.found)
+        return iter(self.priced.masks)
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.priced.masks)
+
+
+def _shown(pool: Table, row: int) -> Mapping[str, Scalar]:
+    if isinstance(pool, Pool) and row:
+        return dict(zip(pool.names, pool.references.cells(row - 1), strict=True))
+    return {name: plain(pool.column(j)[row]) for j, name in enumerate(pool.names)}
 
 
 def find_changes(
@@ -101,111 +140,155 @@ def find_changes(
     """
     hybrids = narrowed.hybrids[1]
     if hybrids.donors(np.ones((1, hybrids.d), dtype=bool)) is None:
-        return CheapestChanges({}, hybrids, players), None
+        return CheapestChanges(Priced.joined([]), hybrids, players), None
     costs = change_costs(decision.pool, decision.data, decision.players, decision.cost)
-    costs = costs[:, list(narrowed.players)]
-    costs[_lost(hybrids)] = np.inf
-    found = _found(answer, hybrids, costs)
-    swept = {} if answer.sweep is None else _swept(answer.sweep, flip, hybrids, costs)
-    affordable = {mask: priced for mask, priced in (swept | found).items() if priced[0] < np.inf}
-    changes = CheapestChanges(affordable, hybrids, players)
-    best = cheapest_of_all(answer.sweep, affordable, hybrids, costs, decision.context.is_causal)
-    if best is None:
-        return changes, None
-    mask, priced = best
-    return changes, replace(changes, found={mask: priced})[mask]
+    _forbid_losses(costs, decision.pool, decision.players)
+    if narrowed.idle:
+        costs = costs[:, list(narrowed.players)]
+    prices = _SetPrices(costs)
+    parts = [] if answer.sweep is None else list(_swept(answer.sweep, flip, hybrids, prices))
+    priced = Priced.joined([*parts, *_found(answer, hybrids, prices)])
+    changes = CheapestChanges(priced, hybrids, players)
+    causal = decision.context.is_causal
+    best = cheapest_of_all(answer.sweep, priced, hybrids, costs, causal)
+    return changes, None if best is None else changes.change(best.mask, best.cost, best.row)
 
 
-def _swept(sweep: Sweep, flip: Profile, hybrids: Hybrids, costs: Reals) -> dict[int, Priced]:
+def _forbid_losses(costs: Reals, pool: Table, players: Players) -> None:
+    """Make it cost infinitely much to lose a value that the input has."""
+    if isinstance(pool, Pool):
+        below = pool.references.once("missing", lambda: _missing(pool.references.table))
+        if not below.any():
+            return
+        missing = np.concatenate([_missing(pool.inputs.table)[[pool.place]], below])
+    else:
+        missing = _missing(pool)
+    lost = missing[1:] & ~missing[0]
+    for player, columns in enumerate(players.columns):
+        costs[lost[:, list(columns)].any(axis=1), player] = np.inf
+
+
+def _missing(table: Table) -> Held:
+    from pandas import isna
+
+    columns = (isna(table.column(j)) for j in range(len(table.names)))
+    return np.stack([np.asarray(column, dtype=bool) for column in columns], axis=1)
+
+
+def _swept(sweep: Sweep, flip: Profile, hybrids: Hybrids, prices: _SetPrices) -> Iterator[Priced]:
     """Of the sets in the sweep that are minimal at some τ."""
-    out: dict[int, Priced] = {}
-    lattice = flip.tally.lattice
+    lattice, d = flip.tally.lattice, flip.tally.d
     # Without a test all bars are there, whatever test is asked for later.
-    for size, ranks in replace(flip, findings=None).tested(None, "none").bars_by_size():
-        best, whose = _cheapest(sweep, size, ranks, costs, hybrids)
-        masks = [lattice.mask(members) for members in lattice.unrank(size, ranks).tolist()]
-        out |= zip(masks, zip(best.tolist(), whose.tolist(), strict=True), strict=True)
-    return out
+    counted = flip if flip.findings is None else replace(flip, findings=None)
+    bars = counted.tested(None, "none").bars
+    if flip.tally.complete:
+        for masks in _in_parts(bars.places):
+            # Replacing a set is holding its complement.
+            kept = sweep.outcomes_of((1 << d) - 1 - masks)
+            replaced = held_of_masks(masks, d)
+            price = prices.tables.of_masks(masks)
+            yield _cheapest(masks.tolist(), price, kept, replaced, hybrids)
+        return
+    for size, which in bars.by_size():
+        for ranks in _in_parts(bars.places[which]):
+            replaced = lattice.held_at(size, ranks)
+            # Complements are numbered backwards.
+            kept = sweep.outcomes(d - size, lattice.width(size) - 1 - ranks)
+            named = [lattice.mask(members) for members in lattice.unrank(size, ranks).tolist()]
+            yield _cheapest(named, prices.of(replaced), kept, replaced, hybrids)
+
+
+def _in_parts(places: Counts) -> Iterator[Counts]:
+    for start in range(0, len(places), _SETS_AT_ONCE):
+        yield places[start : start + _SETS_AT_ONCE]
 
 
 def _cheapest(
-    sweep: Sweep, size: int, ranks: Counts, costs: Reals, hybrids: Hybrids
-) -> tuple[Reals, Counts]:
-    """For some sets of one size: the least cost of a flip, and the pool's row that does it.
+    masks: list[int], price: Reals, kept: Outcomes, replaced: Held, hybrids: Hybrids
+) -> Priced:
+    """For some sets: the least cost of a flip, and the pool's row that does it.
 
-    `costs[r, j]` is what it costs to give the input reference r's value on player j. Where no
-    reference flips, or each would need a change of infinite cost, the cost is infinite.
+    `price` is what replacing each set by each reference's values costs. Where no reference flips,
+    or each would need a change of infinite cost, the cost is infinite.
     """
-    lattice = sweep.tally.lattice
-    forbidden = np.isinf(costs)
-    finite = np.where(forbidden, 0.0, costs)
-    best, whose = np.empty(len(ranks)), np.empty(len(ranks), dtype=np.int64)
-    for start in range(0, len(ranks), _SETS_AT_ONCE):
-        part = slice(start, start + _SETS_AT_ONCE)
-        replaced = lattice.held_at(size, ranks[part])
-        # Replacing a set is holding its complement, which is numbered backwards.
-        kept = sweep.outcomes(lattice.d - size, lattice.width(size) - 1 - ranks[part])
-        moved = replaced.astype(float)
-        price = np.where(moved @ forbidden.T > 0, np.inf, moved @ finite.T)
-        donors = hybrids.donors(~replaced)
-        if donors is None:
-            raise TypeError("rows that were made, not observed, have no cost")
-        total = np.where(kept, np.inf, np.take_along_axis(price, donors - 1, axis=1))
-        best[part] = total.min(axis=1)
-        whose[part] = donors[np.arange(len(total)), total.argmin(axis=1)]
-    return best, whose
+    each = np.arange(len(price))
+    if isinstance(hybrids, PooledHybrids):  # every set takes values from the references in order
+        np.putmask(price, kept, np.inf)
+        first = price.argmin(axis=1)
+        return Priced(masks, price[each, first], first + 1)
+    donors = hybrids.donors(~replaced)
+    if donors is None:
+        raise TypeError("rows that were made, not observed, have no cost")
+    price = np.where(kept, np.inf, np.take_along_axis(price, donors - 1, axis=1))
+    first = price.argmin(axis=1)
+    return Priced(masks, price[each, first], donors[each, first])
 
 
-def _found(answer: Answer, hybrids: Hybrids, costs: Reals) -> dict[int, Priced]:
+def _found(answer: Answer, hybrids: Hybrids, prices: _SetPrices) -> Iterator[Priced]:
     """Of the sets that were found outside the sweep."""
-    out: dict[int, Priced] = {}
-    for members, flips in answer.flips.items():
-        held = np.ones((1, hybrids.d), dtype=bool)
-        held[0, list(members)] = False
-        donors = hybrids.donors(held)
-        assert donors is not None
-        prices = np.where(flips, costs[donors[0] - 1][:, list(members)].sum(axis=1), np.inf)
-        mask = sum(1 << member for member in members)
-        out[mask] = float(prices.min()), int(donors[0, prices.argmin()])
-    return out
+    found = list(answer.flips.items())
+    for start in range(0, len(found), _SETS_AT_ONCE):
+        some = found[start : start + _SETS_AT_ONCE]
+        replaced = np.zeros((len(some), hybrids.d), dtype=bool)
+        for row, (members, _) in zip(replaced, some, strict=True):
+            row[list(members)] = True
+        masks = [sum(1 << member for member in members) for members, _ in some]
+        kept = ~np.stack([flips for _, flips in some])
+        yield _cheapest(masks, prices.of(replaced), kept, replaced, hybrids)
 
 
-def _lost(hybrids: Hybrids) -> Held:
-    """(references, players): would a value become missing that the input has?"""
-    from pandas import isna
+class _SetPrices:
+    """What sets cost together: from tables, or, of more players than have room in them, a product
+    in which infinite costs are counted apart."""
 
-    pool = hybrids.pool
-    missing = np.stack(
-        [np.asarray(isna(pool.column(j)), dtype=bool) for j in range(len(pool.names))], axis=1
-    )
-    return of_players(hybrids, missing[1:] & ~missing[0])
+    def __init__(self, costs: Reals) -> None:
+        self._costs = costs
+
+    def of(self, sets: Held) -> Reals:
+        """(sets, references): what giving each set the values of each reference costs."""
+        if self._costs.shape[1] <= _TABULATED:
+            return self.tables.of(sets)
+        never = np.isinf(self._costs)
+        moved = sets.astype(float)
+        out: Reals = moved @ np.where(never, 0.0, self._costs).T
+        out[moved @ never.T > 0] = np.inf
+        return out
+
+    @cached_property
+    def tables(self) -> SetCosts:
+        """For few players, and so for all sets by bit mask."""
+        return SetCosts(self._costs)
 
 
 def cheapest_of_all(
-    sweep: Sweep | None, known: Mapping[int, Priced], hybrids: Hybrids, costs: Reals, causal: bool
-) -> tuple[int, Priced] | None:
+    sweep: Sweep | None, known: Priced, hybrids: Hybrids, costs: Reals, causal: bool
+) -> _Best | None:
     """The bit mask of the set, its cost and whose values; None where nothing affordable flips.
 
     `known` are changes of single sets, which bound what is worth looking at. Of equally cheap
     changes, one of the fewest features is taken.
     """
-    codes = hybrids.pool.codes()
-    changed = of_players(hybrids, codes[1:] != codes[0])
+    changed = _changed(hybrids)
     best = _best_known(known, changed, causal)
     # Where each set has references of its own, only what is known of each is comparable.
     if sweep is None or best is None or not isinstance(hybrids, PooledHybrids):
-        return best if best is None else (best.mask, (best.cost, best.row))
+        return best
     search = _Cheapest(sweep, np.where(changed, costs, np.inf), best)
-    nearest = np.argsort(search.ascending[:, 0], kind="stable")
-    for start in range(0, len(nearest), _REFERENCES):
-        search.look_at(nearest[start : start + _REFERENCES])
-    return search.best.mask, (search.best.cost, search.best.row)
+    nearest, start, some = search.nearest, 0, _REFERENCES
+    while start < len(nearest):
+        search.look_at(nearest[start : start + some])
+        start, some = start + some, 2 * some
+    return search.best
 
 
-def of_players(hybrids: Hybrids, columns: Held) -> Held:
-    """(rows, columns) -> (rows, players): is it so for any of a player's columns?"""
-    by_player = [columns[:, list(c)].any(axis=1) for c in hybrids.players.columns]
-    return np.stack(by_player, axis=1)
+def _changed(hybrids: Hybrids) -> Held:
+    """(references, players): has the reference another value than the input?"""
+    if isinstance(hybrids, SwapHybrids):
+        return np.asarray(hybrids.codes[1:] != hybrids.codes[0])
+    codes = hybrids.pool.codes()
+    other = codes[1:] != codes[0]
+    players = [other[:, list(columns)].any(axis=1) for columns in hybrids.players.columns]
+    return np.stack(players, axis=1)
 
 
 @dataclass(frozen=True)
@@ -219,20 +302,20 @@ class _Best:
         return self.cost * (1 + ROUNDING if size < self.mask.bit_count() else 1 - ROUNDING)
 
 
-def _best_known(known: Mapping[int, Priced], changed: Held, causal: bool) -> _Best | None:
-    if not known:
+def _best_known(known: Priced, changed: Held, causal: bool) -> _Best | None:
+    if not known.masks:
         return None
-
-    def by_cost(item: tuple[int, Priced]) -> tuple[float, int, int]:
-        mask, (cost, _) = item
-        return cost, mask.bit_count(), mask
-
     # Where luck may have done it, the cheapest need not count; elsewhere it does.
-    ordered = sorted(known.items(), key=by_cost) if causal else [min(known.items(), key=by_cost)]
-    for mask, (cost, row) in ordered:
+    most = np.inf if causal else known.costs.min()
+    some = np.flatnonzero(known.costs <= most).tolist()
+    by_cost = sorted(
+        some, key=lambda i: (known.costs[i], known.masks[i].bit_count(), known.masks[i])
+    )
+    for i in by_cost:
+        mask, row = known.masks[i], int(known.rows[i])
         moved = sum(1 << int(j) for j in np.flatnonzero(changed[row - 1]) if mask >> int(j) & 1)
         if moved == mask or not causal:
-            return _Best(moved, cost, row)
+            return _Best(moved, float(known.costs[i]), row)
     return None
 
 
@@ -246,11 +329,22 @@ class _Cheapest:
         self._order = np.argsort(prices, axis=1, kind="stable")
         self.ascending = np.take_along_axis(prices, self._order, axis=1)
         """(references, players): what the features of each cost, the cheapest first."""
-        d, levels = sweep.tally.d, sweep.tally.levels
-        # By size of the replaced set: the held sets, by number, that some reference flips from.
-        self._flips = [np.flatnonzero(level < sweep.tally.n) for level in reversed(levels)]
-        unvisited = [size for size in range(1, d + 1) if not len(levels[d - size])]
+        d = sweep.tally.d
+        unvisited = [size for size in range(1, d + 1) if not sweep.tally.listed(d - size)]
         self._deepest = min(unvisited, default=d + 1) - 1
+
+    @property
+    def nearest(self) -> Counts:
+        """References with some feature cheap enough to be worth looking at, the cheapest first."""
+        cheapest = self.ascending[:, 0]
+        near = np.flatnonzero(cheapest <= self.best.limit(1))
+        return near[np.argsort(cheapest[near], kind="stable")]
+
+    @cached_property
+    def _flips(self) -> list[Counts]:
+        """By size of the replaced set: the held sets, by number, that some reference flips from."""
+        levels, n = self._sweep.tally.levels, self._sweep.tally.n
+        return [np.flatnonzero(level < n) for level in reversed(levels)]
 
     def look_at(self, references: Counts) -> None:
         """Grow the sets of these references, smaller ones first, while they are cheap enough."""
@@ -263,8 +357,8 @@ class _Cheapest:
             more = np.maximum(upto - last - 1, 0)
             if not more.any():
                 return
-            all_at_once = len(self._flips[size]) * len(references) // _DENSE
-            if int(more.sum()) > max(_FEW, all_at_once):
+            pairs = int(more.sum())
+            if pairs > _FEW and pairs > len(self._flips[size]) * len(references) // _DENSE:
                 for larger in range(size, self._deepest + 1):
                     self._price_all(larger, references)
                 return
@@ -277,16 +371,12 @@ class _Cheapest:
 
     def _try(self, members: Counts, references: Counts, cost: Reals) -> None:
         """Is the cheapest of these sets that flips better than the best so far?"""
-        size = members.shape[1]
-        lattice = self._sweep.tally.lattice
-        # Replacing a set is holding its complement, which is numbered backwards.
-        held = lattice.width(size) - 1 - lattice.ranks(members)
-        flips = self._sweep.flips(lattice.d - size, held, references)
+        flips = self._sweep.flips(members, references)
         if not flips.any():
             return
         at = int(np.where(flips, cost, np.inf).argmin())
-        if cost[at] <= self.best.limit(size):
-            mask = lattice.mask(members[at].tolist())
+        if cost[at] <= self.best.limit(members.shape[1]):
+            mask = sum(1 << player for player in members[at].tolist())
             self.best = _Best(mask, float(cost[at]), 1 + int(references[at]))
 
     def _price_all(self, size: int, references: Counts) -> None:

@@ -42,8 +42,7 @@ def measures_of(profile: Profile, asked: Asked, closed: bool) -> Measures:
             "necessity_of for an estimate."
         )
     n, total = tally.n, tally.n << (tally.d + asked.all_idle)
-    outcome = float(sum((level * u).sum() for level, u in profile.weighted_levels()))
-    outcome *= 1 << asked.all_idle
+    outcome = profile.outcome * (1 << asked.all_idle)
     if not closed:
         u = float(weights[len(members)])
         return Measures(u * tally.hits(members), u * n, outcome, total)
@@ -74,11 +73,6 @@ def necessity_curve(profile: Profile) -> tuple[tuple[float, float], ...]:
             f"this search decided every set at τ = {findings.tau:g} only: search exhaustively to "
             "have necessity at every τ"
         )
-    reach, weight = profile.reach_of_outcome()
-    total = weight.sum()
-    if not total:
-        return ()
-    steps, which = np.unique(reach, return_inverse=True)
-    mass = np.bincount(which, weights=weight, minlength=len(steps))
-    share = mass[::-1].cumsum()[::-1] / total
-    return tuple((float(t), float(pn)) for t, pn in zip(steps, share, strict=True) if t > 0)
+    taus, shares = profile.necessity_steps()
+    pairs = zip(taus.tolist(), shares.tolist(), strict=True)
+    return tuple((tau, necessity) for tau, necessity in pairs if tau > 0)

@@ -38,7 +38,7 @@ class View(Result):
     """
 
     faces = "suffice.report.explanation"
-    plots = ("factors", "barcode", "curve")
+    plots = ("factors", "barcode", "curve", "lattice", "compare", "text", "image")
     stored = ViewRecord
 
     explanation: Explanation

@@ -17,7 +17,7 @@ masks (Knuth, TAOCP 4A, 7.2.1.3). Two facts make that numbering pay:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
@@ -33,12 +33,14 @@ __all__ = [
     "by_level",
     "by_mask",
     "drop_one_ranks",
+    "halves",
     "held_of_masks",
     "masks_by_size",
     "masks_of_held",
     "members_of",
     "over_subsets",
     "over_supersets",
+    "sizes_by_mask",
 ]
 
 Numbers = TypeVar("Numbers", bound=np.generic)
@@ -116,7 +118,7 @@ class Lattice:
         >>> Lattice(4).masks(2, np.array([0, 1])).tolist()
         [3, 5]
         """
-        first = sum(comb(self.d, smaller) for smaller in range(size))
+        first = _level_ends(self.d)[size - 1] if size else 0
         return np.asarray(masks_by_size(self.d)[first + ranks])
 
     def mask(self, members: Sequence[int]) -> int:
@@ -152,6 +154,7 @@ def drop_one_ranks(members: Counts, d: int) -> Counts:
 # Where all subsets are at hand, they are numbered by bit mask: player j is bit j.
 
 
+@lru_cache(maxsize=1 << 12)
 def members_of(mask: int) -> tuple[int, ...]:
     """The players of a subset given by its bits.
 
@@ -186,8 +189,7 @@ def masks_by_size(d: int) -> Counts:
     >>> masks_by_size(2).tolist()
     [0, 1, 2, 3]
     """
-    sizes = np.bitwise_count(np.arange(1 << d, dtype=np.uint32))
-    order = np.argsort(sizes, kind="stable")
+    order = np.argsort(sizes_by_mask(d), kind="stable")
     order.setflags(write=False)
     return order
 
@@ -199,8 +201,7 @@ def by_level(dense: NDArray[Numbers]) -> tuple[NDArray[Numbers], ...]:
     [[0], [10, 20], [30]]
     """
     d = _players(dense)
-    cuts = np.cumsum([comb(d, size) for size in range(d)])
-    return tuple(np.split(dense[masks_by_size(d)], cuts))
+    return tuple(np.split(dense[masks_by_size(d)], _level_ends(d)))
 
 
 def by_mask(levels: Sequence[NDArray[Numbers]]) -> NDArray[Numbers]:
@@ -221,8 +222,8 @@ def over_subsets(values: NDArray[Numbers], operation: np.ufunc) -> NDArray[Numbe
     [1, 11, 101, 1111]
     """
     for j in range(_players(values)):
-        halves = values.reshape(-1, 2, 1 << j, *values.shape[1:])
-        operation(halves[:, 1], halves[:, 0], out=halves[:, 1])
+        for without, having in halves(values, j):
+            operation(having, without, out=having)
     return values
 
 
@@ -233,13 +234,54 @@ def over_supersets(values: NDArray[Numbers], operation: np.ufunc) -> NDArray[Num
     [1111, 1010, 1100, 1000]
     """
     for j in range(_players(values)):
-        halves = values.reshape(-1, 2, 1 << j, *values.shape[1:])
-        operation(halves[:, 0], halves[:, 1], out=halves[:, 0])
+        for without, having in halves(values, j):
+            operation(without, having, out=without)
     return values
+
+
+def halves(
+    values: NDArray[Numbers], player: int
+) -> Iterator[tuple[NDArray[Numbers], NDArray[Numbers]]]:
+    """Views of the subsets without a player and of those with it, side by side, in parts.
+
+    >>> [(a.tolist(), b.tolist()) for a, b in halves(np.arange(4), 0)]
+    [([[0], [2]], [[1], [3]])]
+    """
+    run = 1 << player
+    if values.ndim == 1 and 1 < run <= _SHORT_RUN and len(values) >= _LONG:
+        # numpy works along runs, and each takes as long to begin as 20 numbers do: a few passes
+        # over single numbers far apart are up to twelve times as fast.
+        for start in range(run):
+            yield values[start :: 2 * run], values[start + run :: 2 * run]
+    else:
+        pairs = values.reshape(-1, 2, run, *values.shape[1:])
+        yield pairs[:, 0], pairs[:, 1]
+
+
+_SHORT_RUN = 16
+_LONG = 1 << 13
+
+
+@lru_cache(maxsize=8)
+def sizes_by_mask(d: int) -> NDArray[np.uint8]:
+    """How many players each subset has, by bit mask.
+
+    >>> sizes_by_mask(2).tolist()
+    [0, 1, 1, 2]
+    """
+    sizes = np.bitwise_count(np.arange(1 << d, dtype=np.uint32))
+    sizes.setflags(write=False)
+    return sizes
 
 
 def _players(dense: NDArray[Numbers]) -> int:
     return len(dense).bit_length() - 1
+
+
+@lru_cache(maxsize=32)
+def _level_ends(d: int) -> Counts:
+    """How many subsets have no more than 0, 1, …, d - 1 players."""
+    return np.cumsum([comb(d, size) for size in range(d)])
 
 
 @lru_cache(maxsize=64)

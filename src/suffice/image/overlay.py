@@ -23,7 +23,7 @@ from suffice.image.regions import Labels
 from suffice.results import write_bytes
 from suffice.typing import BoolVector
 
-__all__ = ["Overlay", "draw_map", "draw_marked", "overlay", "subject_of"]
+__all__ = ["Overlay", "draw_map", "draw_marked", "label_places", "overlay", "subject_of"]
 
 _READABLE = 240
 """Smaller pictures are enlarged, by a whole number, to about so many pixels."""
@@ -121,15 +121,22 @@ def _members(explanation: Explanation, view: str, factor: int | Sequence[str]) -
 
 
 def draw_marked(
-    subject: ImageSubject, marked: Iterable[int], view: str, size: int | None = None
+    subject: ImageSubject,
+    marked: Iterable[int],
+    view: str,
+    size: int | None = None,
+    line: tuple[int, int, int] | None = None,
 ) -> Overlay:
-    """The marked regions stay as they are; the outline is drawn around them, not over them."""
+    """The marked regions stay as they are; the outline is drawn around them, not over them.
+
+    `line` is its colour; None: the view's.
+    """
     pixels, labels = _scaled(subject, size)
     inside = np.isin(labels, list(marked))
     grey = pixels @ np.array([0.299, 0.587, 0.114])
     fog = np.rint(_DIM * grey + (1 - _DIM) * _FOG).astype(np.uint8)
     out = np.where(inside[..., None], pixels, fog[..., None])
-    out[_grown(inside, _line_width(labels)) & ~inside] = _COLOURS[view]
+    out[_grown(inside, _line_width(labels)) & ~inside] = line or _COLOURS[view]
     return Overlay(out)
 
 
@@ -143,6 +150,28 @@ def draw_map(subject: ImageSubject, size: int | None = None) -> Overlay:
     out[_grown(edge, 1)] = (40, 40, 40)  # a dark hem, to be seen on white as well
     out[edge] = _LINE
     return Overlay(out)
+
+
+def label_places(subject: ImageSubject) -> tuple[tuple[float, float, str], ...]:
+    """Where to write what on the map: (x, y, label), from 0 to 1 of its width and height.
+
+    Each label goes where its region is widest, so that it stays inside.
+
+    >>> subject = ImageSubject.of(b"", np.array([[0, 0, 1, 1]]), ["sky", "sea"])
+    >>> label_places(subject)[1]
+    (0.625, 0.5, 'sea')
+    """
+    from scipy.ndimage import distance_transform_edt
+
+    labels = subject.labels
+    height, width = labels.shape
+    places = []
+    for region, label in enumerate(subject.marks):
+        if label:
+            depth = distance_transform_edt(np.pad(labels == region, 1))[1:-1, 1:-1]
+            y, x = np.unravel_index(int(depth.argmax()), depth.shape)
+            places.append((float(x + 0.5) / width, float(y + 0.5) / height, label))
+    return tuple(places)
 
 
 def _scaled(subject: ImageSubject, size: int | None) -> tuple[Bytes, Labels]:

@@ -17,7 +17,7 @@ from suffice.context.pool import Rows
 from suffice.errors import SufficeError
 from suffice.explanation import Explanation
 from suffice.many.factor_rows import FACTOR, factor_columns
-from suffice.many.kept import Kept, keep_of, scalar_cells, to_json
+from suffice.many.kept import Kept, Written, keep_of, scalar_cells, to_json
 from suffice.many.lists import count_lists, lists
 from suffice.many.rows import Explains, explain_rows
 from suffice.many.shared import Shared, Tells
@@ -193,7 +193,8 @@ class ChunkToArrow:
         return ids, table.native
 
     def _columns(self, explained: list[Explanation]) -> dict[str, pa.Array]:
-        kept = [keep_of(e, self.shared, self.counts) for e in explained]
+        written: Written = {}
+        kept = [keep_of(e, self.shared, self.counts, written) for e in explained]
         factors = factor_columns(explained, kept)
         predictions = [scalar_cells(e.prediction) for e in explained]
         cheapest = [e.cheapest for e in explained]

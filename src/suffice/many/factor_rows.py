@@ -5,11 +5,10 @@ Rows whose counts are at hand are read all at once (`views.py`); the others thro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -48,8 +47,7 @@ FACTOR = pa.struct(
 """A factor, with the names that `Explanation.to_frame` has; values and change are JSON."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Set:
+class _Set(NamedTuple):
     """A τ-minimal set of one row and view."""
 
     members: tuple[int, ...]
@@ -58,15 +56,13 @@ class _Set:
     high: float
     proof: Proof
     p_value: float | None
-    """None: the test of this very set, without a correction for others."""
+    """None: that of this very set, without a correction for others."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Of:
+class _Of(NamedTuple):
     """One view of one row: its sets, and necessity with the bounds of an estimate."""
 
-    view: View
-    sets: Sequence[_Set]
+    sets: list[_Set]
     necessity: float | None
     bounds: tuple[float, float] | None
 
@@ -75,7 +71,7 @@ def factor_columns(explained: list[Explanation], kept: list[Kept]) -> dict[str, 
     """The columns of factors, their numbers and necessity, of explanations and what is kept."""
     at_once = [i for i, (e, k) in enumerate(zip(explained, kept, strict=True)) if _at_once(e, k)]
     views = dict(_from_counts(explained, kept, at_once))
-    for i in sorted(set(range(len(explained))).difference(at_once)):
+    for i in set(range(len(explained))).difference(at_once):
         views[i] = _from_view(explained[i].keep), _from_view(explained[i].flip)
     pairs = [views[i] for i in range(len(explained))]
     columns: dict[str, pa.Array] = {}
@@ -87,9 +83,11 @@ def factor_columns(explained: list[Explanation], kept: list[Kept]) -> dict[str, 
             f"{name}_necessity_low": pa.array([low for low, _ in bounds], pa.float64()),
             f"{name}_necessity_high": pa.array([high for _, high in bounds], pa.float64()),
         }
+    cells = _Cells()
+    for e, (keep, flip) in zip(explained, pairs, strict=True):
+        cells.add(e, keep.sets, flip.sets)
     lengths = np.array([len(keep.sets) + len(flip.sets) for keep, flip in pairs], dtype=np.int64)
-    every = [(of, s) for pair in pairs for of in pair for s in of.sets]
-    return columns | {"factors": lists(lengths, _structs(every))}
+    return columns | {"factors": lists(lengths, cells.structs())}
 
 
 # -- what the sets are -------------------------------------------------------------------
@@ -107,23 +105,17 @@ def _from_counts(
     if not chosen:
         return
     first = explained[chosen[0]]
-    n = np.array([explained[i].keep_profile.tally.n for i in chosen])
+    n = np.array([explained[i].provenance.n_references for i in chosen])
     held = np.array([kept[i].counts for i in chosen], dtype=np.int32)
     own = [kept[i].counts if kept[i].flip_counts is None else kept[i].flip_counts for i in chosen]
     # Replacing a set is holding its complement, whose bits are the others.
     replaced = n[:, None].astype(np.int32) - np.array(own, dtype=np.int32)[:, ::-1]
     tau, alpha = first.tau, first.keep_profile.alpha
-    keep, flip = (minimal_sets(hits, n, tau, alpha) for hits in (held, replaced))
-    for i, of_keep, of_flip in zip(chosen, _by_row(keep), _by_row(flip), strict=True):
-        e = explained[i]
-        yield i, (_of(e.keep, *of_keep), _of(e.flip, *of_flip))
+    keep, flip = (_by_row(minimal_sets(hits, n, tau, alpha)) for hits in (held, replaced))
+    yield from zip(chosen, zip(keep, flip, strict=True), strict=True)
 
 
-def _of(view: View, sets: list[_Set], necessity: float | None) -> _Of:
-    return _Of(view, sets, necessity, None)
-
-
-def _by_row(found: MinimalSets) -> Iterator[tuple[list[_Set], float | None]]:
+def _by_row(found: MinimalSets) -> Iterator[_Of]:
     cuts = np.searchsorted(found.rows, np.arange(len(found.covered) + 1)).tolist()
     columns = (found.masks, found.hits, found.low, found.high)
     sets = [
@@ -132,7 +124,7 @@ def _by_row(found: MinimalSets) -> Iterator[tuple[list[_Set], float | None]]:
     ]
     covered, outcome = found.covered.tolist(), found.outcome.tolist()
     for i, (start, stop) in enumerate(pairwise(cuts)):
-        yield sets[start:stop], covered[i] / outcome[i] if outcome[i] else None
+        yield _Of(sets[start:stop], covered[i] / outcome[i] if outcome[i] else None, None)
 
 
 _members = lru_cache(maxsize=1 << 13)(members_of)
@@ -144,53 +136,66 @@ def _from_view(view: View) -> _Of:
         _Set(m.members, m.hits, m.low, m.high, m.proof, profile.p_value(m.hits, tau))
         for m in profile.minimal_at(tau)
     ]
-    return _Of(view, sets, view.necessity, view.necessity_interval)
+    return _Of(sets, view.necessity, view.necessity_interval)
 
 
 # -- their cells -------------------------------------------------------------------------
 
 
-def _structs(every: list[tuple[_Of, _Set]]) -> pa.Array:
-    hits = np.array([s.hits for _, s in every], dtype=np.int64)
-    n = np.array([of.view.explanation.provenance.n_references for of, _ in every], dtype=np.int64)
-    tau = every[0][0].view.tau if every else 1.0
-    low, high, p = _certainty(hits, n, tau)
-    given = [s.p_value for _, s in every]
-    sizes = np.array([len(s.members) for _, s in every], dtype=np.int64)
-    told = [_told(of.view, s.members) for of, s in every]
-    cells: dict[str, Any] = {
-        "view": [of.view.name for of, _ in every],
-        "outcome": [of.view.outcome for of, _ in every],
-        "size": sizes.astype(np.int32),
-        "sufficiency": hits / n,
-        "low": low,
-        "high": high,
-        "n": n.astype(np.int32),
-        "hits": hits.astype(np.int32),
-        "p_value": [
-            mine if own is None else own for mine, own in zip(p.tolist(), given, strict=True)
-        ],
-        "minimal_above": [s.low for _, s in every],
-        "minimal_up_to": [s.high for _, s in every],
-        "proof": [s.proof for _, s in every],
-        "cost": [cost for _, cost, _ in told],
-        "values": [values for values, _, _ in told],
-        "change": [change for _, _, change in told],
-    }
-    names = [of.view.players[j].name for of, s in every for j in s.members]
-    arrays = {name: pa.array(cell, FACTOR.field(name).type) for name, cell in cells.items()}
-    arrays["features"] = lists(sizes, pa.array(names, pa.string()))
-    return pa.StructArray.from_arrays([arrays[f.name] for f in FACTOR], fields=list(FACTOR))
+class _Cells:
+    """The cells of factors, one factor after another: there may be a hundred thousand."""
 
+    def __init__(self) -> None:
+        self._sets: list[_Set] = []
+        self._n: list[int] = []
+        self._tau = 1.0
+        self._names: list[str] = []
+        self._texts: dict[str, list[Any]] = {
+            name: [] for name in ("view", "outcome", "values", "cost", "change")
+        }
 
-def _told(view: View, members: tuple[int, ...]) -> tuple[str, float | None, str | None]:
-    """The input's values; what the cheapest change of the set costs, and its values."""
-    values = to_json({c: v for j in members for c, v in view.players[j].values.items()})
-    mask = sum(1 << j for j in members)
-    change = view.changes.get(mask)
-    if change is None:
-        return values, None, None
-    return values, change.cost, to_json(change.values)
+    def add(self, e: Explanation, keep: list[_Set], flip: list[_Set]) -> None:
+        """The factors of an explanation."""
+        texts, sets, k = self._texts, keep + flip, len(keep)
+        names = [player.name for player in e.players]
+        values = [to_json(player.values)[1:-1] for player in e.players]
+        for members, *_ in sets:
+            self._names += [names[j] for j in members]
+            texts["values"].append("{" + ",".join([values[j] for j in members]) + "}")
+        changes = [e.changes.get(sum([1 << j for j in members])) for members, *_ in flip]
+        texts["cost"] += [None] * k + [c and c.cost for c in changes]
+        texts["change"] += [None] * k + [c and to_json(c.values) for c in changes]
+        texts["view"] += ["keep"] * k + ["flip"] * len(flip)
+        texts["outcome"] += [e.outcome] * k + [e.other_outcome] * len(flip)
+        self._sets += sets
+        self._n += [e.provenance.n_references] * len(sets)
+        self._tau = e.tau
+
+    def structs(self) -> pa.Array:
+        """All of them as Arrow's."""
+        sets = self._sets
+        members, hits_of, low_of, high_of, proofs, given = (
+            zip(*sets, strict=True) if sets else [()] * 6
+        )
+        hits, n = np.array(hits_of, dtype=np.int64), np.array(self._n, dtype=np.int64)
+        low, high, p = _certainty(hits, n, self._tau)
+        sizes = np.array([len(m) for m in members], dtype=np.int64)
+        own = [a if b is None else b for a, b in zip(p.tolist(), given, strict=True)]
+        cells: dict[str, Any] = self._texts | {
+            "size": sizes.astype(np.int32),
+            "sufficiency": hits / n,
+            "low": low,
+            "high": high,
+            "n": n.astype(np.int32),
+            "hits": hits.astype(np.int32),
+            "p_value": own,
+            "minimal_above": low_of,
+            "minimal_up_to": high_of,
+            "proof": proofs,
+        }
+        arrays = {name: pa.array(cell, FACTOR.field(name).type) for name, cell in cells.items()}
+        arrays["features"] = lists(sizes, pa.array(self._names, pa.string()))
+        return pa.StructArray.from_arrays([arrays[f.name] for f in FACTOR], fields=list(FACTOR))
 
 
 def _certainty(hits: Counts, n: Counts, tau: float) -> tuple[Reals, Reals, Reals]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from suffice.errors import InputError, did_you_mean
+from suffice.errors import InputError, did_you_mean, shorten
 from suffice.many.fit import fitted, parsed
 from suffice.many.source import BATCH, Source
 from suffice.tables import PandasTable, Table
@@ -18,7 +18,11 @@ __all__ = ["CsvFile", "FileSource", "ParquetFiles", "TableFile", "open_file"]
 
 def open_file(path: Path, argument: str = "X") -> TableFile:
     """A Parquet file, a folder of them, or a CSV file."""
-    if not path.exists():
+    try:
+        there = path.exists()
+    except OSError:  # a name that no file can have
+        there = False
+    if not there:
         raise InputError(argument, f"{path}, which is not there", _ALLOWED)
     if path.is_dir():
         parts = sorted(path.rglob("*.parquet"))
@@ -58,7 +62,9 @@ class TableFile(ABC):
         """Where a column stands."""
         if name not in self.names:
             hint = did_you_mean(name, self.names)
-            raise InputError(argument, f"unknown column {name!r}", f"a column of {self}", hint)
+            raise InputError(
+                argument, f"unknown column {shorten(name)}", f"a column of {self}", hint
+            )
         return self.names.index(name)
 
     def fingerprint(self) -> str:
@@ -189,13 +195,13 @@ class CsvFile(TableFile):
 class FileSource(Source):
     """Some columns of a file."""
 
-    def __init__(self, file: TableFile, like: Table, columns: Sequence[str]) -> None:
+    def __init__(self, file: TableFile, like: Table, columns: Mapping[str, str]) -> None:
         super().__init__(file.total)
-        for name in columns:
-            file.position(name, file.argument)
+        for name, argument in columns.items():
+            file.position(name, argument)
         self._file = file
         self._like = like
-        self._columns = columns
+        self._columns = list(columns)
         self.name = file.path.name
         self.jumps = file.total is not None
 

@@ -30,7 +30,16 @@ from suffice.search.tally import Tally
 from suffice.target import OwnScore
 from suffice.typing import Scalar, SmallCounts
 
-__all__ = ["MOST_KEPT", "Kept", "keep_of", "read_kept", "read_scalar", "scalar_cells", "to_json"]
+__all__ = [
+    "MOST_KEPT",
+    "Kept",
+    "Written",
+    "keep_of",
+    "read_kept",
+    "read_scalar",
+    "scalar_cells",
+    "to_json",
+]
 
 MOST_KEPT = 1 << 12
 """Sets whose counts are kept unless it is said otherwise: those of 12 features."""
@@ -53,13 +62,17 @@ class Kept:
     record: str | None
 
 
-def keep_of(e: Explanation, shared: Shared, counts: bool | None) -> Kept:
+Written = dict[int, tuple[Mapping[str, Scalar], str]]
+"""What was written of values, by which object they are: references serve many explanations."""
+
+
+def keep_of(e: Explanation, shared: Shared, counts: bool | None, written: Written) -> Kept:
     """What is kept of an explanation; `counts` None: those of up to `MOST_KEPT` sets."""
     visited = max(e.keep_profile.tally.visited, e.flip_profile.tally.visited)
     few = counts or (counts is None and visited <= MOST_KEPT)
     if few and _is_plain(e) and shared.fits(e):
         flip = None if e.one_sweep else mirrored(e.flip_profile).tally.dense
-        return Kept(e.keep_profile.tally.dense, flip, *_changes(e), None)
+        return Kept(e.keep_profile.tally.dense, flip, *_changes(e, written), None)
     # Holm and Benjamini–Hochberg look at all counts to say what a factor's p-value is.
     stays = few or e.keep_profile.adjust in ("holm", "bh")
     kept = e if stays else at_its_tau(e)
@@ -89,17 +102,23 @@ def _known_hybrids(e: Explanation) -> int:
     )
 
 
-def _changes(e: Explanation) -> tuple[list[tuple[int, float, int]], list[str]]:
+def _changes(e: Explanation, written: Written) -> tuple[list[tuple[int, float, int]], list[str]]:
     donors: dict[int, int] = {}
     if isinstance(e.changes, CheapestChanges):  # a few rows serve many sets
         found = [
             (mask, cost, donors.setdefault(row, len(donors)))
             for mask, (cost, row) in e.changes.found.items()
         ]
-        return found, [to_json(e.changes.values_of(row)) for row in donors]
+        return found, [_once(e.changes.values_of(row), written) for row in donors]
     listed = list(e.changes.items())
     found = [(mask, change.cost, i) for i, (mask, change) in enumerate(listed)]
     return found, [to_json(change.values) for _, change in listed]
+
+
+def _once(values: Mapping[str, Scalar], written: Written) -> str:
+    if id(values) not in written:
+        written[id(values)] = values, to_json(values)
+    return written[id(values)][1]
 
 
 @dataclass(frozen=True, eq=False)

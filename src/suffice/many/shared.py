@@ -10,7 +10,7 @@ import msgspec
 from suffice.decision import Decider
 from suffice.explanation import ContextRecord, Explanation, Player, Provenance
 from suffice.explanation.explain import Asking, describe_cost, describe_references, versions
-from suffice.explanation.storing import NEVER, without_pace
+from suffice.explanation.storing import NEVER
 from suffice.inference import Adjustment
 from suffice.search.profile import Profile
 from suffice.typing import Scalar
@@ -82,17 +82,24 @@ class Shared(msgspec.Struct, frozen=True):
 
     def fits(self, e: Explanation) -> bool:
         """Is all this true of an explanation?"""
-        return (
-            len(e.players) == self.d
-            and not e.left_out
-            and all(p.name == name for p, (name, _) in zip(e.players, self.players, strict=True))
-            and self._tested(e.keep_profile)
-            and self.provenance_of(1, 0) == without_pace(e.provenance, n_references=1, hybrids=0)
-        )
+        names = [player.name for player in e.players]
+        same = names == [name for name, _ in self.players] and not e.left_out
+        return same and self._tested(e.keep_profile) and self._comes_from(e.provenance)
 
     def _tested(self, p: Profile) -> bool:
         mine = (self.alpha, self.adjust, self.max_size, self.size_weights)
         return (p.alpha, p.adjust, p.max_size, p.size_weights) == mine
+
+    def _comes_from(self, p: Provenance) -> bool:
+        """Is a row's provenance this one, but for what is its own?"""
+        mine = self.provenance
+        return (
+            (p.model, p.data, p.cost, p.random_state)
+            == (mine.model, mine.data, mine.cost, mine.random_state)
+            and p.references == mine.references
+            and p.context == mine.context
+            and p.versions == mine.versions
+        )
 
     def players_of(self, values: Mapping[str, Scalar]) -> tuple[Player, ...]:
         """The players of an input with these values."""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.checks import text
 from suffice.errors import InputError, SufficeError, shorten
 from suffice.many.fit import fitted
 from suffice.tables import ArrayTable, PandasTable, Table, as_table, is_frame
@@ -120,10 +121,15 @@ def open_source(
     """
     from suffice.many.selection import Selected, read_selection
 
-    selection = None if rows is None else read_selection(rows)
-    keep = list(dict.fromkeys([*like.names, *([] if id is None else [id])]))
-    beside = [selection.column] if selection is not None and selection.column else []
-    source = _opened(X, like, list(dict.fromkeys([*keep, *beside])), argument)
+    selection = None if rows is None else read_selection(text("rows", rows))
+    # By column, the argument that an error about it is to name.
+    columns = dict.fromkeys(like.names, argument)
+    if id is not None:
+        columns.setdefault(id, "id")
+    keep = list(columns)
+    if selection is not None and selection.column:
+        columns.setdefault(selection.column, "rows")
+    source = _opened(X, like, columns, argument)
     source.id = id
     if selection is None:
         return source
@@ -132,7 +138,7 @@ def open_source(
     return Selected(source, selection, keep)
 
 
-def _opened(X: Any, like: Table, columns: Sequence[str], argument: str) -> Source:
+def _opened(X: Any, like: Table, columns: Mapping[str, str], argument: str) -> Source:
     if isinstance(X, str | PathLike):
         from suffice.many.files import FileSource, open_file
 
@@ -173,7 +179,7 @@ class _Frames(Source):
     jumps = False
 
     def __init__(
-        self, frames: Iterable[Any], like: Table, columns: Sequence[str], argument: str
+        self, frames: Iterable[Any], like: Table, columns: Mapping[str, str], argument: str
     ) -> None:
         super().__init__(None)
         self._frames = frames
@@ -216,11 +222,11 @@ class _Frames(Source):
         return
 
 
-def _projected(X: Any, like: Table, columns: Sequence[str], argument: str) -> Table:
+def _projected(X: Any, like: Table, columns: Mapping[str, str], argument: str) -> Table:
     table = as_table(X, names=like.names, argument=argument)
     if isinstance(table, ArrayTable) and list(columns) == list(table.names):
         return table
-    return table.select([table.position(name, argument) for name in columns])
+    return table.select([table.position(name, blamed) for name, blamed in columns.items()])
 
 
 def _stacked(tables: Sequence[Table]) -> Table:

@@ -4,7 +4,25 @@ Every figure is made from one typed piece of data. `ax` is an `Axes`, a `Figure`
 None makes a figure of its own. No global style is set, and inks follow the figure's background.
 """
 
+from suffice.plots.causes import dag
+from suffice.plots.charted import measures, recourse, rule, shapley
+from suffice.plots.comparison import compare
 from suffice.plots.factors_drawing import factors
+from suffice.plots.hasse import lattice
+from suffice.plots.overlays import image, text
 from suffice.plots.thresholds import barcode, curve
 
-__all__ = ["barcode", "curve", "factors"]
+__all__ = [
+    "barcode",
+    "compare",
+    "curve",
+    "dag",
+    "factors",
+    "image",
+    "lattice",
+    "measures",
+    "recourse",
+    "rule",
+    "shapley",
+    "text",
+]

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "DARK",
     "DASHES",
+    "LIGHT",
     "MARKS",
     "Canvas",
     "Ink",
@@ -34,6 +36,8 @@ __all__ = [
 
 _SMALLEST = 0.3
 """Lettering is made smaller to fit into given axes, down to this share of its size."""
+_NUMBER = 0.36
+"""Inches that a number under an axis needs."""
 _LINE = 1.32
 """From one line of letters to the next, in sizes of letters."""
 
@@ -42,7 +46,8 @@ _LINE = 1.32
 class Ink:
     """Colours of one background; keep and flip also differ in marks and dashes.
 
-    They are Okabe and Ito's, which the colour-blind tell apart.
+    They are Okabe and Ito's, which the colour-blind tell apart; the vermilion is a little darker,
+    so that words in it are read on white.
     """
 
     text: str
@@ -52,16 +57,28 @@ class Ink:
     keep: str
     flip: str
     other: str
-    shades: str
-    """The colour map for shares: from the paper's shade to the ink's."""
 
     def of(self, view: str) -> str:
         """The colour of a view."""
         return self.keep if view == "keep" else self.flip
 
+    def mixed(self, color: str, strength: float) -> str:
+        """A colour on this paper: at strength 0 it is the paper's, at 1 it is full."""
+        from matplotlib.colors import to_hex, to_rgb
 
-_LIGHT = Ink("#1c2330", "#5b6575", "#d3d9e2", "#ffffff", "#0072b2", "#d55e00", "#009e73", "cividis")
-_DARK = Ink("#e6eaf2", "#a3adbd", "#414b5c", "#12161d", "#56b4e9", "#e69f00", "#2fd0a5", "cividis")
+        pairs = zip(to_rgb(self.paper), to_rgb(color), strict=True)
+        red, green, blue = (a + strength * (b - a) for a, b in pairs)
+        return to_hex((red, green, blue))
+
+    def on(self, color: str) -> str:
+        """Black or white, whichever is read better on a colour."""
+        from matplotlib.colors import to_rgba
+
+        return "#101010" if _lightness(to_rgba(color)) > 0.5 else "#ffffff"
+
+
+LIGHT = Ink("#1c2330", "#5b6575", "#d3d9e2", "#ffffff", "#0072b2", "#c25100", "#009e73")
+DARK = Ink("#e6eaf2", "#a3adbd", "#414b5c", "#12161d", "#56b4e9", "#e69f00", "#2fd0a5")
 MARKS = {"keep": "o", "flip": "s"}
 DASHES: dict[str, Any] = {"keep": "-", "flip": (0, (5, 1.5))}
 
@@ -86,15 +103,15 @@ class Scale:
 
     @property
     def ticks(self) -> tuple[float, ...]:
-        """Round numbers to be written at it, five at most.
+        """Round numbers to be written at it: five at most, and fewer where there is less room.
 
-        >>> Scale(0.8, 1.0, 0.0, 1.0).ticks, Scale(0.5, 1.0, 0.0, 1.0).ticks
-        ((0.8, 0.85, 0.9, 0.95, 1.0), (0.5, 0.75, 1.0))
+        >>> Scale(0.8, 1.0, 0.0, 1.5).ticks, Scale(0.8, 1.0, 0.0, 0.9).ticks
+        ((0.8, 0.85, 0.9, 0.95, 1.0), (0.8, 0.9, 1.0))
         """
-        span = self.high - self.low
+        span, most = self.high - self.low, min(4, int(abs(self.right - self.left) / _NUMBER))
         for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0):
             whole = abs(self.low / step - round(self.low / step)) < 1e-6
-            if whole and span / step <= 4.01:
+            if whole and span / step <= most + 0.01:
                 n = int(span / step + 1e-6)
                 return tuple(round(self.low + i * step, 9) for i in range(n + 1))
         return self.low, self.high
@@ -254,8 +271,8 @@ def ink_for(ax: Axes) -> Ink:
     for face in (ax.get_facecolor() if ax.axison else (0, 0, 0, 0), ax.figure.get_facecolor()):
         rgba = to_rgba(face)
         if rgba[3] > 0.5:
-            return replace(_LIGHT if _lightness(rgba) > 0.5 else _DARK, paper=to_hex(rgba))
-    return _LIGHT if _lightness(to_rgba(rcParams["text.color"])) < 0.5 else _DARK
+            return replace(LIGHT if _lightness(rgba) > 0.5 else DARK, paper=to_hex(rgba))
+    return LIGHT if _lightness(to_rgba(rcParams["text.color"])) < 0.5 else DARK
 
 
 def label(artist: Any, words: str, families: Fonts, **how: Any) -> None:

@@ -18,11 +18,19 @@ from suffice.errors import InputError
 from suffice.explanation import Explanation, Player, SufficientFactor, View
 from suffice.explanation.subject import ImageSubject, TextSubject
 from suffice.summary import Summary, ViewSummary, summarise
-from suffice.summary.terms import terms_for
-from suffice.summary.ways import PYTHON
+from suffice.summary.picture import by_necessity
 from suffice.wording import columns, count, harmless, percent, show
 
-__all__ = ["Feature", "SetRow", "Signature", "ViewRows", "as_views", "signature_of", "starts_at"]
+__all__ = [
+    "Feature",
+    "SetRow",
+    "Signature",
+    "ViewRows",
+    "as_views",
+    "feature_of",
+    "signature_of",
+    "starts_at",
+]
 
 _ALL_FEATURES = 12
 """Up to so many features all have a column, also those that are in no set shown."""
@@ -40,8 +48,6 @@ class Feature:
     """In full, however long."""
     value: str
     """The input's; "" for a word or a region, which has none."""
-    necessity: float | None
-    """Of all hybrids with the outcome, the share that has it; the mean of both views."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ class ViewRows:
     necessity: float | None
     necessity_words: str
     curve: tuple[tuple[float, float], ...]
-    """Steps (τ, necessity): each holds for thresholds up to and including its τ."""
+    """Steps (τ): each holds for thresholds up to and including its τ."""
     no_curve: str
     """Why there is no curve; "" where there is one."""
 
@@ -115,8 +121,8 @@ def signature_of(result: Explanation | View, most: int = 12, widest: int = 40) -
     views = as_views(result)
     summary = summarise(result, most=most)
     chosen = [_chosen(view, most) for view in views]
-    order = _by_necessity(views)
-    names = [player.name for player in views[0].players]
+    e = views[0].explanation
+    order, names = by_necessity(e), [player.name for player in e.players]
     shown = Counter(name for sets in chosen for factor in sets for name in factor.features)
     if len(names) > _ALL_FEATURES:
         order = [i for i in order if shown[names[i]]]
@@ -124,9 +130,8 @@ def signature_of(result: Explanation | View, most: int = 12, widest: int = 40) -
     if len(order) > widest:
         kept = sorted(order, key=lambda i: -shown[names[i]])[:widest]
         order = [i for i in order if i in set(kept)]
-    necessity = _necessities(views)
-    e, places = views[0].explanation, {names[i]: place for place, i in enumerate(order)}
-    features = tuple(_feature(e, e.players[i], necessity[i]) for i in order)
+    places = {names[i]: place for place, i in enumerate(order)}
+    features = tuple(feature_of(e, e.players[i]) for i in order)
     rows = [[_row(v, f, places) for f in sets] for v, sets in zip(views, chosen, strict=True)]
     told = zip(views, summary.views, rows, strict=True)
     every = [row for sets in rows for row in sets]
@@ -193,42 +198,18 @@ def _row(view: View, factor: SufficientFactor, places: dict[str, int]) -> SetRow
     )
 
 
-def _necessities(views: Sequence[View]) -> list[float | None]:
-    """By feature: the share of the outcome's hybrids that have it, the mean of the views."""
-    out: list[float | None] = []
-    for player in views[0].players:
-        found = [view.necessity_of([player.name]) for view in views]
-        known = [share for share in found if share is not None]
-        out.append(sum(known) / len(known) if known else None)
-    return out
-
-
-def _by_necessity(views: Sequence[View]) -> list[int]:
-    """The features' numbers, the most necessary first; unknown ones by how many sets name them."""
-    necessity = _necessities(views)
-    sets: Counter[str] = Counter()
-    for view in views:
-        sets.update(dict(view.digest.counts))
-    players = views[0].players
-
-    def rank(i: int) -> tuple[float, int, int]:
-        share = necessity[i]
-        return (-1.0 if share is None else -share, -sets[players[i].name], i)
-
-    return sorted(range(len(players)), key=rank)
-
-
-def _feature(e: Explanation, player: Player, necessity: float | None) -> Feature:
+def feature_of(e: Explanation, player: Player) -> Feature:
+    """A feature by its whole name, with the input's value in words."""
     name, values = harmless(player.name), player.values
     if isinstance(e.subject, TextSubject):
-        return Feature(f"“{name}”", "", necessity)
+        return Feature(f"“{name}”", "")
     if isinstance(e.subject, ImageSubject) or not values:
-        return Feature(name, "", necessity)
+        return Feature(name, "")
     if len(values) == 1:
-        return Feature(name, show(next(iter(values.values()))), necessity)
+        return Feature(name, show(next(iter(values.values()))))
     if player.name == " + ".join(values):
-        return Feature(name, " + ".join(map(show, values.values())), necessity)
-    return Feature(name, columns(values), necessity)
+        return Feature(name, " + ".join(map(show, values.values())))
+    return Feature(name, columns(values))
 
 
 def _view_rows(view: View, words: ViewSummary, rows: tuple[SetRow, ...]) -> ViewRows:
@@ -254,7 +235,7 @@ def _more(view: View, rows: Sequence[SetRow]) -> Iterable[str]:
     if hidden := len(view) - at_tau:
         sets = count(hidden, "more set")
         yield f"and {sets} at τ = {view.tau:g}: .{view.name}.factors"
-    _, _, low, high = view.profile.bars
+    low, high = view.profile.bars.low, view.profile.bars.high
     others = ~((low < view.tau) & (view.tau <= high))
     if view.tally.n > 1 and (hidden := int(np.count_nonzero(others)) - (len(rows) - at_tau)):
         between = (
@@ -276,7 +257,7 @@ def _no_curve(view: View, one: bool) -> str:
 
 def _notes(e: Explanation, summary: Summary, columns: int, used: int) -> Iterable[str]:
     yield f"{summary.status}: {summary.completeness}"
-    feature = terms_for(e, PYTHON).feature
+    feature = summary.feature
     if used > columns:
         yield f"{count(used - columns, feature)} found no room: in its row, a + counts them."
     if others := len(e.players) - max(used, columns):

@@ -144,7 +144,7 @@ def bars_of(view: View, most: int = 24) -> Bars:
     rows.sort(key=lambda row: (-row.high, row.low, len(row.names)))
     more, note = "", ""
     if hidden := view.profile.n_minimal_somewhere - len(rows):
-        _, _, lows, highs = view.profile.bars
+        lows, highs = view.profile.bars.low, view.profile.bars.high
         where = f" at τ = {view.tau:g}"
         if len(lows):
             where = (

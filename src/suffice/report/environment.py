@@ -41,4 +41,5 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.filters["percent"] = percent
+    environment.filters["brief"] = "{:g}".format
     return environment

@@ -10,7 +10,7 @@ from suffice.explanation.subject import ImageSubject
 from suffice.results import Column, Panel, Sheet
 from suffice.summary import Summary, ViewSummary, summarise
 
-__all__ = ["fragment", "page", "sheet", "terminal", "text"]
+__all__ = ["fragment", "page", "piece", "sheet", "terminal", "text"]
 
 _ON_A_PAGE = 300
 """So many factors of a view are written into a page, where they are folded away."""
@@ -34,9 +34,7 @@ def terminal(result: Explanation | View) -> Any:
 
 def page(result: Explanation | View) -> str:
     """A whole HTML document, which answers where scripts are let run."""
-    e = result if isinstance(result, Explanation) else result.explanation
-    most = _PICTURES if isinstance(e.subject, ImageSubject) else _ON_A_PAGE
-    return _page(result, summarise(result, most=most))
+    return _page(result, _summary(result))
 
 
 def fragment(result: Explanation | View) -> str:
@@ -48,12 +46,27 @@ def fragment(result: Explanation | View) -> str:
 
 
 def _page(result: Explanation | View, summary: Summary) -> str:
-    from suffice.report.html import body, bundle, document, style_of
+    from suffice.report.html import bundle, document, style_of
+
+    style = style_of([summary], "page.css", "live.css")
+    return document(summary.question, style, _piece(result, summary), bundle())
+
+
+def piece(result: Explanation | View) -> str:
+    """The explanation alone, for a page that brings style and script itself."""
+    return _piece(result, _summary(result))
+
+
+def _summary(result: Explanation | View) -> Summary:
+    e = result if isinstance(result, Explanation) else result.explanation
+    return summarise(result, most=_PICTURES if isinstance(e.subject, ImageSubject) else _ON_A_PAGE)
+
+
+def _piece(result: Explanation | View, summary: Summary) -> str:
+    from suffice.report.html import body
     from suffice.report.live import live_of
 
-    content = body(summary, live_of(result, summary))
-    style = style_of([summary], "page.css", "live.css")
-    return document(summary.question, style, content, bundle())
+    return body(summary, live_of(result, summary))
 
 
 def sheet(result: Explanation | View) -> Sheet:

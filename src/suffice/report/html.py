@@ -16,8 +16,6 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-import numpy as np
-
 from suffice.explanation.subject import ImageSubject
 from suffice.report.environment import rendered, template_text
 from suffice.report.excerpt import excerpt
@@ -72,12 +70,16 @@ def cell(page: str, style: str, content: str) -> str:
     return rendered("cell.html.j2", page=escape(page), style=style, content=content)
 
 
-def body(summary: Summary, live: LiveTexts | None = None) -> str:
-    """What stands in a page for one explanation."""
+def body(summary: Summary, live: LiveTexts | None = None, within: bool = False) -> str:
+    """What stands in a page for one explanation.
+
+    `within` a page of many: smaller headings, and no picture until the script draws it.
+    """
     return rendered(
         "body.html.j2",
         s=summary,
         live=live,
+        within=within,
         draw=draw,
         excerpt=excerpt,
         marked=marked,
@@ -101,23 +103,15 @@ def bundle() -> str:
 
 
 def region_map(summary: Summary) -> Map:
-    """Each label goes where its region is widest, so that it stays inside."""
-    from scipy.ndimage import distance_transform_edt
-
-    from suffice.image.overlay import draw_map
+    """The map with its labels, in its own pixels."""
+    from suffice.image.overlay import draw_map, label_places
 
     assert summary.picture is not None
     drawn = draw_map(summary.picture, _PICTURE)
     height, width = drawn.pixels.shape[:2]
-    labels = summary.picture.labels
-    scale = height / labels.shape[0]
-    places = []
-    for region, label in enumerate(summary.picture.marks):
-        if label:
-            depth = distance_transform_edt(np.pad(labels == region, 1))[1:-1, 1:-1]
-            y, x = np.unravel_index(int(depth.argmax()), depth.shape)
-            places.append((float(x + 0.5) * scale, float(y + 0.5) * scale, named(label)))
-    return Map(drawn.uri, width, height, tuple(places))
+    places = label_places(summary.picture)
+    labels = tuple((x * width, y * height, named(label)) for x, y, label in places)
+    return Map(drawn.uri, width, height, labels)
 
 
 def marked(picture: ImageSubject, regions: tuple[int, ...], view: str) -> str:

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from suffice.explanation import Explanation, View
-from suffice.explanation.subject import ImageSubject
+from suffice.explanation.subject import ImageSubject, TextSubject
 from suffice.results import json_text
 from suffice.search.profile import Minimal, Profile
 from suffice.summary import Summary, ViewSummary
@@ -59,8 +59,10 @@ class LiveView(msgspec.Struct, frozen=True, omit_defaults=True):
     complete: bool
     by_construction: str = ""
     """What is to be said of all features together."""
-    changes: list[tuple[tuple[int, ...], str, float]] = []
-    """The cheapest change of a set, in words, and its cost."""
+    moves: list[str] = []
+    """What a change can be made of, in words, each once."""
+    changes: list[tuple[tuple[int, ...], list[int], float]] = []
+    """A set, the moves of its cheapest change, and its cost."""
     bars: list[LiveBar] | None = None
     """Where not every set was counted: those that are minimal somewhere."""
     mass: list[tuple[int, float]] = []
@@ -96,19 +98,25 @@ class Live(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class LiveTexts:
-    """Both, as they stand in a page."""
+    """What the script is given, as it stands in a page."""
 
     words: str
     stored: str
+    """The whole explanation; "" where it is too long, or one of many."""
+    counts: str = ""
+    """In its place: what the script reads of it."""
 
 
-def live_of(result: Explanation | View, summary: Summary) -> LiveTexts:
-    """What the script is given of an explanation, or of one view of it."""
+def live_of(result: Explanation | View, summary: Summary, brief: bool = False) -> LiveTexts:
+    """What the script is given of an explanation, or of one view of it.
+
+    Where it is one of many it is `brief`: counts without the rest of what is stored, and changes
+    only of the sets at τ.
+    """
     e = result if isinstance(result, Explanation) else result.explanation
     views = (e.keep, e.flip) if isinstance(result, Explanation) else (result,)
     whole = all(view.tally.complete and view.profile.findings is None for view in (e.keep, e.flip))
-    stored = e.to_json()
-    counted = whole and len(e.players) <= _COUNTED and len(stored) <= _STORED
+    counted = whole and len(e.players) <= _COUNTED
     words = Live(
         question=summary.question,
         feature=summary.feature,
@@ -121,12 +129,28 @@ def live_of(result: Explanation | View, summary: Summary) -> LiveTexts:
         counted=counted,
         takes_over=not isinstance(e.subject, ImageSubject),
         one_reference=e.keep.tally.n == 1,
-        views=[_view(v, said, counted) for v, said in zip(views, summary.views, strict=True)],
+        views=[
+            _view(v, said, counted, brief) for v, said in zip(views, summary.views, strict=True)
+        ],
         among=summary.among,
     )
-    return LiveTexts(
-        harmless_json(json_text(words)), harmless_json(stored) if len(stored) <= _STORED else ""
-    )
+    stored = "" if brief else e.to_json()
+    stored = stored if len(stored) <= _STORED else ""
+    counts = "" if stored else json_text({"content": _counts(e, counted)})
+    return LiveTexts(*map(harmless_json, (json_text(words), stored, counts)))
+
+
+def _counts(e: Explanation, counted: bool) -> dict[str, object]:
+    """What the script reads of the stored form."""
+    record = e._record()
+    subject = record.subject if isinstance(record.subject, TextSubject) else None
+    return {
+        "hits": record.hits if counted else [],
+        "flip_hits": record.flip_hits if counted else None,
+        "max_size": record.max_size,
+        "size_weights": record.size_weights,
+        "subject": subject,
+    }
 
 
 def harmless_json(text: str) -> str:
@@ -150,8 +174,11 @@ def _feature(name: str, values: Mapping[str, Scalar]) -> tuple[str, str, str]:
     return named(name), value, "" if full == short else full
 
 
-def _view(view: View, said: ViewSummary, counted: bool) -> LiveView:
+def _view(view: View, said: ViewSummary, counted: bool, brief: bool) -> LiveView:
     profile = view.profile
+    changes = _changes(view, brief)
+    unique = dict.fromkeys(move for _, told, _ in changes for move in told)
+    moves = {move: at for at, move in enumerate(unique)}
     known = LiveView(
         name=view.name,
         outcome=said.outcome,
@@ -159,7 +186,8 @@ def _view(view: View, said: ViewSummary, counted: bool) -> LiveView:
         order=by_necessity(view.explanation),
         complete=view.complete,
         by_construction=said.by_construction,
-        changes=_changes(view),
+        moves=list(moves),
+        changes=[(members, [moves[m] for m in told], cost) for members, told, cost in changes],
     )
     if counted:
         return known
@@ -206,12 +234,17 @@ def _mass(profile: Profile) -> list[tuple[int, float]]:
     return [(int(h), float(w)) for h, w in zip(hits, mass, strict=True)]
 
 
-def _changes(view: View) -> list[tuple[tuple[int, ...], str, float]]:
-    """What each set's cheapest change is, as the page tells it."""
-    told: Iterable[Minimal] = view.profile.minimal_somewhere(_CHANGES) if view.changes else ()
+def _changes(view: View, brief: bool) -> list[tuple[tuple[int, ...], list[str], float]]:
+    """What each set's cheapest change is, as the page tells it: move by move, since many share
+    them, and with a cost of as many digits as could ever be shown."""
+    told: Iterable[Minimal] = ()
+    if view.changes:
+        profile = view.profile
+        told = profile.minimal_at(view.tau) if brief else profile.minimal_somewhere(_CHANGES)
     out = []
     for minimal in told:
         change = view.changes.get(view.tally.lattice.mask(minimal.members))
         if change is not None:
-            out.append((minimal.members, change_words(view, change), change.cost))
+            moves = change_words(view, change).split(", ")
+            out.append((minimal.members, moves, float(f"{change.cost:.6g}")))
     return out

@@ -90,6 +90,12 @@ def draw(picture: Picture) -> Drawing:
             continue
         marks.append(Mark("text", "group", (_LEFT, y + 14), said))
         y += _GROUP
+        # A dashed line is a dot for each row: where the feature is in no set.
+        first, last = y + _ROW / 2, y + _ROW * (len(rows) - 0.5)
+        at = [_LEFT + _COLUMN * (j + 0.5) for j in range(len(heads))]
+        marks += [
+            Mark("line", "out", (x, first, x, last + 0.1), column=j) for j, x in enumerate(at)
+        ]
         for i, _ in rows:
             marks += _row(picture, i, y, len(heads), shares, thresholds)
             y += _ROW
@@ -116,8 +122,8 @@ def draw(picture: Picture) -> Drawing:
         height = end + 20
     else:
         lines.append(_tau(thresholds, picture.tau, top - 2, bottom))
-    at = thresholds.x(picture.tau)
-    lines.append(Mark("text", "tau", (at, top - 6), f"τ = {picture.tau:g}", "middle"))
+    line = thresholds.x(picture.tau)
+    lines.append(Mark("text", "tau", (line, top - 6), f"τ = {picture.tau:g}", "middle"))
     # A head leans over what is right of it; where there is little, the sheet is wider for it.
     leaning = _LEFT + _COLUMN * len(heads) + longest * _LETTER * cos(radians(_TURN))
     width = round(max(thresholds.left + _THRESHOLDS + 24, leaning), 1)
@@ -136,11 +142,7 @@ def _row(
     row = picture.rows[i]
     on, middle = (" on" if row.at_tau else ""), y + _ROW / 2
     at = [_LEFT + _COLUMN * (j + 0.5) for j in range(n_heads)]
-    out = [
-        Mark("dot", "out", (x, middle, 2), row=i, column=j)
-        for j, x in enumerate(at)
-        if j not in row.columns
-    ]
+    out = []
     if len(row.columns) > 1:
         ends = at[row.columns[0]], middle, at[row.columns[-1]], middle
         out.append(Mark("line", f"join{on}", ends, row=i))
@@ -155,11 +157,9 @@ def _row(
     wide = round(max(shares.x(row.sufficiency) - shares.left, 1), 1)
     out.append(Mark("box", f"share{on}", (shares.left, middle - 5, wide, 10), said, row=i))
     a, b = shares.x(low), shares.x(high)
-    out += [
-        Mark("line", "whisker", (a, middle, b, middle), row=i),
-        Mark("line", "whisker", (a, middle - 4, a, middle + 4), row=i),
-        Mark("line", "whisker", (b, middle - 4, b, middle + 4), row=i),
-    ]
+    up, down = middle - 4, middle + 4
+    corners = a, up, a, down, a, middle, b, middle, b, up, b, down
+    out.append(Mark("path", "whisker", corners, row=i))
     at_number = shares.left + _SHARES + 8
     out.append(
         Mark("text", f"number{on}", (at_number, middle + 4), percent(row.sufficiency), row=i)

@@ -21,19 +21,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from suffice.factors.lattice import (
-    Lattice,
-    by_level,
-    by_mask,
-    drop_one_ranks,
-    over_subsets,
-)
-from suffice.typing import Reals
+from suffice.factors.lattice import Lattice, by_level, by_mask, drop_one_ranks, halves
+from suffice.typing import Reals, SmallCounts
 
-__all__ = ["Ladder", "climb", "climb_dense", "climb_levels"]
+__all__ = ["Ladder", "Steps", "climb", "climb_dense", "climb_levels", "climb_steps"]
+
+Real = TypeVar("Real", bound=np.floating[Any] | np.integer[Any])
 
 _SUBSETS_AT_ONCE = 1 << 18
 
@@ -47,6 +45,25 @@ class Ladder:
     reach: tuple[Reals, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The same by bit mask, where all 2^d subsets are known, in numbers of few bits.
+
+    A subset's passing τ hangs on its count alone, and among n references there are n + 1 counts. So
+    there are few different τ, and their numbers are compared in place of them.
+
+    >>> steps = climb_steps(np.array([0, 1, 2, 1], dtype=np.uint8), np.array([0, 0.5, 0.9]))
+    >>> steps.taus[steps.below].tolist(), steps.taus[steps.reach].tolist()
+    ([0.0, 0.0, 0.0, 0.9], [0.0, 0.5, 0.9, 0.9])
+    """
+
+    taus: Reals
+    """Ascending; the first is 0, which stands for what passes nowhere."""
+    passes: SmallCounts
+    below: SmallCounts
+    reach: SmallCounts
+
+
 def climb(passes: Sequence[Reals], d: int, start: int = 0) -> Ladder:
     """Intervals under the subset order, from level 0 up to the last level given.
 
@@ -56,7 +73,8 @@ def climb(passes: Sequence[Reals], d: int, start: int = 0) -> Ladder:
     if len(passes) == d + 1 and all(
         len(level) == Lattice(d).width(size) for size, level in enumerate(passes)
     ):
-        return climb_dense(passes, d)
+        below, reach = climb_dense(by_mask(passes))
+        return Ladder(tuple(passes), by_level(below), by_level(reach))
     return climb_levels(passes, d, start)
 
 
@@ -77,11 +95,22 @@ def climb_levels(passes: Sequence[Reals], d: int, start: int = 0) -> Ladder:
     return Ladder(tuple(passes), tuple(below), tuple(reach))
 
 
-def climb_dense(passes: Sequence[Reals], d: int) -> Ladder:
-    """The fast path, valid when all 2^d subsets are given: a running maximum along each player."""
-    reach = over_subsets(by_mask(passes), np.maximum)
-    below = np.zeros(1 << d)
-    for j in range(d):  # the reaches of the subsets that lack one member
-        source, sink = reach.reshape(-1, 2, 1 << j), below.reshape(-1, 2, 1 << j)
-        np.maximum(sink[:, 1], source[:, 0], out=sink[:, 1])
-    return Ladder(tuple(passes), by_level(below), by_level(reach))
+def climb_steps(passes: SmallCounts, taus: Reals) -> Steps:
+    """Intervals by bit mask of all 2^d subsets, from the numbers of the τ that each passes at."""
+    return Steps(taus, passes, *climb_dense(passes))
+
+
+def climb_dense(passes: NDArray[Real]) -> tuple[NDArray[Real], NDArray[Real]]:
+    """The fast path, valid when all 2^d subsets are given, by bit mask: (below, reach).
+
+    Player after player, each set with it learns what lies inside the set without it. After player j
+    both are the largest over those subsets that differ in players up to j, `below` without the set
+    itself.
+    """
+    reach, below = passes.copy(), np.zeros_like(passes)
+    for j in range(len(passes).bit_length() - 1):
+        pairs = zip(halves(reach, j), halves(below, j), strict=True)
+        for (without, having), (_, under) in pairs:
+            np.maximum(under, without, out=under)
+            np.maximum(having, without, out=having)
+    return below, reach

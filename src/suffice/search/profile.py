@@ -15,22 +15,24 @@ from math import comb
 import numpy as np
 
 from suffice.errors import NotVisitedError
+from suffice.factors.lattice import members_of, sizes_by_mask
 from suffice.inference import (
     Adjustment,
-    adjusted_p_values,
+    adjusted_counts,
     fewest_hits,
     lower_bound,
     p_value,
+    passing_counts,
     passing_levels,
 )
 from suffice.search.findings import Findings, Proof
-from suffice.search.intervals import Ladder, climb
+from suffice.search.intervals import Ladder, Steps, climb, climb_steps
 from suffice.search.question import Question
 from suffice.search.sweep import Draws
 from suffice.search.tally import Tally
 from suffice.typing import Counts, Held, Reals
 
-__all__ = ["Minimal", "Profile"]
+__all__ = ["Bars", "Minimal", "Profile"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,34 @@ class Minimal:
     low: float
     high: float
     proof: Proof
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """The subsets that are minimal at some τ, smaller ones first: one place in each array."""
+
+    sizes: Counts
+    places: Counts
+    """Bit masks, where all subsets were counted; else numbers among those of the same size."""
+    hits: Counts
+    low: Reals
+    high: Reals
+
+    def at(self, tau: float) -> Counts:
+        """Which of them are minimal at τ, in the order that they are told: the surer first among
+        those of one size. Equally sure ones stay in the lattice's order."""
+        which = np.flatnonzero((self.low < tau) & (tau <= self.high))
+        return which[np.lexsort((-self.hits[which], self.sizes[which]))]
+
+    def by_size(self) -> Iterator[tuple[int, Counts]]:
+        """Which of them have each size that there is."""
+        sizes, starts = np.unique(self.sizes, return_index=True)
+        parts = np.split(np.arange(len(self.sizes)), starts[1:])
+        yield from zip(sizes.tolist(), parts, strict=False)
+
+
+_NONE = np.empty(0, dtype=np.int64)
+_NO_BARS = Bars(_NONE, _NONE, _NONE, np.empty(0), np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,17 +113,17 @@ class Profile:
 
     def minimal_at(self, tau: float) -> list[Minimal]:
         """Every τ-minimal subset known: smaller first, then the surer, then in lattice order."""
-        _, _, low, high = self.bars
-        out = self._swept(np.flatnonzero((low < tau) & (tau <= high)))
-        if self.findings is not None:
-            if tau != self.findings.tau and self.findings.only_at_tau:
-                raise NotVisitedError(
-                    f"this search decided sets at τ = {self.findings.tau:g} and counted few: ask "
-                    "again at another τ, or search exhaustively to have all of them at once."
-                )
-            known = {minimal.members for minimal in out}
-            found = self._found if tau == self.findings.tau else ()
-            out += [minimal for minimal in found if minimal.members not in known]
+        out = self._swept(self.bars.at(tau))
+        if self.findings is None:
+            return out
+        if tau != self.findings.tau and self.findings.only_at_tau:
+            raise NotVisitedError(
+                f"this search decided sets at τ = {self.findings.tau:g} and counted few: ask "
+                "again at another τ, or search exhaustively to have all of them at once."
+            )
+        known = {minimal.members for minimal in out}
+        found = self._found if tau == self.findings.tau else ()
+        out += [minimal for minimal in found if minimal.members not in known]
         return sorted(out, key=lambda m: (len(m.members), -m.hits, m.members[::-1]))
 
     def minimal_somewhere(self, most: int | None = None) -> list[Minimal]:
@@ -102,22 +132,21 @@ class Profile:
         At most so many, those of the longest intervals: there can be tens of thousands, and only
         those asked for are made.
         """
-        _, _, low, high = self.bars
-        out = self._swept(np.argsort(low - high, kind="stable")[:most])
+        bars = self.bars
+        out = self._swept(np.argsort(bars.low - bars.high, kind="stable")[:most])
         out += self._found
         longest = sorted(out, key=lambda m: m.low - m.high)[:most]
         return sorted(longest, key=lambda m: (-m.high, m.low, len(m.members), m.members[::-1]))
 
+    def place(self, members: Sequence[int]) -> int:
+        """Where a subset stands, as the bars number places: with its size, that is its own."""
+        lattice = self.tally.lattice
+        return lattice.mask(members) if self.tally.complete else lattice.rank(members)
+
     @property
     def n_minimal_somewhere(self) -> int:
         """How many subsets are minimal at some τ."""
-        return len(self.bars[0]) + (len(self.findings.factors) if self.findings else 0)
-
-    def bars_by_size(self) -> Iterator[tuple[int, Counts]]:
-        """By size: the numbers of the subsets that are minimal at some τ."""
-        sizes, ranks, _, _ = self.bars
-        for size in np.unique(sizes):
-            yield int(size), ranks[sizes == size]
+        return len(self.bars.sizes) + (len(self.findings.factors) if self.findings else 0)
 
     def hits(self, members: Sequence[int]) -> int:
         """The count of one subset, whether it was swept or found."""
@@ -129,6 +158,10 @@ class Profile:
     def interval(self, members: Sequence[int]) -> tuple[float, float]:
         """The thresholds (low, high] at which a subset is minimal, as far as can be vouched for."""
         size = len(members)
+        if self.tally.complete:
+            steps, mask = self.steps, self.tally.lattice.mask(members)
+            low = float(steps.taus[steps.below[mask]])
+            return low, max(low, float(steps.taus[steps.passes[mask]]))
         at = self.tally.lattice.rank(members) - self.tally.start(size)
         if size >= len(self.ladder.passes) or not 0 <= at < len(self.ladder.passes[size]):
             return 1.0, 1.0  # what lies below it is not all known
@@ -138,6 +171,11 @@ class Profile:
     @cached_property
     def best(self) -> tuple[int, ...] | None:
         """The subset with the most hits, the smallest such; None where none was evaluated."""
+        if self.tally.complete:
+            sizes = sizes_by_mask(self.tally.d)
+            hits = np.where(sizes <= self.largest, self.tally.dense, 0)
+            surest = np.flatnonzero(hits == hits.max())
+            return members_of(int(surest[sizes[surest].argmin()]))
         if not self._passes:
             return None
         levels = self.tally.levels[: min(len(self._passes), self.largest + 1)]
@@ -164,8 +202,9 @@ class Profile:
         """Hybrids with the outcome in the closure of the τ-minimal factors; and in all."""
         if self.findings is not None and self.findings.covered and tau == self.findings.tau:
             return self.findings.covered
-        reach, weight = self.reach_of_outcome()
-        return float(weight[reach >= tau].sum()), float(weight.sum())
+        reach, reaching = self._reaching
+        at = int(np.searchsorted(reach, tau))
+        return (float(reaching[at]) if at < len(reaching) else 0.0), self.outcome
 
     def covers_exactly(self, tau: float) -> bool:
         """Were all hybrids counted, so that necessity at τ is no estimate?"""
@@ -173,14 +212,43 @@ class Profile:
         return self.tally.complete or (f is not None and f.covered is not None and tau == f.tau)
 
     def reach_of_outcome(self) -> tuple[Reals, Reals]:
-        """Reaches, each with the weight of the outcome's hybrids (or draws) that have it."""
+        """The reaches there are, ascending, each with the weight of the outcome's hybrids (or
+        draws) that have it."""
         if self.tally.complete:
-            weight = [level * u for level, u in self.weighted_levels()]
-            return np.concatenate(self.ladder.reach), np.concatenate(weight)
+            some = np.flatnonzero(self._by_step)
+            return self.steps.taus[some], self._by_step[some]
         if self.draws is None:
             return np.empty(0), np.empty(0)
         held = self.draws.held[self.draws.outcomes]
-        return self._reach_of(held), np.ones(len(held))
+        reach, times = np.unique(self._reach_of(held), return_counts=True)
+        return reach, times.astype(float)
+
+    def necessity_steps(self) -> tuple[Reals, Reals]:
+        """Thresholds, ascending, and cumulative PN up to each."""
+        reach, reaching = self._reaching
+        return reach, reaching / self.outcome if len(reach) else reaching
+
+    @cached_property
+    def _reaching(self) -> tuple[Reals, Reals]:
+        """The reaches there are, ascending; with each, how much of the outcome reaches as far."""
+        reach, weight = self.reach_of_outcome()
+        return reach, weight[::-1].cumsum()[::-1]
+
+    @cached_property
+    def _by_step(self) -> Reals:
+        """Of the outcome's hybrids, by the number of the τ that their set reaches: their weight."""
+        steps, hits = self.steps, self.tally.dense
+        if self.size_weights is None:
+            return np.asarray(np.bincount(steps.reach, hits, len(steps.taus)), dtype=float)
+        cells = steps.reach + len(steps.taus) * sizes_by_mask(self.tally.d).astype(np.int64)
+        counted = np.bincount(cells, hits, len(steps.taus) * (self.tally.d + 1))
+        return np.asarray(self.weights @ counted.reshape(self.tally.d + 1, -1))
+
+    @cached_property
+    def outcome(self) -> float:
+        """The weight of all hybrids (or draws) that have the outcome."""
+        _, reaching = self._reaching
+        return float(reaching[0]) if len(reaching) else 0.0
 
     @cached_property
     def weights(self) -> Reals:
@@ -193,16 +261,12 @@ class Profile:
         each = [w / comb(d, size) for size, w in enumerate(weights.tolist())]
         return np.asarray(np.array(each) * float(1 << d) / sum(weights.tolist()))
 
-    def weighted_levels(self) -> Iterator[tuple[Counts, float]]:
-        """Each level's hits, and what one of its subsets weighs."""
-        return zip(self.tally.levels, self.weights.tolist(), strict=True)
-
     # -- tests and p-values -------------------------------------------------------------
 
     @property
     def n_tested(self) -> int:
         """How many sets a test accounts for: those that were counted and may be reported."""
-        return sum(len(level) for level in self._passes[: self.largest + 1])
+        return int(self._family[1].sum())
 
     def can_pass(self, tau: float) -> bool:
         """Would a set that hits for every reference pass the test, were it tested alone?"""
@@ -219,10 +283,24 @@ class Profile:
         if self.findings is not None:  # Bonferroni over every set that may be reported
             return min(1.0, raw * self._tests)
         if tau not in self._adjusted:
-            family = np.concatenate(self.tally.levels[: min(len(self._passes), self.largest + 1)])
-            adjusted = adjusted_p_values(p_value(family, self.tally.n, tau), self.adjust)
-            self._adjusted[tau] = dict(zip(family.tolist(), adjusted.tolist(), strict=True))
+            counts, times = self._family
+            raws = p_value(counts[::-1], self.tally.n, tau)  # more hits, smaller p
+            adjusted = adjusted_counts(raws, times[::-1], self.adjust)
+            self._adjusted[tau] = dict(zip(counts[::-1].tolist(), adjusted.tolist(), strict=True))
         return self._adjusted[tau].get(hits, 1.0)  # 1: outside the family that was tested
+
+    @cached_property
+    def _family(self) -> tuple[Counts, Counts]:
+        """The counts that sets of the sizes reported have, ascending; and how many have each."""
+        if self.tally.complete:
+            hits = self.tally.dense
+            if self.largest < self.tally.d:
+                hits = hits[sizes_by_mask(self.tally.d) <= self.largest]
+        else:
+            hits = np.concatenate(self.tally.levels[: min(len(self._passes), self.largest + 1)])
+        times = np.bincount(hits)
+        counts = np.flatnonzero(times)
+        return counts, times[counts]
 
     @cached_property
     def _tests(self) -> float:
@@ -255,37 +333,63 @@ class Profile:
 
     @cached_property
     def ladder(self) -> Ladder:
-        """Intervals and reaches of all candidate subsets."""
+        """Intervals and reaches of all candidate subsets of a bounded search."""
         if not self._passes:
             return Ladder((), (), ())
         return climb(self._passes, self.tally.d, self.tally.start(len(self._passes) - 1))
 
     @cached_property
-    def bars(self) -> tuple[Counts, Counts, Reals, Reals]:
-        """Sizes, numbers and intervals (low, high] of the subsets that are minimal at some τ."""
-        none = np.empty(0, dtype=np.int64)
-        parts = [(none, none, np.empty(0), np.empty(0))]
+    def steps(self) -> Steps:
+        """Intervals and reaches of all subsets, where all were counted."""
+        n, passes, d = self.tally.n, self.tally.dense, self.tally.d
+        if self.alpha is None:
+            taus = np.arange(n + 1) / n
+        else:
+            counts, times = self._family
+            levels = passing_counts(counts, times, n, self.alpha, self.adjust, self.n_tested)
+            taus, which = np.unique(np.append(0.0, levels), return_inverse=True)
+            step = np.zeros(n + 1, dtype=passes.dtype)
+            step[counts] = which[1:]
+            passes = step[passes]
+        if self.largest < d:  # larger ones pass nowhere
+            passes = passes * (sizes_by_mask(d) <= self.largest)
+        return climb_steps(passes, taus)
+
+    @cached_property
+    def bars(self) -> Bars:
+        """The subsets that are minimal at some τ."""
         if self.findings is not None and self.findings.only_at_tau:
-            return parts[0]
+            return _NO_BARS
+        if self.tally.complete:
+            steps = self.steps
+            masks = np.flatnonzero(steps.passes > steps.below)
+            sizes = np.bitwise_count(masks)
+            order = np.argsort(sizes, kind="stable")
+            masks = masks[order]
+            ends = steps.taus[steps.below[masks]], steps.taus[steps.passes[masks]]
+            return Bars(sizes[order].astype(np.int64), masks, self._counted(masks), *ends)
+        parts = [_NO_BARS]
         pairs = zip(self.ladder.passes, self.ladder.below, strict=True)
         for size, (passes, below) in enumerate(pairs):
             at = np.flatnonzero(passes > below)
-            ranks = self.tally.start(size) + at
-            parts.append((np.full(len(at), size), ranks, below[at], passes[at]))
-        sizes, ranks, low, high = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return sizes, ranks, low, high
+            hits, ranks = self.tally.levels[size][at], self.tally.start(size) + at
+            parts.append(Bars(np.full(len(at), size), ranks, hits, below[at], passes[at]))
+        columns = zip(*((b.sizes, b.places, b.hits, b.low, b.high) for b in parts), strict=True)
+        return Bars(*map(np.concatenate, columns))
+
+    def _counted(self, masks: Counts) -> Counts:
+        return self.tally.dense[masks].astype(np.int64)
 
     def _reach_of(self, held: Held) -> Reals:
         """The highest interval end among the factors inside each drawn subset."""
-        sizes, ranks, _, high = self.bars
-        reach = np.zeros(len(held))
+        bars, reach = self.bars, np.zeros(len(held))
         free = (~held).astype(np.float32)
-        for size in np.unique(sizes):
-            mine = np.flatnonzero(sizes == size)
+        for size, mine in bars.by_size():
             for part in np.array_split(mine, 1 + len(mine) // 4096):
-                sets = self.tally.lattice.held_at(int(size), ranks[part])
+                sets = self.tally.lattice.held_at(size, bars.places[part])
                 inside = free @ sets.T.astype(np.float32) == 0
-                reach = np.maximum(reach, np.where(inside, high[part], 0.0).max(axis=1, initial=0))
+                highest = np.where(inside, bars.high[part], 0.0).max(axis=1, initial=0)
+                reach = np.maximum(reach, highest)
         if self.findings is not None:
             factors, covered = self.findings.factors, np.zeros(len(held), dtype=bool)
             for start in range(0, len(factors), 4096):
@@ -300,17 +404,24 @@ class Profile:
     def _members(self, size: int, rank: int) -> tuple[int, ...]:
         return tuple(self.tally.lattice.unrank(size, np.array([rank]))[0].tolist())
 
-    def _swept(self, bars: Counts) -> list[Minimal]:
-        """These of the bars, size by size: there may be a hundred thousand."""
-        sizes, ranks, low, high = self.bars
-        out = []
-        for size in np.unique(sizes[bars]).tolist():
-            mine = bars[sizes[bars] == size]
-            members = self.tally.lattice.unrank(size, ranks[mine])
-            hits = self.tally.levels[size][ranks[mine] - self.tally.start(size)]
-            columns = members, hits, low[mine], high[mine]
-            rows = zip(*(column.tolist() for column in columns), strict=True)
-            out += [Minimal(tuple(m), h, a, b, "exhaustive") for m, h, a, b in rows]
+    def _swept(self, which: Counts) -> list[Minimal]:
+        """These of the bars, in this order."""
+        bars = self.bars
+        columns = (column[which].tolist() for column in (bars.hits, bars.low, bars.high))
+        rows = zip(self._members_of(which), *columns, strict=True)
+        return [Minimal(m, h, a, b, "exhaustive") for m, h, a, b in rows]
+
+    def _members_of(self, which: Counts) -> list[tuple[int, ...]]:
+        """The players of some of the bars."""
+        sizes, places = self.bars.sizes[which], self.bars.places[which]
+        if self.tally.complete:
+            return list(map(members_of, places.tolist()))
+        out: list[tuple[int, ...]] = [()] * len(which)
+        for size in np.unique(sizes).tolist():  # there may be a hundred thousand
+            mine = np.flatnonzero(sizes == size)
+            found = self.tally.lattice.unrank(size, places[mine]).tolist()
+            for at, members in zip(mine.tolist(), found, strict=True):
+                out[at] = tuple(members)
         return out
 
     @cached_property

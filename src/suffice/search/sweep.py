@@ -77,15 +77,20 @@ class Sweep:
             return self._unpacked(self.packed[masks])
         return self._unpacked(self._by_mask[masks])
 
-    def flips(self, size: int, ranks: Counts, references: Counts) -> BoolVector:
-        """Does each of some held sets lose the outcome with the reference beside it?
+    def flips(self, members: Counts, references: Counts) -> BoolVector:
+        """Does replacing each of some sets lose the outcome with the reference beside it?
 
-        False where that set was not visited.
+        The sets are of one size, as rows of increasing players. False where one was not visited.
         """
-        seen = ranks < self.tally.listed(size)
-        rows, at = self._rows(size, np.where(seen, ranks, 0))
-        kept = rows[at, references >> 3] >> (7 - (references & 7)) & 1
-        return np.asarray(seen & (kept == 0))
+        d, lattice, size = self.tally.d, self.tally.lattice, members.shape[1]
+        if not isinstance(self.packed, tuple):
+            held = (1 << d) - 1 - (1 << members).sum(axis=1)
+            return np.asarray(_bit(self.packed, held, references) == 0)
+        # Replacing a set is holding its complement, which is numbered backwards.
+        held = lattice.width(size) - 1 - lattice.ranks(members)
+        rows = self.packed[d - size]
+        seen = held < len(rows)
+        return np.asarray(seen & (_bit(rows, np.where(seen, held, 0), references) == 0))
 
     @property
     def bits(self) -> tuple[NDArray[np.uint8], ...]:
@@ -104,6 +109,10 @@ class Sweep:
 
     def _unpacked(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         return np.unpackbits(rows, axis=1, count=self.tally.n).view(bool)
+
+
+def _bit(rows: NDArray[np.uint8], at: Counts, references: Counts) -> NDArray[np.uint8]:
+    return np.asarray(rows[at, references >> 3] >> (7 - (references & 7)) & 1)
 
 
 def run_sweep(
@@ -163,13 +172,19 @@ def _sweep_by_mask(evaluator: LatticeEvaluator, d: int, progress: bool | None) -
     stay.
     """
     n = evaluator.n
-    hits = np.empty(1 << d, dtype=smallest_type(n))
-    bits = np.empty((1 << d, (n + 7) // 8), dtype=np.uint8)
-    with progress_bar("hybrids", len(hits) * n, progress) as bar:
+    hits = bits = None
+    with progress_bar("hybrids", n << d, progress) as bar:
         for start, block_hits, block_bits in evaluator.sweep():
-            block = slice(start, start + len(block_hits))
-            hits[block], bits[block] = block_hits, block_bits
+            if len(block_hits) == 1 << d:  # kept as it is: a copy takes as long as the climb
+                hits, bits = block_hits, block_bits
+            else:
+                if hits is None or bits is None:
+                    hits = np.empty(1 << d, dtype=smallest_type(n))
+                    bits = np.empty((1 << d, (n + 7) // 8), dtype=np.uint8)
+                block = slice(start, start + len(block_hits))
+                hits[block], bits[block] = block_hits, block_bits
             bar.update(len(block_hits) * n)
+    assert hits is not None and bits is not None, "a sweep has blocks"
     return Sweep(Tally.of_dense(hits, n), bits, None, None)
 
 

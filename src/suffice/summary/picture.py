@@ -21,6 +21,8 @@ __all__ = ["Picture", "PictureColumn", "PictureRow", "by_necessity", "picture_of
 
 ROWS = 16
 """So many sets are drawn; the rest are counted."""
+OTHERS = 8
+"""So many of them at most are sets that are minimal at other thresholds only."""
 COLUMNS = 24
 """So many features have a column; where the sets name more, the rest are counted per row."""
 
@@ -76,7 +78,7 @@ def picture_of(view: View, curve: tuple[tuple[float, float], ...]) -> Picture | 
     # No fewer than fit, even if all that are minimal at τ are among them.
     longest = view.profile.minimal_somewhere(2 * ROWS)
     others = [m for m in longest if not m.low < view.tau <= m.high]
-    others = sorted(others, key=lambda m: m.low - m.high)[: ROWS - len(at_tau)]
+    others = sorted(others, key=lambda m: m.low - m.high)[: min(ROWS - len(at_tau), OTHERS)]
     others.sort(key=lambda m: (-m.high, m.low, len(m.members), m.members[::-1]))
     names = [player.name for player in view.players]
     shown = at_tau + [_Shown(m.members, view.factor([names[i] for i in m.members])) for m in others]
@@ -153,12 +155,12 @@ def _more(view: View, shown: Sequence[_Shown]) -> str:
     n = profile.n_minimal_somewhere - len(shown)
     if n <= 0:
         return ""
-    sizes, ranks, low, high = profile.bars
-    left = np.ones(len(sizes), dtype=bool)
+    bars = profile.bars
+    left = np.ones(len(bars.sizes), dtype=bool)
     for s in shown:
-        left &= (sizes != len(s.members)) | (ranks != profile.tally.lattice.rank(s.members))
+        left &= (bars.sizes != len(s.members)) | (bars.places != profile.place(s.members))
     said = f"{count(n, 'more set')} {'is' if n == 1 else 'are'} minimal at some threshold"
     if profile.findings is None:
-        said += f" between {float(low[left].min()):.2f} and {float(high[left].max()):.2f}"
+        said += f" between {float(bars.low[left].min()):.2f} and {float(bars.high[left].max()):.2f}"
     beyond = len(view) - min(len(view), ROWS)
     return said + (f", {beyond:,} of them at τ = {view.tau:g}" if beyond else "")

@@ -44,6 +44,8 @@ class Rule(Result):
     is taken over: c_A is a property of x alone, so whom a rule applies to needs no made-up rows.
     """
 
+    plots = ("rule",)
+
     factor: AnyFactor | None
     """The conditions; None for the empty rule, which always holds."""
     outcome: str

@@ -38,6 +38,8 @@ class AnchorRules(Result, Sequence[Rule]):
     of the same conditions, is read from counts.
     """
 
+    plots = ("rule",)
+
     stored: ClassVar[type] = RulesRecord
 
     outcome: str

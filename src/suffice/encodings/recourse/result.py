@@ -26,6 +26,8 @@ _WORKS = "Works: the share of draws in which these very values do it."
 class Option(Result):
     """A set of features, and the cheapest allowed change of them that gives the desired outcome."""
 
+    plots = ("recourse",)
+
     features: tuple[str, ...]
     values: Mapping[str, Scalar]
     """New values of all the features' columns."""
@@ -129,6 +131,8 @@ class Recourse(Result, Sequence[Option]):
 
     It is the sequence of its options: `r[0]` is the cheapest, and `for option in r` goes on.
     """
+
+    plots = ("recourse",)
 
     desired: str
     """The outcome wanted, in words."""

@@ -148,7 +148,8 @@ class AdditiveEngine(Engine):
         """The first mask of each block of a sweep, and the hits of its masks."""
         d = self._hybrids.d
         if d <= _FEW_PLAYERS:
-            yield from ((first, hits) for first, hits, _ in self._sweep_directly(d))
+            for first, hits, _ in self._sweep_directly(d):
+                yield first, hits.astype(np.int64, copy=False)
             return
         for first, packed in self._split(self._margins, d, self._event):
             yield first, _hits(packed)

@@ -39,6 +39,8 @@ class TreeModel:
         """Has the model answered otherwise than the trees, as they were read?"""
         self.replays: bool | None = None if ensemble.replay is not None else False
         """Are the library's additions repeated to the bit? None: that was not checked yet."""
+        self.sweep_seconds: dict[tuple[int, int], float] = {}
+        """By numbers of players and references: about what counting all sets takes."""
         self._readings: dict[tuple[Any, ...], Reading] = {}
 
     def reading(self, event: Event) -> Reading:

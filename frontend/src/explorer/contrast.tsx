@@ -1,0 +1,177 @@
+/** What the row is held against, and what counts as its outcome. */
+import { useState } from "preact/hooks";
+import type { About } from "./api";
+import type { State } from "./state";
+import { Conditions } from "./table";
+
+interface Props {
+  about: About;
+  state: State;
+  go: (changes: Partial<State>) => void;
+}
+
+export function ContrastForm({ about, state, go }: Props) {
+  const text = about.text !== null;
+  return (
+    <details class="contrast">
+      <summary>What it is held against</summary>
+      <form onSubmit={(e) => e.preventDefault()}>
+        {!text && (
+          <label>
+            References{" "}
+            <select
+              value={state.references}
+              onChange={(e) => go({ references: e.currentTarget.value as State["references"] })}
+            >
+              <option value="opposite">rows predicted otherwise</option>
+              <option value="all">all rows</option>
+              <option value="where">rows I describe</option>
+            </select>
+          </label>
+        )}
+        {state.references === "where" && (
+          <Conditions
+            about={about}
+            given={state.among}
+            label="References are rows where"
+            change={(among) => go({ among })}
+          />
+        )}
+        <label>
+          At most{" "}
+          <input
+            type="number"
+            min={1}
+            step={1}
+            value={state.count || about.n_references || ""}
+            onChange={(e) => go({ count: Math.max(0, Number(e.currentTarget.value)) })}
+          />{" "}
+          of them
+        </label>
+        {about.numbers ? (
+          <>
+            <label>
+              Outcome: at least{" "}
+              <input
+                type="number"
+                step="any"
+                value={state.least}
+                onChange={(e) => go({ least: e.currentTarget.value, most: "" })}
+              />
+            </label>
+            <label>
+              or at most{" "}
+              <input
+                type="number"
+                step="any"
+                value={state.most}
+                onChange={(e) => go({ most: e.currentTarget.value, least: "" })}
+              />
+            </label>
+          </>
+        ) : (
+          <label>
+            Outcome{" "}
+            <select value={state.outcome} onChange={(e) => go({ outcome: e.currentTarget.value })}>
+              <option value="">what is predicted</option>
+              {about.predictions.map((name) => (
+                <option value={name}>{name}, or not</option>
+              ))}
+            </select>
+          </label>
+        )}
+        <label>
+          Threshold τ{" "}
+          <input
+            type="number"
+            min={0.01}
+            max={1}
+            step={0.01}
+            value={state.asked}
+            onChange={(e) => {
+              const asked = Number(e.currentTarget.value);
+              if (asked > 0 && asked <= 1) go({ asked, tau: 0 });
+            }}
+          />
+        </label>
+        <label>
+          Sets of at most{" "}
+          <input
+            type="number"
+            min={0}
+            step={1}
+            value={state.size || ""}
+            placeholder="any"
+            onChange={(e) => go({ size: Math.max(0, Number(e.currentTarget.value)) })}
+          />{" "}
+          features
+        </label>
+        {!text && <Groups about={about} state={state} go={go} />}
+        {about.graph && (
+          <label>
+            <input
+              type="checkbox"
+              checked={state.causal}
+              onChange={(e) => go({ causal: e.currentTarget.checked })}
+            />{" "}
+            Changes have their consequences (causal graph)
+          </label>
+        )}
+      </form>
+    </details>
+  );
+}
+
+/** Columns that are held or replaced together. */
+function Groups({ about, state, go }: Props) {
+  const [name, setName] = useState("");
+  const [columns, setColumns] = useState<string[]>([]);
+  const taken = new Set(Object.values(state.groups).flat());
+  const free = about.features.filter((f) => !taken.has(f));
+  return (
+    <fieldset>
+      <legend>Columns that go together</legend>
+      {Object.entries(state.groups).map(([group, members]) => (
+        <button
+          type="button"
+          class="chip"
+          aria-label={`Take away group ${group}`}
+          onClick={() => {
+            const groups = { ...state.groups };
+            delete groups[group];
+            go({ groups });
+          }}
+        >
+          {group}: {members.join(", ")} <span aria-hidden="true">×</span>
+        </button>
+      ))}
+      <input
+        aria-label="Name of the group"
+        placeholder="name"
+        value={name}
+        onInput={(e) => setName(e.currentTarget.value)}
+      />
+      <select
+        multiple
+        size={4}
+        aria-label="Columns of the group"
+        onChange={(e) => setColumns([...e.currentTarget.selectedOptions].map((o) => o.value))}
+      >
+        {free.map((f) => (
+          <option selected={columns.includes(f)}>{f}</option>
+        ))}
+      </select>
+      <button
+        type="button"
+        disabled={!name || columns.length < 2}
+        onClick={() => {
+          go({ groups: { ...state.groups, [name]: columns } });
+          setName("");
+          setColumns([]);
+        }}
+      >
+        Join
+      </button>
+    </fieldset>
+  );
+}

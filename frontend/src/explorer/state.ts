@@ -1,0 +1,142 @@
+/**
+ * What is on the screen, as the address says it: so that back, reload and a copied address work.
+ *
+ * Only what differs from the start is written. Plain words stay readable; lists are JSON.
+ */
+import type { Condition, Scalar } from "./api";
+
+export type Tab = "explanation" | "recourse" | "shapley" | "rules" | "graph";
+
+export interface State {
+  first: number;
+  sort: string;
+  descending: boolean;
+  where: Condition[];
+  prediction: string;
+  model: string;
+  /** The row that is open; -1: none. */
+  row: number;
+  /** What-if: values in place of the row's own. */
+  values: Record<string, Scalar>;
+  text: string;
+  tab: Tab;
+  /** Where the reader has moved the threshold to; 0: where it was asked. */
+  tau: number;
+  /** The threshold that the search is asked at. */
+  asked: number;
+  size: number;
+  references: "opposite" | "all" | "where";
+  among: Condition[];
+  count: number;
+  outcome: string;
+  least: string;
+  most: string;
+  groups: Record<string, string[]>;
+  causal: boolean;
+  /** Beside: another row, or another model. */
+  otherRow: number;
+  otherModel: string;
+  fixed: string[];
+  rising: string[];
+  falling: string[];
+  cost: string;
+  changes: number;
+  anyValues: boolean;
+}
+
+export const START: State = {
+  first: 0,
+  sort: "",
+  descending: false,
+  where: [],
+  prediction: "",
+  model: "",
+  row: -1,
+  values: {},
+  text: "",
+  tab: "explanation",
+  tau: 0,
+  asked: 0.9,
+  size: 0,
+  references: "opposite",
+  among: [],
+  count: 0,
+  outcome: "",
+  least: "",
+  most: "",
+  groups: {},
+  causal: false,
+  otherRow: -1,
+  otherModel: "",
+  fixed: [],
+  rising: [],
+  falling: [],
+  cost: "",
+  changes: 0,
+  anyValues: false,
+};
+
+export function written(state: State): string {
+  const found = new URLSearchParams();
+  for (const key of Object.keys(START) as (keyof State)[]) {
+    const value = state[key];
+    if (JSON.stringify(value) === JSON.stringify(START[key])) continue;
+    found.set(key, typeof value === "string" ? value : JSON.stringify(value));
+  }
+  const text = found.toString();
+  return text ? `?${text}` : "";
+}
+
+/** What an address says; what makes no sense in it is left as at the start. */
+export function readState(address: string): State {
+  const given = new URLSearchParams(address);
+  const found: Record<string, unknown> = { ...START };
+  for (const [key, value] of given) {
+    if (!(key in START)) continue;
+    const usual = START[key as keyof State];
+    if (typeof usual === "string") {
+      found[key] = value;
+      continue;
+    }
+    try {
+      const read: unknown = JSON.parse(value);
+      const same = typeof read === typeof usual && Array.isArray(read) === Array.isArray(usual);
+      if (same && read !== null) found[key] = read;
+    } catch {
+      // an address that was cut short
+    }
+  }
+  return found as unknown as State;
+}
+
+export function contrast(state: State): Record<string, unknown> {
+  return {
+    references: state.references === "where" ? state.among : state.references,
+    n_references: state.count || null,
+    outcome: state.outcome || null,
+    at_least: number(state.least),
+    at_most: number(state.most),
+    groups: state.groups,
+    causal: state.causal,
+  };
+}
+
+export function input(state: State, row = state.row): Record<string, unknown> {
+  if (row !== state.row) return { row };
+  if (state.text) return { text: state.text };
+  return { row: row < 0 ? null : row, values: state.values };
+}
+
+/** The question of the screen; `row` and `model` in place of the screen's own, for what is beside. */
+export function question(state: State, row = state.row, model = state.model): object {
+  return {
+    input: input(state, row),
+    model: model || null,
+    contrast: contrast(state),
+    tau: state.asked,
+    max_size: state.size || null,
+  };
+}
+
+export const number = (text: string): number | null =>
+  text.trim() === "" || Number.isNaN(Number(text)) ? null : Number(text);

@@ -1,0 +1,1 @@
+"""Long runs that show what short ones cannot: `make soak`."""

@@ -1,0 +1,60 @@
+"""A real explorer for tests: served by uvicorn in a thread, asked over the loopback address."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+
+import httpx
+import uvicorn
+
+from suffice.web.app import make_app
+from suffice.web.room import Room
+from suffice.web.serve import _listen
+
+TOKEN = "a-token-for-tests"
+
+
+@contextmanager
+def served(room: Room) -> Iterator[str]:
+    """The address of a server that runs until the end of the block."""
+    listening = _listen("127.0.0.1", 0)
+    name = f"127.0.0.1:{listening.getsockname()[1]}"
+    config = uvicorn.Config(
+        make_app(room, TOKEN, frozenset({name})),
+        access_log=False,
+        log_level="warning",
+        timeout_graceful_shutdown=2,
+    )
+    server = uvicorn.Server(config)
+    thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://{name}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        listening.close()
+
+
+@contextmanager
+def visitor(address: str) -> Iterator[httpx.Client]:
+    """A client that came in with the token."""
+    with httpx.Client(base_url=address, timeout=120, follow_redirects=True) as client:
+        assert client.get("/", params={"token": TOKEN}).status_code == 200
+        yield client
+
+
+def lines(response: httpx.Response) -> list[dict]:
+    return [json.loads(line) for line in response.text.splitlines()]
+
+
+def answer(client: httpx.Client, path: str, **asked):
+    """The answer to a question, whether it comes at once or in lines."""
+    response = client.post(f"/api/{path}", json=asked)
+    assert response.status_code == 200, response.text
+    last = lines(response)[-1]
+    assert "error" not in last, last
+    return last["answer"]

@@ -1,0 +1,101 @@
+"""A small portfolio in files, and the command run on it in a process of its own."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+
+COLUMNS = ("age", "income", "debt", "late")
+
+
+def write_portfolio(folder: Path, rows: int, width: int = 4) -> None:
+    """`t.parquet` with a column of ids, and `m.joblib`."""
+    rng = np.random.default_rng(0)
+    names = [*COLUMNS, *(f"x{j}" for j in range(width))][:width]
+    X = pd.DataFrame(rng.normal(size=(rows, width)).round(3), columns=names)
+    some = X.iloc[:2000]
+    y = np.where(some.to_numpy() @ np.linspace(1, -1, width) > 0.2, "granted", "refused")
+    joblib.dump(LogisticRegression().fit(some, y), folder / "m.joblib")
+    X.assign(who=[f"p{i}" for i in range(rows)]).to_parquet(folder / "t.parquet", index=False)
+
+
+def command(folder: Path, out: str, *options: object) -> list[str]:
+    """`suffice batch` on that portfolio."""
+    words = ["batch", "--data", folder / "t.parquet", "--model", folder / "m.joblib"]
+    words += ["--trust-pickle", "--id", "who", "--out", folder / out, *options]
+    return [sys.executable, "-m", "suffice", *map(str, words)]
+
+
+def started(command: list[str], **options) -> subprocess.Popen:
+    """In a process group of its own, so that what it leaves behind can be found."""
+    settings = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(command, start_new_session=True, **(settings | options))
+
+
+def data_set(out: Path) -> dict[str, bytes]:
+    """What is the result, and no log."""
+    return {
+        str(path.relative_to(out)): path.read_bytes()
+        for path in sorted(out.rglob("*"))
+        if path.is_file() and not path.name.startswith(("_log", "_lock"))
+    }
+
+
+def kill_and_resume(command: list[str], kills: int, seed: int, longest: float) -> int:
+    """Kill the driver at so many random moments, then let it end; how many kills hit it at work."""
+    moments = random.Random(seed)
+    hit = 0
+    for _ in range(kills):
+        driver = started([*command, "--resume"])
+        try:
+            driver.wait(moments.uniform(0.5, longest))
+        except subprocess.TimeoutExpired:
+            os.kill(driver.pid, signal.SIGKILL)
+            hit += 1
+        driver.communicate()
+    end = started([*command, "--resume"])
+    said, _ = end.communicate(timeout=600)
+    assert end.returncode == 0, said
+    return hit
+
+
+def gone(group: int, seconds: float = 20.0) -> bool:
+    """Has every process of a group ended?"""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def peak_memory(pid: int) -> dict[int, int]:
+    """Kilobytes that a process and its children have held at most, by process."""
+    found = {}
+    for process in [pid, *_children(pid)]:
+        try:
+            status = Path(f"/proc/{process}/status").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        for line in status.splitlines():
+            if line.startswith("VmHWM"):
+                found[process] = int(line.split()[1])
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            found += [child, *_children(child)]
+    return found

@@ -1,0 +1,312 @@
+"""`suffice batch`, run as a user runs it: what it writes, what it says, and what it survives."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+
+import suffice
+from suffice import Explainer, datasets
+from suffice.cli import app
+from suffice.cli.counting import Counter, _Lines
+from tests.portfolios import (
+    COLUMNS,
+    command,
+    data_set,
+    gone,
+    kill_and_resume,
+    started,
+    write_portfolio,
+)
+from tests.test_cli import run
+
+N = 40
+
+
+@pytest.fixture
+def portfolio(tmp_path):
+    write_portfolio(tmp_path, N)
+    return tmp_path
+
+
+def batch(folder, out, *options, capsys, data="t.parquet"):
+    words = ["batch", "--data", folder / data, "--model", folder / "m.joblib", "--trust-pickle"]
+    return run(*words, "--out", folder / out, *options, capsys=capsys)
+
+
+def test_every_row_is_explained_as_explain_does(portfolio, capsys):
+    code, out, err = batch(portfolio, "out", "--id", "who", "--tau", 0.8, capsys=capsys)
+    assert code == 0, err
+    assert f"{N} rows in {portfolio / 'out'}: {N} explanations, no errors." in out
+    table = pd.read_parquet(portfolio / "t.parquet")
+    model = joblib.load(portfolio / "m.joblib")
+    explainer = Explainer(model, table[list(COLUMNS)], n_references=100)
+    stored = suffice.load(portfolio / "out")
+    for i in (0, 7, N - 1):
+        expected = explainer.explain(table[list(COLUMNS)].iloc[[i]], tau=0.8)
+        assert stored.by_id(f"p{i}").keep.factors == expected.keep.factors
+        assert stored[i].flip.factors == expected.flip.factors
+
+
+def test_it_says_where_references_come_from_and_how_to_read_the_result(portfolio, capsys):
+    _, out, err = batch(portfolio, "out", capsys=capsys)
+    assert (
+        f"References: at most 100 for each row, predicted otherwise, from the {N} rows of "
+        "t.parquet." in err
+    )
+    assert "rows in" in out
+    assert "On disk: " in out
+    assert f"FROM '{portfolio / 'out'}/factors/*.parquet'" in out
+    query = out.split("in DuckDB: ")[1].splitlines()[0]
+    python = out.split("or in Python: ")[1].splitlines()[0]
+    import duckdb
+
+    assert duckdb.sql(query).fetchall()
+    ran = subprocess.run([sys.executable, "-c", python], capture_output=True, text=True, check=True)
+    assert "Keeps" in ran.stdout
+
+
+def test_a_csv_file_gives_what_the_same_parquet_file_does(portfolio, capsys):
+    pd.read_parquet(portfolio / "t.parquet").to_csv(portfolio / "t.csv", index=False)
+    for name in ("t.parquet", "t.csv"):
+        batch(portfolio, name[2:], "--id", "who", data=name, capsys=capsys)
+    ours, theirs = (
+        pd.read_parquet(portfolio / kind / "factors").drop(columns="id")
+        for kind in ("csv", "parquet")
+    )
+    pd.testing.assert_frame_equal(ours, theirs)
+
+
+def test_a_bad_row_is_an_error_of_its_own_and_told(tmp_path, capsys):
+    write_portfolio(tmp_path, 200)
+    frame = pd.read_parquet(tmp_path / "t.parquet").astype({"age": object})
+    frame.loc[17, "age"] = "unknown"
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    code, out, err = batch(
+        tmp_path, "out", "--id", "who", "--rows", "0:30", data="t.csv", capsys=capsys
+    )
+    assert code == 0, err
+    assert "'age' is a column of numbers, of which 1 cell is none ('unknown' in row 17)" in err
+    assert "29 explanations, 1 error (InputError: 1)." in out
+    [failed] = suffice.load(tmp_path / "out").errors.to_dict("records")
+    assert (failed["id"], failed["row"], failed["kind"]) == ("p17", 17, "InputError")
+    assert "'unknown' for column 'age'" in failed["message"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "numbers"),
+    [("3:6", [3, 4, 5]), ("5,9,12", [5, 9, 12]), ("who=p7", [7])],
+)
+def test_only_the_rows_that_are_asked_for(portfolio, capsys, rows, numbers):
+    code, _, err = batch(portfolio, "out", "--rows", rows, capsys=capsys)
+    assert code == 0, err
+    assert pd.read_parquet(portfolio / "out" / "explanations")["id"].tolist() == numbers
+
+
+def test_rows_that_are_not_there_are_told(portfolio, capsys):
+    code, _, err = batch(portfolio, "out", "--rows", "30:99", capsys=capsys)
+    assert code == 2
+    assert f"--rows: got '30:99'; allowed: 0 to {N - 1}, which are the rows of t.parquet" in err
+
+
+def test_ids_that_are_shared_are_told(portfolio, capsys):
+    frame = pd.read_parquet(portfolio / "t.parquet")
+    frame.loc[9, "who"] = "p3"
+    frame.to_parquet(portfolio / "t.parquet")
+    code, _, err = batch(portfolio, "out", "--id", "who", "--rows", "0:2", capsys=capsys)
+    assert code == 0, err
+    assert "'who' has 1 row with the id of an earlier one ('p3': rows 3 and 9)" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--workers", 2, "--dask", "tcp://x:1"), "--workers, --dask: got both"),
+        (("--row-time-limit", 3), "--row-time-limit: got it without workers"),
+        (("--id", "whom"), "--id: got unknown column 'whom'"),
+        (("--rows", "a"), "--rows: got 'a'"),
+        (("--tau", 2), "--tau: got 2.0"),
+        (("--max-errors", -1), "--max-errors: got -1"),
+        (("--time-limit", -1), "--time-limit: got -1"),
+        (("--rows-per-part", 0), "--rows-per-part: got 0"),
+        (("--train", "logistic"), "--model, --train: got both or neither"),
+        (("--id", "who", "--target", "who"), "--id: got 'who', which is the label too"),
+    ],
+)
+def test_a_mistake_in_the_call_is_told_before_anything_is_written(
+    portfolio, capsys, options, message
+):
+    code, _, err = batch(portfolio, "out", *options, capsys=capsys)
+    assert code == 2
+    assert message in err
+    assert not (portfolio / "out").exists()
+
+
+def test_a_model_of_numbers_needs_an_outcome(portfolio, capsys):
+    frame = pd.read_parquet(portfolio / "t.parquet")[list(COLUMNS)]
+    joblib.dump(LinearRegression().fit(frame, frame["age"]), portfolio / "m.joblib")
+    code, _, err = batch(portfolio, "out", capsys=capsys)
+    assert code == 2
+    assert "--at-least, --at-most: got neither, of a model that gives numbers" in err
+    code, _, err = batch(portfolio, "out", "--at-least", 0.1, capsys=capsys)
+    assert code == 0, err
+
+
+def test_references_from_another_table(portfolio, capsys):
+    other = pd.read_parquet(portfolio / "t.parquet").iloc[:25]
+    other.to_csv(portfolio / "other.csv", index=False)
+    code, _, err = batch(
+        portfolio, "out", "--id", "who", "--background", portfolio / "other.csv", capsys=capsys
+    )
+    assert code == 0, err
+    assert "from the 25 rows of other.csv" in err
+
+
+def test_a_sample_of_a_large_table_is_told(portfolio, capsys, monkeypatch):
+    monkeypatch.setattr("suffice.many.background.MOST_ROWS", 30)
+    code, _, err = batch(portfolio, "out", "--id", "who", capsys=capsys)
+    assert code == 0, err
+    assert f"from 30 rows drawn from the {N} of t.parquet (seed 0)." in err
+
+
+def test_a_model_trained_on_the_table(tmp_path, capsys):
+    X, y = datasets.loans(150)
+    X.assign(decision=y).to_csv(tmp_path / "loans.csv", index=False)
+    words = ["--data", tmp_path / "loans.csv", "--target", "decision", "--train", "logistic"]
+    code, out, err = run("batch", *words, "--rows", "0:5", "--out", tmp_path / "out", capsys=capsys)
+    assert code == 0, err
+    assert "Trained logistic" in err
+    assert "5 explanations, no errors" in out
+
+
+def test_a_folder_that_is_there_is_not_written_over_but_resumed(portfolio, capsys):
+    batch(portfolio, "out", "--rows", "0:5", capsys=capsys)
+    code, _, err = batch(portfolio, "out", "--rows", "0:5", capsys=capsys)
+    assert code == 2
+    assert "--out: got" in err
+    assert "--resume" in err
+    code, out, _ = batch(portfolio, "out", "--rows", "0:5", "--resume", capsys=capsys)
+    assert code == 0
+    assert "5 explanations" in out
+
+
+def test_another_question_in_the_same_folder_is_refused_with_what_changed(portfolio, capsys):
+    batch(portfolio, "out", "--rows", "0:5", capsys=capsys)
+    code, _, err = batch(portfolio, "out", "--rows", "0:5", "--resume", "--tau", 0.7, capsys=capsys)
+    assert code == 2
+    assert "tau" in err
+    assert "0.7" in err
+    frame = pd.read_parquet(portfolio / "t.parquet")
+    frame.loc[39, "age"] += 1
+    frame.to_parquet(portfolio / "t.parquet")
+    code, _, err = batch(portfolio, "out", "--rows", "0:5", "--resume", capsys=capsys)
+    assert code == 2
+    assert "input" in err
+
+
+def test_a_time_limit_stops_and_says_how_to_go_on(portfolio, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["suffice", "batch", "--out", "a folder"])
+    code, _, err = batch(portfolio, "out", "--time-limit", 1e-9, capsys=capsys)
+    assert code == 1
+    assert "the time limit of under 0.1 s was reached" in err
+    assert "  suffice batch --out 'a folder' --resume\n" in err
+    code, out, _ = batch(portfolio, "out", "--resume", capsys=capsys)
+    assert code == 0
+    assert f"{N} explanations" in out
+
+
+def test_too_many_errors_stop_it(portfolio, capsys):
+    frame = pd.read_parquet(portfolio / "t.parquet")
+    frame["age"] = frame["age"].where(frame.index % 2 == 0, np.nan)
+    frame.to_parquet(portfolio / "t.parquet")
+    code, _, err = batch(
+        portfolio, "out", "--max-errors", 3, "--background", portfolio / "t.parquet", capsys=capsys
+    )
+    assert code in (1, 2), err
+
+
+def stopped_by(number, folder, *options):
+    """A run that was asked to stop once it was at work, and what it said."""
+    driver = started(command(folder, "out", *options))
+    until = time.monotonic() + 120
+    work = folder / "out"
+    while driver.poll() is None and time.monotonic() < until:
+        if any(work.glob("_work/rows-*")) or any(work.glob("explanations/*")):
+            break
+        time.sleep(0.02)
+    os.kill(driver.pid, number)
+    said, _ = driver.communicate(timeout=120)
+    return driver, said
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_signal_finishes_what_is_in_hand_and_says_how_to_go_on(tmp_path, number, code, workers):
+    write_portfolio(tmp_path, 1500)
+    options = ["--rows-per-part", 200, *([] if workers == 1 else ["--workers", workers])]
+    driver, said = stopped_by(number, tmp_path, *options)
+    assert driver.returncode == code, said
+    assert "finishing what is in hand" in said
+    assert f"Stopped: {signal.Signals(number).name} asked to stop. What is done is kept." in said
+    assert said.rstrip().endswith("--resume")
+    assert gone(driver.pid)
+    again = said.rstrip().splitlines()[-1].strip()
+    assert again.startswith("suffice batch --data ")
+    assert not suffice.load(tmp_path / "out").finished
+
+
+def test_the_command_it_prints_goes_on_to_the_same_bytes(tmp_path):
+    write_portfolio(tmp_path, 500)
+    driver, said = stopped_by(signal.SIGINT, tmp_path, "--rows-per-part", 200)
+    assert driver.returncode == 130, said
+    again = said.rstrip().splitlines()[-1].strip()
+    shell = again.replace("suffice", f"{sys.executable} -m suffice", 1)
+    subprocess.run(shell, shell=True, check=True, capture_output=True)
+    subprocess.run(
+        command(tmp_path, "whole", "--rows-per-part", 200), check=True, capture_output=True
+    )
+    assert data_set(tmp_path / "out") == data_set(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_driver_is_resumed_to_the_same_bytes(tmp_path, workers):
+    write_portfolio(tmp_path, 600)
+    options = ["--rows-per-part", 100, *([] if workers == 1 else ["--workers", workers])]
+    subprocess.run(command(tmp_path, "whole", *options), check=True, capture_output=True)
+    kill_and_resume(command(tmp_path, "killed", *options), 2, seed=workers, longest=8)
+    assert data_set(tmp_path / "killed") == data_set(tmp_path / "whole")
+
+
+def test_every_option_has_a_word_of_help():
+    batch_command = app.commands["batch"]
+    without = [p.opts for p in batch_command.params if not getattr(p, "help", None)]
+    assert without == []
+
+
+def test_options_that_explain_has_too_mean_the_same():
+    ours, theirs = ({p.name: p for p in app.commands[name].params} for name in ("batch", "explain"))
+    shared = ours.keys() & theirs.keys() - {"data", "time_limit", "n_references"}
+    assert {"tau", "alpha", "search", "target", "model", "train", "trust_pickle"} <= shared
+    for name in shared:
+        assert (ours[name].opts, ours[name].help) == (theirs[name].opts, theirs[name].help)
+
+
+def test_without_a_terminal_a_line_comes_now_and_then(capsys):
+    now = [0.0]
+    counter = Counter(_Lines(clock=lambda: now[0]), lambda: 2)
+    for done, at in ((100, 0.0), (150, 10.0), (700, 30.0), (800, 35.0), (1100, 60.0)):
+        now[0] = at
+        counter.see("hybrids", 3, 16)
+        counter.see("explanations", done, 1100)
+    assert capsys.readouterr().err.splitlines() == [
+        "700 of 1,100 rows, 20 a second, 20 s left, 2 errors",
+        "1,100 of 1,100 rows, 17 a second, under 0.1 s left, 2 errors",
+    ]
+    assert counter.rows == 1000

@@ -1,0 +1,308 @@
+"""The explorer's questions over HTTP: the same answers as in Python, and nobody else's questions."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import httpx
+import numpy as np
+import pandas as pd
+import pytest
+
+from suffice import CausalModel, Explainer, datasets
+from suffice.cli.training import train
+from suffice.web.api import ENDPOINTS, openapi
+from suffice.web.room import Room
+from tests.explorer import TOKEN, answer, lines, served, visitor
+
+X, y = datasets.loans()
+MODEL = train("extra-trees", X, y).model
+OTHER = train("logistic", X, y).model
+
+
+@pytest.fixture(scope="module")
+def address():
+    graph = CausalModel([("age", "income"), ("income", "debt")], X)
+    with served(Room({"forest": MODEL, "linear": OTHER}, X, graph=graph, n_references=60)) as found:
+        yield found
+
+
+@pytest.fixture
+def client(address):
+    with visitor(address) as found:
+        yield found
+
+
+# -- who may ask ------------------------------------------------------------------------
+
+
+def test_without_the_token_nothing_is_told(address):
+    for path in ("/", "/api/openapi.json", "/?token=guess"):
+        refused = httpx.get(address + path)
+        assert refused.status_code == 401
+        assert "address that `suffice serve` printed" in refused.json()["error"]["message"]
+    assert httpx.post(f"{address}/api/rows", json={}).status_code == 401
+
+
+def test_the_token_leaves_the_address_and_becomes_a_cookie_no_script_reads(address):
+    moved = httpx.get(f"{address}/?token={TOKEN}&row=3")
+    assert moved.status_code == 303
+    assert moved.headers["location"] == "/?row=3"
+    cookie = moved.headers["set-cookie"].lower()
+    assert "httponly" in cookie and "samesite=strict" in cookie
+
+
+def test_another_name_for_this_machine_is_refused(client):
+    assert client.post("/api/about", headers={"host": "evil.example"}).status_code == 400
+
+
+def test_a_page_of_another_site_is_refused(client):
+    refused = client.post("/api/about", headers={"origin": "https://evil.example"})
+    assert refused.status_code == 403
+
+
+def test_a_body_that_is_too_long_is_refused_however_its_length_is_told(client):
+    assert client.post("/api/rows", content=b"x" * 2**21).status_code == 413
+    in_pieces = (b"x" * 2**16 for _ in range(40))
+    assert client.post("/api/rows", content=in_pieces).status_code == 413
+
+
+def test_the_page_may_load_nothing_and_be_framed_by_nobody(client):
+    headers = client.get("/").headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "'unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert headers["referrer-policy"] == "no-referrer"
+
+
+def test_no_path_of_a_request_is_opened(client):
+    for path in ("/../pyproject.toml", "/api/../../etc/passwd", "/static/bundle.js"):
+        assert client.get(path).status_code == 404
+
+
+# -- what is wrong is said --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "says"),
+    [
+        ("rows", {"count": 0}, "count: got 0; allowed: 1 to 500"),
+        ("rows", {"sort": "agee"}, "Did you mean 'age'?"),
+        ("rows", {"colour": 1}, "unknown field"),
+        ("rows", {"where": [{"column": "agee", "test": "is", "value": 1}]}, "Did you mean 'age'?"),
+        ("predict", {"input": {"row": 10**6}}, "row: got 1000000; allowed: 0 to 599"),
+        ("predict", {"input": {"row": 0, "values": {"age": "old"}}}, "'old' for column 'age'"),
+        ("predict", {"input": {"row": 0}, "model": "forst"}, "Did you mean 'forest'?"),
+    ],
+)
+def test_a_wrong_question_is_answered_with_a_sentence(client, path, asked, says):
+    refused = client.post(f"/api/{path}", json=asked)
+    assert refused.status_code in (200, 422)
+    assert says in refused.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"tau": 2}, "tau: got 2"),
+        ({"contrast": {"outcome": "grantd"}}, "Did you mean 'granted'?"),
+        ({"contrast": {"groups": {"a": ["agee"]}}}, "agee"),
+        ({"contrast": {"references": [{"column": "age", "test": "at least", "value": 999}]}}, "no"),
+        ({"time_limit": 10**6}, "time_limit"),
+        ({"input": {"row": -1}}, "row: got -1"),
+    ],
+)
+def test_a_wrong_question_in_lines_too(client, asked, says):
+    asked = {"input": {"row": 1}, **asked}
+    told = lines(client.post("/api/explain", json=asked))[-1]
+    assert says in told["error"]["message"]
+
+
+def test_what_is_no_json_is_refused(client):
+    assert client.post("/api/rows", content=b"{").status_code == 422
+
+
+# -- the table --------------------------------------------------------------------------
+
+
+def test_rows_are_filtered_and_sorted_as_pandas_would(client):
+    predicted = MODEL.predict(X)
+    where = [
+        {"column": "age", "test": "at least", "value": 40},
+        {"column": "home", "test": "is not", "value": "rents"},
+        {"column": "job", "test": "contains", "value": "PERM"},
+    ]
+    page = answer(
+        client, "rows", where=where, prediction="granted", sort="income", descending=True, count=500
+    )
+    kept = X[
+        (X["age"] >= 40)
+        & (X["home"] != "rents")
+        & X["job"].str.contains("perm")
+        & (predicted == "granted")
+    ]
+    assert page["total"] == len(kept)
+    assert sorted(page["numbers"]) == sorted(kept.index)
+    incomes = X["income"][page["numbers"]]
+    assert (incomes.to_numpy() == np.sort(kept["income"])[::-1]).all()
+    assert page["predictions"] == ["granted"] * len(kept)
+
+
+def test_pages_follow_each_other(client):
+    first = answer(client, "rows", sort="prediction", count=7)
+    second = answer(client, "rows", sort="prediction", count=7, first=7)
+    both = answer(client, "rows", sort="prediction", count=14)
+    assert both["numbers"] == first["numbers"] + second["numbers"]
+
+
+# -- answers ----------------------------------------------------------------------------
+
+
+def factors(view):
+    return sorted((f.features, f.sufficiency) for f in view.factors)
+
+
+def loaded(client, **asked):
+    from suffice import Explanation
+
+    return Explanation.from_json(answer(client, "export/json", **asked)["content"])
+
+
+CONTRASTS = [
+    ({}, {}),
+    ({"references": "all"}, {"references": "all"}),
+    ({"n_references": 20}, {"n_references": 20}),
+    ({"outcome": "granted"}, {"outcome": "granted"}),
+    ({"groups": {"money": ["income", "debt"]}}, {"groups": {"money": ["income", "debt"]}}),
+    (
+        {"references": [{"column": "age", "test": "at most", "value": 30}]},
+        {"references": (X["age"] <= 30).to_numpy()},
+    ),
+]
+
+
+@pytest.mark.parametrize(("contrast", "same"), CONTRASTS)
+def test_explanations_are_those_of_python(client, contrast, same):
+    e = loaded(client, input={"row": 1}, contrast=contrast, tau=0.8)
+    own = Explainer(MODEL, X, **{"n_references": 60, **same}).explain(X.iloc[1], tau=0.8)
+    assert factors(e.keep) == factors(own.keep)
+    assert factors(e.flip) == factors(own.flip)
+
+
+def test_a_changed_value_changes_prediction_and_explanation(client):
+    changed = X.iloc[1].to_dict() | {"late payments": 0, "guarantor": True}
+    values = {"late payments": 0, "guarantor": True}
+    told = answer(client, "predict", input={"row": 1, "values": values})
+    assert told["prediction"] == MODEL.predict(pd.DataFrame([changed]))[0]
+    e = loaded(client, input={"row": 1, "values": values})
+    own = Explainer(MODEL, X, n_references=60).explain(changed)
+    assert factors(e.keep) == factors(own.keep)
+
+
+def test_another_model_is_asked_where_it_is_named(client):
+    e = loaded(client, input={"row": 1}, model="linear")
+    own = Explainer(OTHER, X, n_references=60).explain(X.iloc[1])
+    assert factors(e.flip) == factors(own.flip)
+
+
+def test_recourse_keeps_to_the_form(client):
+    asked = {"input": {"row": 1}, "immutable": ["age", "home"], "max_size": 2}
+    found = answer(client, "recourse", **asked)
+    own = Explainer(MODEL, X, n_references=60).recourse(
+        X.iloc[1], immutable=["age", "home"], max_size=2, max_options=20
+    )
+    assert [o["features"] for o in found["options"]] == [list(o.features) for o in own.options]
+    first = {name: to for name, (_, to) in found["options"][0]["changes"].items()}
+    told = answer(client, "predict", input={"row": 1, "values": first})
+    assert told["prediction"] == "granted"
+
+
+def test_shapley_rules_and_causes_are_there(client):
+    values = answer(client, "shapley", input={"row": 1})["values"]
+    assert set(values) == set(X.columns)
+    assert answer(client, "rules", input={"row": 1})["sheet"]["panels"]
+    plain = loaded(client, input={"row": 1})
+    causal = loaded(client, input={"row": 1}, contrast={"causal": True})
+    assert plain.provenance.context.kind != causal.provenance.context.kind
+
+
+def test_the_exported_page_is_the_page(client):
+    page = answer(client, "export/page", input={"row": 1})["content"]
+    assert page.lower().startswith("<!doctype html>")
+
+
+def test_the_notebook_code_gives_what_is_on_the_screen(client):
+    contrast = {"groups": {"money": ["income", "debt"]}, "outcome": "granted", "n_references": 30}
+    asked = {"input": {"row": 4, "values": {"age": 33}}, "contrast": contrast, "tau": 0.75}
+    code = answer(client, "export/code", **asked)["content"]
+    code = code.replace("model = …", "").replace("data = …", "")
+    room = {"model": MODEL, "data": X}
+    exec(code, room)
+    shown = loaded(client, **asked)
+    assert factors(room["e"].keep) == factors(shown.keep)
+    assert room["e"].tau == 0.75
+
+
+def test_every_question_is_described():
+    described = openapi()
+    assert set(described["paths"]) == {f"/api/{e.path}" for e in ENDPOINTS}
+    text = json.dumps(described)
+    for name in ("Contrast", "Condition", "Input"):
+        assert f"#/components/schemas/{name}" in text and name in described["components"]["schemas"]
+
+
+def test_names_and_values_that_look_like_code_come_back_as_they_are():
+    odd = '<script>alert("1")</script>\u202e' + "n" * 10_000
+    data = pd.DataFrame({odd: ["<b>", "'", '"', "ok"] * 5, "x": range(20)})
+    model = lambda rows: rows["x"] > 9  # noqa: E731
+    with served(Room({"<i>": model}, data)) as found, visitor(found) as client:
+        about = answer(client, "about")
+        assert about["columns"][0]["name"] == odd and about["models"] == ["<i>"]
+        page = answer(client, "rows", count=3)
+        assert page["values"][0][0] == "<b>"
+        assert loaded(client, input={"row": 0}).complete
+
+
+# -- many visitors ----------------------------------------------------------------------
+
+
+class Slow:
+    """A model whose predictions wait until they are let go, after the table was read."""
+
+    def __init__(self):
+        self.calls, self.held, self.free = 0, False, Event()
+
+    def __call__(self, rows):
+        self.calls += 1
+        if self.held and len(rows) > 1:
+            self.free.wait(60)
+        return rows["x"].to_numpy() > 500
+
+
+def test_who_hangs_up_stops_the_work_and_blocks_nobody():
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"x": np.arange(1000), **{f"f{i}": rng.random(1000) for i in range(12)}})
+    slow = Slow()
+    with served(Room({"slow": slow}, data)) as found, visitor(found) as client:
+        slow.held = True
+        with client.stream("POST", "/api/explain", json={"input": {"row": 1}}) as response:
+            told = json.loads(next(response.iter_lines()))
+            assert "progress" in told
+            with visitor(found) as other:  # someone else is served meanwhile
+                assert answer(other, "predict", input={"row": 900})["prediction"] is True
+                assert answer(other, "rows", count=1)["total"] == 1000
+        slow.held = False
+        slow.free.set()
+        # The search ends at its next word of progress: it does not go through all hybrids.
+        assert lines(client.post("/api/predict", json={"input": {"row": 1}}))[-1]["answer"]
+
+
+def test_thirty_two_visitors_at_once_are_all_answered(address):
+    def visit(row):
+        with visitor(address) as client:
+            return factors(loaded(client, input={"row": row}).keep)
+
+    with ThreadPoolExecutor(32) as visitors:
+        found = list(visitors.map(visit, range(32)))
+    own = Explainer(MODEL, X, n_references=60)
+    assert found == [factors(own.explain(X.iloc[row]).keep) for row in range(32)]

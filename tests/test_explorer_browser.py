@@ -1,0 +1,219 @@
+"""The explorer in a real browser: tables, what-ifs, ways out, and addresses that say it all."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from urllib.parse import parse_qs, urlsplit
+
+import pandas as pd
+import pytest
+
+from suffice import CausalModel, Explainer, datasets
+from suffice.cli.training import train
+from suffice.web.room import Room
+from tests.browsers import Watched, browser_page, chromium_path
+from tests.explorer import TOKEN, served
+
+pytestmark = pytest.mark.skipif(chromium_path() is None, reason="there is no chromium here")
+
+X, y = datasets.loans()
+MODEL = train("extra-trees", X, y).model
+OTHER = train("logistic", X, y).model
+
+
+@pytest.fixture(scope="module")
+def address():
+    graph = CausalModel([("age", "income"), ("income", "debt")], X)
+    with served(Room({"forest": MODEL, "linear": OTHER}, X, graph=graph, n_references=60)) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with browser_page() as found:
+        yield found
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Opens a place of the explorer; nothing may be said in the console, or asked elsewhere."""
+    with browser.visitor() as page:
+        watched = Watched(page, allowed=address)
+
+        def go(query: str = "", width: int = 1200):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.goto(f"{address}/?token={TOKEN}{query}")
+            return page
+
+        yield go
+        watched.check()
+
+
+def explained(page):
+    page.wait_for_selector(".suffice section", timeout=120_000)
+
+
+def sets(page, view):
+    found = page.eval_on_selector_all(
+        f"section[data-view={view}] .factors li",
+        "items => items.map(i => [...i.querySelectorAll('.chip')].map(c => c.textContent))",
+    )
+    return {frozenset(re.split(" = ", chip)[0] for chip in chips) for chips in found}
+
+
+def test_a_row_is_found_and_opened_and_its_sets_are_those_of_python(visit):
+    page = visit()
+    page.wait_for_selector("table.rows tbody tr")
+    assert "of 600" in page.inner_text("[role=status]")
+    page.select_option("label:has-text('Predicted') select", "refused")
+    page.wait_for_selector("[role=status]:not(:has-text('of 600'))")
+    page.click("table.rows tbody tr:nth-child(2) button")
+    explained(page)
+    row = int(parse_qs(urlsplit(page.url).query)["row"][0])
+    assert MODEL.predict(X.iloc[[row]])[0] == "refused"
+    own = Explainer(MODEL, X, n_references=60).explain(X.iloc[row])
+    assert sets(page, "keep") == {frozenset(f.features) for f in own.keep.factors}
+    assert sets(page, "flip") == {frozenset(f.features) for f in own.flip.factors}
+
+
+def test_the_token_is_nowhere_in_the_address(visit):
+    page = visit("&row=1")
+    explained(page)
+    assert TOKEN not in page.url
+
+
+def test_a_value_is_changed_and_back_undoes_it(visit):
+    page = visit("&row=1")
+    explained(page)
+    assert "refused" in page.inner_text("h2 >> nth=0")
+    page.fill("label:has(span[title='late payments']) input", "0")
+    page.keyboard.press("Enter")
+    page.select_option("label:has(span[title='guarantor']) select", label="true")
+    page.wait_for_selector(".predicted:text-is('granted')")
+    changed = X.iloc[1].to_dict() | {"late payments": 0, "guarantor": True}
+    assert MODEL.predict(pd.DataFrame([changed]))[0] == "granted"
+    page.go_back()
+    page.go_back()
+    page.wait_for_selector(".predicted:text-is('refused')")
+    page.go_forward()
+    page.go_forward()
+    page.reload()
+    page.wait_for_selector(".predicted:text-is('granted')")
+
+
+def test_a_way_out_is_tried_by_one_click(visit):
+    page = visit("&row=1&tab=recourse&fixed=%5B%22age%22%5D")
+    page.wait_for_selector("text=Try it", timeout=120_000)
+    assert not page.locator("td:has-text('age ')").filter(has_text=re.compile(r"\bage \d")).count()
+    page.click("text=Try it >> nth=0")
+    page.wait_for_selector(".predicted:text-is('granted')")
+    assert page.get_attribute("#tab-explanation", "aria-selected") == "true"
+
+
+def test_two_models_stand_side_by_side(visit):
+    page = visit("&row=1&otherModel=linear")
+    page.wait_for_selector(".other .suffice section", timeout=120_000)
+    assert "by linear" in page.inner_text(".other h3")
+
+
+def test_every_answer_is_there(visit):
+    page = visit("&row=1&tab=shapley")
+    page.wait_for_selector(".sheet table", timeout=120_000)
+    page.click("#tab-rules")
+    page.wait_for_selector(".sheet:not(:has-text('Shapley')) table", timeout=120_000)
+    page.click("#tab-graph")
+    page.wait_for_selector(".graph .node")
+    assert page.locator(".graph .node").count() == 3
+
+
+def test_the_notebook_code_is_handed_out(visit):
+    page = visit("&row=1")
+    explained(page)
+    with page.expect_download() as download:
+        page.click("text=notebook code")
+    code = download.value.path().read_text()
+    assert "explainer.explain(x, tau=0.9)" in code
+
+
+def test_tabs_and_rows_are_reached_by_keyboard_alone(visit):
+    page = visit("&row=1")
+    explained(page)
+    page.focus("#tab-explanation")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector("text=Try it", timeout=120_000)
+    assert page.evaluate("document.activeElement.id") == "tab-recourse"
+
+
+@pytest.mark.parametrize("query", ["", "&row=1", "&row=1&tab=recourse", "&row=1&tab=graph"])
+def test_nothing_is_wider_than_a_narrow_screen(visit, query):
+    page = visit(query, width=320)
+    page.wait_for_selector("table.rows, #answers")
+    if query == "&row=1":
+        explained(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+@pytest.mark.parametrize("query", ["", "&row=1", "&row=1&tab=recourse"])
+def test_a_screen_reader_finds_nothing_seriously_wrong(visit, browser, query):
+    page = visit(query)
+    page.wait_for_selector("table.rows, .suffice section, .waiting table", timeout=120_000)
+    assert browser.axe(page) == []
+
+
+def test_hostile_names_and_values_are_only_shown(browser):
+    odd = "<img src=x onerror=alert(1)>\u202e" + "n" * 10_000
+    data = pd.DataFrame({odd: ["<b>bold</b>", "'\"", "ok", "x"] * 5, "x": range(20)})
+    model = lambda rows: rows["x"] > 9  # noqa: E731
+    with served(Room({"<i>": model}, data)) as found, browser.visitor() as page:
+        watched = Watched(page, allowed=found)
+        page.set_viewport_size({"width": 800, "height": 800})
+        page.goto(f"{found}/?token={TOKEN}&row=0")
+        explained(page)
+        assert page.locator("img[src=x], td b b, .suffice b").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= 800
+        watched.check()
+
+
+def test_a_slow_explanation_is_cancelled_and_can_be_asked_again(browser):
+    class Slow:
+        wait = None
+
+        def __call__(self, rows):
+            if self.wait is not None and len(rows) > 1:
+                self.wait.wait(120)
+            return rows["x"].to_numpy() > 9
+
+    from threading import Event
+
+    slow = Slow()
+    data = pd.DataFrame({"x": range(20), "z": range(20)})
+    with served(Room({"slow": slow}, data)) as found, browser.visitor() as page:
+        slow.wait = Event()
+        page.goto(f"{found}/?token={TOKEN}&row=1")
+        page.click("text=Cancel", timeout=60_000)
+        assert "Stopped" in page.inner_text(".fault")
+        slow.wait.set()
+        page.click("text=Ask again")
+        explained(page)
+
+
+def test_the_server_stops_cleanly_and_comes_back(tmp_path):
+    table = tmp_path / "loans.csv"
+    X.assign(decision=y).to_csv(table, index=False)
+    command = [
+        *(sys.executable, "-m", "suffice", "serve", "--data", str(table)),
+        *("--target", "decision", "--train", "logistic"),
+    ]
+    for _ in range(2):
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        line = process.stdout.readline()
+        assert line.startswith("Explorer: http://127.0.0.1:")
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=120)
+        assert process.returncode == 0, told
+        assert "stopped" in told and "Traceback" not in told

@@ -1,0 +1,347 @@
+"""Lattice, charts, comparison, overlays and graphs: their facts exactly, their pictures by pixels."""
+
+import numpy as np
+import pytest
+
+import suffice
+from suffice import CausalModel, InputError
+from suffice.plots.canvas import DARK, LIGHT
+from suffice.plots.causes import Arrow, dag_of
+from suffice.plots.charted import chart_of
+from suffice.plots.charts import Amount, Heading, Line
+from suffice.plots.comparison import BySize, Way, comparison_of
+from suffice.plots.hasse import Node, diagram_of
+from suffice.plots.heat import heat_of
+from suffice.plots.overlays import MarkedText, pictures_of, texts_of
+from tests.drawn import assert_as_kept, cut_off, words_of
+from tests.plotted import APPLICANT, bounded, explainer, many, refused, renamed
+from tests.tiny import OF_IMAGE, OF_TEXT, RESULTS, TEXTS
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+
+@pytest.fixture(autouse=True)
+def plain_pictures():
+    with plt.rc_context():
+        plt.rcdefaults()
+        plt.switch_backend("agg")
+        yield
+    plt.close("all")
+
+
+# -- lattice ------------------------------------------------------------------------------
+
+
+def test_the_lattice_has_every_set_with_its_share_and_marks_the_minimal_ones():
+    found = diagram_of(refused().flip)
+    assert found.features == ("A: income = 25", "B: debt = 8", "C: home = rents")
+    assert [len(level) for level in found.levels] == [1, 3, 3, 1]
+    assert found.levels[2] == (
+        Node("AB", 1.0, True),
+        Node("AC", 6 / 7, True),
+        Node("BC", 2 / 7, False),
+    )
+    assert_as_kept(suffice.plots.lattice(refused()), "lattice")
+
+
+def test_a_lattice_of_many_features_is_refused_and_says_what_serves():
+    with pytest.raises(
+        InputError, match=r"one of 9 features; allowed: an explanation of up to 6 fea"
+    ):
+        many().plot("lattice")
+
+
+def test_sets_that_were_never_evaluated_have_a_question_mark():
+    e = explainer().explain(APPLICANT, tau=0.8, budget=42)
+    nodes = [node for level in diagram_of(e.keep).levels for node in level]
+    assert any(node.sufficiency is None for node in nodes)
+    ax = e.keep.plot("lattice")
+    assert "?" in words_of(ax) and cut_off(ax) == []
+
+
+# -- charts -------------------------------------------------------------------------------
+
+
+def test_recourse_tells_from_what_to_what_at_which_cost():
+    ways = explainer().recourse(APPLICANT, tau=0.5)
+    chart = chart_of(ways)
+    assert chart.headings[1] == Heading("works for so many references", "share", 0.5)
+    for option, line in zip(ways, chart.lines, strict=True):
+        cost, works, needed = line.amounts
+        assert cost.value == option.cost
+        assert (works.value, works.interval) == (option.sufficiency, option.interval)
+        assert needed.value == option.necessity
+    assert chart.lines[0].words == ("income: 25 → 50", "debt: 8 → 7")
+    assert chart_of(ways, 1).more.startswith("and ") and len(chart_of(ways, 1).lines) == 1
+    assert_as_kept(suffice.plots.recourse(ways), "recourse")
+
+
+def test_recourse_that_is_impossible_says_why():
+    none = explainer().recourse(APPLICANT, immutable=["income", "debt"])
+    assert not none.feasible
+    words = " ".join(words_of(none.plot()))
+    assert "no way found" in words and "immutable" in words
+
+
+def test_rules_have_precision_against_tau_coverage_and_necessity():
+    rules = explainer().anchor(APPLICANT, tau=0.8)
+    chart = chart_of(rules)
+    assert [h.words for h in chart.headings] == ["precision", "coverage", "necessity"]
+    assert chart.headings[0].tau == 0.8
+    for rule, line in zip(rules, chart.lines, strict=True):
+        shares = [amount.value for amount in line.amounts]
+        assert shares == [rule.precision, rule.coverage, rule.necessity]
+        assert line.words == (f"if {rule.words}",)
+    assert_as_kept(suffice.plots.rule(rules), "rule")
+    assert chart_of(rules[0]).lines == chart.lines[:1]
+
+
+def test_shapley_values_are_bars_with_exact_values_the_largest_first():
+    values = suffice.shapley_values(refused().keep)
+    chart = chart_of(values)
+    assert [(line.words[0], line.amounts[0].value) for line in chart.lines] == sorted(
+        values.items(), key=lambda pair: -abs(pair[1])
+    )
+    assert chart_of(values, 1).more.startswith("and 2 more features, ")
+    assert_as_kept(suffice.plots.shapley(values), "shapley")
+
+
+def test_interactions_of_two_are_a_heat_map_others_are_bars():
+    pairs = suffice.shapley_interactions(refused().keep)
+    heat = heat_of(pairs)
+    assert heat.names == ("income", "debt", "home")
+    for i, a in enumerate(heat.names):
+        assert heat.amounts[i][i] is None
+        for j, b in enumerate(heat.names):
+            assert i == j or heat.amounts[i][j] == pairs[a, b]
+    few = heat_of(pairs, 2)
+    assert len(few.names) == 2 and few.more == "and 1 more feature with weaker ones: .to_frame()"
+    assert_as_kept(suffice.plots.shapley(pairs), "interactions")
+    three = suffice.shapley_interactions(refused().keep, order=3)
+    assert chart_of(three).lines == (
+        Line(("income, debt, home",), chart_of(three).lines[0].amounts),
+    )
+
+
+def test_bounds_are_ranges_without_a_point():
+    bounds = suffice.causation_bounds({(True, True): 30, (False, False): 40}, exogenous=True)
+    amounts = {line.words[0]: line.amounts[0] for line in chart_of(bounds).lines}
+    assert amounts["pns"].value is None and amounts["pns"].interval == bounds.pns
+    found = suffice.probabilities_of_causation(
+        CausalModel([("a", "b")], mechanisms={"a": 0.5, "b": lambda a: a}), "a", "b"
+    )
+    assert [line.amounts[0] for line in chart_of(found).lines] == [Amount(1.0, "100%")] * 3
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=lambda result: type(result).__name__)
+def test_every_result_has_a_figure_and_nothing_of_it_is_cut_off(result):
+    for kind in type(result).plots:
+        try:
+            ax = result.plot(kind)
+        except InputError as error:  # a text has no regions
+            assert error.argument == "result"
+            continue
+        if kind not in ("curve",):
+            assert cut_off(ax) == [], kind
+
+
+# -- a ranking against the best sets --------------------------------------------------------
+
+
+def test_a_ranking_is_held_against_the_best_set_of_each_size():
+    keep = refused().keep
+    found = comparison_of(keep, {"by debt": ["debt", "home", "income"]})
+    best, given = found.ways
+    assert best == Way(
+        "the best set of k features",
+        True,
+        (BySize(0, 0.0), BySize(1, 5 / 7), BySize(2, 1.0), BySize(3, 1.0)),
+    )
+    assert given.label == "by debt" and [p.sufficiency for p in given.points] == [
+        0,
+        1 / 7,
+        3 / 7,
+        1,
+    ]
+    for k, point in enumerate(best.points):
+        assert point.sufficiency == suffice.top_k(keep, k).best_sufficiency
+    assert comparison_of(keep).ways[1].label == "the first k by exact Shapley values"
+    assert_as_kept(
+        suffice.plots.compare(refused(), ranking={"by debt": ["debt", "home", "income"]}), "compare"
+    )
+
+
+def test_scores_by_feature_are_one_ranking_and_sizes_not_evaluated_are_told():
+    keep = refused().keep
+    scores = {"income": 0.1, "debt": -3.0, "home": 0.0}
+    (_, plain), (_, by_size) = (
+        comparison_of(keep, scores, absolute).ways for absolute in (False, True)
+    )
+    assert plain.points[1].sufficiency == 5 / 7 and by_size.points[1].sufficiency == 1 / 7
+    cut = explainer().explain(APPLICANT, tau=0.8, max_size=1, search="exhaustive", budget=56)
+    short = comparison_of(cut.keep, scores)
+    assert {p.k for p in short.ways[0].points} <= {0, 1, 2, 3}
+    with pytest.raises(suffice.NotVisitedError):
+        bounded().plot("compare")
+
+
+# -- overlays -----------------------------------------------------------------------------
+
+
+def test_words_are_marked_in_their_text():
+    e = TEXTS.explain("a fine film, and a long one")
+    keep, flip = texts_of(e, 1)
+    assert keep.sets[0].pieces == e.subject.pieces(
+        frozenset(i for i, p in enumerate(e.players) if p.name in e.keep[0].features)
+    )
+    assert keep.sets[0] == MarkedText("", keep.sets[0].pieces)
+    assert_as_kept(suffice.plots.text(e), "text")
+    with pytest.raises(
+        InputError, match="result: got one of no text; allowed: an explanation of a"
+    ):
+        refused().plot("text")
+    assert flip.title.startswith("Flips to")
+
+
+def test_of_a_long_text_the_lines_around_the_marks_are_shown():
+    e = TEXTS.explain("word " * 300 + "fine " + "word " * 300, spans=[(0, 10), (1500, 1504)])
+    ax = e.plot("text")
+    words = words_of(ax)
+    assert "…" in words and "fine" in words
+    assert cut_off(ax) == []
+
+
+def test_regions_are_marked_in_their_picture():
+    map_, keep, flip = pictures_of(OF_IMAGE)
+    assert (map_.view, keep.view, flip.view) == ("map", "keep", "flip")
+    drawn = suffice.overlay(OF_IMAGE, view="keep").pixels
+    outline = (keep.drawn.pixels == [0, 114, 178]).all(axis=2)
+    assert outline.any() and np.array_equal(keep.drawn.pixels[~outline], drawn[~outline])
+    assert_as_kept(suffice.plots.image(OF_IMAGE), "image")
+    with pytest.raises(InputError, match="result: got one of no picture; allowed: an explanation"):
+        OF_TEXT.plot("image")
+
+
+# -- graphs -------------------------------------------------------------------------------
+
+GRAPH = [("job", "income"), ("age", "income"), ("income", "savings"), ("age", "savings")]
+
+
+def model():
+    return CausalModel(
+        GRAPH,
+        mechanisms={
+            "job": {"office": 0.5, "none": 0.5},
+            "age": {30: 0.5, 50: 0.5},
+            "income": lambda job, age: (job == "office") * 40 + age,
+            "savings": lambda income, age: income // 10 + age,
+        },
+    )
+
+
+def test_an_intervention_changes_what_is_set_and_its_effects_and_cuts_its_causes():
+    row = {"job": "none", "age": 30, "income": 30, "savings": 33}
+    found = dag_of(model(), do={"income": 60}, row=row)
+    roles = {node.name: (node.role, node.told) for node in found.nodes}
+    assert roles == {
+        "job": ("stays", "none"),
+        "age": ("stays", "30"),
+        "income": ("set", "30 → 60"),
+        "savings": ("changes", "33 → 36"),
+    }
+    assert {(a.cause, a.effect): a.role for a in found.arrows} == {
+        ("job", "income"): "cut",
+        ("age", "income"): "cut",
+        ("income", "savings"): "carries",
+        ("age", "savings"): "plain",
+    }
+    assert found.title == "What setting income changes"
+    assert_as_kept(suffice.plots.dag(model(), do={"income": 60}, row=row), "dag")
+
+
+def test_causes_stand_left_of_effects_and_arrows_pass_the_layers_between():
+    found = dag_of(GRAPH, do="job")
+    layer = {node.name: node.layer for node in found.nodes}
+    assert layer == {"job": 0, "age": 0, "income": 1, "savings": 2}
+    assert all(layer[a.cause] < layer[a.effect] for a in found.arrows)
+    (long,) = [a for a in found.arrows if a.via]
+    assert long == Arrow("age", "savings", "plain", long.via) and long.via[0][0] == 1
+    spots = [(n.layer, n.place) for n in found.nodes] + [s for a in found.arrows for s in a.via]
+    assert len(set(spots)) == len(spots)
+    assert suffice.plots.dag(GRAPH) is not None
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: suffice.plots.dag(3), "model: got 3; allowed: a CausalModel, or a networkx"),
+        (lambda: suffice.plots.dag(GRAPH, do="jo"), "do: got unknown node 'jo'.*mean 'job'"),
+        (lambda: suffice.plots.dag(GRAPH, row={}, do={"job": 1}), "row: got .*only a graph"),
+        (lambda: suffice.plots.recourse(refused()), "result: got .*what explainer.recourse answ"),
+        (lambda: suffice.plots.rule(3), "result: got 3; allowed: a rule"),
+        (lambda: suffice.plots.shapley({}), "result: got .*what shapley_values or"),
+        (lambda: suffice.plots.measures("x"), "result: got x; allowed: an answer of this package"),
+        (lambda: suffice.plots.compare(3), "result: got 3; allowed: an explanation"),
+        (
+            lambda: suffice.plots.compare(suffice.top_k(refused().keep, 1), ranking=["a"]),
+            "ranking: got .*None for what top_k answers",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_named(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+# -- for every eye ------------------------------------------------------------------------
+
+
+def seen(colour, kind):
+    """A colour as a dichromat sees it (Viénot, Brettel and Mollon, 1999), in linear light."""
+    rgb = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    lms = np.array([[17.88, 43.52, 4.12], [3.46, 27.16, 3.87], [0.03, 0.18, 1.47]])
+    loss = {
+        "protan": np.array([[0, 2.02, -2.53], [0, 1, 0], [0, 0, 1]]),
+        "deutan": np.array([[1, 0, 0], [0.49, 0, 1.25], [0, 0, 1]]),
+    }[kind]
+    return np.linalg.inv(lms) @ loss @ lms @ linear
+
+
+@pytest.mark.parametrize("kind", ["protan", "deutan"])
+@pytest.mark.parametrize("ink", [LIGHT, DARK], ids=["light", "dark"])
+def test_keep_and_flip_are_told_apart_by_the_colour_blind(ink, kind):
+    keep, flip = seen(ink.keep, kind), seen(ink.flip, kind)
+    assert np.abs(keep - flip).max() > 0.1
+
+
+LONG = ["$x_1$ 日本", "n" * 10_000, "שלום"]
+
+
+@pytest.mark.parametrize("kind", ["lattice", "compare"])
+def test_long_and_odd_names_are_written_everywhere(kind):
+    assert cut_off(renamed(LONG).plot(kind)) == []
+
+
+def test_long_and_odd_names_are_written_in_charts_and_graphs():
+    e = renamed(LONG)
+    shown = [
+        suffice.shapley_values(e.keep).plot(),
+        suffice.shapley_interactions(e.keep).plot(),
+        suffice.top_k(e.keep, 2).plot(),
+        suffice.plots.dag([(LONG[0], LONG[1]), (LONG[1], LONG[2])], do=LONG[0]),
+    ]
+    for ax in shown:
+        assert cut_off(ax) == []
+
+
+@pytest.mark.parametrize("size", [(10, 8), (4, 3)])
+def test_each_is_drawn_into_what_is_given(size):
+    results = [r for r in RESULTS if type(r).__name__ not in ("Explanation", "View")]
+    for result in results:
+        ax = plt.figure(figsize=size).add_subplot()
+        assert result.plot(ax=ax) is ax
+    for kind in ("lattice", "compare"):
+        figure = plt.figure(figsize=size)
+        assert refused().plot(kind, ax=figure).figure is figure
+        plt.close("all")
