@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["batch"]
 
 _TABLE = click.Path(exists=True, path_type=Path)
+_PATIENCE = "10s"
+"""For a scheduler to answer."""
 _SIGNALS = {"SIGINT": 130, "SIGTERM": 143}
 """Exit codes as shells know them: 128 and the signal's number."""
 
@@ -211,7 +213,7 @@ def _cluster(address: str | None) -> Iterator[Any]:
         hint = "pip install suffice[dask]"
         raise InputError("--dask", "it without distributed", "it with distributed", hint) from error
     try:
-        client: Any = distributed.Client(address, timeout="10s")  # type: ignore[no-untyped-call]
+        client: Any = distributed.Client(address, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TimeoutError) as error:
         allowed = "the address of a scheduler, such as tcp://10.0.0.1:8786"
         raise InputError("--dask", f"{address} ({error})", allowed) from error
