@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from suffice.context.pool import Rows
-from suffice.errors import SufficeError
+from suffice.errors import InputError, SufficeError
 from suffice.explanation import Explanation
 from suffice.many.factor_rows import FACTOR, factor_columns
 from suffice.many.kept import Kept, Written, keep_of, scalar_cells, to_json
@@ -253,14 +253,25 @@ def id_array(table: Table, name: str, wanted: pa.DataType | None = None) -> pa.A
     elif isinstance(native, np.ndarray):
         ids = pa.array(native[:, at])
     else:
-        ids = pa.array(native[native.columns[at]], from_pandas=True)
+        try:
+            ids = pa.array(native[native.columns[at]], from_pandas=True)
+        except pa.ArrowException as error:
+            raise _mixed(name, error) from error
     if isinstance(ids, pa.ChunkedArray):
         ids = ids.combine_chunks()
     if pa.types.is_dictionary(ids.type):
         ids = ids.dictionary_decode()
     if pa.types.is_large_string(ids.type) or pa.types.is_string_view(ids.type):
         ids = ids.cast(pa.string())
-    return ids if wanted is None else ids.cast(wanted)
+    try:
+        return ids if wanted is None else ids.cast(wanted)
+    except pa.ArrowException as error:
+        raise _mixed(name, error) from error
+
+
+def _mixed(name: str, error: Exception) -> InputError:
+    got = f"{name!r}, whose values are of several types ({error})"
+    return InputError("id", got, "a column of one type", f"Turn {name!r} into text.")
 
 
 def _change_lists(kept: list[Kept]) -> pa.Array:
