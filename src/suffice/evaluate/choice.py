@@ -62,6 +62,10 @@ class Choice:
         self._not_read: dict[str, str] = {}
         self._pays: dict[tuple[Any, ...], bool] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Sent without what was read of the model, which is read again."""
+        return self.__dict__ | {"_read": {}, "_not_read": {}, "_pays": {}}
+
     @property
     def works_row_by_row(self) -> bool:
         """Does a row get the same numbers, to the last bit, whatever rows are asked about with it?

@@ -21,7 +21,8 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from math import inf
@@ -258,6 +259,7 @@ def choose_kernel(ahead: Callable[[], float], start: SkiRental = NUMBA_START) ->
     return "numpy"
 
 
+@cache
 def find_numba() -> bool:
     """Is numba installed?"""
     return find_spec("numba") is not None
@@ -309,9 +311,23 @@ def run_tasks(work: Callable[[int], None], tasks: int, workers: int) -> None:
         for task in range(tasks):
             work(task)
         return
-    with ThreadPoolExecutor(min(workers, tasks)) as pool:
-        for _ in pool.map(work, range(tasks)):
-            pass
+    if workers not in _KEPT:
+        _KEPT[workers] = ThreadPoolExecutor(workers)
+    done = [_KEPT[workers].submit(work, task) for task in range(tasks)]
+    try:
+        for one in done:
+            one.result()
+    finally:
+        for one in done:
+            one.cancel()
+        wait(done)
+
+
+_KEPT: dict[int, ThreadPoolExecutor] = {}
+"""Threads by their number: starting them takes as long as a small sweep."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_KEPT.clear)  # a child has none of its parent's threads
 
 
 class NumpyBlock:
