@@ -167,7 +167,7 @@ class AtWork:
     def team(self, function: PieceToArrow) -> Team[pa.Table]:
         """Those who do pieces by a function."""
         if self.client is not None:
-            from suffice.many.dask import DaskTeam  # type: ignore[import-not-found]
+            from suffice.many.dask import DaskTeam
 
             team: Team[pa.Table] = DaskTeam(
                 function, client=self.client, row_time_limit=self.row_time_limit
