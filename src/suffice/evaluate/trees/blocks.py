@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from importlib import import_module
@@ -160,16 +160,21 @@ class LatticeSweep:
 
     def by_mask(self, words: NDArray[Any]) -> NDArray[np.uint8]:
         """(masks, bytes): words of lanes turned into packed bits of references, in their order."""
-        turned = np.empty(words.shape[::-1], dtype=words.dtype)
-        for start in range(0, len(turned), _TURNED_AT_ONCE):
-            part = slice(start, start + _TURNED_AT_ONCE)
-            turned[part] = words[:, part].T
+        if len(words) == 1:  # one row is a column as it stands
+            turned = words.reshape(-1, 1)
+        else:
+            turned = np.empty(words.shape[::-1], dtype=words.dtype)
+            for part in _parts(len(turned)):
+                turned[part] = words[:, part].T
         order = self._problem.lanes.order
         bits = turned.view(np.uint8)[:, : (len(order) + 7) // 8]
         if (np.diff(order) == 1).all():
             return bits
-        lanes = np.unpackbits(bits, axis=1, count=len(order))
-        return np.packbits(lanes[:, np.argsort(order)], axis=1)
+        places, out = np.argsort(order), np.empty(bits.shape, dtype=np.uint8)
+        for part in _parts(len(turned)):  # so few that their single bits stay in the cache
+            lanes = np.unpackbits(bits[part], axis=1, count=len(order))
+            out[part] = np.packbits(lanes.take(places, axis=1), axis=1)
+        return out
 
     def _slab_players(self, players: int) -> int:
         return min(players, _log2(_SLAB_CELLS // self._problem.lanes.width))
@@ -184,6 +189,10 @@ class LatticeSweep:
             if leaves and self._room > 0:
                 self._leaves[block] = leaves
         return at_work
+
+
+def _parts(rows: int) -> Iterator[slice]:
+    return (slice(start, start + _TURNED_AT_ONCE) for start in range(0, rows, _TURNED_AT_ONCE))
 
 
 def _set_lanes(words: Words) -> Places:
