@@ -31,8 +31,28 @@ $(VENV)/.docs: $(VENV)/.dev pyproject.toml
 demo: $(VENV)/.demo ## explain a refused loan and write an HTML report
 	$(BIN)/suffice demo
 
-test: $(VENV)/.dev ## run all tests, with coverage
+# Pages are tested in a real browser, their script is built again with node. Where either is missing,
+# it is installed if that is allowed; else those tests are skipped, and say so.
+browser:
+	@for package in chromium nodejs npm; do \
+		command -v $$(echo $$package | sed s/nodejs/node/) >/dev/null 2>&1 && continue; \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 || { echo "$$package is not here: its tests are skipped"; continue; }; \
+		echo "Installing $$package …"; \
+		apt-get update -qq >/dev/null 2>&1; \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$package >/dev/null 2>&1 || echo "$$package cannot be installed: its tests are skipped"; \
+	done
+
+frontend/node_modules: frontend/package-lock.json | browser
+	@if command -v npm >/dev/null 2>&1; then cd frontend && npm ci --no-audit --no-fund --loglevel=error || echo "npm ci failed: tests of the script's build are skipped"; fi
+
+test: $(VENV)/.dev browser frontend/node_modules ## run all tests, with coverage
 	$(BIN)/pytest -n 2 --cov --cov-report=term-missing:skip-covered
+
+soak: $(VENV)/.dev ## run the long tests: kills, full disks, flat memory (about half an hour)
+	$(BIN)/pytest soak
+
+bundle: frontend/node_modules ## build the script of pages and explorer again
+	cd frontend && npm run --silent check && npm run --silent build
 
 lint: $(VENV)/.dev ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
@@ -82,6 +102,6 @@ schema: $(VENV)/.dev ## write the JSON Schema of explanations
 	$(BIN)/python -m docs.write_schema
 
 clean: ## remove everything that was made
-	rm -rf $(VENV) $(VENV)-* docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage suffice-report.html
+	rm -rf $(VENV) $(VENV)-* frontend/node_modules docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage suffice-report.html
 
-.PHONY: help demo test test-all lint format dowhy bench reproduce docs schema clean
+.PHONY: help demo browser test soak bundle test-all lint format dowhy bench reproduce docs schema clean

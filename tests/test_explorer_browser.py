@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from urllib.parse import parse_qs, urlsplit
 
 import pandas as pd
@@ -14,10 +15,8 @@ import pytest
 from suffice import CausalModel, Explainer, datasets
 from suffice.cli.training import train
 from suffice.web.room import Room
-from tests.browsers import Watched, browser_page, chromium_path
+from tests.browser import Watched, browser, serious  # noqa: F401 - a fixture
 from tests.explorer import TOKEN, served
-
-pytestmark = pytest.mark.skipif(chromium_path() is None, reason="there is no chromium here")
 
 X, y = datasets.loans()
 MODEL = train("extra-trees", X, y).model
@@ -31,17 +30,22 @@ def address():
         yield found
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with browser_page() as found:
-        yield found
+@contextmanager
+def visitor(browser):  # noqa: F811
+    """A tab with cookies of its own."""
+    context = browser.new_context()
+    context.set_default_timeout(60_000)
+    try:
+        yield context.new_page()
+    finally:
+        context.close()
 
 
 @pytest.fixture
-def visit(browser, address):
+def visit(browser, address):  # noqa: F811
     """Opens a place of the explorer; nothing may be said in the console, or asked elsewhere."""
-    with browser.visitor() as page:
-        watched = Watched(page, allowed=address)
+    with visitor(browser) as page:
+        watched = Watched(page)
 
         def go(query: str = "", width: int = 1200):
             page.set_viewport_size({"width": width, "height": 800})
@@ -49,7 +53,7 @@ def visit(browser, address):
             return page
 
         yield go
-        watched.check()
+        watched.went_well(address)
 
 
 def explained(page):
@@ -157,27 +161,27 @@ def test_nothing_is_wider_than_a_narrow_screen(visit, query):
 
 
 @pytest.mark.parametrize("query", ["", "&row=1", "&row=1&tab=recourse"])
-def test_a_screen_reader_finds_nothing_seriously_wrong(visit, browser, query):
+def test_a_screen_reader_finds_nothing_seriously_wrong(visit, query):
     page = visit(query)
     page.wait_for_selector("table.rows, .suffice section, .waiting table", timeout=120_000)
-    assert browser.axe(page) == []
+    assert serious(page) == []
 
 
-def test_hostile_names_and_values_are_only_shown(browser):
+def test_hostile_names_and_values_are_only_shown(browser):  # noqa: F811
     odd = "<img src=x onerror=alert(1)>\u202e" + "n" * 10_000
     data = pd.DataFrame({odd: ["<b>bold</b>", "'\"", "ok", "x"] * 5, "x": range(20)})
     model = lambda rows: rows["x"] > 9  # noqa: E731
-    with served(Room({"<i>": model}, data)) as found, browser.visitor() as page:
-        watched = Watched(page, allowed=found)
+    with served(Room({"<i>": model}, data)) as found, visitor(browser) as page:
+        watched = Watched(page)
         page.set_viewport_size({"width": 800, "height": 800})
         page.goto(f"{found}/?token={TOKEN}&row=0")
         explained(page)
         assert page.locator("img[src=x], td b b, .suffice b").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth") <= 800
-        watched.check()
+        watched.went_well(found)
 
 
-def test_a_slow_explanation_is_cancelled_and_can_be_asked_again(browser):
+def test_a_slow_explanation_is_cancelled_and_can_be_asked_again(browser):  # noqa: F811
     class Slow:
         wait = None
 
@@ -190,7 +194,7 @@ def test_a_slow_explanation_is_cancelled_and_can_be_asked_again(browser):
 
     slow = Slow()
     data = pd.DataFrame({"x": range(20), "z": range(20)})
-    with served(Room({"slow": slow}, data)) as found, browser.visitor() as page:
+    with served(Room({"slow": slow}, data)) as found, visitor(browser) as page:
         slow.wait = Event()
         page.goto(f"{found}/?token={TOKEN}&row=1")
         page.click("text=Cancel", timeout=60_000)

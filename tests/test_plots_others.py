@@ -345,3 +345,13 @@ def test_each_is_drawn_into_what_is_given(size):
         figure = plt.figure(figsize=size)
         assert refused().plot(kind, ax=figure).figure is figure
         plt.close("all")
+
+
+def test_the_guide_shows_the_pictures_that_its_code_draws():
+    from docs.draw_figures import GUIDE, pictures
+
+    shown = pictures()
+    kept = {f"figures/{path.name}" for path in (GUIDE.parent / "figures").iterdir()}
+    assert set(shown) == kept and len(set(shown)) == len(shown), "run: python -m docs.draw_figures"
+    for kind in suffice.plots.__all__:
+        assert kind in GUIDE.read_text(encoding="utf-8"), f"the guide does not show {kind}"

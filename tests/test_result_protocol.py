@@ -23,6 +23,7 @@ from suffice import (
     InputError,
     Sample,
     anchor,
+    audit,
     causation_bounds,
     datasets,
     equals,
@@ -65,6 +66,15 @@ def rules():
     return anchor(explainer(), row(), tau=0.8)
 
 
+@cache
+def several():
+    rows = datasets.loans(200)[0][["age", "income", "debt", "late payments"]]
+    return explainer().explain_many(rows.iloc[[8, 9, 10, 13]])
+
+
+CATALOGUE = {name: (name[0], name) for name in ("age", "income", "debt", "late payments")}
+
+
 def causes():
     scm = CausalModel([("a", "b")], mechanisms={"a": 0.5, "b": lambda a: a})
     return probabilities_of_causation(scm, "a", "b")
@@ -80,13 +90,18 @@ def minimal_factors():
 SAMPLES = {
     "AnchorRules": lambda: rules(),
     "Causation": causes,
+    "Cohort": lambda: audit.cohort(several(), by="age"),
     "CausationBounds": lambda: causation_bounds({(True, True): 30, (False, False): 40}),
     "Explanation": lambda: explanation(),
+    "GlobalFactors": lambda: audit.global_factors(several(), cover=0.5),
     "MinimalFactors": minimal_factors,
     "Option": lambda: recourse().best,
     "Plausibility": lambda: explainer().plausibility(row()),
     "Plan": lambda: explainer().plan(row(), search="greedy"),
+    "Reasons": lambda: audit.reasons(several(), CATALOGUE),
     "Recourse": lambda: recourse(),
+    "Reliance": lambda: audit.reliance(several(), ["age"]),
+    "Roles": lambda: audit.roles(several()),
     "Rule": lambda: rules().best,
     "ShapleyInteractions": lambda: shapley_interactions(explanation().keep),
     "ShapleyValues": lambda: shapley_values(explanation().keep),

@@ -72,5 +72,10 @@ RESULTS = [
     sf.causation_bounds(COUNTS, exogenous=True),
     EXPLAINER.plausibility(ROW, n_hybrids=5),
     EXPLAINER.plan(ROW),
+    sf.audit.roles(E),
+    sf.audit.reliance(E, "age", by="job"),
+    sf.audit.cohort([E, E], by=["a", "b"]),
+    sf.audit.global_factors([E, E], cover=0.5),
+    sf.audit.reasons(E, {"age": ("A", "Age"), "job": ("J", "Job")}),
 ]
 """One answer of each kind."""

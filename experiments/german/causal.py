@@ -14,7 +14,7 @@ import pandas as pd
 from experiments.german.setting import INPUT, new_values, setting
 from experiments.runner.lab import Lab
 from experiments.runner.result import Claim, Result
-from suffice import CausalContext, CausalModel, Explainer, Explanation, Recourse
+from suffice import CausalContext, CausalModel, Explainer, Explanation, Recourse, plots
 
 EDGES = [
     *(("Age", effect) for effect in ("Job", "Savings", "Credit", "Purpose")),
@@ -44,33 +44,6 @@ ONE_DRAW = 1e-9
 
 CATEGORICAL = ["Sex", "Job", "Housing", "Savings", "Checking", "Purpose"]
 
-PLACES = {
-    "Age": (0.0, 0.0),
-    "Sex": (0.0, 2.2),
-    "Job": (1.6, 1.1),
-    "Savings": (3.3, 1.1),
-    "Housing": (5.1, 1.1),
-    "Checking": (5.1, 3.0),
-    "Credit": (6.6, -0.6),
-    "Duration": (6.9, 2.2),
-    "Purpose": (8.6, 1.1),
-}
-"""Where the figure has each node."""
-
-
-BENDS = {
-    ("Age", "Savings"): 0.22,
-    ("Age", "Credit"): 0.22,
-    ("Age", "Purpose"): 0.5,
-    ("Sex", "Savings"): -0.25,
-    ("Job", "Checking"): -0.3,
-    ("Job", "Housing"): -0.35,
-    ("Job", "Credit"): 0.2,
-    ("Savings", "Duration"): -0.3,
-    ("Housing", "Purpose"): -0.12,
-}
-"""Edges that go around what lies between their ends."""
-
 
 def causal_model(X) -> CausalModel:
     """Linear regressions for numbers, random forests for categories, as in the appendix."""
@@ -84,25 +57,11 @@ def draw(path: Path) -> None:
 
 
 def dag_figure():
-    """The DAG, roots shaded."""
+    """The DAG, causes to the left of their effects."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.2, 3.4), layout="constrained", facecolor="white")
-    ax = figure.add_subplot()
-    boxes = {}
-    for node, (x, y) in PLACES.items():
-        root = not any(effect == node for _, effect in EDGES)
-        box = {"boxstyle": "round,pad=0.45", "fc": "#dbe9f6" if root else "white", "ec": "#33536f"}
-        text = ax.text(x, y, node, ha="center", va="center", fontsize=10, bbox=box)
-        boxes[node] = text.get_bbox_patch()
-    for cause, effect in EDGES:
-        style = {"arrowstyle": "-|>", "color": "#5b6470", "lw": 1.1, "mutation_scale": 11}
-        ends = {"patchA": boxes[cause], "patchB": boxes[effect], "shrinkA": 2, "shrinkB": 2}
-        bend = f"arc3,rad={BENDS.get((cause, effect), 0.0)}"
-        arrow = {**style, **ends, "connectionstyle": bend}
-        ax.annotate("", PLACES[effect], PLACES[cause], arrowprops=arrow)
-    ax.set(xlim=(-0.9, 9.5), ylim=(-3.0, 3.6))
-    ax.axis("off")
+    figure = Figure(figsize=(10.5, 5.2), facecolor="white")
+    plots.dag(EDGES, ax=figure)
     return figure
 
 

@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.runner.drawing import ACCENT, GREY, OURS, THEIRS, new_figure, tidy
+from experiments.runner.drawing import new_figure, tidy
 from experiments.runner.lab import Lab
 from experiments.runner.result import Claim, Result
 from suffice import Explainer, View, shapley_values, top_k
+from suffice.plots.comparison import BySize, Way, draw_ways
 
 __all__ = ["compare", "tree_shap"]
 
 VIEWS = {"keep": "R2I", "flip": "I2R"}
 WAYS = {
-    "best set": (OURS, "o", "best set of size k (LENS)"),
-    "SHAP": (THEIRS, "s", "top k by SHAP (TreeExplainer)"),
-    "exact": (ACCENT, "^", "top k by exact Shapley values of PS"),
+    "best set": "best set of size k (LENS)",
+    "SHAP": "top k by SHAP (TreeExplainer)",
+    "exact": "top k by exact Shapley values of PS",
 }
 
 
@@ -136,14 +137,13 @@ def _draw(table: pd.DataFrame):
     figure, axes = new_figure(8.0, 3.3, 2, sharey=True)
     for ax, (view, name) in zip(axes, VIEWS.items(), strict=True):
         part = table[table["view"] == view]
-        for way, (colour, marker, label) in WAYS.items():
+        ways = []
+        for way, label in WAYS.items():
             lines = part[part["way"] == way]
-            ax.plot(lines["k"], lines["mean PS"], marker=marker, ms=4, color=colour, label=label)
-            ax.fill_between(lines["k"], lines["low"], lines["high"], color=colour, alpha=0.15, lw=0)
-        ax.axhline(1, color=GREY, lw=0.6, ls=":")
-        ax.set_xticks(sorted(part["k"].unique()))
-        ax.set_ylim(0, 1.04)
+            rows = zip(lines["k"], lines["mean PS"], lines["low"], lines["high"], strict=True)
+            points = tuple(BySize(int(k), mean, (low, high)) for k, mean, low, high in rows)
+            ways.append(Way(label, way == "best set", points))
+        draw_ways(ways, ax)
         what = "held" if view == "keep" else "replaced"
         tidy(ax, f"k features {what}", "mean PS" if view == "keep" else "", name)
-    axes[0].legend(frameon=False, fontsize=8, loc="lower right")
     return figure

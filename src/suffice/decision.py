@@ -74,7 +74,10 @@ class Decision:
     @cached_property
     def own_score(self) -> OwnScore | None:
         """What stands beside the prediction: probability, score or value. Asked when first read."""
-        return self.target.model.own_scores(self.row, [self.prediction], self.scores)[0]
+        model, known = self.target.model, self.scores is not None
+        # Rows are only looked at where the model has to be asked.
+        rows = self.inputs.table if known or model.classes is None else self.row
+        return model.own_scores(rows, [self.prediction], self.scores)[0]
 
     def evaluator(
         self, hybrids: Hybrids, limits: Limits | None = None, exhaustive: bool = True
@@ -113,7 +116,9 @@ class Decider:
     def one(self, row: Table, outcome: Any = None) -> Decision:
         """The decision for one input; `outcome` in place of the usual one."""
         # The model gets its own copy to write into.
-        answers, scores = self.model.predict_scored(row.take(np.array([0])))
+        answers, scores = self.model.predict_scored(
+            row.take(np.array([0])), self.choice.shares(row)
+        )
         return self._decision(Rows(row), 0, answers, scores, outcome)
 
     def many(self, inputs: Rows) -> list[Decision | SufficeError]:
@@ -136,8 +141,9 @@ class Decider:
         work row by row are asked of each row alone, as if it were the only one.
         """
         apart = self.choice.works_row_by_row
+        each = [table.take(np.array([i])) for i in range(len(table))] if not apart else []
         if self.model.classes is None and not apart:
-            return [self._alone(table.take(np.array([i]))) for i in range(len(table))]
+            return [self._alone(row) for row in each]
         try:
             answers, scores = self.model.predict_scored(table.take(np.arange(len(table))))
         except SufficeError as error:
@@ -146,9 +152,8 @@ class Decider:
             halves = np.array_split(np.arange(len(table)), 2)
             return [told for half in halves for told in self._predicted(table.take(half))]
         if not apart:
-            scores = None
-        elif scores is None:
-            scores = self._scores(table)
+            return [(answers[i : i + 1], self._scores(row)) for i, row in enumerate(each)]
+        scores = self._scores(table.take(np.arange(len(table)))) if scores is None else scores
         return [
             (answers[i : i + 1], None if scores is None else scores[i : i + 1])
             for i in range(len(table))
@@ -160,12 +165,10 @@ class Decider:
         except SufficeError as error:
             return error
 
-    def _scores(self, table: Table) -> Values | None:
-        """Of all rows in one call; None where the model has none, or not for all of them."""
-        if self.model.classes is None:
-            return None
+    def _scores(self, rows: Table) -> Values | None:
+        """By one call; None where the model has none, or not for all of these rows."""
         try:
-            return self.model.scores(table.take(np.arange(len(table))))
+            return None if self.model.classes is None else self.model.scores(rows)
         except SufficeError:
             return None
 

@@ -336,6 +336,7 @@ class Explainer:
         client: Any = None,
         row_time_limit: float | None = None,
         max_errors: int | None = None,
+        stop_after: float | None = None,
         counts: bool | None = None,
         rows_per_part: int | None = None,
         **question: Unpack[Asked],
@@ -368,6 +369,9 @@ class Explainer:
             Seconds after which a row is given up as an error; needs `workers` or `client`.
         max_errors
             Stop, with an error, once more rows than this could not be explained.
+        stop_after
+            Begin nothing new after about so many seconds: what is given back is then not finished.
+            (`time_limit` bounds the search for each single row, as in `explain`.)
         counts
             Keep the counts of all sets, so that every τ can be asked later? None: of up to 12
             features.
@@ -401,6 +405,7 @@ class Explainer:
             client=client,
             row_time_limit=row_time_limit,
             max_errors=max_errors,
+            stop_after=stop_after,
             counts=counts,
             rows_per_part=rows_per_part,
             **question,

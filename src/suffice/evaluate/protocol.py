@@ -8,7 +8,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals
+from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals, SmallCounts
 
 __all__ = [
     "CubeEvaluator",
@@ -25,7 +25,7 @@ __all__ = [
 Tick = Callable[[float], object]
 """Told the share of a piece of work that was just done."""
 
-Swept = tuple[int, Counts, NDArray[np.uint8]]
+Swept = tuple[int, Counts | SmallCounts, NDArray[np.uint8]]
 """A block of consecutive bit masks (player j is bit j): the first of them, the hits of each, and
 the outcomes of each as `numpy.packbits` packs them along the references."""
 

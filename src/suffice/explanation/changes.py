@@ -38,7 +38,7 @@ from suffice.typing import Counts, Held, Outcomes, Reals, Scalar
 
 __all__ = ["CheapestChanges", "find_changes"]
 
-_REFERENCES = 32
+_REFERENCES = 256
 """References whose sets are grown together at first; then twice as many, and so on."""
 
 _DENSE = 20

@@ -1,8 +1,8 @@
 """Hashes of what an answer depends on: equal in every process, whatever was done before.
 
 Python's own way to write an object down depends on which of its parts are the same object, and not
-only equal: joblib's hashes do not. What they say is believed only if the object, written and read
-back, has the same hash; else a model is told by its answers.
+only equal: joblib's hashes do not. What they say of a model is believed only if it has the same one
+when it is written and read back; else it is told by its answers.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ def hash_of_model(given: Decider) -> str:
     if isinstance(given.choice.model, FunctionType):
         return f"code:{_sha256(_hashed(given.choice.model))}"
     with suppress(Exception):  # every library has its own way to refuse
-        state = _hashed(given.choice.model)
-        if _hashed(pickle.loads(pickle.dumps(given.choice.model))) == state:
+        # Some models are put together otherwise when they are fitted than when they are read.
+        read = _read_back(given.choice.model)
+        state = _hashed(read)
+        if _hashed(_read_back(read)) == state:
             return f"state:{_sha256(state)}"
     return f"answers:{_hash_of_values([given.answers])}"
 
@@ -79,6 +81,10 @@ class _Hasher(NumpyHasher):  # type: ignore[misc]
 def _code(code: CodeType) -> tuple[Any, ...]:
     constants = [_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
     return code.co_code, constants, code.co_names, code.co_varnames
+
+
+def _read_back(given: Any) -> Any:
+    return pickle.loads(pickle.dumps(given))
 
 
 def _hashed(given: Any) -> str:

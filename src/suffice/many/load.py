@@ -24,7 +24,7 @@ from suffice.many.kept import read_kept
 from suffice.many.manifest import Manifest, read_manifest
 from suffice.many.parts import read_label
 from suffice.many.store import SUCCESS
-from suffice.wording import count
+from suffice.wording import count, show
 
 __all__ = ["Stored", "load"]
 
@@ -143,10 +143,25 @@ class Stored(Sequence[Explanation]):
         return self._frame("explanations", [name for name in columns if name not in kept])
 
     def __repr__(self) -> str:
-        failed = sum(self._footer(p).num_rows for p in (self.folder / "errors").glob("*.parquet"))
-        rows = f"{count(len(self), 'explanation')}, {count(failed, 'error')}"
         state = "finished" if self.finished else "not finished: go on with resume=True or --resume"
-        return f"<Stored: {rows} in {self.folder} ({state})>"
+        return f"<Stored: {self._rows_in_words()} in {self.folder} ({state})>"
+
+    def __str__(self) -> str:
+        m = self.manifest
+        asked = {name: v for name, v in m.question.items() if v not in (None, "none", "auto")}
+        lines = [
+            f"{self._rows_in_words()} in {self.folder}",
+            f"  {m.explainer['model']}, {', '.join(f'{n} = {show(v)}' for n, v in asked.items())}",
+        ]
+        if not self.finished:
+            lines.append("  Not finished: go on with resume=True, or `suffice batch … --resume`.")
+        if not m.repeatable:
+            lines.append("  Searches ended with their time: another run would differ a little.")
+        return "\n".join(lines)
+
+    def _rows_in_words(self) -> str:
+        failed = sum(self._footer(p).num_rows for p in (self.folder / "errors").glob("*.parquet"))
+        return f"{count(len(self), 'explanation')}, {count(failed, 'error')}"
 
     # -- reading ------------------------------------------------------------------------
 

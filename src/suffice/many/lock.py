@@ -10,7 +10,7 @@ from pathlib import Path
 from suffice.errors import InputError
 from suffice.many.durable import told
 
-__all__ = ["lock_folder"]
+__all__ = ["LOCK", "lock_folder"]
 
 LOCK = "_lock"
 

@@ -144,7 +144,7 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
     """
     before, after = (dict(_settings(manifest)) for manifest in (old, new))
     out = []
-    for name in dict.fromkeys([*before, *after]):
+    for name in dict.fromkeys([*after, *before]):
         was, now = before.get(name), after.get(name)
         if was != now:
             kind, _, what = name.partition(".")
@@ -168,7 +168,7 @@ def _settings(manifest: Manifest) -> Iterator[tuple[str, Any]]:
 
 
 def _short(given: Any) -> str:
-    return "none" if given is None else f"{str(given).partition(':')[2][:8]}…"
+    return "none" if given is None else f"{str(given).rpartition(':')[2][:8]}…"
 
 
 def _word(given: Any) -> str:

@@ -27,7 +27,7 @@ import pyarrow.ipc as ipc
 from suffice.errors import InputError
 from suffice.many.arrow import SCHEMA_VERSION
 from suffice.many.durable import told, write_for_good
-from suffice.many.lock import lock_folder
+from suffice.many.lock import LOCK, lock_folder
 from suffice.many.manifest import MANIFEST, Manifest, differences, read_manifest
 from suffice.many.parts import FOLDERS, PartLabel, is_whole, part_path, read_label, write_part
 
@@ -75,7 +75,7 @@ class Store:
                 "a new folder",
                 "To go on with an unfinished run, or to see that it is whole: resume=True.",
             )
-        if there and not begun and any(p.name != "_lock" for p in out.iterdir()):
+        if there and not begun and any(p.is_file() and p.name != LOCK for p in out.rglob("*")):
             raise InputError("out", f"{out}, which is not empty", "a new or an empty folder")
         with told(out):
             out.mkdir(parents=True, exist_ok=True)
@@ -165,6 +165,7 @@ class Store:
         """Keep a chunk: consecutive rows, as `ChunkToArrow` gives them."""
         if not chunk.num_rows:
             return
+        chunk = chunk.replace_schema_metadata(None)  # what it took is no part of the rows
         first, at = chunk["row"][0].as_py(), 0
         while at < chunk.num_rows:
             part = self._part_of(first + at)

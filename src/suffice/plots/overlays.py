@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["MarkedText", "Pictured", "TextOfView", "image", "pictures_of", "text", "texts_of"]
 
 _EDGE = 0.18
-_SIZE = 10.0
+_SIZE, _BESIDE = 10.0, 0.03
 _WHOLE = 8
 """A text of up to so many lines is shown whole; of a longer one, the lines around the marks."""
 _LINES = {"keep": (0, 114, 178), "flip": (194, 81, 0)}
@@ -178,14 +178,14 @@ def _lines(marked: MarkedText, view: str, canvas: Canvas, y: float) -> float:
     for line in _around_marks(_set(marked.pieces, canvas)):
         x, middle = _EDGE + 0.05, y + high / 2
         for run in line:
-            x += space if run.spaced else 0.0
+            x += (space if run.spaced else 0.0) + _BESIDE * run.inside
             wide = canvas.fonts.width(run.words, _SIZE, bold=run.inside)
             if run.inside:
                 canvas.box(x - 0.03, middle - 0.4 * high, wide + 0.06, 0.8 * high, lw=1.1,
                            facecolor=canvas.ink.mixed(color, 0.2), edgecolor=color,
                            ls="-" if view == "keep" else (0, (3, 2)), zorder=1)  # fmt: skip
             canvas.write(x, middle, run.words, size=_SIZE, bold=run.inside)
-            x += wide
+            x += wide + _BESIDE * run.inside
         y += high
     return y
 
@@ -202,7 +202,7 @@ def _set(pieces: Sequence[tuple[str, bool]], canvas: Canvas) -> list[list[_Run]]
                 spaced = True
                 continue
             for part in letters.lines(word, room, _SIZE, inside):
-                wide = letters.width(part, _SIZE, bold=inside) + space * spaced
+                wide = letters.width(part, _SIZE, bold=inside) + space * spaced + _BESIDE * inside
                 if x + wide > room and lines[-1] and (spaced or x + wide > room + 0.1):
                     lines.append([])
                     x, spaced = 0.0, False

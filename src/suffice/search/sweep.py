@@ -172,13 +172,19 @@ def _sweep_by_mask(evaluator: LatticeEvaluator, d: int, progress: bool | None) -
     stay.
     """
     n = evaluator.n
-    hits = np.empty(1 << d, dtype=smallest_type(n))
-    bits = np.empty((1 << d, (n + 7) // 8), dtype=np.uint8)
-    with progress_bar("hybrids", len(hits) * n, progress) as bar:
+    hits = bits = None
+    with progress_bar("hybrids", n << d, progress) as bar:
         for start, block_hits, block_bits in evaluator.sweep():
-            block = slice(start, start + len(block_hits))
-            hits[block], bits[block] = block_hits, block_bits
+            if len(block_hits) == 1 << d:  # kept as it is: a copy takes as long as the climb
+                hits, bits = block_hits, block_bits
+            else:
+                if hits is None or bits is None:
+                    hits = np.empty(1 << d, dtype=smallest_type(n))
+                    bits = np.empty((1 << d, (n + 7) // 8), dtype=np.uint8)
+                block = slice(start, start + len(block_hits))
+                hits[block], bits[block] = block_hits, block_bits
             bar.update(len(block_hits) * n)
+    assert hits is not None and bits is not None, "a sweep has blocks"
     return Sweep(Tally.of_dense(hits, n), bits, None, None)
 
 

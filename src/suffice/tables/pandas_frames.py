@@ -28,6 +28,10 @@ class PandasTable(Table):
         self.names = tuple(storable(name) for name in frame.columns)
         self._columns: dict[int, Values] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Stored and sent without what is quickly read again."""
+        return PandasTable, (self._frame,)
+
     def __len__(self) -> int:
         return len(self._frame)
 

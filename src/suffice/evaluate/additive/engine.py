@@ -52,8 +52,9 @@ class AdditiveEngine(Engine):
     """A lattice evaluator for targets whose event is a conjunction of additive margins.
 
     A model is read by its class and its fitted parameters, which another version of its library
-    may use otherwise. So a few hybrids are put to the model as well; one difference is reason
-    enough not to serve. Raises `Unreadable` then, and for an event that the scores do not tell.
+    may use otherwise. So now and then a few hybrids are put to the model as well; one difference is
+    reason enough not to serve. Raises `Unreadable` then, and for an event that the scores do not
+    tell.
     """
 
     name = "additive"
@@ -65,7 +66,8 @@ class AdditiveEngine(Engine):
             raise Unreadable(f"the probabilities of {model.name} are a fit of their own")
         with np.errstate(all="ignore"):  # what is not finite in the end is refused
             self._margins = margins_of(target.event, scores, classes, model.scores_are)
-        if not self._agrees_with_model():
+        if model.checks.due(target.event.kind) and not self._agrees_with_model():
+            model.checks.deny()
             raise Unreadable(f"{model.name} does not predict as its parameters say")
 
     def pace(self) -> float | None:
@@ -148,7 +150,8 @@ class AdditiveEngine(Engine):
         """The first mask of each block of a sweep, and the hits of its masks."""
         d = self._hybrids.d
         if d <= _FEW_PLAYERS:
-            yield from ((first, hits) for first, hits, _ in self._sweep_directly(d))
+            for first, hits, _ in self._sweep_directly(d):
+                yield first, hits.astype(np.int64, copy=False)
             return
         for first, packed in self._split(self._margins, d, self._event):
             yield first, _hits(packed)

@@ -11,7 +11,7 @@ features, and say so here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -31,6 +31,7 @@ __all__ = [
     "AdditiveModel",
     "AdditiveShape",
     "AnswersForCells",
+    "Checks",
     "Weights",
     "coarsest",
     "read_additive",
@@ -43,6 +44,27 @@ _LARGEST = 1 << 27
 _GAMS = ("ExplainableBoostingClassifier", "ExplainableBoostingRegressor")
 
 
+class Checks:
+    """When to put hybrids to a model that was read: at first, and then ever more seldom.
+
+    Of each kind of outcome the first, second, fourth, eighth … input is checked: a model that does
+    as its parameters say for so many does so for the next. Once it has not, all are.
+    """
+
+    def __init__(self) -> None:
+        self._inputs: dict[str, int] = {}
+        self._denied = False
+
+    def due(self, kind: str) -> bool:
+        """Is this input to be checked?"""
+        count = self._inputs[kind] = self._inputs.get(kind, 0) + 1
+        return self._denied or count.bit_count() == 1
+
+    def deny(self) -> None:
+        """A check failed."""
+        self._denied = True
+
+
 @dataclass(frozen=True, eq=False)
 class AdditiveModel:
     """A fitted model that is known to be additive, perhaps after steps that keep columns apart."""
@@ -50,6 +72,7 @@ class AdditiveModel:
     parts: PerColumn
     scores_are: str | None
     """The method that a comparison of two classes asks for their scores."""
+    checks: Checks = field(default_factory=Checks)
 
     @property
     def name(self) -> str:
@@ -101,6 +124,11 @@ class AdditiveShape(Protocol):
     @property
     def probabilities_apart(self) -> bool:
         """Are its probabilities a fit of their own, as those of support vectors are?"""
+        ...
+
+    @property
+    def checks(self) -> Checks:
+        """When to see whether it does as its parameters say."""
         ...
 
     def scores(self, hybrids: SwapHybrids) -> AdditiveScores:

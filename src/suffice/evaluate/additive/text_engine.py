@@ -102,7 +102,7 @@ class TextEngine(Engine):
     def counts(self) -> Iterator[tuple[int, Counts]]:
         """The first mask of each block of a sweep, and the hits of its masks."""
         for start, hits, _ in self.sweep():
-            yield start, hits
+            yield start, hits.astype(np.int64, copy=False)
 
     def sweep_seconds(self) -> float:
         """About how long a sweep takes: its first block, times all of them."""

@@ -17,13 +17,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from suffice.context.swap import SwapHybrids
-from suffice.evaluate.additive.readers import AnswersForCells, Weights, coarsest, read_weights
+from suffice.evaluate.additive.readers import (
+    AnswersForCells,
+    Checks,
+    Weights,
+    coarsest,
+    read_weights,
+)
 from suffice.evaluate.additive.scores import AdditiveScores
 from suffice.evaluate.columns import kind_of, sklearn_name, steps_of
 from suffice.evaluate.protocol import Unreadable
@@ -73,6 +79,7 @@ class VectorisedModel:
     eps: float
     scores_are: str | None
     """The method that a comparison of two classes asks for their scores."""
+    checks: Checks = field(default_factory=Checks)
     probabilities_apart = False
 
     @property

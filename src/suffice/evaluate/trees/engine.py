@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from suffice.evaluate.trees.replay import add_up, read_sums, same_scores
 from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
 from suffice.target import Target
-from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals
+from suffice.typing import BoolVector, Counts, Held, Outcomes, Reals, SmallCounts
 
 if TYPE_CHECKING:
     from suffice.evaluate.trees.cubes import CubeBounds
@@ -40,6 +41,9 @@ _REPLAYED, _REPLAYED_BESIDES = 48, 16
 
 _SECONDS_AT_ONCE = 0.2
 """Of a list's work that is done between two ticks."""
+
+_MOMENT = 1.0
+"""Seconds: of a sweep that takes less, no plan hangs on how long."""
 
 _ROWS_AT_ONCE = 1 << 20
 """Hybrids written out together to be asked about."""
@@ -160,9 +164,12 @@ class TreeEngine(Engine):
         return self._model.replays
 
     def _check_replay(self, held: Held, references: Counts) -> bool:
+        ensemble = self._problem.ensemble
+        assert ensemble.replay is not None
         sums = add_up(self._problem, held, references, self._kernel)
+        theirs = ensemble.replay.scores(self._hybrids.rows(held, references))
         self._box.rows_predicted += len(held)
-        if not same_scores(self._problem.ensemble, sums, self._hybrids.rows(held, references)):
+        if not same_scores(ensemble, sums, theirs):
             return False
         out, sure = self._replayed(held, references)
         return bool((out == self._ask(held, references))[sure].all())
@@ -220,16 +227,21 @@ class TreeEngine(Engine):
         """The first mask of each block of a sweep, and the hits of its masks."""
         for start, words in self._runs():
             if words is None:
-                yield from ((first, hits) for first, hits, _ in self._ask_everything())
+                for first, hits, _ in self._ask_everything():
+                    yield first, hits.astype(np.int64, copy=False)
                 return
-            yield start, _hits(words)
+            yield start, _hits(words).astype(np.int64)
 
     def sweep_seconds(self) -> float:
         """About how long a sweep takes, from what a small part of one takes."""
         d = self._problem.d
         if d > MOST_PLAYERS:
             return self._lists.seconds_per_hybrid() * self.n * 2.0**d
-        return self._lattice.seconds()
+        known, shape = self._model.sweep_seconds, (d, self.n)
+        # What takes a moment takes one for the next input too; where it may matter, look again.
+        if known.get(shape, inf) > _MOMENT:
+            known[shape] = self._lattice.seconds()
+        return known[shape]
 
     def sweeps_within(self, asking: float) -> bool:
         """Is a sweep faster than asking the model, which would take so many seconds?
@@ -331,9 +343,10 @@ def _bits(words: NDArray[Any], places: Counts) -> NDArray[Any]:
     return np.asarray(np.left_shift(words.dtype.type(1), (places ^ 7).astype(words.dtype)))
 
 
-def _hits(words: NDArray[Any]) -> Counts:
+def _hits(words: NDArray[Any]) -> SmallCounts:
     """By mask, from words of lanes by block and mask."""
-    hits = np.zeros(words.shape[1], dtype=np.int64)
-    for block in words:
+    lanes = 8 * words.itemsize * len(words)
+    hits: SmallCounts = np.bitwise_count(words[0]).astype(np.min_scalar_type(lanes), copy=False)
+    for block in words[1:]:
         hits += np.bitwise_count(block)
     return hits

@@ -77,12 +77,10 @@ class Problem:
     d: int
     player: Ints
     """By test: the player that its column belongs to."""
-    toward: Ints
-    """By node: the child on the input's side (and `away` the other)."""
-    away: Ints
     lanes: Lanes
     """Of a sweep; those of a list are `list_lanes`."""
     sides: Sides
+    both_ways: BothWays
 
     @property
     def list_lanes(self) -> Lanes:
@@ -90,15 +88,47 @@ class Problem:
         return Lanes(self.lanes.order, LANES)
 
     @cached_property
+    def toward(self) -> Ints:
+        """By node: the child on the input's side (and `away` the other)."""
+        return np.where(self._goes_left, self.ensemble.left, self.ensemble.right)
+
+    @cached_property
+    def away(self) -> Ints:
+        """By node: the child on the other side."""
+        return np.where(self._goes_left, self.ensemble.right, self.ensemble.left)
+
+    @cached_property
+    def _goes_left(self) -> BoolVector:
+        # The leaves' number, -1, finds one answer more than there are tests.
+        return np.append(self.sides.input_left, False)[self.ensemble.test]
+
+    @cached_property
     def nodes(self) -> tuple[Ints, ...]:
         """By margin and node: (test, toward, away, player), at a leaf (-1, value, 0, 0)."""
-        test, leaf = self.ensemble.test, self.ensemble.test < 0
-        player = np.append(self.player, 0)[test]
-        toward, away = self.toward, np.where(leaf, 0, self.away)
+        goes_left = self._goes_left[:, None]
         return tuple(
-            np.stack([test, np.where(leaf, m.value, toward), away, player], axis=1).astype(np.int32)
-            for m in self.reading.margins
+            # Two numbers to a word, since half as many are chosen in half the time.
+            np.where(goes_left, left.view(np.int64), right.view(np.int64)).view(np.int32)
+            for left, right in self.both_ways
         )
+
+
+BothWays = tuple[tuple[Ints, Ints], ...]
+"""By margin: the nodes of an input that goes left at every test, and of one that goes right."""
+
+
+def _both_ways(ensemble: Ensemble, reading: Reading, player: Ints) -> BothWays:
+    test, leaf = ensemble.test, ensemble.test < 0
+    owner = np.append(player, 0)[test]
+    left, right = (np.where(leaf, 0, child) for child in (ensemble.left, ensemble.right))
+
+    def nodes(value: Ints, toward: Ints, away: Ints) -> Ints:
+        columns = [test, np.where(leaf, value, toward), away, owner]
+        return np.stack(columns, axis=1).astype(np.int32)
+
+    return tuple(
+        (nodes(m.value, left, right), nodes(m.value, right, left)) for m in reading.margins
+    )
 
 
 def make_problem(ensemble: Ensemble, reading: Reading, hybrids: SwapHybrids) -> Problem:
@@ -111,18 +141,23 @@ def make_problem(ensemble: Ensemble, reading: Reading, hybrids: SwapHybrids) -> 
         places = pool.references.once(("places", tests), lambda: Places(tests, rows[1:]))
     else:
         lanes, places = _lanes(hybrids), Places(tests, rows[1:])
-    sides = Sides(places, rows[:1])
-    # The leaves' number, -1, finds one answer more than there are tests.
-    goes_left = np.append(sides.input_left, False)[ensemble.test]
+    player = hybrids.players.of_column[source[tests.column]].astype(np.int32)
+
+    def both_ways() -> BothWays:
+        return _both_ways(ensemble, reading, player)
+
     return Problem(
         ensemble,
         reading,
         d=hybrids.d,
-        player=hybrids.players.of_column[source[tests.column]].astype(np.int32),
-        toward=np.where(goes_left, ensemble.left, ensemble.right),
-        away=np.where(goes_left, ensemble.right, ensemble.left),
+        player=player,
         lanes=lanes,
-        sides=sides,
+        sides=Sides(places, rows[:1]),
+        both_ways=(
+            pool.references.once(("nodes", reading, hybrids.players.columns), both_ways)
+            if isinstance(pool, Pool)
+            else both_ways()
+        ),
     )
 
 

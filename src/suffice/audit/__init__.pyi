@@ -1,0 +1,7 @@
+# The names that the audit offers, each once; `as` is how a stub says "offered".
+from .catalogue import Catalogue as Catalogue, read_catalogue as read_catalogue
+from .cohort import Cohort as Cohort, cohort as cohort
+from .global_factors import GlobalFactors as GlobalFactors, global_factors as global_factors
+from .reasons import Reasons as Reasons, reasons as reasons
+from .reliance import Reliance as Reliance, reliance as reliance
+from .roles import Roles as Roles, roles as roles

@@ -1,0 +1,77 @@
+"""Two groups' shares beside each other: how far apart, how surely, and whether by chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from suffice.errors import InputError
+from suffice.inference import adjusted_p_values, clopper_pearson, wilson
+
+__all__ = ["Gap", "Share", "adjusted", "gap"]
+
+
+@dataclass(frozen=True)
+class Share:
+    """So many of so many, with an exact 95% interval."""
+
+    hits: int
+    n: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.hits <= self.n:
+            raise InputError("hits", self.hits, f"0 to {self.n}")
+
+    @property
+    def share(self) -> float | None:
+        """None of none."""
+        return self.hits / self.n if self.n else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Clopper–Pearson; of none it is everything."""
+        if not self.n:
+            return 0.0, 1.0
+        low, high = clopper_pearson(self.hits, self.n)
+        return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A difference of two shares, with Newcombe's 95% interval and Fisher's exact p-value."""
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+
+def gap(one: Share, other: Share) -> Gap:
+    """The first share less the second.
+
+    >>> found = gap(Share(30, 100), Share(10, 100))
+    >>> round(found.difference, 3), round(found.low, 3), round(found.high, 3)
+    (0.2, 0.09, 0.306)
+    >>> found.p_value < 0.001
+    True
+    """
+    from scipy.stats import fisher_exact
+
+    p, q = one.hits / one.n, other.hits / other.n
+    (low1, high1), (low2, high2) = (
+        (float(a), float(b)) for a, b in (wilson(s.hits, s.n) for s in (one, other))
+    )
+    below = sqrt((p - low1) ** 2 + (high2 - q) ** 2)
+    above = sqrt((high1 - p) ** 2 + (q - low2) ** 2)
+    table = [[one.hits, one.n - one.hits], [other.hits, other.n - other.hits]]
+    return Gap(p - q, p - q - below, p - q + above, float(fisher_exact(table).pvalue))
+
+
+def adjusted(gaps: list[Gap]) -> list[float]:
+    """Their p-values by Holm's method: so many were looked at together."""
+    if not gaps:
+        return []
+    found = adjusted_p_values(np.array([g.p_value for g in gaps]), "holm")
+    return [float(p) for p in found]

@@ -1,0 +1,366 @@
+"""Does a decision rest on protected features? What the counts say, decision by decision.
+
+The paper's test for reliance on sensitive attributes, in four questions: would changing them alone
+flip it; is one of them in some minimal set, or in every one; does it stand when they are freed and
+all else is held. In a causal context a change has its consequences, so that a protected cause which
+acts through its effects shows here, and not where values are only swapped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from suffice.audit.decisions import By, as_decisions, group_of, label_of, masks_at, views
+from suffice.audit.gaps import Gap, Share, gap
+from suffice.checks import names, threshold
+from suffice.errors import InputError, NotVisitedError, did_you_mean
+from suffice.explanation import Explanation
+from suffice.explanation.factor import Change
+from suffice.inference import clopper_pearson
+from suffice.results import Column, Panel, Result, Sheet
+from suffice.wording import count, listed, named, percent
+
+__all__ = ["GroupReliance", "Reliance", "Relied", "reliance"]
+
+_WORST = 10
+
+
+@dataclass(frozen=True)
+class Relied:
+    """How far one decision rests on one set of protected features."""
+
+    number: int
+    name: str
+    """The decision's name: its id where it has one, else its number."""
+    protected: str
+    """Which set of protected features."""
+    outcome: str
+    group: str | None
+    flips_alone: float | None
+    """Of the references, the share whose protected values alone flip it; None where that set was
+    not counted."""
+    interval: tuple[float, float] | None
+    in_some: bool
+    """Is one of them in some minimal set, of either view?"""
+    in_every: bool
+    """Is one of them in every minimal set, of either view?"""
+    stands_freed: bool | None
+    """Holding all else, does it keep its outcome for a share τ of the references?"""
+    change: str | None
+    """The cheapest change of protected features alone that flips it, in words."""
+    cost: float | None
+    complete: bool
+    """Were all its minimal sets known?"""
+
+    @property
+    def rests(self) -> bool:
+        """Can protected features alone flip it for some reference, or does it not stand freed?"""
+        return bool(self.flips_alone) or self.stands_freed is False
+
+
+@dataclass(frozen=True)
+class GroupReliance:
+    """One set of protected features over one group of decisions."""
+
+    protected: str
+    group: str | None
+    decisions: int
+    flipped: Share
+    """Decisions that protected features alone flip, for some reference."""
+    in_some: Share
+    in_every: Share
+    falls: Share
+    """Decisions that do not stand with them freed and all else held."""
+
+
+@dataclass(frozen=True)
+class Between:
+    """Two groups beside each other: the share of decisions that protected features alone flip."""
+
+    protected: str
+    groups: tuple[str, str]
+    gap: Gap
+
+
+@dataclass(frozen=True, repr=False)
+class Reliance(Result):
+    """How far decisions rest on protected features: what was measured, and nothing of any law."""
+
+    protected: tuple[tuple[str, tuple[str, ...]], ...]
+    """Each set of protected features, by its name."""
+    rows: tuple[Relied, ...]
+    groups: tuple[GroupReliance, ...]
+    gaps: tuple[Between, ...]
+    context: str
+    """How hybrids were made: whether changes had consequences."""
+
+    @property
+    def worst(self) -> tuple[Relied, ...]:
+        """The decisions that protected features alone flip most often, first."""
+        flipped = [row for row in self.rows if row.flips_alone]
+        return tuple(sorted(flipped, key=lambda r: (-(r.flips_alone or 0.0), r.number))[:_WORST])
+
+    @property
+    def sheet(self) -> Sheet:
+        """Each set of protected features: how many decisions, and which."""
+        return Sheet(
+            f"Do decisions rest on {listed(named(name) for name, _ in self.protected)}?",
+            lead=tuple(self._lead()),
+            panels=tuple(self._panels()),
+            notes=(
+                f"Measured, with hybrids made so: {self.context}. Shares of decisions have exact "
+                "95% intervals. This is what the model does with these features on these "
+                "decisions; whether it may is not for a count to say.",
+            ),
+        )
+
+    def _lead(self) -> Iterator[str]:
+        for found in self.groups:
+            if found.group is not None:
+                continue
+            who = named(found.protected)
+            if not found.flipped.hits and not found.in_some.hits and not found.falls.hits:
+                low, high = found.flipped.interval
+                yield (
+                    f"{who}: no decision of {found.decisions:,} was found to rest on it (if these "
+                    f"are a sample, at most {percent(high)} of all do)."
+                )
+                continue
+            low, high = found.flipped.interval
+            yield (
+                f"{who}: changing it alone flips {count(found.flipped.hits, 'decision')} of "
+                f"{found.decisions:,} for some reference ({percent(low)} to {percent(high)}); "
+                f"{count(found.falls.hits, 'decision')} "
+                f"do{'es' * (found.falls.hits == 1)} not stand when it is freed and all else is "
+                f"held; it is in every minimal set of {found.in_every.hits:,}."
+            )
+        for between in self.gaps:
+            g = between.gap
+            yield (
+                f"{named(between.protected)}: {between.groups[0]} less {between.groups[1]}: "
+                f"{100 * g.difference:+.1f} points of decisions that it alone flips "
+                f"({100 * g.low:+.1f} to {100 * g.high:+.1f})."
+            )
+
+    def _panels(self) -> Iterator[Panel]:
+        columns = (
+            Column("protected"),
+            Column("group"),
+            Column("decisions", "number"),
+            Column("it alone flips", "share"),
+            Column("from", "share"),
+            Column("to", "share"),
+            Column("in some set", "share"),
+            Column("in every set", "share"),
+            Column("does not stand freed", "share"),
+        )
+        rows = tuple(
+            (
+                named(g.protected),
+                "all" if g.group is None else g.group,
+                g.decisions,
+                g.flipped.share,
+                *g.flipped.interval,
+                g.in_some.share,
+                g.in_every.share,
+                g.falls.share,
+            )
+            for g in self.groups
+        )
+        yield Panel(columns, rows, "Share of decisions")
+        if self.worst:
+            cells = tuple(
+                (r.name, named(r.protected), r.outcome, r.group, r.flips_alone, r.change, r.cost)
+                for r in self.worst
+            )
+            heads = (
+                Column("decision"),
+                Column("protected"),
+                Column("outcome"),
+                Column("group"),
+                Column("references that flip it", "share"),
+                Column("cheapest such change"),
+                Column("cost", "number"),
+            )
+            yield Panel(heads, cells, "Where it matters most")
+
+    def to_frame(self) -> Any:
+        """A row for each decision and set of protected features."""
+        import pandas as pd
+
+        rows = [
+            {
+                "decision": r.name,
+                "protected": r.protected,
+                "outcome": r.outcome,
+                "group": r.group,
+                "flips_alone": r.flips_alone,
+                "low": None if r.interval is None else r.interval[0],
+                "high": None if r.interval is None else r.interval[1],
+                "in_some": r.in_some,
+                "in_every": r.in_every,
+                "stands_freed": r.stands_freed,
+                "change": r.change,
+                "cost": r.cost,
+                "complete": r.complete,
+            }
+            for r in self.rows
+        ]
+        return pd.DataFrame(rows)
+
+
+def reliance(
+    explanations: Any,
+    protected: Any,
+    *,
+    by: By = None,
+    tau: float | None = None,
+    ids: Sequence[Any] | None = None,
+) -> Reliance:
+    """How far decisions rest on protected features, decision by decision and by group.
+
+    `protected` is a feature, a list of them taken together, or {"name": [features]} for several
+    questions at once (a proxy with what it stands for, say). `by` makes groups, as in `cohort`;
+    `ids` names the decisions (a stored portfolio brings its own); `tau` None takes each decision's
+    own.
+
+    >>> import pandas as pd
+    >>> from suffice import Explainer, audit
+    >>> people = pd.DataFrame({"pay": [1, 2, 5, 6] * 2, "sex": ["f", "m"] * 4})
+    >>> def granted(rows):
+    ...     return (rows["pay"] > 3) & ((rows["sex"] == "m") | (rows["pay"] > 5))
+    >>> decisions = Explainer(granted, people).explain_many(people)
+    >>> found = audit.reliance(decisions, "sex")
+    >>> found.to_frame()["stands_freed"].tolist()[:4]
+    [True, True, False, True]
+    >>> [row.name for row in found.rows if row.flips_alone]
+    ['2', '6']
+    """
+    decisions = as_decisions(explanations)
+    asked = None if tau is None else threshold(tau)
+    sets = _protected(protected, decisions[0])
+    known = _names_of(decisions) if ids is None else [str(i) for i in ids]
+    if len(known) != len(decisions):
+        raise InputError(
+            "ids", f"{len(known)} names", f"one for each of {len(decisions)} decisions"
+        )
+    rows: list[Relied] = []
+    for number, (e, group) in enumerate(zip(decisions, group_of(by, decisions), strict=True)):
+        at = e.tau if asked is None else asked
+        minimal = [int(mask) for view in views(e) for mask in masks_at(view, at)]
+        for name, features in sets.items():
+            rows.append(
+                _relied(number, known[number], name, features, e, label_of(group), at, minimal)
+            )
+    labels = sorted({row.group for row in rows if row.group is not None})
+    groups = [
+        _group(name, label, [r for r in rows if r.protected == name and label in (None, r.group)])
+        for name in sets
+        for label in (None, *labels)
+    ]
+    gaps = [
+        Between(one.protected, (str(one.group), str(other.group)), gap(one.flipped, other.flipped))
+        for one, other in combinations(groups, 2)
+        if one.protected == other.protected and one.group is not None and other.group is not None
+    ]
+    context = decisions[0].provenance.context.words
+    return Reliance(tuple(sets.items()), tuple(rows), tuple(groups), tuple(gaps), context)
+
+
+def _protected(given: Any, e: Explanation) -> dict[str, tuple[str, ...]]:
+    if isinstance(given, Mapping):
+        if not given:
+            raise InputError("protected", "no names", "at least one feature")
+        return {str(name): _features(features, e) for name, features in given.items()}
+    features = _features(given, e)
+    return {listed(features): features}
+
+
+def _features(given: Any, e: Explanation) -> tuple[str, ...]:
+    found = names("protected", given, "features, a list of them, or {name: features}")
+    if not found:
+        raise InputError("protected", "no names", "at least one feature")
+    players = (*e.players, *(left.player for left in e.left_out))
+    known = {player.name for player in players}
+    for name in found:
+        if name in known:
+            continue
+        inside = [p.name for p in players if name in p.values]
+        if inside:
+            got = f"{name!r}, a column of the group {inside[0]!r}"
+            hint = f"Name {inside[0]!r}, or explain without that group."
+            raise InputError("protected", got, "features that are held or replaced alone", hint)
+        hint = did_you_mean(name, known)
+        raise InputError("protected", repr(name), "features of the explanations", hint)
+    return tuple(found)
+
+
+def _relied(
+    number: int,
+    name: str,
+    which: str,
+    features: tuple[str, ...],
+    e: Explanation,
+    group: str | None,
+    tau: float,
+    minimal: list[int],
+) -> Relied:
+    own = sum(1 << i for i, player in enumerate(e.players) if player.name in features)
+    others = [p.name for p in e.players if p.name not in features]
+    alone = _sufficiency(e.flip, features)
+    freed = _sufficiency(e.keep, others)
+    interval = None
+    if alone is not None:
+        low, high = clopper_pearson(round(alone * e.flip.tally.n), e.flip.tally.n)
+        interval = float(low), float(high)
+    change = _cheapest(e, own)
+    return Relied(
+        number=number,
+        name=name,
+        protected=which,
+        outcome=e.outcome,
+        group=group,
+        flips_alone=alone,
+        interval=interval,
+        in_some=any(mask & own for mask in minimal),
+        in_every=bool(minimal) and all(mask & own for mask in minimal),
+        stands_freed=None if freed is None else freed >= tau,
+        change=None if change is None else str(change),
+        cost=None if change is None else change.cost,
+        complete=e.complete,
+    )
+
+
+def _sufficiency(view: Any, features: Iterable[str]) -> float | None:
+    try:
+        found: float = view.sufficiency(list(features))
+    except NotVisitedError:
+        return None
+    return found
+
+
+def _cheapest(e: Explanation, own: int) -> Change | None:
+    """Of the changes that were priced, the cheapest of these features and no others."""
+    mine = [change for mask, change in e.changes.items() if mask and mask & ~own == 0]
+    return min(mine, key=lambda change: change.cost, default=None)
+
+
+def _group(name: str, label: str | None, rows: list[Relied]) -> GroupReliance:
+    known = [r for r in rows if r.flips_alone is not None]
+    freed = [r for r in rows if r.stands_freed is not None]
+    return GroupReliance(
+        protected=name,
+        group=label,
+        decisions=len(rows),
+        flipped=Share(sum(bool(r.flips_alone) for r in known), len(known)),
+        in_some=Share(sum(r.in_some for r in rows), len(rows)),
+        in_every=Share(sum(r.in_every for r in rows), len(rows)),
+        falls=Share(sum(r.stands_freed is False for r in freed), len(freed)),
+    )
+
+
+def _names_of(decisions: Sequence[Explanation]) -> list[str]:
+    return [str(i) for i in range(len(decisions))]

@@ -1,0 +1,250 @@
+"""Roles of features: who is in every minimal set, in some, in none; and how much each weighs.
+
+Two power indices of voting theory, over the minimal sets as minimal winning coalitions: Deegan and
+Packel's gives each set one vote, shared equally among its members; Holler's counts in how many sets
+a feature is. A feature is *pivotal* in a set that contains a minimal one, but no longer does when
+the feature is taken out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from suffice.audit.decisions import as_decisions, in_closure, masks_at, necessities, views
+from suffice.checks import threshold
+from suffice.explanation import View
+from suffice.results import Column, Panel, Result, Sheet
+from suffice.wording import count, listed, named
+
+__all__ = ["Role", "Roles", "roles"]
+
+ViewName = Literal["keep", "flip"]
+
+
+@dataclass(frozen=True)
+class Role:
+    """What one feature is to the minimal sets of one view, over one decision or several."""
+
+    view: ViewName
+    feature: str
+    decisions: int
+    """Decisions that have minimal sets in this view, and know this feature."""
+    indispensable: int
+    """Decisions in which it is in every minimal set."""
+    relevant: int
+    """Decisions in which it is in some."""
+    deegan_packel: float | None
+    """The mean over those decisions; None where there is none."""
+    holler: float | None
+    pivotal: float | None
+    """Of the sets that contain a minimal one, the share that does so because of this feature; None
+    where not all sets can be listed."""
+    necessity: float | None
+    """PN of "at least this feature": the share of the outcome's hybrids that have it."""
+
+    @property
+    def irrelevant(self) -> int:
+        """Decisions in which it is in none."""
+        return self.decisions - self.relevant
+
+    @property
+    def kind(self) -> Literal["indispensable", "relevant", "irrelevant", "mixed"]:
+        """The role, where it is the same in all decisions."""
+        if self.decisions and self.indispensable == self.decisions:
+            return "indispensable"
+        if self.relevant == 0:
+            return "irrelevant"
+        one_kind = self.indispensable == 0 and self.relevant == self.decisions
+        return "relevant" if one_kind else "mixed"
+
+
+@dataclass(frozen=True, repr=False)
+class Roles(Result):
+    """The roles of all features in both views."""
+
+    n: int
+    """How many decisions."""
+    tau: float | None
+    """The threshold; None: each decision's own."""
+    rows: tuple[Role, ...]
+    complete: bool
+    """Were all minimal sets of all decisions known?"""
+
+    def of(self, feature: str, view: ViewName = "keep") -> Role:
+        """One feature's role in one view."""
+        for role in self.rows:
+            if (role.feature, role.view) == (feature, view):
+                return role
+        from suffice.errors import InputError, did_you_mean
+
+        known = {role.feature for role in self.rows}
+        raise InputError("feature", repr(feature), "a feature", did_you_mean(feature, known))
+
+    @property
+    def sheet(self) -> Sheet:
+        """Who can be done without, and who cannot."""
+        about = "one decision" if self.n == 1 else count(self.n, "decision")
+        notes = [
+            "Pivotal: the share of sufficient combinations that are so because of the feature. "
+            "Holler, Deegan–Packel: power indices over the minimal sets; each adds up to 1.",
+        ]
+        if not self.complete:
+            notes.append("Not every minimal set is known: roles are those in the sets found.")
+        return Sheet(
+            f"What each feature is to {about}",
+            lead=tuple(self._lead()),
+            panels=tuple(self._panels()),
+            notes=tuple(notes),
+        )
+
+    def _lead(self) -> Iterator[str]:
+        for view, does in (("keep", "keep"), ("flip", "flip")):
+            own = [role for role in self.rows if role.view == view]
+            if not any(role.decisions for role in own):
+                yield f"No set suffices to {does} at this threshold."
+                continue
+            always = [named(r.feature) for r in own if r.kind == "indispensable"]
+            never = [named(r.feature) for r in own if r.kind == "irrelevant"]
+            without = (
+                f"Nothing suffices to {does} without {listed(always)}"
+                if always
+                else (f"No single feature is in every set that suffices to {does}")
+            )
+            yield without + (
+                f"; {listed(never)} never matter{'s' * (len(never) == 1)}." if never else "."
+            )
+
+    def _panels(self) -> Iterator[Panel]:
+        columns = (
+            Column("feature"),
+            Column("role"),
+            Column("in every set", "share"),
+            Column("in some", "share"),
+            Column("pivotal", "share"),
+            Column("Holler", "share"),
+            Column("Deegan–Packel", "share"),
+            Column("necessity", "share"),
+        )
+        for view, heading in (("keep", "To keep the outcome"), ("flip", "To flip it")):
+            own = [role for role in self.rows if role.view == view and role.decisions]
+            ranked = sorted(own, key=lambda r: (-r.relevant, -(r.holler or 0.0)))
+            cells = tuple(
+                (
+                    named(r.feature),
+                    r.kind,
+                    r.indispensable / r.decisions,
+                    r.relevant / r.decisions,
+                    r.pivotal,
+                    r.holler,
+                    r.deegan_packel,
+                    r.necessity,
+                )
+                for r in ranked
+            )
+            if cells:
+                yield Panel(columns, cells, heading)
+
+    def to_frame(self) -> Any:
+        """A row for each feature and view."""
+        import pandas as pd
+
+        rows = [
+            {
+                "view": r.view,
+                "feature": r.feature,
+                "role": r.kind,
+                "decisions": r.decisions,
+                "indispensable": r.indispensable,
+                "relevant": r.relevant,
+                "irrelevant": r.irrelevant,
+                "pivotal": r.pivotal,
+                "holler": r.holler,
+                "deegan_packel": r.deegan_packel,
+                "necessity": r.necessity,
+            }
+            for r in self.rows
+        ]
+        return pd.DataFrame(rows)
+
+
+def roles(explanations: Any, *, tau: float | None = None) -> Roles:
+    """What each feature is to the minimal sets: indispensable, relevant or irrelevant.
+
+    `tau` None takes each decision's own.
+
+    >>> import pandas as pd
+    >>> from suffice import Explainer, audit
+    >>> people = pd.DataFrame({"pay": [1, 2, 5, 6], "debt": [4, 0, 4, 0], "age": [20, 30, 40, 50]})
+    >>> def granted(rows):
+    ...     return (rows["pay"] > 3) & (rows["debt"] < 3)
+    >>> e = Explainer(granted, people).explain([6, 0, 50], tau=0.6)
+    >>> found = audit.roles(e)
+    >>> found.of("pay").kind, found.of("debt").kind, found.of("age").kind
+    ('indispensable', 'indispensable', 'irrelevant')
+    >>> found.of("pay", "flip").kind
+    'relevant'
+    """
+    decisions = as_decisions(explanations)
+    asked = None if tau is None else threshold(tau)
+    sums: dict[tuple[ViewName, str], _Sum] = {}
+    complete = True
+    for e in decisions:
+        complete &= e.complete
+        for view in views(e):
+            _add(sums, view, e.tau if asked is None else asked)
+    rows = tuple(found.role(view, feature) for (view, feature), found in sums.items())
+    return Roles(
+        len(decisions), asked, tuple(sorted(rows, key=lambda r: r.view == "flip")), complete
+    )
+
+
+class _Sum:
+    """One feature's role in one view, added up over decisions."""
+
+    def __init__(self) -> None:
+        self.decisions = self.indispensable = self.relevant = 0
+        self.shares: dict[str, list[float]] = {
+            name: [] for name in ("deegan_packel", "holler", "pivotal", "necessity")
+        }
+
+    def role(self, view: ViewName, feature: str) -> Role:
+        means = {name: float(np.mean(all_)) if all_ else None for name, all_ in self.shares.items()}
+        return Role(view, feature, self.decisions, self.indispensable, self.relevant, **means)
+
+
+def _add(sums: dict[tuple[ViewName, str], _Sum], view: View, tau: float) -> None:
+    d = len(view.players)
+    masks = masks_at(view, tau)
+    inside = np.array([[(int(m) >> i) & 1 for i in range(d)] for m in masks], dtype=bool)
+    inside = inside.reshape(len(masks), d)
+    sizes = inside.sum(axis=1)
+    closure = in_closure(view, tau)
+    necessity = necessities(view)
+    for i, player in enumerate(view.players):
+        found = sums.setdefault((view.name, player.name), _Sum())
+        if not len(masks):
+            continue
+        mine = inside[:, i]
+        found.decisions += 1
+        found.indispensable += bool(mine.all())
+        found.relevant += bool(mine.any())
+        if sizes.any():
+            found.shares["holler"].append(float(mine.sum() / sizes.sum()))
+        voting = sizes > 0  # the empty set, where it suffices, has no members to share its vote
+        if voting.any():
+            votes = mine[voting] / sizes[voting]
+            found.shares["deegan_packel"].append(float(votes.sum() / len(votes)))
+        if closure is not None:
+            found.shares["pivotal"].append(_pivotal(closure, i))
+        if necessity is not None:
+            found.shares["necessity"].append(float(necessity[i]))
+
+
+def _pivotal(closure: Any, i: int) -> float:
+    masks = np.flatnonzero(closure)
+    with_it = masks[(masks >> i) & 1 == 1]
+    return float((~closure[with_it ^ (1 << i)]).sum() / len(masks)) if len(masks) else 0.0

@@ -1,0 +1,275 @@
+"""Roles, cohorts, global factors and reliance against their definitions, word by word."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, strategies as st
+
+from suffice import Explainer, InputError, audit
+from suffice.audit.gaps import Share, gap
+from suffice.audit.global_factors import cover_with_fewest
+from tests.worlds import World, minimal_by_definition, subsets, taus, two_sided, worlds
+
+
+def shares(world: World, view: str) -> dict:
+    hits = world.keeps if view == "keep" else world.flips
+    return {s: hits(s) / len(world.references) for s in subsets(world.d)}
+
+
+def name(i: int) -> str:
+    return f"x{i}"
+
+
+@st.composite
+def portfolios(draw):
+    """Several inputs of one model with their own references."""
+    first = draw(worlds(max_d=3, max_references=4))
+    row = st.tuples(*[st.integers(0, 2)] * first.d)
+    rows = draw(st.lists(row, min_size=1, max_size=5))
+    found = [World(first.truth, x, first.references) for x in rows]
+    assume(all(map(two_sided, found)))
+    return found
+
+
+def explained(portfolio, tau):
+    return [w.explainer().explain(w.x, tau=tau, search="exhaustive") for w in portfolio]
+
+
+@given(worlds(max_d=4).filter(two_sided), taus)
+def test_roles_are_their_definitions(world, tau):
+    e = world.explainer().explain(world.x, tau=tau, search="exhaustive")
+    found = audit.roles(e)
+    for view in ("keep", "flip"):
+        share = shares(world, view)
+        minimal = minimal_by_definition(share, tau)
+        winning = [s for s in share if any(set(m) <= set(s) for m in minimal)]
+        members = sum(len(m) for m in minimal)
+        total = sum(share.values())
+        for i in range(world.d):
+            role = found.of(name(i), view)
+            own = [m for m in minimal if i in m]
+            assert role.indispensable == (bool(minimal) and len(own) == len(minimal))
+            assert role.relevant == bool(own)
+            if not minimal:
+                assert role.decisions == 0
+                continue
+            if members:
+                assert role.holler == pytest.approx(len(own) / members)
+                voting = [m for m in minimal if m]
+                votes = sum(1 / len(m) for m in own) / len(voting)
+                assert role.deegan_packel == pytest.approx(votes)
+            pivotal = [
+                s for s in winning if i in s and not any(set(m) <= set(s) - {i} for m in minimal)
+            ]
+            assert role.pivotal == pytest.approx(len(pivotal) / len(winning))
+            if total:
+                with_it = sum(p for s, p in share.items() if i in s)
+                assert role.necessity == pytest.approx(with_it / total)
+
+
+@given(worlds(max_d=4).filter(two_sided), taus)
+def test_indices_of_all_features_add_up_to_one(world, tau):
+    found = audit.roles(world.explainer().explain(world.x, tau=tau, search="exhaustive"))
+    for view in ("keep", "flip"):
+        own = [r for r in found.rows if r.view == view]
+        if own and own[0].holler is not None:
+            assert sum(r.holler for r in own) == pytest.approx(1)
+            assert sum(r.deegan_packel for r in own) == pytest.approx(1)
+
+
+@given(portfolios(), taus)
+def test_a_cohort_adds_up_counts_and_decisions(portfolio, tau):
+    found = audit.cohort(explained(portfolio, tau))
+    assert sum(p.decisions for p in found.parts if p.view == "keep") == len(portfolio)
+    for part in found.parts:
+        own = [w for w in portfolio if w.explainer().explain(w.x).outcome == part.outcome]
+        assert part.decisions == len(own)
+        every = [shares(w, part.view) for w in own]
+        minimal = [minimal_by_definition(s, tau) for s in every]
+        seen = {m for ms in minimal for m in ms}
+        assert len(part.sets) + part.more == len(seen)
+        for s in part.sets:
+            members = tuple(int(f[1:]) for f in s.features)
+            assert s.minimal == sum(members in ms for ms in minimal)
+            assert s.suffices == sum(share[members] >= tau for share in every)
+            pooled = sum(share[members] for share in every) / len(every)
+            assert s.sufficiency == pytest.approx(pooled)
+            for at in (0.25, 0.5, 1.0, tau):
+                wanted = sum(share[members] >= at for share in every) / len(every)
+                assert s.at(at) == pytest.approx(wanted)
+
+
+@given(portfolios(), taus, st.sampled_from([0.5, 0.8, 1.0]), st.sampled_from(["keep", "flip"]))
+def test_global_factors_are_the_fewest(portfolio, tau, cover, view):
+    found = audit.global_factors(
+        explained(portfolio, tau), cover=cover, view=view, tau=tau, max_size=None
+    )
+    every = [shares(w, view) for w in portfolio]
+    candidates = {m for s in every for m in minimal_by_definition(s, tau)}
+    covered = {m: {i for i, s in enumerate(every) if s[m] >= tau} for m in candidates}
+    reachable = set().union(*covered.values()) if covered else set()
+    needed = min(int(np.ceil(cover * len(portfolio) - 1e-9)), len(reachable))
+    fewest = next(
+        k
+        for k in range(len(candidates) + 1)
+        if any(
+            len(set().union(*(covered[m] for m in chosen))) >= needed
+            for chosen in combinations(sorted(candidates), k)
+        )
+    )
+    assert len(found.sets) == fewest
+    assert found.proved
+    assert found.covered >= needed
+    assert found.reached == (found.covered >= int(np.ceil(cover * len(portfolio) - 1e-9)))
+    assert set(found.left) == set(range(len(portfolio))) - set().union(
+        *(covered[tuple(int(f[1:]) for f in s.features)] for s in found.sets), set()
+    )
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_cover_of_many_sets_is_the_fewest(seed):
+    rng = np.random.default_rng(seed)
+    table = rng.random((12, 7)) < 0.35
+    chosen, bound = cover_with_fewest(table, 0.75)
+    needed = min(9, int(table.any(axis=1).sum()))
+    fewest = next(
+        k
+        for k in range(8)
+        if any(table[:, list(c)].any(axis=1).sum() >= needed for c in combinations(range(7), k))
+    )
+    assert len(chosen) == fewest == bound
+    assert table[:, chosen].any(axis=1).sum() >= needed
+
+
+@given(worlds(max_d=4).filter(two_sided), taus, st.data())
+def test_reliance_is_its_definition(world, tau, data):
+    numbers = data.draw(st.sets(st.integers(0, world.d - 1), min_size=1))
+    e = world.explainer().explain(world.x, tau=tau, search="exhaustive")
+    (row,) = audit.reliance(e, [name(i) for i in sorted(numbers)]).rows
+    n = len(world.references)
+    others = tuple(i for i in range(world.d) if i not in numbers)
+    assert row.flips_alone == world.flips(tuple(numbers)) / n
+    assert row.stands_freed == (world.keeps(others) / n >= tau)
+    minimal = [
+        set(m) for view in ("keep", "flip") for m in minimal_by_definition(shares(world, view), tau)
+    ]
+    assert row.in_some == any(m & numbers for m in minimal)
+    assert row.in_every == (bool(minimal) and all(m & numbers for m in minimal))
+    low, high = row.interval
+    assert low <= row.flips_alone <= high
+
+
+def people(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["f", "m"], n)
+    return pd.DataFrame(
+        {
+            "sex": sex,
+            "job": np.where(rng.random(n) < 0.9, np.where(sex == "m", "smith", "nurse"), "clerk"),
+            "pay": rng.integers(20, 80, n),
+            "age": rng.integers(18, 70, n),
+        }
+    )
+
+
+def relied_on(model, protected="sex", **asked):
+    data = people()
+    explainer = Explainer(model, data, n_references=60)
+    return audit.reliance(explainer.explain_many(data.iloc[:200]), protected, **asked)
+
+
+def test_a_model_that_uses_a_protected_feature_for_few_rows_is_found():
+    def model(rows):  # only between 45 and 50, a tenth of the rows
+        odd = (rows["pay"] >= 45) & (rows["pay"] < 51)
+        return np.where(odd, rows["sex"] == "m", rows["pay"] >= 48)
+
+    found = relied_on(model)
+    (whole,) = found.groups
+    odd = people().iloc[:200]["pay"].between(45, 50)
+    assert whole.flipped.hits == int(odd.sum())
+    assert 0.05 < whole.flipped.share < 0.2
+    low, high = whole.flipped.interval
+    assert low < whole.flipped.share < high
+    assert {int(r.name) for r in found.rows if r.flips_alone} == set(np.flatnonzero(odd))
+    assert found.worst[0].change in ("sex f → m", "sex m → f")
+    assert "changing it alone flips" in str(found)
+
+
+def test_a_model_that_never_reads_it_is_cleared_with_an_interval():
+    found = relied_on(lambda rows: rows["pay"] >= 48)
+    (whole,) = found.groups
+    assert (whole.flipped.hits, whole.in_some.hits, whole.falls.hits) == (0, 0, 0)
+    assert 0 < whole.flipped.interval[1] < 0.03
+    assert "no decision of 200 was found to rest on it" in str(found)
+
+
+def test_a_proxy_is_found_as_a_group_and_not_by_the_feature_alone():
+    def model(rows):
+        return (rows["job"] != "nurse") & (rows["pay"] >= 30)
+
+    found = relied_on(model, {"sex": ["sex"], "sex and job": ["sex", "job"]})
+    alone, together = found.groups
+    assert alone.flipped.hits == 0
+    assert together.flipped.hits > 50
+
+
+def test_groups_are_compared_with_an_interval():
+    def model(rows):
+        return (rows["pay"] >= 48) | ((rows["sex"] == "m") & (rows["pay"] >= 40))
+
+    found = relied_on(model, by="sex")
+    assert {g.group for g in found.groups} == {None, "f", "m"}
+    (between,) = found.gaps
+    assert between.groups == ("f", "m")
+    assert between.gap.low <= between.gap.difference <= between.gap.high
+
+
+def test_names_that_are_no_features_are_refused():
+    data = people(50)
+    e = Explainer(lambda rows: rows["pay"] > 40, data, groups={"person": ["sex", "age"]}).explain(
+        data.iloc[0]
+    )
+    with pytest.raises(InputError, match="a column of the group 'person'"):
+        audit.reliance(e, "sex")
+    with pytest.raises(InputError, match="Did you mean 'pay'"):
+        audit.reliance(e, "pya")
+    with pytest.raises(InputError, match="at least one feature"):
+        audit.reliance(e, [])
+
+
+def test_decisions_about_other_features_cannot_be_added_up():
+    data = people(50)
+    model = lambda rows: rows["pay"] > 40  # noqa: E731
+    one = Explainer(model, data).explain(data.iloc[0])
+    other = Explainer(model, data, groups={"person": ["sex", "age"]}).explain(data.iloc[1])
+    with pytest.raises(InputError, match="the same features"):
+        audit.cohort([one, other])
+
+
+def test_groups_that_differ_are_told_and_others_are_not():
+    def model(rows):  # for women only pay counts, for men pay and age
+        man = rows["sex"] == "m"
+        return np.where(man, (rows["pay"] > 40) | (rows["age"] > 45), rows["pay"] > 40)
+
+    data = people()
+    found = audit.cohort(
+        Explainer(model, data, n_references=60).explain_many(data.iloc[:200]), by="sex"
+    )
+    assert any(d.found and "pay" in d.features for d in found.differences)
+    none = audit.cohort(
+        Explainer(model, data, n_references=60).explain_many(data.iloc[:200]),
+        by=["odd", "even"] * 100,
+    )
+    assert not any(d.found for d in none.differences)
+    assert all(d.p_adjusted >= d.gap.p_value for d in none.differences)
+
+
+@given(st.integers(0, 30), st.integers(1, 30), st.integers(0, 30), st.integers(1, 30))
+def test_a_gap_lies_in_its_interval_and_turns_with_its_sides(a, n, b, m):
+    assume(a <= n and b <= m)
+    one, other = gap(Share(a, n), Share(b, m)), gap(Share(b, m), Share(a, n))
+    assert one.low <= one.difference <= one.high
+    assert one.difference == pytest.approx(-other.difference)
+    assert one.low == pytest.approx(-other.high)

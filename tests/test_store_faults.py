@@ -1,0 +1,322 @@
+"""What goes wrong with a folder: it is said clearly, nothing is corrupted, and resuming repairs."""
+
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import suffice
+from suffice import Explainer, InputError, at_least
+from suffice.many.fingerprint import hash_of_model, hash_of_object
+from suffice.many.lock import lock_folder
+from tests.test_store import explainer, files, loans, rows, whole
+
+
+def again(out, other=None, data=None, **question):
+    given = {"id": "account", "rows_per_part": 16, "resume": True} | question
+    return (other or explainer()).explain_to(rows() if data is None else data, out, **given)
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A finished folder that may be spoiled."""
+    return shutil.copytree(whole(), tmp_path / "out")
+
+
+@pytest.mark.parametrize("folder", ["explanations", "factors", "errors"])
+@pytest.mark.parametrize("spoil", ["truncated", "empty", "foreign", "gone"])
+def test_a_bad_part_is_named_and_written_anew_by_resuming(copy, folder, spoil):
+    path = copy / folder / "part-000000000016.parquet"
+    content = path.read_bytes()
+    if spoil == "gone":
+        path.unlink()
+    elif spoil == "foreign":
+        pd.DataFrame({"a": [1]}).to_parquet(path)
+    else:
+        path.write_bytes(content[: len(content) // 2] if spoil == "truncated" else b"")
+    if folder == "explanations" and spoil != "gone":
+        with pytest.raises(InputError, match=rf"folder: got .*{path.name} .*--resume"):
+            suffice.load(copy)
+    again(copy)
+    assert files(copy) == files(whole())
+    assert len(suffice.load(copy)) == 40
+
+
+def test_a_part_of_another_run_is_named(copy, tmp_path):
+    X, _ = loans()
+    other = Explainer(explainer().decider.choice.model, X, random_state=7, n_references=30)
+    other.explain_to(rows(), tmp_path / "other", id="account", rows_per_part=16)
+    name = "explanations/part-000000000000.parquet"
+    shutil.copy(tmp_path / "other" / name, copy / name)
+    with pytest.raises(InputError, match=r"part-000000000000.parquet \(a part of another run\)"):
+        suffice.load(copy)
+    again(copy)
+    assert files(copy) == files(whole())
+
+
+def test_damage_inside_a_part_is_named_when_it_is_read(copy):
+    path = copy / "explanations" / "part-000000000000.parquet"
+    content = bytearray(path.read_bytes())
+    content[100:2000] = b"\xff" * 1900
+    path.write_bytes(content)
+    stored = suffice.load(copy)
+    with pytest.raises(InputError, match=r"part-000000000000\.parquet .*resume=True"):
+        list(stored)
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda text: text.replace('"tau": 0.9', '"tau": 0.8'), "which was edited"),
+        (
+            lambda text: re.sub('"version": 1$', '"version": 9', text, flags=re.M),
+            "of version 9; allowed",
+        ),
+        (lambda text: text[:200], "which is no manifest"),
+        (lambda text: "[]", "which is no manifest"),
+        (lambda text: "", "which is no manifest"),
+    ],
+)
+def test_an_edited_manifest_is_refused(copy, edit, message):
+    path = copy / "_manifest.json"
+    path.write_text(edit(path.read_text(encoding="utf-8")), encoding="utf-8")
+    before = files(copy)
+    for call in (lambda: suffice.load(copy), lambda: again(copy)):
+        with pytest.raises(InputError, match=message):
+            call()
+    assert files(copy) == before
+
+
+def changed_model():
+    X, y = loans()
+    return {"other": Explainer(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), X)}
+
+
+def changed_data():
+    X, _ = loans()
+    return {"other": Explainer(explainer().decider.choice.model, X.iloc[:150])}
+
+
+def changed_cell():
+    data = rows()
+    data.loc[3, "age"] += 1
+    return {"data": data}
+
+
+CHANGES = {
+    "model": (changed_model, r"the model changed: hash [0-9a-f]{8}… → [0-9a-f]{8}…"),
+    "data": (changed_data, r"the data changed: hash [0-9a-f]{8}… → [0-9a-f]{8}…"),
+    "input": (changed_cell, r"the input changed: hash [0-9a-f]{8}… → [0-9a-f]{8}…"),
+    "fewer rows": (lambda: {"data": rows(39)}, "the input changed"),
+    "tau": (lambda: {"tau": 0.8}, r"tau: 0\.9 → 0\.8"),
+    "alpha": (lambda: {"alpha": 0.05}, r"alpha: none → 0\.05"),
+    "several": (lambda: {"tau": 0.8, "max_size": 2}, r"tau: 0\.9 → 0\.8; max_size: none → 2"),
+    "id": (lambda: {"id": None}, "id: account → none; id_type: string → int64"),
+    "counts": (lambda: {"counts": False}, "counts: none → no"),
+    "parts": (lambda: {"rows_per_part": 8}, "rows_per_part: 16 → 8"),
+    "search": (lambda: {"search": "greedy"}, "search: auto → greedy"),
+    "seed": (
+        lambda: {"other": Explainer(explainer().decider.choice.model, loans()[0], random_state=1)},
+        "random_state: 0 → 1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), CHANGES.values(), ids=CHANGES.keys())
+def test_another_run_is_not_gone_on_with_and_the_difference_is_told(copy, change, message):
+    (copy / "_SUCCESS").unlink()
+    before = files(copy)
+    with pytest.raises(InputError, match=rf"resume: got a folder of another run \(.*{message}"):
+        again(copy, **change())
+    assert files(copy) == before
+
+
+def test_resuming_where_nothing_was_begun_begins(tmp_path):
+    again(tmp_path / "new")
+    assert files(tmp_path / "new") == files(whole())
+
+
+def test_only_one_writes_to_a_folder(copy):
+    free = lock_folder(copy)
+    with pytest.raises(InputError, match=rf"out: got .*which process {os.getpid()}, this one"):
+        again(copy)
+    free()
+    code = f"import time; from pathlib import Path; from suffice.many.lock import lock_folder; lock_folder(Path({str(copy)!r})); print('locked', flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        with pytest.raises(InputError, match=rf"which process {other.pid} on .* writes to"):
+            again(copy)
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+    assert (copy / "_lock").exists()  # nobody's any more
+    again(copy)
+    assert files(copy) == files(whole())
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match=r"out: got .*file/out \(Not a directory\)"):
+        explainer().explain_to(rows(), tmp_path / "file" / "out")
+    with pytest.raises(InputError, match=r"out: got /proc/none .*; allowed: a folder that can be"):
+        explainer().explain_to(rows(), "/proc/none")
+
+
+LIMITED = """
+    import resource, sys
+    from pathlib import Path
+    from tests.test_store import explainer, rows
+    from suffice import SufficeError
+    explainer().explain_to(rows(8), Path(sys.argv[1]) / "warm")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+    try:
+        explainer().explain_to(rows(), Path(sys.argv[1]) / "out", id="account", rows_per_part=16)
+    except SufficeError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("room", [100, 6_000, 12_000])
+def test_a_disk_that_is_full_is_told_and_loses_nothing(tmp_path, room):
+    assert resource.RLIMIT_FSIZE is not None
+    code = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n" + textwrap.dedent(
+        LIMITED
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path), str(room)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    assert re.search(
+        r"out: got .*\(File too large\); allowed: a folder .* with room left\. What was written "
+        r"before is whole: make room, then go on with resume=True",
+        done.stdout,
+    ), (done.stdout, done.stderr)
+    out = tmp_path / "out"
+    assert not [path for path in out.rglob("*") if path.name.endswith(".tmp")]
+    if (out / "_manifest.json").exists():
+        for loaded in suffice.load(out):
+            assert loaded.complete
+    again(out)
+    assert files(out) == files(whole())
+
+
+HASH = """
+    import sys, pickle
+    from sklearn.ensemble import RandomForestClassifier
+    from tests.test_store import loans
+    from tests.test_store_faults import models
+    from suffice import Explainer
+    from suffice.many.fingerprint import hash_of_model
+    for name, model in models().items():
+        print(name, hash_of_model(Explainer(model, loans()[0]).decider))
+"""
+
+
+def scores(rows):
+    return (rows["income"] - rows["debt"] > 20).to_numpy()
+
+
+def models():
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from xgboost import XGBClassifier
+
+    X, y = loans()
+    return {
+        "forest": RandomForestClassifier(5, random_state=0).fit(X, y),
+        "boosted": HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(X, y),
+        "pipeline": make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y),
+        "xgboost": XGBClassifier(n_estimators=3, n_jobs=1).fit(X, y == y[0]),
+        "function": scores,
+    }
+
+
+def test_two_processes_agree_on_the_hash_of_a_model():
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(HASH)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert found[0] == found[1]
+    here = [f"{n} {hash_of_model(Explainer(m, loans()[0]).decider)}" for n, m in models().items()]
+    assert found[0].split("\n")[:-1] == here
+    kinds = [line.split()[1].partition(":")[0] for line in here]
+    assert kinds == ["state", "state", "state", "state", "code"]
+
+
+def test_a_model_has_the_same_hash_when_it_was_asked_and_when_it_was_read_back():
+    import pickle
+
+    X, _ = loans()
+    for model in models().values():
+        explainer = Explainer(model, X, n_references=20)
+        before = hash_of_model(explainer.decider)
+        explainer.explain(X.iloc[0])
+        assert hash_of_model(explainer.decider) == before
+        back = pickle.loads(pickle.dumps(model))
+        assert hash_of_model(Explainer(back, X).decider) == before
+
+
+def test_functions_are_told_apart_by_what_they_do():
+    def make(limit):
+        return lambda rows: rows["income"] > limit
+
+    assert hash_of_object(make(30)) == hash_of_object(make(30))
+    assert hash_of_object(make(30)) != hash_of_object(make(31))
+    assert hash_of_object(at_least(3)) == hash_of_object(at_least(3))
+    assert hash_of_object(at_least(3)) != hash_of_object(at_least(4))
+
+
+def test_a_model_that_cannot_be_written_down_is_told_by_its_answers():
+    class Session:
+        def __init__(self, limit):
+            self.limit = limit
+
+        def __reduce__(self):
+            raise TypeError("an open session")
+
+        def predict(self, rows):
+            return np.where(rows["income"] > self.limit, "yes", "no")
+
+    X, _ = loans()
+    one, same, other = (
+        hash_of_model(Explainer(Session(limit), X).decider) for limit in (40, 40, 60)
+    )
+    assert one == same != other
+    assert one.startswith("answers:")
+
+
+def test_a_search_that_ends_with_its_time_is_not_repeatable_and_says_so(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(30, 40)), columns=[f"x{j}" for j in range(40)])
+
+    def model(rows):
+        return rows.to_numpy()[:, :3].sum(axis=1) > 0
+
+    wide = Explainer(model, X, n_references=5)
+    stored = wide.explain_to(X.iloc[:2], tmp_path / "timed", budget=20_000)
+    assert stored.manifest.repeatable
+    timed = wide.explain_to(X.iloc[:1], tmp_path / "not", search="greedy", time_limit=0.2)
+    assert not timed.manifest.repeatable
+    manifest = json.loads((tmp_path / "not" / "_manifest.json").read_text())
+    assert manifest["repeatable"] is False
+    assert "would differ" in str(timed)
