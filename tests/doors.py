@@ -222,6 +222,7 @@ DOORS = [
             "client": None,
             "row_time_limit": None,
             "max_errors": None,
+            "stop_after": None,
             "counts": None,
             "rows_per_part": None,
             **ASKED,
@@ -229,7 +230,7 @@ DOORS = [
         OF_ASKED
         | {"out": "word", "id": "none", "resume": "true", "counts": "none true"}
         | {"rows_per_part": "none", "rows": "none", "workers": "none", "client": "none"}
-        | {"row_time_limit": "none", "max_errors": "none zero"},
+        | {"row_time_limit": "none", "max_errors": "none zero", "stop_after": f"none {POSITIVE}"},
     ),
     Door("load", sf.load, {"folder": stored()}),
     Door("Explainer.plausibility", EXPLAINER.plausibility, {"x": ROW, "n_hybrids": 5}),

@@ -27,6 +27,7 @@ from suffice import Explainer, at_least, datasets, versus
 from suffice.evaluate.trees import TreeEngine, TreeModel, read_trees
 from suffice.evaluate.trees.problem import make_problem
 from suffice.evaluate.trees.replay import add_up, read_sums, same_scores
+from suffice.tables import as_table
 from suffice.target import at_most, within
 from tests.engine_cases import KERNELS, Case, swept, tree_data
 
@@ -109,7 +110,9 @@ def check_replay(case: Case, kernel: str) -> None:
     if kernel == "numba":
         pytest.importorskip("numba")
     ensemble, sums = sums_of_all(case, kernel)
-    assert same_scores(ensemble, sums, case.hybrids.rows(*all_hybrids(case)))
+    assert same_scores(
+        ensemble, sums, ensemble.replay.scores(case.hybrids.rows(*all_hybrids(case)))
+    )
     holds, sure = read_sums(ensemble, case.target.event, sums)
     truth = case.truth().ravel()
     np.testing.assert_array_equal((holds == case.y)[sure], truth[sure])
@@ -231,7 +234,9 @@ def test_german_ties_are_the_forests_own(kernel: str, data_home: Any) -> None:
     rows = np.concatenate([[998], np.flatnonzero(y != y[998])[:150]])
     case = Case(model, X.iloc[rows])
     ensemble, sums = sums_of_all(case, kernel)
-    assert same_scores(ensemble, sums, case.hybrids.rows(*all_hybrids(case)))
+    assert same_scores(
+        ensemble, sums, ensemble.replay.scores(case.hybrids.rows(*all_hybrids(case)))
+    )
     assert (np.abs(sums[:, 0] - sums[:, 1]) < 1e-9).sum() > 300
     assert (read_sums(ensemble, case.target.event, sums)[0] == case.y).tolist() == (
         case.truth().ravel().tolist()
@@ -364,3 +369,45 @@ def test_explanations_of_a_tied_forest_ask_nothing_after_the_first() -> None:
         rows.append(e.provenance.rows_predicted)
     assert rows[0] > 0
     assert rows.count(0) >= 3
+
+
+def test_the_inputs_own_shares_need_no_call_once_they_were_the_librarys_to_the_bit() -> None:
+    X, y, _, _ = tree_data()
+    model = RandomForestClassifier(9, max_depth=4, random_state=0).fit(X, y)
+    calls, ask = [], model.predict_proba
+    trees = TreeModel(read_trees(model))
+    theirs = ask(X)
+
+    def counted(rows: Any) -> Any:
+        calls.append(len(rows))
+        return ask(rows)
+
+    object.__setattr__(trees.ensemble.replay, "scores", lambda rows: counted(rows.native))
+    for i in range(30):
+        assert (trees.shares(as_table(X[i : i + 1])) == theirs[i]).all()
+    assert sum(calls) == 8
+    # Leaves that are not quite the model's are noticed at the first input.
+    wrong = replace(trees.ensemble, values=trees.ensemble.values * (1 + 2.0**-50))
+    other = TreeModel(wrong)
+    assert (other.shares(as_table(X[:1])) == theirs[0]).all()
+    assert other.replays is False and other.shares(as_table(X[1:2])) is None
+
+
+def test_shares_are_told_of_forests_alone_and_of_rows_that_they_take() -> None:
+    X, y, _, _ = tree_data()
+    boosted = GradientBoostingClassifier(n_estimators=3).fit(X, y)
+    assert TreeModel(read_trees(boosted)).shares(as_table(X[:1])) is None
+    threads = RandomForestClassifier(3, n_jobs=2, random_state=0).fit(X, y)
+    assert TreeModel(read_trees(threads)).shares(as_table(X[:1])) is None
+    forest = TreeModel(read_trees(threads.set_params(n_jobs=None)))
+    assert forest.shares(as_table(X[:1, :3])) is None  # the model will say what is wrong
+
+
+def test_explanations_say_the_models_own_prediction_and_probability() -> None:
+    X, y, _, _ = tree_data()
+    model = RandomForestClassifier(9, max_depth=4, random_state=0).fit(X, y)
+    explainer = Explainer(model, X, engine="trees")
+    for i in range(12):
+        e = explainer.explain(X[i])
+        assert e.prediction == model.predict(X[i : i + 1])[0]
+        assert e.score.value == model.predict_proba(X[i : i + 1])[0].max()

@@ -145,6 +145,49 @@ def test_nothing_in_the_manifest_is_of_the_time_or_the_machine(tmp_path):
     assert files(tmp_path / "again") == files(whole())
 
 
+def test_what_differs_from_run_to_run_is_in_the_log_alone():
+    log = [json.loads(line) for line in (whole() / "_log.jsonl").read_text().splitlines()]
+    assert [log[0]["event"], log[-1]["event"]] == ["begin", "end"]
+    told = [line for line in log if line["event"] == "rows"]
+    assert sum(line["rows"] for line in told) == 40
+    assert sum(sum(line["evaluators"].values()) for line in told) == 40
+    assert all(line["seconds"] > 0 and line["rows_predicted"] >= 0 for line in told)
+    everything = b"".join(files(whole()).values())
+    assert b'"seconds":0.0' in everything.replace(b" ", b"") and b"evaluators" not in everything
+
+
+def test_a_run_that_stops_after_a_time_gives_what_is_there_and_goes_on(tmp_path):
+    stored = explainer().explain_to(
+        rows(), tmp_path, id="account", rows_per_part=16, stop_after=1e-9
+    )
+    assert not stored.finished
+    assert "Not finished: go on with resume=True" in str(stored)
+    explainer().explain_to(rows(), tmp_path, id="account", rows_per_part=16, resume=True)
+    assert files(tmp_path) == files(whole())
+
+
+@pytest.mark.parametrize("counts", [None, True])
+def test_more_than_12_features_are_kept_at_their_threshold_unless_counts_are_wanted(
+    counts, tmp_path
+):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(40, 13)), columns=[f"x{j}" for j in range(13)])
+    y = X["x0"] + X["x5"] > 0
+    wide = Explainer(
+        DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y), X, n_references=10
+    )
+    asked = {"counts": counts, "search": "exhaustive"}
+    stored = wide.explain_to(X.iloc[:3], tmp_path / "one", **asked)
+    made = wide.explain_many(X.iloc[:3], search="exhaustive")
+    for loaded, e in zip(stored, made, strict=True):
+        assert loaded.keep.digest == e.keep.digest or counts is None
+        assert [f.features for f in loaded.flip] == [f.features for f in e.flip]
+        assert loaded.flip.necessity == e.flip.necessity
+        assert loaded.left_out == e.left_out
+    again = wide.explain_to(X.iloc[:3], tmp_path / "two", **asked)
+    assert files(again.folder) == files(stored.folder)
+
+
 def test_counts_by_bit_mask_are_the_model_s_own():
     X, _ = loans()
     frame = pd.read_parquet(whole() / "explanations")

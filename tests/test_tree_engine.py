@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -528,6 +531,46 @@ def test_a_numba_that_does_not_load_is_done_without(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(blocks, "import_module", refuse)
     assert not blocks.load_numba()
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_every_task_is_done_once_whoever_does_it(workers: int) -> None:
+    for tasks in (0, 1, 3, 40):
+        done: list[int] = []
+        blocks.run_tasks(done.append, tasks, workers)
+        assert sorted(done) == list(range(tasks))
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_after_an_error_no_task_is_begun_and_none_is_at_work(workers: int) -> None:
+    begun: list[int] = []
+    ended: list[int] = []
+
+    def work(task: int) -> None:
+        begun.append(task)
+        if task == 2:
+            ended.append(task)
+            raise KeyboardInterrupt("stop")
+        ended.append(task)
+
+    with pytest.raises(KeyboardInterrupt, match="stop"):
+        blocks.run_tasks(work, 1000, workers)
+    assert sorted(begun) == sorted(ended)
+    done: list[int] = []
+    blocks.run_tasks(done.append, 3, workers)  # and the threads are fit for more
+    assert sorted(done) == [0, 1, 2]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+def test_threads_are_started_anew_in_a_forked_process() -> None:
+    blocks.run_tasks(lambda task: None, 4, 2)
+    with pytest.warns(DeprecationWarning) if sys.version_info >= (3, 12) else nullcontext():
+        child = os.fork()
+    if child == 0:
+        done: list[int] = []
+        blocks.run_tasks(done.append, 8, 3)
+        os._exit(0 if sorted(done) == list(range(8)) else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_leaves_too_many_to_keep_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:

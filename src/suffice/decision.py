@@ -116,7 +116,9 @@ class Decider:
     def one(self, row: Table, outcome: Any = None) -> Decision:
         """The decision for one input; `outcome` in place of the usual one."""
         # The model gets its own copy to write into.
-        answers, scores = self.model.predict_scored(row.take(np.array([0])))
+        answers, scores = self.model.predict_scored(
+            row.take(np.array([0])), self.choice.shares(row)
+        )
         return self._decision(Rows(row), 0, answers, scores, outcome)
 
     def many(self, inputs: Rows) -> list[Decision | SufficeError]:

@@ -27,7 +27,7 @@ from suffice.decision import Decider, Decision
 from suffice.errors import InputError, SufficeError, shorten
 from suffice.evaluate import Choice
 from suffice.explanation import Explanation
-from suffice.explanation.explain import Asking, explain_decision, prepare
+from suffice.explanation.explain import Asking, Prepared, explain_decision, prepare
 from suffice.factors import Factor
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
@@ -249,9 +249,12 @@ class Explainer:
         question = Question(tau, alpha, adjustment, limits.checked(0), weights, seed, shown)
         return Asking(question, how)
 
-    def answer(self, decision: Decision, asking: Asking) -> Explanation:
-        """`explain`, of an input that is decided already."""
-        return explain_decision(decision, asking, self._decider.references, perf_counter())
+    def answer(
+        self, decision: Decision, asking: Asking, ready: Prepared | None = None
+    ) -> Explanation:
+        """`explain`, of an input that is decided already, and perhaps prepared."""
+        spec = self._decider.references
+        return explain_decision(decision, asking, spec, perf_counter(), ready)
 
     def plan(self, x: Any, **question: Unpack[Asked]) -> Plan:
         """How `explain` would search with the same arguments, and how long: nothing is searched.
@@ -336,6 +339,7 @@ class Explainer:
         client: Any = None,
         row_time_limit: float | None = None,
         max_errors: int | None = None,
+        stop_after: float | None = None,
         counts: bool | None = None,
         rows_per_part: int | None = None,
         **question: Unpack[Asked],
@@ -368,6 +372,9 @@ class Explainer:
             Seconds after which a row is given up as an error; needs `workers` or `client`.
         max_errors
             Stop, with an error, once more rows than this could not be explained.
+        stop_after
+            Begin nothing new after about so many seconds: what is given back is then not finished.
+            (`time_limit` bounds the search for each single row, as in `explain`.)
         counts
             Keep the counts of all sets, so that every τ can be asked later? None: of up to 12
             features.
@@ -401,6 +408,7 @@ class Explainer:
             client=client,
             row_time_limit=row_time_limit,
             max_errors=max_errors,
+            stop_after=stop_after,
             counts=counts,
             rows_per_part=rows_per_part,
             **question,

@@ -15,6 +15,7 @@ selection from those, and for a selection that share is not guaranteed.
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = [
     "Adjustment",
     "adjusted_counts",
     "adjusted_p_values",
+    "certainty",
     "check_adjustment",
     "clopper_pearson",
     "fewest_hits",
@@ -79,6 +81,42 @@ def clopper_pearson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple
     half = (1 - _coverage(level)) / 2
     high = np.where(k < m, betaincinv(k + 1, np.maximum(m - k, 1), 1 - half), 1.0)
     return lower_bound(k, m, half), high
+
+
+def certainty(hits: int, n: int, tau: float) -> tuple[tuple[float, float], float]:
+    """The exact 95% interval of a share of n, and its p-value at τ, as `p_value` has it.
+
+    Equal counts have equal ones, and explanations that have n and τ in common ask for the same few
+    over and over: where n is not large, all are worked out at once and kept.
+
+    >>> certainty(0, 10, 0.9)[1], certainty(9, 10, 0.5)[1] == p_value(9, 10, 0.5)
+    (1.0, np.True_)
+    """
+    if n > _TABULATED:
+        return _certainty(hits, n, tau)
+    return _intervals(n)[hits], _p_values(n, tau)[hits]
+
+
+_TABULATED = 1 << 12
+"""Trials: of more, intervals and p-values are worked out one by one."""
+
+
+@lru_cache(maxsize=1 << 12)
+def _certainty(hits: int, n: int, tau: float) -> tuple[tuple[float, float], float]:
+    low, high = clopper_pearson(hits, n)
+    return (float(low), float(high)), float(p_value(hits, n, tau))
+
+
+@lru_cache(maxsize=64)
+def _intervals(n: int) -> list[tuple[float, float]]:
+    low, high = clopper_pearson(np.arange(n + 1), n)
+    return list(zip(low.tolist(), high.tolist(), strict=True))
+
+
+@lru_cache(maxsize=64)
+def _p_values(n: int, tau: float) -> list[float]:
+    values: list[float] = p_value(np.arange(n + 1), n, tau).tolist()
+    return values
 
 
 def wilson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple[Reals, Reals]:

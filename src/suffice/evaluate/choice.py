@@ -15,7 +15,9 @@ from suffice.context.swap import SwapHybrids
 from suffice.errors import InputError
 from suffice.evaluate.blackbox import BlackBox
 from suffice.evaluate.protocol import Evaluator, Unreadable
+from suffice.tables.table import Table
 from suffice.target import Target
+from suffice.typing import Values
 from suffice.wording import listed
 
 if TYPE_CHECKING:
@@ -105,6 +107,14 @@ class Choice:
         # then asked for once whatever finding it costs.
         distinct = None if budget is None and exhaustive else True
         return BlackBox(target, hybrids, y, distinct, note=note or None, patience=patience)
+
+    def shares(self, rows: Table) -> Values | None:
+        """(rows, classes): a forest's own class shares without a call of it; None: ask the model.
+
+        They are told once its trees were read and its additions found to be repeated to the bit.
+        """
+        trees: TreeModel | None = self._read.get("trees")
+        return None if trees is None else trees.shares(rows)
 
     def _suited(self, hybrids: Hybrids, budget: int | None) -> SwapHybrids:
         """The hybrids, if this is a question for engines at all."""

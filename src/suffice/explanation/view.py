@@ -15,7 +15,7 @@ from suffice.explanation.counting import Asked, measures_of, necessity_curve, ne
 from suffice.explanation.digest import Digest, memberships
 from suffice.explanation.factor import Change, Player, SufficientFactor, factor_frame
 from suffice.explanation.record import ViewRecord
-from suffice.inference import Adjustment, clopper_pearson
+from suffice.inference import Adjustment, certainty, clopper_pearson
 from suffice.measures import Measures
 from suffice.results import Result, Sheet, renderer
 from suffice.search.findings import Proof
@@ -243,28 +243,18 @@ class View(Result):
         minimal_for: tuple[float, float],
         proof: Proof = "exhaustive",
     ) -> SufficientFactor:
-        if hits not in self._certainty:
-            low, high = clopper_pearson(hits, self.tally.n)
-            p_value = self.profile.p_value(hits, self.tau)
-            self._certainty[hits] = (float(low), float(high)), p_value
-        interval, p_value = self._certainty[hits]
+        interval, _ = certainty(hits, self.tally.n, self.tau)
         return SufficientFactor(
             view=self.name,
             players=tuple(self.players[member] for member in members),
             sufficiency=hits / self.tally.n,
             interval=interval,
             n=self.tally.n,
-            p_value=p_value,
+            p_value=self.profile.p_value(hits, self.tau),
             minimal_for=minimal_for,
             proof=proof,
             change=self.changes.get(self.tally.lattice.mask(members)),
         )
-
-    @cached_property
-    def _certainty(self) -> dict[int, tuple[tuple[float, float], float]]:
-        """By number of hits, filled as they come: the interval and the p-value; equal counts have
-        equal ones, and working them out takes longer than all the rest of a factor."""
-        return {}
 
     def _numbers(self, features: Sequence[str] | str) -> tuple[int, ...]:
         # What was left out changes no count, so a set is as good as without it.

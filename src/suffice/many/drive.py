@@ -74,10 +74,13 @@ def drive(
     size = _Size(piece_seconds)
     lost_before: dict[tuple[int, int], int] = {}
     again: deque[Piece] = deque()
+    suspects: deque[Piece] = deque()
     in_hand = 0
     while True:
         while in_hand < _IN_HAND * team.workers and not brake.pulled():
             piece = again.popleft() if again else pieces.take(size.rows(pieces.left, team.workers))
+            if piece is None and suspects and not in_hand:
+                piece = suspects.popleft()  # by itself, so that nothing else can be to blame
             if piece is None:
                 break
             team.submit(piece)
@@ -100,6 +103,9 @@ def drive(
                     continue
                 if len(piece) > 1:
                     again.extendleft(reversed(piece.split()))
+                    continue
+                if not outcome.alone:
+                    suspects.append(piece)
                     continue
                 result = failed(piece, outcome)
                 brake.count_errors(1)

@@ -165,6 +165,7 @@ class Store:
         """Keep a chunk: consecutive rows, as `ChunkToArrow` gives them."""
         if not chunk.num_rows:
             return
+        chunk = chunk.replace_schema_metadata(None)  # what it took is no part of the rows
         first, at = chunk["row"][0].as_py(), 0
         while at < chunk.num_rows:
             part = self._part_of(first + at)

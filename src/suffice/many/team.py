@@ -115,6 +115,8 @@ class Lost:
     """What the function raised, if it did."""
     by_chance: bool = field(default=False, kw_only=True)
     """May it go well the next time? Workers are killed for reasons that are no row's fault."""
+    alone: bool = field(default=True, kw_only=True)
+    """Was it the only piece that its worker can have died of?"""
 
 
 class Team(Protocol[R]):

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from suffice.checks import choice, number, text, truth, whole
 from suffice.errors import InputError
-from suffice.many.arrow import ChunkToArrow, ExplainsRows, id_array
+from suffice.many.arrow import ChunkToArrow, ExplainsRows, id_array, pace
 from suffice.many.brake import Brake
 from suffice.many.drive import drive
 from suffice.many.load import Stored, load
@@ -74,6 +74,7 @@ def explain_to(
     client: Any = None,
     row_time_limit: float | None = None,
     max_errors: int | None = None,
+    stop_after: float | None = None,
     progress: bool | None = None,
     hashes: Mapping[str, str | None] | None = None,
     brake: Brake | None = None,
@@ -83,7 +84,7 @@ def explain_to(
 
     `hashes` are of what the caller knows better, such as the file that a model was read from. A
     `brake` of the caller's stops at signals, too, and where it did the run is not finished; without
-    one that is an error.
+    one too many errors are an error.
     """
     folder = _read_out(out)
     truth("resume", resume)
@@ -97,7 +98,7 @@ def explain_to(
         else whole("rows_per_part", rows_per_part, most=10**6, also="None")
     )
     at_work = AtWork(workers, client, row_time_limit).checked()
-    stops = Brake(max_errors=_most_errors(max_errors)) if brake is None else brake
+    stops = brake or Brake(time_limit=_seconds(stop_after), max_errors=_most_errors(max_errors))
     source = open_source(X, data, id=None if id is None else text("id", id), rows=rows)
     first = source.peek(_LOOKED_AT)
     if first is None:
@@ -116,7 +117,7 @@ def explain_to(
     with Store.open(folder, manifest, resume=resume) as store:
         chunk.question["search"] = store.manifest.search
         missing = MissingRows(source, store)
-        store.log({"event": "begin", "time": _now(), "rows": missing.total})
+        store.log({"event": "begin", "time": _now(), "rows": missing.total, "workers": workers})
         heeding = nullcontext() if brake is None else brake.heeding_signals()
         with heeding, progress_bar("explanations", missing.total, progress) as bar:
             bar.update(missing.there)
@@ -124,13 +125,16 @@ def explain_to(
                 done = drive(
                     missing, team, failed=_failed(chunk), brake=stops, errors=_errors, bar=bar
                 )
-                for _, table in done:
+                for piece, table in done:
                     store.put(table)
+                    store.log(
+                        {"event": "rows", "first": piece.first, "rows": len(piece)} | pace(table)
+                    )
         store.log({"event": "end", "time": _now(), "stopped": stops.reason})
         if stops.reason is None:
             assert missing.total is not None
             store.finish(missing.total)
-        elif brake is None:
+        elif brake is None and max_errors is not None and stops.errors > max_errors:
             hint = "What is done is kept: resume=True goes on."
             raise InputError("max_errors", stops.reason, "fewer errors, or None", hint)
     return load(folder)
@@ -163,12 +167,9 @@ class AtWork:
     def team(self, function: PieceToArrow) -> Team[pa.Table]:
         """Those who do pieces by a function."""
         if self.client is not None:
-            from suffice.many.dask import DaskTeam  # type: ignore[import-not-found]
+            from suffice.many.dask import DaskTeam
 
-            team: Team[pa.Table] = DaskTeam(
-                function, client=self.client, row_time_limit=self.row_time_limit
-            )
-            return team
+            return DaskTeam(function, client=self.client, row_time_limit=self.row_time_limit)
         if self.workers is not None:
             from suffice.many.processes import Processes
 
@@ -199,6 +200,12 @@ def _errors(table: pa.Table) -> int:
 
 def _most_errors(given: int | None) -> int | None:
     return None if given is None else whole("max_errors", given, least=0, also="None")
+
+
+def _seconds(given: float | None) -> float | None:
+    if given is None:
+        return None
+    return number("stop_after", given, "None or seconds", above=0)
 
 
 def _read_out(given: Any) -> Path:

@@ -61,12 +61,15 @@ class WrappedModel:
             return self._answers_to_none
         return self._labels(ask(self.name, self._predict, self._prepared(rows)))
 
-    def predict_scored(self, rows: Table) -> tuple[Values, Values | None]:
+    def predict_scored(
+        self, rows: Table, shares: Values | None = None
+    ) -> tuple[Values, Values | None]:
         """`predict`, with the scores where the same call gives both; None where it does not.
 
         A forest of scikit-learn predicts the class of the highest mean probability, the first of
         several (`ForestClassifier.predict`), so its probabilities tell its labels. A call costs it
-        some ten milliseconds however few the rows: one is half of two.
+        some ten milliseconds however few the rows: one is half of two, and none is needed where
+        its `shares` are known.
         """
         if self._predict is self._scores:
             answers = ask(self.name, self._predict, self._prepared(rows))
@@ -75,7 +78,7 @@ class WrappedModel:
             return self.original.predict_scored(self._prepared(rows).native)
         if not _votes_by_mean(self.original):
             return self.predict(rows), None
-        scores = self.scores(rows)
+        scores = self.scores(rows) if shares is None else shares
         return self.original.classes_.take(scores.argmax(axis=1)), scores
 
     def _prepared(self, rows: Table) -> Table:

@@ -19,6 +19,7 @@ from suffice.factors.lattice import members_of, sizes_by_mask
 from suffice.inference import (
     Adjustment,
     adjusted_counts,
+    certainty,
     fewest_hits,
     lower_bound,
     p_value,
@@ -277,7 +278,7 @@ class Profile:
 
     def p_value(self, hits: int, tau: float) -> float:
         """The p-value that is compared with α, for a factor with so many hits."""
-        raw = float(p_value(hits, self.tally.n, tau))
+        _, raw = certainty(hits, self.tally.n, tau)
         if self.adjust == "none":
             return raw
         if self.findings is not None:  # Bonferroni over every set that may be reported

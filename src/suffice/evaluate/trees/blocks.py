@@ -6,10 +6,10 @@ enough that making blocks ready for it is a small part of the work; where there 
 ready.
 
 Numpy's kernel walks all trees and references of a block together, level by level. The frontier is a
-set of arrays (node, lane, players held, players freed), one entry per path that is still alive; a
-step moves every entry one split down and doubles those that part. Leaves become signed terms
-exactly as in the compiled kernel (`kernel` says why), grouped by how many there are per leaf, and
-numpy does the subset sums along axes of length two.
+set of arrays (node, word of lanes, players held, players freed), one entry per path that is still
+alive; a step moves every entry one split down and adds entries where lanes part. Leaves become
+signed terms exactly as in the compiled kernel (`kernel` says why), grouped by how many there are
+per leaf, and numpy does the subset sums along axes of length two.
 
 The compiled kernel is much faster, once numba is loaded; that takes most of a second. Whether it
 will pay is not known in advance, since more questions may come, so it is treated like skis.
@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from importlib import import_module
@@ -36,7 +36,7 @@ from suffice.evaluate.trees.ensemble import Ints
 from suffice.evaluate.trees.margins import Margin
 from suffice.evaluate.trees.problem import Problem
 from suffice.factors.lattice import over_subsets
-from suffice.typing import BoolVector, Counts, Words
+from suffice.typing import BoolVector, Counts, Reals, Words
 
 __all__ = [
     "MOST_PLAYERS",
@@ -160,16 +160,21 @@ class LatticeSweep:
 
     def by_mask(self, words: NDArray[Any]) -> NDArray[np.uint8]:
         """(masks, bytes): words of lanes turned into packed bits of references, in their order."""
-        turned = np.empty(words.shape[::-1], dtype=words.dtype)
-        for start in range(0, len(turned), _TURNED_AT_ONCE):
-            part = slice(start, start + _TURNED_AT_ONCE)
-            turned[part] = words[:, part].T
+        if len(words) == 1:  # one row is a column as it stands
+            turned = words.reshape(-1, 1)
+        else:
+            turned = np.empty(words.shape[::-1], dtype=words.dtype)
+            for part in _parts(len(turned)):
+                turned[part] = words[:, part].T
         order = self._problem.lanes.order
         bits = turned.view(np.uint8)[:, : (len(order) + 7) // 8]
         if (np.diff(order) == 1).all():
             return bits
-        lanes = np.unpackbits(bits, axis=1, count=len(order))
-        return np.packbits(lanes[:, np.argsort(order)], axis=1)
+        places, out = np.argsort(order), np.empty(bits.shape, dtype=np.uint8)
+        for part in _parts(len(turned)):  # so few that their single bits stay in the cache
+            lanes = np.unpackbits(bits[part], axis=1, count=len(order))
+            out[part] = np.packbits(lanes.take(places, axis=1), axis=1)
+        return out
 
     def _slab_players(self, players: int) -> int:
         return min(players, _log2(_SLAB_CELLS // self._problem.lanes.width))
@@ -184,6 +189,10 @@ class LatticeSweep:
             if leaves and self._room > 0:
                 self._leaves[block] = leaves
         return at_work
+
+
+def _parts(rows: int) -> Iterator[slice]:
+    return (slice(start, start + _TURNED_AT_ONCE) for start in range(0, rows, _TURNED_AT_ONCE))
 
 
 def _set_lanes(words: Words) -> Places:
@@ -306,28 +315,35 @@ def make_block(
 
 
 def run_tasks(work: Callable[[int], None], tasks: int, workers: int) -> None:
-    """Do all tasks, in threads where there are several; an interrupt waits for those at work."""
-    if min(workers, tasks) <= 1:
-        for task in range(tasks):
+    """Do all tasks, in threads where there are several; an interrupt waits for those at work.
+
+    Threads are kept for the next time: starting one takes as long as a small task.
+    """
+    left = iter(range(tasks))  # shared: each number is taken by one thread
+
+    def take() -> None:
+        for task in left:
             work(task)
-        return
-    if workers not in _KEPT:
-        _KEPT[workers] = ThreadPoolExecutor(workers)
-    done = [_KEPT[workers].submit(work, task) for task in range(tasks)]
+
+    if min(workers, tasks) <= 1:
+        return take()
+    helpers = [_helpers().submit(take) for _ in range(min(workers, tasks))]
     try:
-        for one in done:
-            one.result()
+        for helper in helpers:
+            helper.result()
     finally:
-        for one in done:
-            one.cancel()
-        wait(done)
+        for _ in left:  # after an error nobody takes more
+            pass
+        wait([helper for helper in helpers if not helper.cancel()])  # those that have begun
 
 
-_KEPT: dict[int, ThreadPoolExecutor] = {}
-"""Threads by their number: starting them takes as long as a small sweep."""
+@cache
+def _helpers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(cores(), thread_name_prefix="suffice-trees")
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_KEPT.clear)  # a child has none of its parent's threads
+
+if hasattr(os, "register_at_fork"):  # threads do not live on in a forked process
+    os.register_at_fork(after_in_child=_helpers.cache_clear)
 
 
 class NumpyBlock:
@@ -337,26 +353,17 @@ class NumpyBlock:
         self._problem = problem
         self._trees = trees
         self._players = players
-        word = problem.lanes.everyone(block)
-        self._lanes = np.array(
-            [i for i in range(problem.lanes.width) if word >> i & 1], dtype=np.int64
-        )
-        words = (
-            problem.sides.words(problem.lanes.references(block))
-            .astype("<u8")
-            .view(np.uint8)
-            .reshape(-1, 8)
-        )
-        self._differs = np.unpackbits(words, axis=1, bitorder="little").astype(bool)
+        self._everyone = np.uint64(problem.lanes.everyone(block))
+        self._differs = problem.sides.words(problem.lanes.references(block))
 
     def slab(self, number: int) -> tuple[Words, Words]:
         """By mask: the lanes for which the event surely holds, and those for which it fails."""
         problem, players = self._problem, self._players
         held = number << players
         freed = ((1 << problem.d) - (1 << players)) ^ held
-        present = np.zeros(problem.lanes.width, dtype=bool)
-        present[self._lanes] = True
-        yes = np.broadcast_to(present, (1 << players, problem.lanes.width))
+        width = problem.lanes.width
+        present = (self._everyone >> np.arange(width, dtype=np.uint64) & np.uint64(1)).astype(bool)
+        yes = np.broadcast_to(present, (1 << players, width))
         no = np.zeros_like(yes)
         for margin, nodes in zip(problem.reading.margins, problem.nodes, strict=True):
             score = self._scores(margin, nodes, held, freed)
@@ -370,59 +377,93 @@ class NumpyBlock:
         """Nothing is kept."""
         return []
 
-    def _scores(self, margin: Margin, nodes: Ints, held_first: int, freed_first: int) -> Ints:
+    def _scores(self, margin: Margin, nodes: Ints, held: int, freed: int) -> Ints:
         """(masks, lanes) int32; sums wrap around on the way and are right in the end."""
         width, size = self._problem.lanes.width, 1 << self._players
-        above = np.zeros(size * width, dtype=np.int32)
-        below = np.zeros(size * width, dtype=np.int32)
-        roots = margin.roots[: self._trees].astype(np.int64)
-        node = np.repeat(roots, len(self._lanes))
-        lane = np.tile(self._lanes, len(roots))
-        held = np.full(len(node), held_first)
-        freed = np.full(len(node), freed_first)
-        while len(node):
-            test = nodes[node, 0].astype(np.int64)
-            leaf = test < 0
-            if leaf.any():
-                at = (nodes[node[leaf], 1], lane[leaf], held[leaf], freed[leaf])
-                self._add(above, below, *at)
-            inner = ~leaf
-            test, node, lane = test[inner], node[inner], lane[inner]
-            held, freed = held[inner], freed[inner]
-            bit = np.left_shift(1, nodes[node, 3].astype(np.int64))
-            parts = self._differs[test, lane] & (held & bit == 0)
-            both = parts & (freed & bit == 0)
-            child = np.where(parts, nodes[node, 2], nodes[node, 1]).astype(np.int64)
-            node = np.concatenate([child, nodes[node[both], 1]])
-            held = np.concatenate([held, (held | bit)[both]])
-            freed = np.concatenate([np.where(both, freed | bit, freed), freed[both]])
-            lane = np.concatenate([lane, lane[both]])
-        shape = (size, width)
-        upper = over_subsets(above.reshape(shape), np.add)
-        return np.asarray(upper + over_subsets(below.reshape(shape), np.add)[::-1])
+        terms = _terms(*self._reached(margin, nodes, held, freed), size)
+        # Whole numbers this small are added exactly in float64, and then wrapped around.
+        sums = _sums_of_terms(*terms, width, 2 * size * width).astype(np.int64)
+        above, below = sums.astype(np.int32).reshape(2, size, width)
+        return np.asarray(over_subsets(above, np.add) + over_subsets(below, np.add)[::-1])
 
-    def _add(
-        self, above: Ints, below: Ints, value: Ints, lane: Counts, held: Counts, freed: Counts
-    ) -> None:
+    def _reached(
+        self, margin: Margin, nodes: Ints, held_first: int, freed_first: int
+    ) -> tuple[Counts, Words, Counts, Counts]:
+        """The leaves that the block reaches: value, lanes that come there, players held, freed."""
+        tests, toward, away, players = np.ascontiguousarray(nodes.T).astype(np.int64)
+        node = margin.roots[: self._trees].astype(np.int64)
+        group = np.full(len(node), self._everyone)
+        path = np.full(len(node), held_first | freed_first << _FREED)  # players held, and freed
+        parts: list[tuple[Counts, Words, Counts]] = []
+        while True:
+            test = tests[node]
+            leaf, inner = np.flatnonzero(test < 0), np.flatnonzero(test >= 0)
+            parts.append((toward[node[leaf]], group[leaf], path[leaf]))
+            if not len(inner):
+                break
+            test, node, group, path = test[inner], node[inner], group[inner], path[inner]
+            others = group & self._differs[test]
+            bit = np.left_shift(1, players[node])
+            leave = (others != 0) & (path & bit == 0)
+            both = np.flatnonzero(leave & (path & bit << _FREED == 0))  # they part: held, and freed
+            stay = np.flatnonzero(leave & (others != group))  # the input's side goes on as it is
+            near = toward[node]
+            node = np.concatenate([np.where(leave, away[node], near), near[both], near[stay]])
+            left = np.where(leave, others, group)
+            group = np.concatenate([left, others[both], (group ^ others)[stay]])
+            held, path_stay = path[both] | bit[both], path[stay]
+            path[both] |= bit[both] << _FREED
+            path = np.concatenate([path, held, path_stay])
+        value, group, path = (np.concatenate(column) for column in zip(*parts, strict=True))
         low = (1 << self._players) - 1
-        held, freed = held & low, freed & low
-        upward = np.bitwise_count(freed) <= np.bitwise_count(held)
-        for flat, chosen in ((above, upward), (below, ~upward)):
-            spread = np.where(upward, freed, held)[chosen]
-            row = np.where(upward, held, freed)[chosen]
-            self._add_terms(flat, value[chosen], lane[chosen], row, spread)
+        return value, group, path & low, path >> _FREED & low
 
-    def _add_terms(
-        self, flat: Ints, value: Ints, lane: Counts, row: Counts, spread: Counts
-    ) -> None:
-        """Add ±value at row | T for every part T of `spread`, all leaves one bit at a time."""
-        for player in range(self._players):
-            has: BoolVector = (spread >> player & 1).astype(bool)
-            row = np.concatenate([row, row[has] | 1 << player])
-            spread = np.concatenate([spread, spread[has]])
-            lane = np.concatenate([lane, lane[has]])
-            value = np.concatenate([value, -value[has]])
-        np.add.at(flat, row * self._problem.lanes.width + lane, value)
+
+_FREED = 32
+"""From this bit on, a path has the players that are freed; before it those that are held."""
+
+
+def _terms(
+    value: Counts, group: Words, held: Counts, freed: Counts, size: int
+) -> tuple[Counts, Words, Reals]:
+    """Signed terms of leaves, from below or, `size` rows further on, from above: row, lanes, value.
+
+    A leaf is one term at row | T for every part T of the fewer of its players, held or freed.
+    """
+    upward = np.bitwise_count(freed) <= np.bitwise_count(held)
+    first = np.where(upward, held, freed + size)
+    spread = np.where(upward, freed, held)
+    found: list[tuple[Counts, Words, Reals]] = []
+    counts = np.bitwise_count(spread)
+    for count in range(int(counts.max(initial=0)) + 1):
+        chosen = np.flatnonzero(counts == count)
+        row, rest, lanes = first[chosen], spread[chosen], group[chosen]
+        signed = value[chosen].astype(np.float64)
+        for _ in range(count):
+            bit = rest & -rest
+            row, rest = np.concatenate([row, row | bit]), np.tile(rest ^ bit, 2)
+            lanes, signed = np.tile(lanes, 2), np.concatenate([signed, -signed])
+        found.append((row, lanes, signed))
+    rows, groups, values = zip(*found, strict=True)
+    return np.concatenate(rows), np.concatenate(groups), np.concatenate(values)
+
+
+_LANES_APART = 6
+"""Lanes of a word that are taken one by one; few words have more."""
+
+
+def _sums_of_terms(row: Counts, group: Words, value: Reals, width: int, cells: int) -> Reals:
+    """By row and lane; a term counts for every lane of its word."""
+    first, one = row * width, np.uint64(1)
+    sums = np.zeros(cells)
+    for _ in range(_LANES_APART):
+        rest = group & (group - one)
+        sums += np.bincount(first + np.bitwise_count((group ^ rest) - one), value, cells)
+        more = np.flatnonzero(rest)
+        first, group, value = first[more], rest[more], value[more]
+    bits = np.unpackbits(group.astype("<u8").view(np.uint8).reshape(-1, 8), 1, bitorder="little")
+    term, lane = np.nonzero(bits)
+    return np.asarray(sums + np.bincount(first[term] + lane, value[term], cells))
 
 
 def _as_words(lanes: BoolVector) -> Words:

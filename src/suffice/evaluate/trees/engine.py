@@ -164,9 +164,12 @@ class TreeEngine(Engine):
         return self._model.replays
 
     def _check_replay(self, held: Held, references: Counts) -> bool:
+        ensemble = self._problem.ensemble
+        assert ensemble.replay is not None
         sums = add_up(self._problem, held, references, self._kernel)
+        theirs = ensemble.replay.scores(self._hybrids.rows(held, references))
         self._box.rows_predicted += len(held)
-        if not same_scores(self._problem.ensemble, sums, self._hybrids.rows(held, references)):
+        if not same_scores(ensemble, sums, theirs):
             return False
         out, sure = self._replayed(held, references)
         return bool((out == self._ask(held, references))[sure].all())

@@ -152,14 +152,3 @@ class Ensemble:
             level = np.concatenate([self.left[level], self.right[level]])
             depth += 1
         return depth
-
-    def score(self, row: Reals) -> Reals:
-        """(outputs,): one row's score, walked tree by tree."""
-        total = np.zeros(len(self.base))
-        for root in self.roots.tolist():
-            node = root
-            while (test := int(self.test[node])) >= 0:
-                value = row[self.tests.column[test]][None]
-                node = int((self.left if self.tests.answer(test, value)[0] else self.right)[node])
-            total += self.values[node]
-        return np.asarray(self.base + total / self.divisor)

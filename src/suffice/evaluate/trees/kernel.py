@@ -419,25 +419,33 @@ def score_rows(starts: Any, table: Any, lanes: Any, held: Any, scores: Any) -> N
 
 @compiled
 def add_in_order(
-    roots: Any, nodes: Any, values: Any, differs: Any, lanes: Any, held: Any, sums: Any
+    roots: Any,
+    nodes: Any,
+    values: Any,
+    differs: Any,
+    blocks: Any,
+    lanes: Any,
+    held: Any,
+    sums: Any,
 ) -> None:
     """Add the leaves of single hybrids to `sums`, tree after tree, in the precision of `values`.
 
-    Reference `lanes[i]`, players `held[i]`. Nothing here may be reordered, and nothing is: numba
-    keeps to the order that is written unless it is told otherwise.
+    Hybrid i has the reference in lane `lanes[i]` of `differs[blocks[i]]`, and holds `held[i]`. All
+    rows of a tree are walked before the next, so that its nodes stay in the cache. Nothing here may
+    be reordered, and nothing is: numba keeps to the order that is written unless told otherwise.
     """
     one = np.uint64(1)
-    for i in range(len(lanes)):
-        lane = np.uint64(lanes[i])
-        for k in range(len(roots)):
-            node = roots[k]
-            test = nodes[node, 0]
-            while test >= 0:
-                if (differs[test] >> lane) & one and not held[i, nodes[node, 3]]:
-                    node = nodes[node, 2]
-                else:
-                    node = nodes[node, 1]
-                test = nodes[node, 0]
+    no_test = np.uint64(2**32 - 1)
+    for k in range(len(roots)):
+        for i in range(len(lanes)):
+            row, block, lane = np.uint64(i), np.uint64(blocks[i]), np.uint64(lanes[i])
+            node = np.uint64(roots[k])
+            test = np.uint64(nodes[node, 0])
+            while test != no_test:
+                away = (differs[block, test] >> lane) & one
+                away &= ~np.uint64(held[row, np.uint64(nodes[node, 3])])
+                node = np.uint64(nodes[node, one + away])
+                test = np.uint64(nodes[node, 0])
             for output in range(sums.shape[1]):
                 sums[i, output] += values[node, output]
 

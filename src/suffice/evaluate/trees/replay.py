@@ -25,12 +25,11 @@ from typing import Any
 import numpy as np
 
 from suffice.evaluate.trees.blocks import Kernel, numba_is_loaded
-from suffice.evaluate.trees.ensemble import Ensemble
+from suffice.evaluate.trees.ensemble import Ensemble, Ints
 from suffice.evaluate.trees.problem import LANES, Problem
 from suffice.tables.labels import as_labels
-from suffice.tables.table import Table
 from suffice.target import Event
-from suffice.typing import BoolVector, Counts, Held, Reals
+from suffice.typing import BoolVector, Counts, Held, Reals, Words
 
 __all__ = ["add_up", "read_sums", "same_scores"]
 
@@ -48,28 +47,28 @@ def add_up(problem: Problem, held: Held, references: Counts, kernel: Kernel | No
     assert ensemble.replay is not None
     kind = np.float32 if ensemble.unit > 2.0**-53 else np.float64
     sums = np.tile(ensemble.replay.base.astype(kind), (len(held), 1))
-    values = ensemble.values.astype(kind)
-    seen, which = np.unique(references, return_inverse=True)
-    for start in range(0, len(seen), LANES):
-        differs = problem.sides.words(seen[start : start + LANES])
-        rows = np.flatnonzero((which >= start) & (which < start + LANES))
-        lanes = (which[rows] - start) ^ 7
-        if kernel == "numba":
-            from suffice.evaluate.trees.kernel import add_in_order
+    values = ensemble.values.astype(kind, copy=False)
+    lanes = problem.list_lanes
+    place = np.empty(len(lanes.order), dtype=np.int64)
+    place[lanes.order] = np.arange(len(place))
+    seen, block = np.unique(place[references] // LANES, return_inverse=True)
+    lane = place[references] % LANES ^ 7
+    differs = np.stack([problem.sides.words(lanes.references(b)) for b in seen.tolist()])
+    if kernel == "numba":
+        from suffice.evaluate.trees.kernel import add_in_order
 
-            part = sums[rows]
-            add_in_order(ensemble.roots, problem.nodes[0], values, differs, lanes, held[rows], part)
-            sums[rows] = part
-            continue
-        step = max(1, _STEPS_AT_ONCE // len(ensemble.roots))
-        for at in range(0, len(rows), step):
-            some = slice(at, at + step)
-            for leaves in _leaves(problem, differs, lanes[some], held[rows[some]]):
-                sums[rows[some]] += values[leaves]
+        nodes = problem.nodes[0].view(np.uint32)
+        add_in_order(ensemble.roots, nodes, values, differs, block, lane, held, sums)
+        return sums
+    step = max(1, _STEPS_AT_ONCE // len(ensemble.roots))
+    for at in range(0, len(held), step):
+        rows = slice(at, at + step)
+        for leaves in _leaves(problem, differs, block[rows], lane[rows], held[rows]):
+            sums[rows] += values[leaves]
     return sums
 
 
-def _leaves(problem: Problem, differs: Any, lanes: Counts, held: Held) -> Any:
+def _leaves(problem: Problem, differs: Words, block: Counts, lanes: Counts, held: Held) -> Ints:
     """(trees, rows): the leaf that each hybrid comes to in each tree."""
     roots, nodes = problem.ensemble.roots, problem.nodes[0]
     row = np.tile(np.arange(len(lanes)), len(roots))
@@ -78,16 +77,14 @@ def _leaves(problem: Problem, differs: Any, lanes: Counts, held: Held) -> Any:
     inner = np.arange(len(node))
     while (inner := inner[nodes[node[inner], 0] >= 0]).size:
         test, toward, away, player = nodes[node[inner]].T
-        leaves = (differs[test] >> lane[inner] & np.uint64(1)).astype(bool)
+        leaves = (differs[block[row[inner]], test] >> lane[inner] & np.uint64(1)).astype(bool)
         node[inner] = np.where(leaves & ~held[row[inner], player], away, toward)
-    return node.reshape(len(roots), len(lanes))
+    return np.asarray(node.reshape(len(roots), len(lanes)))
 
 
-def same_scores(ensemble: Ensemble, sums: Reals, rows: Table) -> bool:
-    """Does the library give these rows the very scores that these sums make?"""
-    assert ensemble.replay is not None
-    theirs = np.asarray(ensemble.replay.scores(rows))
-    ours = _scores(ensemble, sums)
+def same_scores(ensemble: Ensemble, sums: Reals, theirs: Any) -> bool:
+    """Are the library's scores of some rows the very ones that these sums make?"""
+    theirs, ours = np.asarray(theirs), _scores(ensemble, sums)
     return theirs.size == ours.size and bool((theirs.reshape(ours.shape) == ours).all())
 
 

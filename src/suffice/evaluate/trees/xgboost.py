@@ -24,6 +24,7 @@ import numpy as np
 
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees.ensemble import Categories, Ensemble, Replay
+from suffice.evaluate.trees.model import leaves_of
 from suffice.evaluate.trees.reading import (
     Tree,
     join_trees,
@@ -141,7 +142,8 @@ def _tree(tree: dict[str, Any], group: int, outputs: int, weight: float) -> Tree
 
 def _base(booster: Any, rounds: tuple[int, int], ensemble: Ensemble) -> Reals:
     row = np.zeros((1, booster.num_features()))
-    return np.asarray(np.ravel(_margins(booster, rounds, row)) - ensemble.score(row[0]))
+    leaves = ensemble.values[leaves_of(ensemble, row)[:, 0]].sum(axis=0)
+    return np.asarray(np.ravel(_margins(booster, rounds, row)) - leaves)
 
 
 def _margins(booster: Any, rounds: tuple[int, int], rows: Reals) -> Any:
