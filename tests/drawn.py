@@ -1,8 +1,9 @@
 """Pictures compared by pixels: drawn small, blurred a little, and laid over those that are kept.
 
-Libraries of fonts differ by shades at the edges of letters, so both pictures are blurred over five
-pixels before they are compared. On a scale of 0 to 255 the mean difference may then be 2.5, and no
-point may differ by more than 90: a mark that is moved, or missing, differs by more. To keep new
+Versions of matplotlib differ by shades at the edges of letters, so both pictures are blurred over
+five pixels before they are compared. On a scale of 0 to 255 the mean difference may then be 3, and no
+point may differ by more than 130: letters fitted to pixels in another way differ by up to 118, one
+dot that has moved by 187. To keep new
 ones after looking at them: `SUFFICE_KEEP_BASELINES=1 pytest tests/test_plots*.py`.
 """
 
@@ -16,7 +17,7 @@ from scipy.ndimage import uniform_filter
 
 FOLDER = Path(__file__).parent / "baselines"
 DPI = 40
-MEAN, MOST = 2.5, 90.0
+MEAN, MOST = 3.0, 130.0
 PADDED = 6
 """By so many pixels two pictures may differ in size, where a font is a little larger."""
 

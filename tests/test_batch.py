@@ -5,11 +5,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import LocalCluster
 from sklearn.linear_model import LinearRegression
 
 import suffice
@@ -184,6 +186,20 @@ def test_a_model_trained_on_the_table(tmp_path, capsys):
     assert code == 0, err
     assert "Trained logistic" in err
     assert "5 explanations, no errors" in out
+    again = run(
+        "batch", *words, "--rows", "0:5", "--out", tmp_path / "out", "--resume", capsys=capsys
+    )
+    assert again[0] == 0, again[2]
+
+
+def test_a_changed_model_file_is_not_resumed(portfolio, capsys):
+    batch(portfolio, "out", "--rows", "0:5", capsys=capsys)
+    model = joblib.load(portfolio / "m.joblib")
+    model.coef_ = model.coef_ * 1.01
+    joblib.dump(model, portfolio / "m.joblib")
+    code, _, err = batch(portfolio, "out", "--rows", "0:5", "--resume", capsys=capsys)
+    assert code == 2
+    assert "the model changed" in err
 
 
 def test_a_folder_that_is_there_is_not_written_over_but_resumed(portfolio, capsys):
@@ -284,6 +300,27 @@ def test_a_killed_driver_is_resumed_to_the_same_bytes(tmp_path, workers):
     assert data_set(tmp_path / "killed") == data_set(tmp_path / "whole")
 
 
+def test_a_dask_cluster_gives_the_same_bytes(portfolio, capsys):
+    options = ["--id", "who", "--rows-per-part", 16]
+    code, _, err = batch(portfolio, "here", *options, capsys=capsys)
+    assert code == 0, err
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        address = cluster.scheduler_address
+        code, out, err = batch(portfolio, "dask", *options, "--dask", address, capsys=capsys)
+    assert code == 0, err
+    assert f"{N} explanations, no errors" in out
+    assert data_set(portfolio / "dask") == data_set(portfolio / "here")
+
+
+def test_a_scheduler_that_is_not_there_is_told(portfolio, capsys, monkeypatch):
+    monkeypatch.setattr(sys.modules["suffice.cli.batch"], "_PATIENCE", "1s")
+    code, _, err = batch(portfolio, "out", "--dask", "tcp://127.0.0.1:9", capsys=capsys)
+    assert code == 2
+    assert "--dask: got tcp://127.0.0.1:9" in err
+
+
 def test_every_option_has_a_word_of_help():
     batch_command = app.commands["batch"]
     without = [p.opts for p in batch_command.params if not getattr(p, "help", None)]
@@ -310,3 +347,12 @@ def test_without_a_terminal_a_line_comes_now_and_then(capsys):
         "1,100 of 1,100 rows, 17 a second, under 0.1 s left, 2 errors",
     ]
     assert counter.rows == 1000
+
+
+def test_the_example_runs_as_it_is(tmp_path):
+    script = Path(__file__).parents[1] / "examples" / "portfolio_on_dask.py"
+    words = [sys.executable, script, tmp_path / "out", "60"]
+    for _ in range(2):  # the second time it finds all there
+        ran = subprocess.run(words, capture_output=True, text=True, check=True)
+        assert "60 explanations, 0 errors" in ran.stdout
+        assert "loans" in ran.stdout

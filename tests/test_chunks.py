@@ -289,6 +289,22 @@ def test_inputs_of_a_chunk_are_predicted_in_one_call() -> None:
     assert 1 not in recording.calls
 
 
+def test_hybrids_of_several_rows_are_asked_about_together() -> None:
+    recording = Recording(KNeighborsClassifier().fit(NUMBERS, LABELS))
+    explainer = Explainer(recording, NUMBERS, n_references=10, engine="blackbox")
+    recording.calls.clear()
+    together = explainer.explain_many(NUMBERS.iloc[:50], progress=False)
+    calls = list(recording.calls)
+    assert len(calls) == 2
+    one_by_one = [explainer.explain(NUMBERS.iloc[i]) for i in range(50)]
+    assert list(map(told, together)) == list(map(told, one_by_one))
+    asked = sum(e.provenance.rows_predicted for e in one_by_one)
+    assert calls[1] <= asked  # what rows share is asked about once
+    recording.calls.clear()
+    explainer.explain_many(NUMBERS.iloc[:3], budget=500, progress=False)
+    assert len(recording.calls) > 3  # a budget is each row's own
+
+
 def test_references_of_one_outcome_are_prepared_once() -> None:
     explainer, data = explainers()["forest"]
     fresh = pickle.loads(pickle.dumps(explainer))

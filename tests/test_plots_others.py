@@ -25,6 +25,7 @@ def plain_pictures():
     with plt.rc_context():
         plt.rcdefaults()
         plt.switch_backend("agg")
+        plt.rcParams["text.hinting"] = "none"  # which differs from one version to the next
         yield
     plt.close("all")
 

@@ -27,7 +27,7 @@ from suffice.decision import Decider, Decision
 from suffice.errors import InputError, SufficeError, shorten
 from suffice.evaluate import Choice
 from suffice.explanation import Explanation
-from suffice.explanation.explain import Asking, explain_decision, prepare
+from suffice.explanation.explain import Asking, Prepared, explain_decision, prepare
 from suffice.factors import Factor
 from suffice.inference import check_adjustment
 from suffice.models import as_model, fitted_columns
@@ -249,9 +249,12 @@ class Explainer:
         question = Question(tau, alpha, adjustment, limits.checked(0), weights, seed, shown)
         return Asking(question, how)
 
-    def answer(self, decision: Decision, asking: Asking) -> Explanation:
-        """`explain`, of an input that is decided already."""
-        return explain_decision(decision, asking, self._decider.references, perf_counter())
+    def answer(
+        self, decision: Decision, asking: Asking, ready: Prepared | None = None
+    ) -> Explanation:
+        """`explain`, of an input that is decided already, and perhaps prepared."""
+        spec = self._decider.references
+        return explain_decision(decision, asking, spec, perf_counter(), ready)
 
     def plan(self, x: Any, **question: Unpack[Asked]) -> Plan:
         """How `explain` would search with the same arguments, and how long: nothing is searched.

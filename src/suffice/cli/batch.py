@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import file_digest
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["batch"]
 
 _TABLE = click.Path(exists=True, path_type=Path)
+_PATIENCE = "10s"
+"""For a scheduler to answer."""
 _SIGNALS = {"SIGINT": 130, "SIGTERM": 143}
 """Exit codes as shells know them: 128 and the signal's number."""
 
@@ -95,16 +98,16 @@ def batch(context: click.Context, /, **options: Any) -> None:
     if options["row_time_limit"] is not None and not (options["workers"] or options["dask"]):
         hint = "This process cannot end itself and go on."
         raise InputError("--row-time-limit", "it without workers", "it with --workers", hint)
-    brake = _brake(options)
+    _check_limits(options)
     from suffice.cli.counting import counted
     from suffice.many.background import read_background
+    from suffice.many.brake import Brake
     from suffice.many.files import open_file
 
     table = open_file(options["data"], "--data")
     other = options["background"]
-    background = read_background(
-        table if other is None else open_file(other, "--background"), options["seed"]
-    )
+    whence = table if other is None else open_file(other, "--background")
+    background = read_background(whence, options["seed"])
     _check_columns(table, options)
     data, labels = without_label(background.frame, options["target"])
     data = data.drop(columns=[options["id_column"]], errors="ignore")
@@ -116,26 +119,24 @@ def batch(context: click.Context, /, **options: Any) -> None:
         if error.argument == "outcome":
             raise told_of_outcome(error, options) from error
     _tell_of_data(background, options)
+    brake = Brake(time_limit=options["time_limit"], max_errors=options["max_errors"], say=tell)
     started = monotonic()
     with _cluster(options["dask"]) as client, counted(lambda: brake.errors) as counter:
-        stored = _run(explainer, options, brake, client)
+        stored = _run(explainer, options, brake, client, whence)
     if brake.reason is not None:
         _tell_of_stop(stored, brake.reason)
         context.exit(_SIGNALS.get(brake.reason.partition(" ")[0], 1))
     _tell_of_result(stored, options["out"], counter.rows, monotonic() - started)
 
 
-def _brake(options: dict[str, Any]) -> Brake:
-    """The limits of the run."""
+def _check_limits(options: dict[str, Any]) -> None:
+    """Limits that make sense, before anything is read."""
     from suffice.checks import number, whole
-    from suffice.many.brake import Brake
 
-    limit, errors = options["time_limit"], options["max_errors"]
-    if limit is not None:
-        number("time_limit", limit, "a number of seconds > 0", above=0)
-    if errors is not None:
-        whole("max_errors", errors, least=0)
-    return Brake(time_limit=limit, max_errors=errors, say=tell)
+    if options["time_limit"] is not None:
+        number("time_limit", options["time_limit"], "a number of seconds > 0", above=0)
+    if options["max_errors"] is not None:
+        whole("max_errors", options["max_errors"], least=0)
 
 
 def _check_columns(table: TableFile, options: dict[str, Any]) -> None:
@@ -169,7 +170,9 @@ def _tell_of_data(background: Background, options: dict[str, Any]) -> None:
         )
 
 
-def _run(explainer: Explainer, options: dict[str, Any], brake: Brake, client: Any) -> Stored:
+def _run(
+    explainer: Explainer, options: dict[str, Any], brake: Brake, client: Any, whence: TableFile
+) -> Stored:
     from suffice.many.to import explain_to
 
     asked = ("tau", "alpha", "adjust", "search", "max_size", "budget")
@@ -186,8 +189,17 @@ def _run(explainer: Explainer, options: dict[str, Any], brake: Brake, client: An
         client=client,
         row_time_limit=options["row_time_limit"],
         brake=brake,
+        hashes={"model": _model_hash(options, whence)},
         **{name: options[name] for name in asked},
     )
+
+
+def _model_hash(options: dict[str, Any], whence: TableFile) -> str:
+    """Of the file: what is read from it need not be the same, bit by bit, in every process."""
+    if options["model"] is None:
+        return f"trained:{options['train']}:{options['target']}:{whence.fingerprint()}"
+    with options["model"].open("rb") as file:
+        return f"file:{file_digest(file, 'sha256').hexdigest()}"
 
 
 @contextmanager
@@ -201,7 +213,7 @@ def _cluster(address: str | None) -> Iterator[Any]:
         hint = "pip install suffice[dask]"
         raise InputError("--dask", "it without distributed", "it with distributed", hint) from error
     try:
-        client: Any = distributed.Client(address, timeout="10s")  # type: ignore[no-untyped-call]
+        client: Any = distributed.Client(address, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TimeoutError) as error:
         allowed = "the address of a scheduler, such as tcp://10.0.0.1:8786"
         raise InputError("--dask", f"{address} ({error})", allowed) from error

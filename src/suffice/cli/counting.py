@@ -61,14 +61,14 @@ class _Bar:
         from tqdm import tqdm
 
         self._bar = tqdm(
-            total=total, initial=done, unit=" rows", dynamic_ncols=True, mininterval=0.2
+            total=total, initial=int(done), unit=" rows", dynamic_ncols=True, mininterval=0.2
         )
 
     def show(self, done: float, total: float | None, errors: int) -> None:
         self._bar.total = total
         if errors:
             self._bar.set_postfix_str(count(errors, "error"), refresh=False)
-        self._bar.update(done - self._bar.n)
+        self._bar.update(int(done) - self._bar.n)
 
     def close(self) -> None:
         if self._bar is not None:

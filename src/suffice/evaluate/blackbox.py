@@ -7,19 +7,23 @@ as logistic regression it costs more, so the first block of work is timed and de
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter
 
 import numpy as np
 
 from suffice.context.hybrids import Hybrids, KeyedHybrids
 from suffice.context.swap import SwapHybrids
+from suffice.errors import SufficeError
 from suffice.evaluate.protocol import Tick
 from suffice.evaluate.remembered import Remembered
-from suffice.tables.cells import first_seen
+from suffice.factors.lattice import held_of_masks
+from suffice.tables.cells import distinct_rows, first_seen
+from suffice.tables.table import Table
 from suffice.target import Target
-from suffice.typing import BoolVector, Counts, Held, Outcomes
+from suffice.typing import BoolVector, Counts, Held, Outcomes, Values
 
-__all__ = ["BlackBox", "Engine", "part_of"]
+__all__ = ["BlackBox", "Engine", "ask_together", "part_of"]
 
 _CELLS_PER_CALL = 1 << 22
 """Few large calls, but never so large that rows × columns of them trouble the memory."""
@@ -31,6 +35,12 @@ _SECONDS_PER_CALL = 2.0
 
 _LOOKED_THROUGH = 1 << 18
 """Single hybrids looked through together for distinct rows."""
+
+_FORESEEN = 1 << 14
+"""Hybrids of one input: with more of them a call is worth its start."""
+
+_TOGETHER = 1 << 15
+"""Rows of several inputs that one call is about."""
 
 
 class BlackBox:
@@ -75,6 +85,11 @@ class BlackBox:
         self._rows_per_call = max(1, min(self._most_rows, int(first)))
 
     @property
+    def target(self) -> Target:
+        """What is asked of the model."""
+        return self._target
+
+    @property
     def n(self) -> int:
         """How many references there are."""
         return self._hybrids.n
@@ -82,6 +97,28 @@ class BlackBox:
     def pace(self) -> float | None:
         """What the model took for a row when it was first asked."""
         return self._pace
+
+    def foreseen(self) -> tuple[Table, Counts] | None:
+        """The distinct rows that a sweep of all sets asks about, and their keys.
+
+        None where they are so many that a call of their own costs nothing more, or have no keys.
+        """
+        keyed, d = self._keyed, self._hybrids.d
+        if keyed is None or not keyed.stable_keys or self._distinct is False:
+            return None
+        if d > _FORESEEN.bit_length() or self.n << d > _FORESEEN:
+            return None
+        held = held_of_masks(np.arange(1 << d), d)
+        keys = keyed.keys(held).ravel()
+        _, first = first_seen(keys)
+        subset, reference = np.divmod(first, self.n)
+        return self._hybrids.rows(held[subset], reference), keys[first]
+
+    def learn(self, keys: Counts, answers: Values, seconds: float) -> None:
+        """Take note of the model's answers for hybrids with these keys, and of what they took."""
+        self._remembered.note(keys, self._target.read(answers) == self._y)
+        self.rows_predicted += len(keys)
+        self.model_seconds += seconds
 
     def outcomes(self, held: Held, tick: Tick | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""
@@ -166,6 +203,46 @@ class BlackBox:
             within = None if tick is None else part_of(tick, len(block) / len(held))
             parts.append(self._ask(np.repeat(block, self.n, axis=0), references, within))
         return np.concatenate(parts).reshape(len(held), self.n)
+
+
+def ask_together(boxes: Sequence[BlackBox]) -> None:
+    """Ask one model about the hybrids of several inputs that it will be asked about anyway.
+
+    A call may cost as much for one row as for a thousand, and inputs that share values and
+    references share hybrids. The answers are those that each box would get; where the model fails,
+    none is told, so that each asks for itself and the fault is that of its own input.
+    """
+    waiting: list[tuple[BlackBox, Table, Counts]] = []
+    rows = 0
+    for i, box in enumerate(boxes):
+        foreseen = box.foreseen()
+        if foreseen is not None:
+            waiting.append((box, *foreseen))
+            rows += len(foreseen[1])
+        if rows > _TOGETHER or (i == len(boxes) - 1 and waiting):
+            _ask_about(waiting)
+            waiting, rows = [], 0
+
+
+def _ask_about(waiting: Sequence[tuple[BlackBox, Table, Counts]]) -> None:
+    if len(waiting) < 2:
+        return
+    first, *others = (table for _, table, _ in waiting)
+    every = first.stack_all(others)
+    identity, distinct = distinct_rows(every.codes())
+    target = waiting[0][0].target
+    started = perf_counter()
+    try:
+        asked = every.take(distinct)
+        scored = target.event.needs_scores
+        answers = (target.model.scores(asked) if scored else target.model.predict(asked))[identity]
+        seconds = (perf_counter() - started) / len(answers)
+        at = 0
+        for box, _, keys in waiting:
+            box.learn(keys, answers[at : at + len(keys)], seconds * len(keys))
+            at += len(keys)
+    except SufficeError:
+        return
 
 
 def part_of(tick: Tick, part: float) -> Tick:

@@ -45,13 +45,18 @@ class Asking:
 
 
 def explain_decision(
-    decision: Decision, asking: Asking, references: Any, started: float
+    decision: Decision,
+    asking: Asking,
+    references: Any,
+    started: float,
+    ready: Prepared | None = None,
 ) -> Explanation:
     """Search in the way named, and read both views from the counts.
 
     `references` is how they were chosen, for the record; the time limit counts from `started`.
+    `ready` is the question prepared, where that was done before.
     """
-    ready = prepare(decision, asking)
+    ready = ready or prepare(decision, asking)
     narrowed, plan = ready.narrowed, ready.plan
     hybrids, question = narrowed.hybrids, narrowed.question
     one_sweep = hybrids[0] is hybrids[1]

@@ -2,8 +2,9 @@
 
 Inputs are predicted in one call, and what follows from a set of references (its codes, prices, and
 places among a model's thresholds) is worked out once for all rows that share it: see `Decider` and
-`Pool`. Each answer is what `explain` gives for the row alone. What may differ is how it came about:
-the seconds, the rows predicted, the time of its making.
+`Pool`. A model that must be asked about every hybrid is asked about those of many rows together.
+Each answer is what `explain` gives for the row alone. What may differ is how it came about: the
+seconds, the rows predicted, the time of its making.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import Any, Protocol
 from suffice.context.pool import Rows
 from suffice.decision import Decision
 from suffice.errors import SufficeError
+from suffice.evaluate.blackbox import BlackBox, ask_together
 from suffice.explanation import Explanation
-from suffice.explanation.explain import Asking
+from suffice.explanation.explain import Asking, Prepared, prepare
 from suffice.tables import Table
 
 __all__ = ["Explains", "explain_rows"]
@@ -33,8 +35,10 @@ class Explains(Protocol):
         """The model's decision for each row."""
         ...
 
-    def answer(self, decision: Decision, asking: Asking) -> Explanation:
-        """Explain one of them."""
+    def answer(
+        self, decision: Decision, asking: Asking, ready: Prepared | None = None
+    ) -> Explanation:
+        """Explain one of them, which may be prepared."""
         ...
 
 
@@ -49,11 +53,40 @@ def explain_rows(
     except SufficeError as error:  # asked of all rows alike
         return [error] * len(rows)
     found: list[Explanation | SufficeError] = []
-    for decision in explainer.decide_many(Rows.together(rows)):
+    decisions = explainer.decide_many(Rows.together(rows))
+    ready = _asked_ahead(decisions, asking)
+    for place, decision in enumerate(decisions):
         try:
             if isinstance(decision, SufficeError):
                 raise decision
-            found.append(explainer.answer(decision, asking))
+            found.append(explainer.answer(decision, asking, ready.pop(place, None)))
         except SufficeError as error:
             found.append(error)
     return found
+
+
+def _asked_ahead(
+    decisions: Sequence[Decision | SufficeError], asking: Asking
+) -> dict[int, Prepared]:
+    """Rows that the model itself is asked about, prepared, with the answers they will ask for.
+
+    Only where all sets are counted and nothing limits that: a budget or a time is each row's own.
+    And only where it is the model that is asked: what engines prepare takes memory, and they ask
+    for next to nothing.
+    """
+    ready: dict[int, Prepared] = {}
+    if not asking.question.limits.none or asking.how not in ("auto", "exhaustive"):
+        return ready
+    for place, decision in enumerate(decisions):
+        if isinstance(decision, SufficeError) or not decision.context.is_swap:
+            continue
+        try:
+            prepared = prepare(decision, asking)
+        except SufficeError:  # told when its turn comes
+            continue
+        if not isinstance(prepared.evaluators[0], BlackBox):
+            return ready | {place: prepared}
+        ready[place] = prepared
+    swept = (one for one in ready.values() if one.plan.way == "exhaustive")
+    ask_together([e for one in swept for e in one.evaluators if isinstance(e, BlackBox)])
+    return ready

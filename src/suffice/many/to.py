@@ -169,10 +169,7 @@ class AtWork:
         if self.client is not None:
             from suffice.many.dask import DaskTeam
 
-            team: Team[pa.Table] = DaskTeam(
-                function, client=self.client, row_time_limit=self.row_time_limit
-            )
-            return team
+            return DaskTeam(function, client=self.client, row_time_limit=self.row_time_limit)
         if self.workers is not None:
             from suffice.many.processes import Processes
 

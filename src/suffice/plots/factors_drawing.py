@@ -70,11 +70,16 @@ def factors(result: Explanation | View, *, ax: Any = None, most: int = 12) -> Ax
         signature = signature_of(result, most)
         return paint(None, (_width(signature), 6.0), lambda canvas: _draw(signature, canvas))
 
+    signatures: list[Signature] = []
+
     def draw(canvas: Canvas) -> float:
-        # What stands around the rows takes about so much.
-        fits = int((canvas.height - 1.2 - 2.6 * len(views)) / len(views) / _ROW)
-        widest = max(1, int((canvas.width - _RIGHT - 2 * _EDGE) / 0.17))
-        return _draw(signature_of(result, min(most, max(3, fits)), widest), canvas)
+        # Chosen at the first size of letters: smaller ones are to fit these sets, not to add more.
+        if not signatures:
+            around = 1.2 + 2.6 * len(views)
+            fits = int((canvas.height - around) / len(views) / _ROW)
+            widest = max(1, int((canvas.width - _RIGHT - 2 * _EDGE) / 0.17))
+            signatures.append(signature_of(result, min(most, max(3, fits)), widest))
+        return _draw(signatures[0], canvas)
 
     return paint(ax, (9.0, 6.0), draw)
 

@@ -48,10 +48,11 @@ class Diagram:
 
 
 def lattice(result: Explanation | View, *, ax: Any = None) -> Axes:
-    """The lattice of all sets of up to 6 features: darker suffices more, a frame is minimal.
+    """The lattice of all sets of up to 6 features: the fuller its colour, the surer a set is.
 
-    Sets stand above the sets inside them. So it is seen how the minimal sets part those that
-    suffice from those that do not, and where a larger set suffices less.
+    Sets stand above the sets inside them; the minimal ones are framed and have a mark. So it is
+    seen how they part the sets that suffice from those that do not, and where a larger set suffices
+    less.
 
     Examples
     --------
@@ -107,9 +108,9 @@ def _draw(found: list[Diagram], canvas: Canvas) -> float:
         y = _levels(diagram, canvas, y) + 0.05
         y = canvas.paragraph(_EDGE, y, " · ".join(diagram.features), room, size=8.5) + 0.15
     words = (
-        "Each box is a set; its number is the share of references for which it suffices (darker: "
-        f"more). Framed boxes with a mark are the minimal sets at τ = {found[0].tau:g}. A line "
-        "leads to the sets with one feature more."
+        "Each box is a set; its number is the share of references for which it suffices (fuller "
+        f"colour: more). Framed boxes with a mark are the minimal sets at τ = {found[0].tau:g}. A "
+        "line leads to the sets with one feature more."
     )
     if any(node.sufficiency is None for d in found for level in d.levels for node in level):
         words += " A question mark: never evaluated."

@@ -102,10 +102,15 @@ def barcode(result: Explanation | View, *, ax: Any = None, most: int = 24) -> Ax
     """
     views, most = as_views(result), whole("most", most)
 
+    found: list[Bars] = []
+
     def draw(canvas: Canvas) -> float:
-        fits = int((canvas.height - 1.1 * len(views)) / len(views) / 0.22)
-        rows = most if ax is None else min(most, max(3, fits))
-        return _draw_bars([bars_of(view, rows) for view in views], canvas)
+        # Chosen at the first size of letters: smaller ones are to fit these sets, not to add more.
+        if not found:
+            fits = int((canvas.height - 1.1 * len(views)) / len(views) / 0.22)
+            rows = most if ax is None else min(most, max(3, fits))
+            found.extend(bars_of(view, rows) for view in views)
+        return _draw_bars(found, canvas, 5 if ax is None else 2)
 
     return paint(ax, (7.5, 5.0), draw)
 
@@ -202,7 +207,7 @@ def corners(
     return xs, ys
 
 
-def _draw_bars(found: Sequence[Bars], canvas: Canvas) -> float:
+def _draw_bars(found: Sequence[Bars], canvas: Canvas, most_lines: int) -> float:
     legend = Legend(canvas.fonts, ".players has it in full")
     right = canvas.width - _EDGE - 0.15
     labels = min(_LABELS, 0.45 * canvas.width)
@@ -210,14 +215,20 @@ def _draw_bars(found: Sequence[Bars], canvas: Canvas) -> float:
     scale = Scale(starts_at([found[0].tau, *lows]), 1.0, _EDGE + labels + 0.15, right)
     y = _EDGE
     for bars in found:
-        y = _draw_view(bars, scale, labels, legend, canvas, y)
+        y = _draw_view(bars, scale, labels, legend, canvas, y, most_lines)
     for words in legend.told:
         y = canvas.paragraph(_EDGE, y, words, right - _EDGE, size=7.5, color=canvas.ink.soft)
     return y + _EDGE
 
 
 def _draw_view(
-    bars: Bars, scale: Scale, labels: float, legend: Legend, canvas: Canvas, y: float
+    bars: Bars,
+    scale: Scale,
+    labels: float,
+    legend: Legend,
+    canvas: Canvas,
+    y: float,
+    most_lines: int,
 ) -> float:
     ink, color = canvas.ink, canvas.ink.of(bars.view)
     room, size = scale.right - _EDGE, 8.5
@@ -233,7 +244,7 @@ def _draw_view(
     if not bars.rows:
         y = canvas.paragraph(_EDGE, y, "No set is known.", labels, size=size)
     for number, row in enumerate(bars.rows):
-        lines = legend.fitted(canvas.fonts.told(row.names), labels, size, 2)
+        lines = legend.fitted(canvas.fonts.told(row.names), labels, size, most_lines)
         high = max(0.22, len(lines) * canvas.leading(size) + 0.06)
         if number % 2 == 0:
             canvas.box(_EDGE, y, room + 0.15, high, facecolor=ink.line, edgecolor="none",
