@@ -38,6 +38,7 @@ from .encodings.shapley import (
 )
 from .errors import (
     InputError as InputError,
+    LostRowsError as LostRowsError,
     ModelError as ModelError,
     NotVisitedError as NotVisitedError,
     SufficeError as SufficeError,

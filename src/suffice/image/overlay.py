@@ -28,7 +28,7 @@ __all__ = ["Overlay", "draw_map", "draw_marked", "label_places", "overlay", "sub
 _READABLE = 240
 """Smaller pictures are enlarged, by a whole number, to about so many pixels."""
 
-_COLOURS = {"keep": (11, 122, 117), "flip": (168, 50, 125)}
+_COLOURS = {"keep": (0, 114, 178), "flip": (194, 81, 0)}
 _LINE = (255, 255, 255)
 _DIM, _FOG = 0.3, 205.0
 """What is dimmed keeps this share of its grey, and fog makes up the rest."""
