@@ -244,6 +244,10 @@ def test_what_is_downloaded_is_what_is_shown(browser, small):  # noqa: F811
         assert svg.startswith('<svg xmlns="http://www.w3.org/2000/svg"') and "var(" not in svg
         assert f"Keeps “{E.outcome}”" in svg and f"Flips to “{E.other_outcome}”" in svg
         assert "target" not in svg
+        assert (
+            '.keep text{fill:#5b6575;font:11px system-ui,"Segoe UI","DejaVu Sans",sans-serif}'
+            in svg
+        )
         assert download("PNG").startswith(b"\x89PNG")
 
 

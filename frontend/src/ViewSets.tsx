@@ -1,6 +1,6 @@
 /** One view's answer at τ: words on one side, the picture on the other. */
 
-import { type Answer, type Asked, pictureOf, ROWS } from "./asked";
+import { type Answer, type Asked, LISTED, pictureOf, ROWS } from "./asked";
 import type { Change } from "./controls";
 import { nextMark } from "./controls";
 import type { Explained } from "./explained";
@@ -8,7 +8,7 @@ import { draw } from "./picture";
 import { lead, necessity, none, quoted } from "./sentences";
 import { SetList } from "./SetList";
 import { SetsPicture } from "./SetsPicture";
-import { brief } from "./words";
+import { brief, grouped } from "./words";
 
 interface Given {
   explained: Explained;
@@ -32,12 +32,35 @@ export function ViewSets(props: Given) {
             {given.sets.length < given.all ? `${given.sets.length} of ${given.all} sets` : `${given.all} sets`}
           </p>
         )}
+        {given.sets.length > LISTED && <Common explained={explained} given={given} />}
         {given.sets.length === 0 && <p class="none">{none(explained, given, asked)}</p>}
         <SetList explained={explained} given={given} asked={asked} change={change} />
         <p class="necessity">{necessity(explained, given)}</p>
       </div>
       {!words.one_reference && <Drawn {...props} />}
     </>
+  );
+}
+
+/** What many sets have in common, before any list of them. */
+function Common({ explained, given }: { explained: Explained; given: Answer }) {
+  const n = given.sets.length;
+  const times = new Map<number, number>();
+  for (const { set } of given.sets) {
+    for (const feature of set.members) times.set(feature, (times.get(feature) ?? 0) + 1);
+  }
+  const named = [...times].sort((a, b) => b[1] - a[1]);
+  const name = (feature: number) => explained.words.features[feature]![0];
+  const all = named.filter(([, k]) => k === n).map(([feature]) => name(feature));
+  const most = named.filter(([, k]) => k < n && 2 * k > n).map(([feature, k]) => `${name(feature)} (${grouped(k)})`);
+  const nothing = `no ${explained.words.feature}`;
+  return (
+    <dl class="common">
+      <dt>in all</dt>
+      <dd>{all.join(", ") || nothing}</dd>
+      <dt>in most</dt>
+      <dd>{most.slice(0, 12).join(", ") || nothing}</dd>
+    </dl>
   );
 }
 
@@ -55,8 +78,8 @@ function Drawn({ explained, given, asked, change, pointed, point }: Given) {
       <h3>Every threshold at once</h3>
       <p class="note">
         A row is a set: its {words.feature}s are joined. Right of it, how often it suffices (marks: 95% interval), and the
-        thresholds τ at which it is minimal. The dashed line is τ = {brief(picture.tau)}. Click a {words.feature} to require
-        it, again to exclude it; click a row to try its set.
+        thresholds τ at which it is minimal. The dashed line is τ = {brief(picture.tau)}.{" "}
+        <span class="ask">Click a {words.feature} to require it, again to exclude it; click a row to try its set.</span>
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label={`${title}: every threshold at once`}>
         <SetsPicture

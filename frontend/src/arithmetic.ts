@@ -234,12 +234,20 @@ export const pValue = (hits: number, n: number, tau: number): number =>
 export const lowerBound = (hits: number, n: number, alpha: number): number =>
   hits > 0 ? betaincinv(hits, n - hits + 1, alpha) : 0;
 
-/** The exact two-sided interval. */
-export function clopperPearson(hits: number, n: number, level = 0.95): [number, number] {
-  const half = (1 - level) / 2;
-  const high = hits < n ? betaincinv(hits + 1, n - hits, 1 - half) : 1;
-  return [lowerBound(hits, n, half), high];
+const intervals = new Map<string, [number, number]>();
+
+/** The exact two-sided 95% interval; equal counts have equal ones, so each is worked out once. */
+export function clopperPearson(hits: number, n: number): [number, number] {
+  const key = `${hits}/${n}`;
+  let found = intervals.get(key);
+  if (!found) {
+    const high = hits < n ? betaincinv(hits + 1, n - hits, 1 - HALF) : 1;
+    intervals.set(key, (found = [lowerBound(hits, n, HALF), high]));
+  }
+  return found;
 }
+
+const HALF = (1 - 0.95) / 2;
 
 const LANCZOS = [
   0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313,

@@ -51,35 +51,69 @@ export const firstAsked = ({ words }: Explained): Asked => ({
   drawn: ROWS,
 });
 
+/** What does not change with τ: worked out once for each view and test. */
+interface Prepared {
+  test: string;
+  level: Level;
+  sets: Ranged[];
+  /** The same sets, the longest ranges first. */
+  longest: Ranged[];
+  curve: [number, number][];
+}
+
+const known = new WeakMap<View, Prepared>();
+
+function prepared({ words }: Explained, view: View, { alpha, adjust }: Asked): Prepared {
+  const test = `${alpha} ${adjust}`;
+  let found = known.get(view);
+  if (found?.test !== test) {
+    const level = levelFor(view, words.n, alpha, adjust);
+    const sets = ranged(view, level);
+    const longest = [...sets].sort((a, b) => longerFirst(a, b) || higherFirst(a, b));
+    found = { test, level, sets, longest, curve: view.movable ? curveOf(view.mass, level) : [] };
+    known.set(view, found);
+  }
+  return found;
+}
+
 /** One view's answer to what is asked. */
 export interface Answer {
   view: View;
-  level: Level;
+  curve: [number, number][];
   /** All sets minimal at τ; and those of them that fit the marks, sorted. */
   all: number;
   sets: Ranged[];
-  /** Minimal at other thresholds only. */
+  /** Minimal at other thresholds only, the longest ranges first. */
   others: Ranged[];
   necessity: number | null;
   interval: [number, number] | null;
 }
 
-export function answer({ words }: Explained, view: View, asked: Asked): Answer {
-  const level = levelFor(view, words.n, asked.alpha, asked.adjust);
-  const known = ranged(view, level);
-  const tau = view.movable ? asked.tau : words.tau;
-  const at = known.filter((bar) => isAt(tau, bar));
-  const sets = at.filter((bar) => fits(bar, asked)).sort(sorting(view, asked.sort));
-  const others = known.filter((bar) => !isAt(tau, bar) && fits(bar, asked));
+export function answer(explained: Explained, view: View, asked: Asked): Answer {
+  const { level, longest, curve } = prepared(explained, view, asked);
+  const tau = view.movable ? asked.tau : explained.words.tau;
+  const sets: Ranged[] = [];
+  const others: Ranged[] = [];
+  let all = 0;
+  for (const bar of longest) {
+    const at = isAt(tau, bar);
+    if (at) all++;
+    if (fits(bar, asked)) (at ? sets : others).push(bar);
+  }
+  sets.sort(sorting(view, asked.sort));
   const necessity = necessityAt(view.mass, level, tau);
   const estimated = necessity !== null && view.counts === null && !view.words.complete;
   const draws = view.mass.reduce((sum, [, weight]) => sum + weight, 0);
   const interval = estimated ? clopperPearson(Math.round(necessity * draws), draws) : null;
-  return { view, level, all: at.length, sets, others, necessity, interval };
+  return { view, curve, all, sets, others, necessity, interval };
 }
 
-const fits = ({ set }: Ranged, { marks }: Asked): boolean =>
-  [...marks].every(([feature, mark]) => set.members.includes(feature) === (mark === "required"));
+function fits({ set }: Ranged, { marks }: Asked): boolean {
+  for (const [feature, mark] of marks) {
+    if (set.members.includes(feature) !== (mark === "required")) return false;
+  }
+  return true;
+}
 
 function sorting(view: View, sort: Sort): (a: Ranged, b: Ranged) => number {
   const smaller = (a: Ranged, b: Ranged) => smallerFirst(a.set, b.set);
@@ -113,8 +147,7 @@ export function pictureOf(explained: Explained, given: Answer, asked: Asked): Sh
   const { view, sets, others } = given;
   const tau = view.movable ? asked.tau : words.tau;
   const room = Math.max(Math.min(asked.drawn - sets.length, asked.drawn - ROWS + OTHERS), 0);
-  const longest = [...others].sort((a, b) => longerFirst(a, b) || higherFirst(a, b)).slice(0, room);
-  const shown = [...sets.slice(0, asked.drawn), ...longest.sort(higherFirst)];
+  const shown = [...sets.slice(0, asked.drawn), ...others.slice(0, room).sort(higherFirst)];
   const columns = columnsOf(view, shown);
   const where = new Map(columns.map((feature, column) => [feature, column]));
   const picture = {
@@ -132,7 +165,7 @@ export function pictureOf(explained: Explained, given: Answer, asked: Asked): Sh
       };
     }),
     tau,
-    curve: view.movable ? curveOf(view.mass, given.level) : [],
+    curve: given.curve,
     more: moreOf(given, shown, tau),
   };
   return { picture, features: columns, sets: shown };

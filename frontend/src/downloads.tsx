@@ -73,12 +73,29 @@ export function cell(value: string | number): string {
 const TITLE = 34;
 const COLOURS = { keep: "#0b7a75", flip: "#a8327d" } as const;
 
-const STYLE = `text{fill:#5b6575;font:11px system-ui,"Segoe UI","DejaVu Sans",sans-serif}
-.head,.number.on,text.tau{fill:#1c2330}.group,.title{font-weight:600}.grid{stroke:#d9dee7}
-line.tau{stroke:#1c2330;stroke-width:1.4;stroke-dasharray:4 3}.join{stroke:var(--tone);stroke-width:3;opacity:.5}
-.in{fill:#fff;stroke:var(--tone);stroke-width:2}.in.on{fill:var(--tone)}.out{stroke:#d9dee7;stroke-width:4;stroke-linecap:round;stroke-dasharray:0 22}
-.share,.bar{fill:var(--tone);opacity:.4}.on{opacity:1}.whisker{fill:none;stroke:#1c2330;stroke-width:1.2}
-.step{fill:none;stroke:var(--tone);stroke-width:2}.heading{font-size:16px;font-weight:700;fill:var(--tone)}`;
+/** The page's style of a picture in light colours; in a file of its own there are no variables. */
+const STYLE: [selectors: string[], rules: string][] = [
+  [["text"], 'fill:#5b6575;font:11px system-ui,"Segoe UI","DejaVu Sans",sans-serif'],
+  [[".head", ".number.on", "text.tau"], "fill:#1c2330"],
+  [[".group", ".title"], "font-weight:600"],
+  [[".grid"], "stroke:#d9dee7"],
+  [["line.tau"], "stroke:#1c2330;stroke-width:1.4;stroke-dasharray:4 3"],
+  [[".join"], "stroke:TONE;stroke-width:3;opacity:.5"],
+  [[".in"], "fill:#fff;stroke:TONE;stroke-width:2"],
+  [[".in.on"], "fill:TONE"],
+  [[".out"], "stroke:#d9dee7;stroke-width:4;stroke-linecap:round;stroke-dasharray:0 22"],
+  [[".share", ".bar"], "fill:TONE;opacity:.4"],
+  [[".on"], "opacity:1"],
+  [[".whisker"], "fill:none;stroke:#1c2330;stroke-width:1.2"],
+  [[".step"], "fill:none;stroke:TONE;stroke-width:2"],
+  [["text.heading"], "font-size:16px;font-weight:700;fill:TONE"],
+];
+
+const styleOf = (view: string, tone: string): string =>
+  STYLE.map(([selectors, rules]) => {
+    const scoped = selectors.map((selector) => `.${view} ${selector}`).join();
+    return `${scoped}{${rules.replaceAll("TONE", tone)}}`;
+  }).join("");
 
 /** The pictures of the views shown, one above the other, as a file of its own. */
 export function pictureText(root: HTMLElement): string {
@@ -97,9 +114,7 @@ export function pictureText(root: HTMLElement): string {
     width = Math.max(width, Number(svg.getAttribute("width")));
     height += TITLE + Number(svg.getAttribute("height"));
   }
-  const styles = Object.entries(COLOURS)
-    .map(([view, tone]) => STYLE.replaceAll("var(--tone)", tone).replace(/(^|\}|\n|,)([.\w])/g, `$1.${view} $2`))
-    .join("\n");
+  const styles = Object.entries(COLOURS).map(([view, tone]) => styleOf(view, tone)).join("");
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><style>${styles}</style><rect width="100%" height="100%" fill="#fff"/>${parts.join("")}</svg>`;
 }
 

@@ -8,21 +8,20 @@ a search decided at one τ only, its sets are all there is, and the script says 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 
-from suffice.explanation import Explanation, View
+from suffice.explanation import Explanation, Player, View
 from suffice.explanation.subject import ImageSubject, TextSubject
 from suffice.results import json_text
 from suffice.search.profile import Minimal, Profile
 from suffice.summary import Summary, ViewSummary
 from suffice.summary.lines import UNPROVEN, change_words
-from suffice.summary.picture import by_necessity
-from suffice.typing import Scalar
-from suffice.wording import condition, harmless, named, show
+from suffice.summary.picture import by_necessity, value_of
+from suffice.wording import condition, harmless, named
 
 __all__ = ["Live", "LiveTexts", "harmless_json", "live_of"]
 
@@ -120,7 +119,7 @@ def live_of(result: Explanation | View, summary: Summary, brief: bool = False) -
     words = Live(
         question=summary.question,
         feature=summary.feature,
-        features=[_feature(p.name, p.values) for p in e.players],
+        features=[_feature(e, p) for p in e.players],
         conditions=[condition(p.name, p.values) for p in e.players],
         n=e.keep.tally.n,
         tau=e.tau,
@@ -166,9 +165,8 @@ def harmless_json(text: str) -> str:
 _STEERS = re.compile("[<\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
-def _feature(name: str, values: Mapping[str, Scalar]) -> tuple[str, str, str]:
-    single = len(values) == 1 and name in values
-    value = show(values[name]) if single else ""
+def _feature(e: Explanation, player: Player) -> tuple[str, str, str]:
+    name, value = player.name, value_of(e, player)
     full = f"{harmless(name)} = {value}" if value else harmless(name)
     short = f"{named(name)} = {value}" if value else named(name)
     return named(name), value, "" if full == short else full

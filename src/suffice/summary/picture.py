@@ -17,7 +17,7 @@ from suffice.search.profile import Profile
 from suffice.typing import Reals
 from suffice.wording import count, harmless, named, show
 
-__all__ = ["Picture", "PictureColumn", "PictureRow", "by_necessity", "picture_of"]
+__all__ = ["Picture", "PictureColumn", "PictureRow", "by_necessity", "picture_of", "value_of"]
 
 ROWS = 16
 """So many sets are drawn; the rest are counted."""
@@ -85,7 +85,7 @@ def picture_of(view: View, curve: tuple[tuple[float, float], ...]) -> Picture | 
     players = _columns(view, shown)
     where = {player: column for column, player in enumerate(players)}
     return Picture(
-        columns=tuple(_column(view.players[player]) for player in players),
+        columns=tuple(_column(view, view.players[player]) for player in players),
         rows=tuple(_row(s, where, view.tau) for s in shown),
         tau=view.tau,
         curve=curve,
@@ -110,6 +110,12 @@ def _row(shown: _Shown, where: Mapping[int, int], tau: float) -> PictureRow:
         high=high,
         at_tau=low < tau <= high,
     )
+
+
+def value_of(e: Explanation, player: Player) -> str:
+    """The input's value, as it stands beside the name; "" for groups, words and regions."""
+    single = len(player.values) == 1 and player.name in player.values
+    return show(player.values[player.name]) if single and e.subject is None else ""
 
 
 def by_necessity(e: Explanation) -> list[int]:
@@ -142,9 +148,8 @@ def _columns(view: View, shown: Sequence[_Shown]) -> list[int]:
     return [i for i in order if i in commonest]
 
 
-def _column(player: Player) -> PictureColumn:
-    single = len(player.values) == 1 and player.name in player.values
-    value = show(player.values[player.name]) if single else ""
+def _column(view: View, player: Player) -> PictureColumn:
+    value = value_of(view.explanation, player)
     full = f"{harmless(player.name)} = {value}" if value else harmless(player.name)
     return PictureColumn(named(player.name), value, full)
 
