@@ -584,3 +584,17 @@ def test_leaves_too_many_to_keep_are_found_again(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(compiled, "_FIRST_ROOM", 16)
     monkeypatch.setattr(blocks, "_SLAB_CELLS", 512)
     assert (swept(case.trees("numba")) == kept).all()
+
+
+def test_how_long_a_short_sweep_takes_is_measured_once_for_a_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y, _, _ = tree_data()
+    case = Case(RandomForestClassifier(5, random_state=0).fit(X, y), X)
+    first, again, took = case.trees("numpy"), case.trees("numpy"), [5.0, 0.25]
+    again._model = first._model
+    monkeypatch.setattr(blocks.LatticeSweep, "seconds", lambda self, kernel=None: took.pop(0))
+    assert first.sweep_seconds() == 5.0
+    assert first.sweep_seconds() == 0.25  # what may matter to a plan is looked at again
+    assert again.sweep_seconds() == 0.25
+    assert not took

@@ -297,8 +297,7 @@ def _mixed(name: str, error: Exception) -> InputError:
 
 
 def _change_lists(kept: list[Kept]) -> pa.Array:
-    lengths = np.array([len(k.changes) for k in kept], dtype=np.int64)
-    flat = [change for k in kept for change in k.changes]
-    columns = list(zip(*flat, strict=True)) or [(), (), ()]
+    lengths = np.array([len(k.changes.masks) for k in kept], dtype=np.int64)
+    columns = [[cell for k in kept for cell in k.changes[i]] for i in range(3)]
     values = [pa.array(c, _CHANGE.field(i).type) for i, c in enumerate(columns)]
     return lists(lengths, pa.StructArray.from_arrays(values, fields=list(_CHANGE)))

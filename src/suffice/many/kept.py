@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -47,6 +47,14 @@ MOST_KEPT = 1 << 12
 _KINDS = {str: "text", bool: "truth", int: "whole", float: "number", type(None): "missing"}
 
 
+class Changes(NamedTuple):
+    """Cheapest changes, one place in each: bit mask, cost, and the number of whose values do it."""
+
+    masks: list[int]
+    costs: list[float]
+    donors: list[int]
+
+
 @dataclass(frozen=True, eq=False)
 class Kept:
     """The cells that give an explanation back."""
@@ -55,8 +63,7 @@ class Kept:
     """By bit mask of what is held: references that keep the outcome. None: see `record`."""
     flip_counts: SmallCounts | None
     """The same of the hybrids that the flip view reads, where it reads others."""
-    changes: list[tuple[int, float, int]]
-    """Bit mask, cost, and whose values: a number in `donors`."""
+    changes: Changes
     donors: list[str]
     """Values by column, as JSON."""
     record: str | None
@@ -77,7 +84,13 @@ def keep_of(e: Explanation, shared: Shared, counts: bool | None, written: Writte
     stays = few or e.keep_profile.adjust in ("holm", "bh")
     kept = e if stays else at_its_tau(e)
     provenance = without_pace(e.provenance, hybrids=_known_hybrids(e))
-    return Kept(None, None, [], [], json_text(record_of(replace(kept, provenance=provenance))))
+    return Kept(
+        None,
+        None,
+        Changes([], [], []),
+        [],
+        json_text(record_of(replace(kept, provenance=provenance))),
+    )
 
 
 def _is_plain(e: Explanation) -> bool:
@@ -102,17 +115,16 @@ def _known_hybrids(e: Explanation) -> int:
     )
 
 
-def _changes(e: Explanation, written: Written) -> tuple[list[tuple[int, float, int]], list[str]]:
-    donors: dict[int, int] = {}
+def _changes(e: Explanation, written: Written) -> tuple[Changes, list[str]]:
     if isinstance(e.changes, CheapestChanges):  # a few rows serve many sets
-        found = [
-            (mask, cost, donors.setdefault(row, len(donors)))
-            for mask, (cost, row) in e.changes.found.items()
-        ]
+        priced = e.changes.priced
+        rows = priced.rows.tolist()
+        donors = {row: i for i, row in enumerate(dict.fromkeys(rows))}
+        found = Changes(priced.masks, priced.costs.tolist(), [donors[row] for row in rows])
         return found, [_once(e.changes.values_of(row), written) for row in donors]
-    listed = list(e.changes.items())
-    found = [(mask, change.cost, i) for i, (mask, change) in enumerate(listed)]
-    return found, [to_json(change.values) for _, change in listed]
+    listed = list(e.changes.values())
+    costs, places = [change.cost for change in listed], list(range(len(listed)))
+    return Changes(list(e.changes), costs, places), [to_json(c.values) for c in listed]
 
 
 def _once(values: Mapping[str, Scalar], written: Written) -> str:
