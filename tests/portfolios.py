@@ -99,3 +99,23 @@ def _children(pid: int) -> list[int]:
         for child in map(int, task.read_text().split()):
             found += [child, *_children(child)]
     return found
+
+
+def peak(folder: Path, rows: int, workers: int, rows_per_part: int = 2000) -> tuple[float, float]:
+    """Megabytes that the driver, and the largest of its workers, held at most."""
+    folder.mkdir()
+    write_portfolio(folder, rows, width=3)
+    options = [] if workers == 1 else ["--workers", workers]
+    words = command(folder, "out", "--n-references", 20, "--rows-per-part", rows_per_part, *options)
+    driver = started(words, stdout=subprocess.DEVNULL)
+    held: dict[int, int] = {}
+    while driver.poll() is None:
+        for process, kilobytes in peak_memory(driver.pid).items():
+            held[process] = max(held.get(process, 0), kilobytes)
+        try:
+            driver.wait(0.2)
+        except subprocess.TimeoutExpired:
+            continue
+    assert driver.returncode == 0
+    own = held.pop(driver.pid)
+    return own / 1024, max(held.values(), default=0) / 1024

@@ -24,6 +24,7 @@ from tests.portfolios import (
     data_set,
     gone,
     kill_and_resume,
+    peak,
     started,
     write_portfolio,
 )
@@ -319,6 +320,12 @@ def test_a_scheduler_that_is_not_there_is_told(portfolio, capsys, monkeypatch):
     code, _, err = batch(portfolio, "out", "--dask", "tcp://127.0.0.1:9", capsys=capsys)
     assert code == 2
     assert "--dask: got tcp://127.0.0.1:9" in err
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_four_times_the_rows_take_no_more_memory(tmp_path):
+    few, many = (peak(tmp_path / str(rows), rows, 1, 500)[0] for rows in (1000, 4000))
+    assert many <= 1.1 * few
 
 
 def test_every_option_has_a_word_of_help():
