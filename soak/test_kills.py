@@ -1,5 +1,4 @@
 """`make soak`: kill −9 at twenty random moments: of workers, of the driver, of Dask's workers."""
-# ruff: noqa: D103
 
 import os
 import random

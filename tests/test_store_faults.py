@@ -72,6 +72,18 @@ def test_damage_inside_a_part_is_named_when_it_is_read(copy):
     stored = suffice.load(copy)
     with pytest.raises(InputError, match=r"part-000000000000\.parquet .*resume=True"):
         list(stored)
+    again(copy)
+    assert files(copy) == files(whole())
+
+
+@pytest.mark.parametrize("folder", ["explanations", "factors"])
+def test_a_single_byte_that_changed_is_found_and_written_anew(copy, folder):
+    path = copy / folder / "part-000000000000.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 1
+    path.write_bytes(content)
+    again(copy)
+    assert files(copy) == files(whole())
 
 
 @pytest.mark.parametrize(

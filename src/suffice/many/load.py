@@ -182,7 +182,8 @@ class Stored(Sequence[Explanation]):
         if key not in self._held:
             try:
                 with self._parts[part].open("rb") as file:
-                    self._held[key] = pq.ParquetFile(file).read_row_group(group)
+                    whole = pq.ParquetFile(file, page_checksum_verification=True)
+                    self._held[key] = whole.read_row_group(group)
             except (OSError, pa.ArrowException) as error:
                 raise _broken(self._parts[part], error) from error
             while len(self._held) > _GROUPS_HELD:

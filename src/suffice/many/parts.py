@@ -79,7 +79,12 @@ def _writer(table: pa.Table) -> Callable[[Path], None]:
         with path.open("wb") as file:
             # The schema of Arrow is kept beside Parquet's, so that ids come back as they were.
             pq.write_table(
-                table, file, row_group_size=ROWS_PER_GROUP, compression="zstd", version="2.6"
+                table,
+                file,
+                row_group_size=ROWS_PER_GROUP,
+                compression="zstd",
+                version="2.6",
+                write_page_checksum=True,
             )
 
     return write
@@ -106,11 +111,16 @@ def read_label(path: Path) -> tuple[PartLabel, int]:
 
 
 def is_whole(out: Path, run: str, first: int, rows: int | None = None) -> bool:
-    """Are the three files of a part there, whole, and of this run?"""
+    """Are the three files of a part there, of this run, and every byte as it was written?"""
     for folder in FOLDERS:
+        path = part_path(out, folder, first)
         try:
-            label, _ = read_label(part_path(out, folder, first))
-        except OSError:
+            label, _ = read_label(path)
+            with path.open("rb") as file:
+                # A sound footer does not vouch for what stands before it: checksums do.
+                for _ in pq.ParquetFile(file, page_checksum_verification=True).iter_batches():
+                    continue
+        except (OSError, pa.ArrowException):
             return False
         wanted = label.rows if rows is None else rows
         if label != PartLabel(SCHEMA_VERSION, run, first, wanted):
