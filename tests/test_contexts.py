@@ -270,8 +270,8 @@ def test_plausibility_is_a_result_like_any_other():
     ]
     for shown in (str(p), p.to_html(), p._repr_html_()):
         assert share in shown and "rows of the data" in shown
-    with pytest.raises(InputError, match="of which there is no figure"):
-        p.plot()
+    with pytest.raises(InputError, match="kind: got 'barcode'; allowed: 'measures'"):
+        p.plot("barcode")
 
 
 @pytest.mark.parametrize("bad", [0, 1, 10**9, True, "many", 2.5, np.array([3, 4])])

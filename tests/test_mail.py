@@ -375,7 +375,7 @@ def test_a_spam_mail_is_explained_by_its_segments(real):
     assert e.keep.factors
     assert e.flip.factors
     # The counts against hybrids made by hand.
-    references = explainer.decide(x).references.native
+    references = explainer.decide(x).references.table.native
     for view, held_where in ((e.keep, True), (e.flip, False)):
         factor = view.factors[0]
         of_factor = np.repeat([s in factor.features for s in SEGMENTS], 100)

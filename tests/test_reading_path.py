@@ -12,7 +12,9 @@ from tools.files_on_path import files_entered
 from suffice import checks, wording
 
 ROOT = Path(__file__).parents[1]
-MOST = {"explain": 35, "recourse": 35}
+MOST = {"explain": 38, "recourse": 38}
+"""What a set of references shares, and what a model keeps from input to input, have files of their
+own. Kernels count where they run in the caller's thread, which depends on the machine."""
 
 
 def test_a_file_counts_where_one_of_its_functions_is_entered() -> None:

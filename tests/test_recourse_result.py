@@ -96,8 +96,8 @@ def test_a_page_and_a_fragment_say_the_same(found, tmp_path):
     page = found.to_html(tmp_path / "recourse.html")
     assert (tmp_path / "recourse.html").read_text(encoding="utf-8") == page
     assert "income" in page and "income" in found._repr_html_()
-    with pytest.raises(InputError, match="of which there is no figure"):
-        found.plot()
+    with pytest.raises(InputError, match="kind: got 'barcode'; allowed: 'recourse'"):
+        found.plot("barcode")
 
 
 def test_shares_are_never_rounded_up_to_certainty(found):

@@ -159,7 +159,7 @@ def test_no_feature_of_a_shrunk_change_can_be_left_out(case):
 
 def decision_rows(world):
     """The references in the order in which they are numbered."""
-    return np.asarray(world.explainer().decide(np.array(world.x)).references.native)
+    return np.asarray(world.explainer().decide(np.array(world.x)).references.table.native)
 
 
 # -- many columns --------------------------------------------------------------------------

@@ -71,7 +71,7 @@ export function cell(value: string | number): string {
 // -- the picture --------------------------------------------------------------------------------
 
 const TITLE = 34;
-const COLOURS = { keep: "#0072b2", flip: "#c25100" } as const;
+const COLOURS = { keep: "#0069a5", flip: "#b34a00" } as const;
 
 /** The page's style of a picture in light colours; in a file of its own there are no variables. */
 const STYLE: [selectors: string[], rules: string][] = [
