@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Protocol
 
@@ -45,9 +45,12 @@ def progress_bar(
     watcher = _watcher.get()
     if watcher is not None:
         return _told(watcher, what, total)
+    if shown is False:
+        return nullcontext(_Silent())  # a bar, even one that is not shown, takes its time to make
     from tqdm.auto import tqdm  # slow to import, so not at start-up
 
-    disable = None if shown is None else not shown
+    # None: where there is no terminal, tqdm itself shows nothing.
+    disable = None if shown is None else False
     bar: AbstractContextManager[Progress] = tqdm(
         total=total, desc=what, unit="", unit_scale=True, delay=1, disable=disable
     )
@@ -77,6 +80,16 @@ def watched(watcher: Watcher) -> Iterator[None]:
         yield
     finally:
         _watcher.reset(before)
+
+
+class _Silent:
+    """A bar that nobody sees."""
+
+    def update(self, n: float = 1) -> None:
+        """So much more is done."""
+
+    def set_postfix_str(self, s: str = "") -> None:
+        """What else is to be known."""
 
 
 class _Told:

@@ -158,7 +158,8 @@ def _read(back: _Reply | Lost) -> Done[Any] | Lost:
         return Lost(piece, raised(error), error)
     seconds = worker.SECONDS.unpack_from(content)[0]
     try:
-        result = pickle.loads(memoryview(content)[worker.SECONDS.size :])
+        with worker.not_collecting():
+            result = pickle.loads(memoryview(content)[worker.SECONDS.size :])
     except Exception as error:
         return Lost(piece, raised(error), error)
     return Done(piece, result, seconds)
