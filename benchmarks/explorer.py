@@ -78,7 +78,6 @@ def _german() -> Iterator[Row]:
             edit = seconds(lambda: _ask(client, 0, next(ages)))
             yield at_most("explorer: what-if edit to new answer", edit, 0.3, "German forest", "s")
             alone = [_timed(client, row) for row in range(_ASKED_BY_EACH)]
-            before = _memory(client)
             with ThreadPoolExecutor(_VISITORS) as visitors:
                 took = sorted(
                     t
@@ -88,6 +87,7 @@ def _german() -> Iterator[Row]:
             one, p95 = statistics.median(alone), took[int(0.95 * len(took))]
             detail = f"one {one:.3f} s, p95 of {len(took)} by {_VISITORS} visitors {p95:.3f} s"
             yield at_most("explorer: p95 of 32 visitors / one alone", p95 / one, 10, detail, "×")
+            before = _memory(client)
             for row in range(1000):
                 _ask(client, row % 700, 20 + row % 50)
             grown = _memory(client) / before

@@ -53,8 +53,11 @@ def _page(result: Explanation | View, summary: Summary) -> str:
 
 
 def piece(result: Explanation | View) -> str:
-    """The explanation alone, for a page that brings style and script itself."""
-    return _piece(result, _summary(result))
+    """The explanation alone, for a page that brings style and script itself.
+
+    The script draws pictures and lists anew, so that they need not be written out.
+    """
+    return _piece(result, summarise(result, most=1), within=True)
 
 
 def _summary(result: Explanation | View) -> Summary:
@@ -62,11 +65,11 @@ def _summary(result: Explanation | View) -> Summary:
     return summarise(result, most=_PICTURES if isinstance(e.subject, ImageSubject) else _ON_A_PAGE)
 
 
-def _piece(result: Explanation | View, summary: Summary) -> str:
+def _piece(result: Explanation | View, summary: Summary, within: bool = False) -> str:
     from suffice.report.html import body
     from suffice.report.live import live_of
 
-    return body(summary, live_of(result, summary))
+    return body(summary, live_of(result, summary), within)
 
 
 def sheet(result: Explanation | View) -> Sheet:

@@ -24,8 +24,14 @@ __all__ = ["VisitorLeft", "Watch", "Work", "told"]
 _BETWEEN_WORDS = 0.25
 """Seconds between two lines of progress, and so until a visitor's leaving is noticed."""
 
-_AT_ONCE = 32
-"""Visitors whose questions are worked on together; others wait for their turn."""
+_AT_ONCE = 2
+"""Quick questions that are worked on together: more would only get in each other's way."""
+
+_QUICK = 1.0
+"""Seconds after which a question is no quick one any more, and lets the next have its turn."""
+
+_THREADS = 64
+"""Questions that can be in work at all."""
 
 
 class VisitorLeft(Exception):  # noqa: N818 - nobody did wrong
@@ -55,7 +61,8 @@ class Work:
     """The threads in which questions are answered."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="suffice-question")
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="suffice-question")
+        self._turns = asyncio.Semaphore(_AT_ONCE)
 
     def close(self) -> None:
         """Wait for nobody."""
@@ -63,16 +70,33 @@ class Work:
 
     async def lines(self, answer: Callable[[], Any]) -> AsyncIterator[bytes]:
         """Lines of JSON: progress, as long as it takes, and then the answer or the error."""
-        watch = Watch()
-        work = asyncio.get_running_loop().run_in_executor(
-            self._threads, copy_context().run, _watched, answer, watch
-        )
+        watch, loop = Watch(), asyncio.get_running_loop()
+        turn: asyncio.Future[Any] | None = asyncio.ensure_future(self._turns.acquire())
         try:
-            while not (await asyncio.wait({work}, timeout=_BETWEEN_WORDS))[0]:
+            while turn is not None and not await _done(turn):
+                yield _line({"progress": None, "what": "waiting for others"})
+            started = loop.time()
+            run = copy_context().run
+            work = loop.run_in_executor(self._threads, run, _watched, answer, watch)
+            while not await _done(work):
+                if turn is not None and loop.time() - started > _QUICK:
+                    self._give_back(turn)
+                    turn = None
                 yield _line({"progress": watch.share, "what": watch.what})
             yield _line(work.result())
         finally:
             watch.leave()
+            self._give_back(turn)
+
+    def _give_back(self, turn: asyncio.Future[Any] | None) -> None:
+        """Let the next one work; who never had a turn has none to give."""
+        if turn is not None and not turn.cancel():
+            self._turns.release()
+
+
+async def _done(waited_for: asyncio.Future[Any]) -> bool:
+    """Is it, within the time between two words?"""
+    return bool((await asyncio.wait({waited_for}, timeout=_BETWEEN_WORDS))[0])
 
 
 def _watched(answer: Callable[[], Any], watch: Watch) -> dict[str, Any]:
