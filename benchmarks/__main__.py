@@ -13,6 +13,7 @@ from rich.table import Table
 from benchmarks import (
     additive,
     bounds,
+    explorer,
     first_call,
     german,
     image,
@@ -44,6 +45,7 @@ def rows() -> Iterator[Row]:
         text,
         image,
         page,
+        explorer,
         scale,
         wide,
         start,
