@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 from queue import Empty, SimpleQueue
-from time import monotonic, perf_counter
+from time import monotonic, perf_counter, sleep
 from typing import Any, Generic, Self, TypeVar, cast
 from uuid import uuid4
 
@@ -31,6 +31,9 @@ R = TypeVar("R")
 
 _PATIENCE = 300.0
 """Seconds to wait for a worker where there is none: a cluster may still be growing."""
+
+_TRIES = 5
+"""To tell all workers of the function, where some end meanwhile."""
 
 _FETCH = 60.0
 """Seconds to wait for a result that was there: if its worker is gone, it is made again."""
@@ -74,6 +77,8 @@ class DaskTeam(Generic[R]):
 
         found = self._client.run(_version, on_error="return")
         for address, version in found.items():
+            if isinstance(version, OSError):
+                continue  # it has just ended: the one in its place is told what all are told
             if isinstance(version, Exception):
                 told = f"The Dask worker {address} cannot import suffice ({raised(version)})."
                 raise TeamError(f"{told} Install suffice {__version__} on every worker.")
@@ -84,11 +89,19 @@ class DaskTeam(Generic[R]):
                 raise TeamError(f"{told} Answers could differ: install the same on every worker.")
         if self._limit is not None:
             self._client.subscribe_topic(self._name, self._started)
-        try:
-            self._client.register_plugin(self._function, name=self._name)
-        except _UnreadableError as error:
-            told = f"The model was sent to a Dask worker, which cannot read it ({error})."
-            raise TeamError(told) from None
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                self._client.register_plugin(self._function, name=self._name)
+            except _UnreadableError as error:
+                told = f"The model was sent to a Dask worker, which cannot read it ({error})."
+                raise TeamError(told) from None
+            except OSError as error:  # a worker ended just then
+                if not tries_left:
+                    told = f"The model could not be sent to the Dask workers ({raised(error)})."
+                    raise TeamError(told) from error
+                sleep(1)
+            else:
+                break
 
     @property
     def workers(self) -> int:
