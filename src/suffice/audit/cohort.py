@@ -7,20 +7,22 @@ and minimal sets as one decision has; and beside each set, in how many decisions
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from suffice.audit.decisions import (
     By,
+    ViewName,
     as_decisions,
     group_of,
     label_of,
     masks_at,
     same_features,
+    set_words,
     views,
 )
 from suffice.audit.gaps import Gap, Share, adjusted, gap
@@ -35,8 +37,6 @@ from suffice.typing import Counts
 from suffice.wording import count, listed, named, percent
 
 __all__ = ["Brittle", "Cohort", "CohortSet", "Difference", "Part", "cohort"]
-
-ViewName = Literal["keep", "flip"]
 
 _LISTED = 40
 """Sets of a part that are told, the most frequent first."""
@@ -202,7 +202,7 @@ class Cohort(Result):
         for part in self.parts:
             rows = tuple(
                 (
-                    _words(s.features),
+                    set_words(s.features),
                     s.share.share,
                     *s.share.interval,
                     s.minimal,
@@ -239,7 +239,7 @@ class Cohort(Result):
         )
         rows = tuple(
             (
-                _words(d.features),
+                set_words(d.features),
                 f"{d.view} {_sides(d)}",
                 f"{_points(d.gap.difference)} ({_points(d.gap.low)} to {_points(d.gap.high)})",
                 float(f"{d.p_adjusted:.2g}"),
@@ -315,7 +315,7 @@ def cohort(
         brittle.append(_brittle(number, e, group, at))
     wanted = {key: found.listed(shown) for key, found in sums.items()}
     parts = tuple(
-        found.part(key, names, _sets_of(key, wanted, shown))
+        found.part(key, names, wanted[key])
         for key, found in sorted(
             sums.items(), key=lambda item: (item[0][0], item[0][1] or "", item[0][2] == "flip")
         )
@@ -336,10 +336,6 @@ def _sides(d: Difference) -> str:
 
 def _points(share: float) -> str:
     return f"{100 * share:+.0f}"
-
-
-def _words(features: Sequence[str]) -> str:
-    return ", ".join(map(named, features)) or "nothing"
 
 
 def _require_counts(number: int, e: Explanation) -> None:
@@ -395,8 +391,8 @@ class _Sum:
 
     def listed(self, most: int) -> list[int]:
         """The sets that are minimal most often; the smaller first among equals."""
-        key = lambda item: (-item[1], int(item[0]).bit_count(), item[0])  # noqa: E731
-        return [mask for mask, _ in sorted(self._minimal.items(), key=key)[:most]]
+        minimal = self._minimal
+        return sorted(minimal, key=lambda mask: (-minimal[mask], mask.bit_count(), mask))[:most]
 
     def share(self, mask: int) -> Share:
         return Share(int(self._suffices[mask]), self.decisions)
@@ -440,12 +436,6 @@ def _curve(profile: Profile) -> tuple[tuple[float, float], ...]:
     from suffice.explanation.counting import necessity_curve
 
     return necessity_curve(profile)
-
-
-def _sets_of(
-    key: tuple[str, str | None, ViewName], wanted: dict[Any, list[int]], most: int
-) -> list[int]:
-    return wanted[key][:most]
 
 
 def _differences(

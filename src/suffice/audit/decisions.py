@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from suffice.errors import InputError
 from suffice.explanation import Explanation, View
 from suffice.typing import BoolVector, Counts, Reals, Scalar
-from suffice.wording import and_more, show
+from suffice.wording import and_more, named, show
 
 __all__ = [
     "By",
+    "ViewName",
     "as_decisions",
     "group_of",
     "in_closure",
@@ -22,14 +23,18 @@ __all__ = [
     "label_of",
     "masks_at",
     "membership",
+    "names_of",
     "necessities",
     "same_features",
+    "set_words",
     "views",
 ]
 
 By = str | Callable[[Explanation], Any] | Sequence[Any] | None
 """How decisions are told apart: a column of the input, a function of the explanation, or a label
 for each."""
+
+ViewName = Literal["keep", "flip"]
 
 _MOST_PLAYERS = 20
 """Of whose sets a closure can be listed."""
@@ -91,6 +96,21 @@ def label_of(group: Any) -> str | None:
     return group if group is None or isinstance(group, str) else show(group)
 
 
+def names_of(decisions: Sequence[Explanation], ids: Sequence[Any] | None) -> list[str]:
+    """What each decision is called: as it was given, or its number."""
+    if ids is None:
+        return [str(number) for number in range(len(decisions))]
+    if len(ids) != len(decisions):
+        allowed = f"one for each of the {len(decisions)} decisions"
+        raise InputError("ids", f"{len(ids)} names", allowed)
+    return [str(name) for name in ids]
+
+
+def set_words(features: Sequence[str]) -> str:
+    """A set of features, as a table shows it."""
+    return ", ".join(map(named, features)) or "nothing"
+
+
 def same_features(names: tuple[str, ...], e: Explanation) -> None:
     """Decisions can be added up only where they are about the same features."""
     own = tuple(player.name for player in e.players)
@@ -118,9 +138,12 @@ def in_closure(view: View, tau: float) -> BoolVector | None:
 
     Where every set was counted its reach says so; else the minimal sets that are known do.
     """
-    d = len(view.players)
+    d, profile = len(view.players), view.profile
     if d > _MOST_PLAYERS:
         return None
+    if view.tally.complete and profile.findings is None:
+        steps = profile.steps
+        return np.asarray(steps.taus[steps.reach] >= tau)
     masks = np.arange(1 << d)
     found = np.zeros(len(masks), dtype=bool)
     for minimal in masks_at(view, tau):

@@ -8,12 +8,17 @@ best cover found is told with how many sets fewer there could be at most.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from suffice.audit.cohort import ViewName, _words
-from suffice.audit.decisions import as_decisions, masks_at, same_features
+from suffice.audit.decisions import (
+    ViewName,
+    as_decisions,
+    masks_at,
+    same_features,
+    set_words,
+)
 from suffice.audit.gaps import Share
 from suffice.checks import choice, number, threshold, whole
 from suffice.errors import InputError
@@ -89,7 +94,7 @@ class GlobalFactors(Result):
             f"{count(len(self.sets), 'set')} of features suffice to {does} "
             f"{percent(self.share.share)} of {count(self.n, 'decision')}. {proof}"
         )
-        rows = tuple((_words(s.features), s.suffices / self.n, s.new) for s in self.sets)
+        rows = tuple((set_words(s.features), s.suffices / self.n, s.new) for s in self.sets)
         columns = (
             Column("set"),
             Column("suffices for", "share"),
@@ -114,7 +119,7 @@ def global_factors(
     explanations: Any,
     *,
     cover: float = 0.9,
-    view: Literal["keep", "flip"] = "keep",
+    view: ViewName = "keep",
     tau: float | None = None,
     max_size: int | None = 3,
 ) -> GlobalFactors:
@@ -134,7 +139,8 @@ def global_factors(
     """
     decisions = as_decisions(explanations)
     wanted = number("cover", cover, "a share in (0, 1]", above=0, most=1)
-    side: ViewName = "keep" if choice("view", view, ("keep", "flip")) == "keep" else "flip"
+    sides: tuple[ViewName, ...] = ("keep", "flip")
+    side = choice("view", view, sides)
     asked = None if tau is None else threshold(tau)
     largest = None if max_size is None else whole("max_size", max_size, also="None")
     names: tuple[str, ...] = ()

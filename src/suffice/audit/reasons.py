@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from suffice.audit.catalogue import Catalogue, Direction, read_catalogue
-from suffice.audit.decisions import as_decisions, membership
+from suffice.audit.decisions import as_decisions, membership, names_of
 from suffice.checks import choice, names, text, whole
 from suffice.errors import InputError
 from suffice.explanation import Explanation
@@ -226,11 +226,7 @@ def reasons(
     most = whole("k", k)
     hold = choice("problems", problems, ("raise", "hold")) == "hold"
     forbidden = frozenset(names("protected", protected))
-    called = [str(i) for i in range(len(decisions))] if ids is None else [str(i) for i in ids]
-    if len(called) != len(decisions):
-        raise InputError(
-            "ids", f"{len(called)} names", f"one for each of {len(decisions)} decisions"
-        )
+    called = names_of(decisions, ids)
     found: list[DecisionReasons] = []
     for name, e in zip(called, decisions, strict=True):
         if not found:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from suffice.audit.decisions import By, as_decisions, group_of, label_of, masks_at, views
+from suffice.audit.decisions import By, as_decisions, group_of, label_of, masks_at, names_of, views
 from suffice.audit.gaps import Gap, Share, gap
 from suffice.checks import names, threshold
 from suffice.errors import InputError, NotVisitedError, did_you_mean
@@ -224,7 +224,7 @@ def reliance(
 
     `protected` is a feature, a list of them taken together, or {"name": [features]} for several
     questions at once (a proxy with what it stands for, say). `by` makes groups, as in `cohort`;
-    `ids` names the decisions (a stored portfolio brings its own); `tau` None takes each decision's
+    `ids` names the decisions (else their numbers do); `tau` None takes each decision's
     own.
 
     >>> import pandas as pd
@@ -242,11 +242,7 @@ def reliance(
     decisions = as_decisions(explanations)
     asked = None if tau is None else threshold(tau)
     sets = _protected(protected, decisions[0])
-    known = _names_of(decisions) if ids is None else [str(i) for i in ids]
-    if len(known) != len(decisions):
-        raise InputError(
-            "ids", f"{len(known)} names", f"one for each of {len(decisions)} decisions"
-        )
+    known = names_of(decisions, ids)
     rows: list[Relied] = []
     for number, (e, group) in enumerate(zip(decisions, group_of(by, decisions), strict=True)):
         at = e.tau if asked is None else asked
@@ -360,7 +356,3 @@ def _group(name: str, label: str | None, rows: list[Relied]) -> GroupReliance:
         in_every=Share(sum(r.in_every for r in rows), len(rows)),
         falls=Share(sum(r.stands_freed is False for r in freed), len(freed)),
     )
-
-
-def _names_of(decisions: Sequence[Explanation]) -> list[str]:
-    return [str(i) for i in range(len(decisions))]

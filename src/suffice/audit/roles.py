@@ -14,15 +14,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from suffice.audit.decisions import as_decisions, in_closure, masks_at, necessities, views
+from suffice.audit.decisions import (
+    ViewName,
+    as_decisions,
+    in_closure,
+    masks_at,
+    necessities,
+    views,
+)
 from suffice.checks import threshold
+from suffice.errors import InputError, did_you_mean
 from suffice.explanation import View
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.wording import count, listed, named
 
 __all__ = ["Role", "Roles", "roles"]
-
-ViewName = Literal["keep", "flip"]
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,6 @@ class Roles(Result):
         for role in self.rows:
             if (role.feature, role.view) == (feature, view):
                 return role
-        from suffice.errors import InputError, did_you_mean
-
         known = {role.feature for role in self.rows}
         raise InputError("feature", repr(feature), "a feature", did_you_mean(feature, known))
 
