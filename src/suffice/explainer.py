@@ -314,7 +314,7 @@ class Explainer:
         self, rows: Sequence[Table], question: Asked, shown: bool | None
     ) -> list[Explanation]:
         """In this process, chunk by chunk; the first row that fails ends it."""
-        from suffice.many.rows import explain_rows
+        from suffice.many.rows import at_row, explain_rows
 
         found: list[Explanation] = []
         with progress_bar("explanations", len(rows), shown) as bar:
@@ -322,7 +322,7 @@ class Explainer:
                 chunk = rows[len(found) : len(found) + _CHUNK]
                 for answer in explain_rows(self, chunk, {**question}):
                     if isinstance(answer, SufficeError):
-                        raise _at_row(answer, len(found))
+                        raise at_row(answer, len(found), question)
                     found.append(answer)
                     bar.update()
         return found
@@ -707,12 +707,6 @@ class Explainer:
         if not same or not all(data.same_dtype(j, chosen) for j in range(len(data.names))):
             return None
         return chosen.labelled_like(data).take(np.arange(len(table)))
-
-
-def _at_row(error: SufficeError, number: int) -> SufficeError:
-    """The error, with its row; what is asked of all rows alike is no fault of one of them."""
-    asked = isinstance(error, InputError) and error.argument in Asked.__annotations__
-    return error if asked else error.at(f"row {number}")
 
 
 def _players(data: Table, groups: Groups) -> Players:

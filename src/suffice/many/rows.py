@@ -9,18 +9,18 @@ seconds, the rows predicted, the time of its making.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 from suffice.context.pool import Rows
 from suffice.decision import Decision
-from suffice.errors import SufficeError
+from suffice.errors import InputError, SufficeError
 from suffice.evaluate.blackbox import BlackBox, ask_together
 from suffice.explanation import Explanation
 from suffice.explanation.explain import Asking, Prepared, prepare
 from suffice.tables import Table
 
-__all__ = ["Explains", "explain_rows"]
+__all__ = ["Explains", "at_row", "explain_rows"]
 
 
 class Explains(Protocol):
@@ -90,3 +90,9 @@ def _asked_ahead(
     swept = (one for one in ready.values() if one.plan.way == "exhaustive")
     ask_together([e for one in swept for e in one.evaluators if isinstance(e, BlackBox)])
     return ready
+
+
+def at_row(error: BaseException, number: int, question: Collection[str]) -> BaseException:
+    """The error with its row; what is asked of all rows alike is no fault of one of them."""
+    of_all = isinstance(error, InputError) and error.argument in question
+    return error.at(f"row {number}") if isinstance(error, SufficeError) and not of_all else error

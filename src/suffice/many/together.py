@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from suffice.errors import InputError, LostRowsError, SufficeError
+from suffice.errors import LostRowsError, SufficeError
 from suffice.explanation import Explanation
 from suffice.many.brake import Brake
 from suffice.many.drive import drive
 from suffice.many.processes import keep, take_kept
-from suffice.many.rows import Explains, explain_rows
+from suffice.many.rows import Explains, at_row, explain_rows
 from suffice.many.team import Lost, Piece, RowsInHand
 from suffice.progress import progress_bar
 from suffice.tables import Table
@@ -76,17 +76,10 @@ def explain_together(
     keep(explainer, team)
     if errors:
         first = min(errors)
-        raise _at_row(first, errors[first], question)
+        raise at_row(errors[first], first, question)
     if lost:
         raise _told(lost, [found.get(i) for i in range(len(rows))])
     return [found[i] for i in range(len(rows))]
-
-
-def _at_row(number: int, error: BaseException, question: dict[str, Any]) -> BaseException:
-    # What is asked of all rows alike is no fault of one of them.
-    if isinstance(error, InputError) and error.argument in question:
-        return error
-    return error.at(f"row {number}") if isinstance(error, SufficeError) else error
 
 
 def _told(lost: dict[int, str], found: list[Explanation | None]) -> LostRowsError:
