@@ -5,7 +5,7 @@ An implementation of LENS, *Local Explanations via Necessity and Sufficiency* (U
 
 import lazy_loader
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 # The names are those of the stub beside this file. They load when first asked for: a command that
 # only prints its options, or a program that needs one of them, is not kept waiting for the rest.
