@@ -96,12 +96,16 @@ reproduce: $(VENV)/.dev ## all tables and figures of the paper (needs the data: 
 
 docs: $(VENV)/.docs ## build the documentation into docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build
+	$(BIN)/python -m docs.check docs/_build
 	@echo docs/_build/index.html
+
+figures: $(VENV)/.dev ## draw the committed pictures of the documentation again (needs the data, and an idle machine)
+	$(BIN)/python -m docs.draw
 
 schema: $(VENV)/.dev ## write the JSON Schema of explanations
 	$(BIN)/python -m docs.write_schema
 
 clean: ## remove everything that was made
-	rm -rf $(VENV) $(VENV)-* frontend/node_modules docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage suffice-report.html
+	rm -rf $(VENV) $(VENV)-* frontend/node_modules docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage suffice-report.html
 
-.PHONY: help demo browser test soak bundle test-all lint format dowhy bench reproduce docs schema clean
+.PHONY: help demo browser test soak bundle test-all lint format dowhy bench reproduce docs figures schema clean

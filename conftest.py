@@ -4,6 +4,9 @@ import sys
 
 import pytest
 
+# What a build of the documentation leaves there.
+collect_ignore = ["docs/_build", "docs/gallery"]
+
 
 @pytest.fixture(autouse=True)
 def closed_figures():

@@ -1,7 +1,7 @@
 """All 32,561 people of Adult, DiCE's network, 100 references each: `python -m benchmarks.adult`.
 
 A run of some minutes, so it is no part of `make bench`. It says how long the run took, rows a
-second, bytes on disk, and what a chunk costs where: the figures of `docs/scale.md`.
+second, bytes on disk, and what a chunk costs where: the figures of `docs/guides/cost.md`.
 """
 
 import argparse

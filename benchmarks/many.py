@@ -104,7 +104,7 @@ def rows() -> Iterator[Row]:
 
 
 def table() -> str:
-    """The table of `docs/scale.md`, measured now."""
+    """The table of `docs/guides/cost.md`, measured now."""
     lines = [
         "| | a loop over `explain` | one process | two workers | 2 ÷ 1 | stored ÷ explained |",
         "|---|---|---|---|---|---|",

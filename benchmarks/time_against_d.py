@@ -94,7 +94,7 @@ def draw(points: Points, path: Path) -> None:
 
 
 def main() -> None:
-    path = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/_generated/time-against-d.svg")
+    path = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/pictures/time-against-d.svg")
     draw(measure(), path)
     print(path)
 

@@ -1,41 +1,61 @@
-"""Sphinx settings."""
+"""Sphinx settings. A build runs the gallery's examples, and measures and downloads nothing."""
 
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import suffice
+
 project = "suffice"
 copyright = "the suffice contributors"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+version = release = suffice.__version__
+extensions = [
+    "docs.mathml",
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
 default_role = "code"
-myst_heading_anchors = 3
-html_theme = "furo"
-html_title = "suffice"
-autodoc_member_order = "bysource"
-autodoc_typehints = "description"
-exclude_patterns = ["_build", "_generated"]
-suppress_warnings = ["myst.header"]
+exclude_patterns = ["_build"]
 nitpicky = False
 
-_GENERATED = Path(__file__).parent / "_generated"
+myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+# New pages of a folder come in by themselves, and there may be none.
+suppress_warnings = ["config.cache", "myst.header", "toc.empty_glob"]
 
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
 
-def setup(app):
-    """Make the figures once: the timings of "How it is fast" are measured on this machine."""
-    sys.path.insert(0, str(Path(__file__).parents[1]))
-    timings, dag = _GENERATED / "time-against-d.svg", _GENERATED / "german-dag.svg"
-    digits = _GENERATED / "digit-regions.png"
-    if not timings.exists():
-        from benchmarks.time_against_d import draw, measure
+html_theme = "furo"
+html_title = "suffice"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+html_show_sphinx = False
 
-        draw(measure(), timings)
-    if not dag.exists():
-        from experiments.german.causal import draw as draw_dag
+# What is copied can be pasted: prompts are left behind, and so is what is printed.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
-        draw_dag(dag)
-    if not digits.exists():
-        from docs.draw_digits import draw as draw_digits
-
-        draw_digits(digits)
-    from docs.figures_of_results import collect
-
-    collect(_GENERATED / "results")
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    # It needs a cluster.
+    "ignore_pattern": r"__init__\.py|portfolio_on_dask\.py",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "min_reported_time": 1_000_000,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "remove_config_comments": True,
+    "image_scrapers": ("matplotlib",),
+    "matplotlib_animations": False,
+}

@@ -348,11 +348,12 @@ def test_each_is_drawn_into_what_is_given(size):
         plt.close("all")
 
 
-def test_the_guide_shows_the_pictures_that_its_code_draws():
-    from docs.draw_figures import GUIDE, pictures
+def test_pages_show_the_figures_that_their_code_draws():
+    from docs.draw.figures import DOCS, FOLDER, pages
 
-    shown = pictures()
-    kept = {f"figures/{path.name}" for path in (GUIDE.parent / "figures").iterdir()}
-    assert set(shown) == kept and len(set(shown)) == len(shown), "run: python -m docs.draw_figures"
+    shown = [name for _, names in pages() for name in names]
+    kept = {path.name for path in FOLDER.iterdir()}
+    assert set(shown) == kept and len(set(shown)) == len(shown), "run: python -m docs.draw figures"
+    guide = (DOCS / "guides" / "figures.md").read_text(encoding="utf-8")
     for kind in suffice.plots.__all__:
-        assert kind in GUIDE.read_text(encoding="utf-8"), f"the guide does not show {kind}"
+        assert kind in guide, f"the guide does not show {kind}"

@@ -1,0 +1,81 @@
+"""`python -m docs.check FOLDER`: a built site asks no other host, and its links lead somewhere."""
+
+import re
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+_LOADED = {"script", "img", "iframe", "source", "video", "audio", "embed", "object", "use", "image"}
+_LOADING = {"stylesheet", "icon", "shortcut icon", "preload", "prefetch", "preconnect", "manifest"}
+_IN_STYLE = re.compile(r"""(?:url\(\s*|@import\s+)["']?((?:https?:)?//[^"')\s]+)""")
+
+
+class _Page(HTMLParser):
+    """What a page loads, what it links to, and where it can be linked to."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.loads: list[str] = []
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.anchors |= {given[name] for name in ("id", "name") if name in given}
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        elif tag in _LOADED or (tag == "link" and given.get("rel") in _LOADING):
+            self.loads += [
+                given[name] for name in ("src", "href", "data", "xlink:href") if name in given
+            ]
+            self.loads += [
+                part.split()[0] for part in given.get("srcset", "").split(",") if part.strip()
+            ]
+        self.loads += _IN_STYLE.findall(given.get("style", ""))
+
+
+def problems(folder: Path) -> Iterator[str]:
+    """Whatever is wrong with a built site, one sentence each."""
+    pages = {
+        path.resolve(): _Page(path.read_text(encoding="utf-8")) for path in folder.rglob("*.html")
+    }
+    for path, page in sorted(pages.items()):
+        where = path.relative_to(folder.resolve())
+        for address in page.loads:
+            if urlsplit(address).netloc:
+                yield f"{where} loads {address}"
+            elif not _leads_somewhere(address, path, pages):
+                yield f"{where} shows {address}, which is not there"
+        for address in page.links:
+            if not _leads_somewhere(address, path, pages):
+                yield f"{where} links to {address}, which is not there"
+    for path in sorted(folder.rglob("*.css")):
+        for address in _IN_STYLE.findall(path.read_text(encoding="utf-8")):
+            yield f"{path.relative_to(folder)} loads {address}"
+
+
+def _leads_somewhere(address: str, page: Path, pages: dict[Path, _Page]) -> bool:
+    parts = urlsplit(address)
+    if parts.scheme or parts.netloc:
+        return True
+    target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+    if not target.is_file():
+        return False
+    return (
+        not parts.fragment
+        or target not in pages
+        or unquote(parts.fragment) in pages[target].anchors
+    )
+
+
+def main(folder: str) -> None:
+    found = list(problems(Path(folder)))
+    if found:
+        sys.exit("\n".join(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

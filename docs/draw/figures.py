@@ -1,0 +1,51 @@
+"""Figures that pages show beside the code that draws them, made from that very code.
+
+Wherever a page shows `pictures/figures/NAME.png`, the axes `ax` that its code drew last are written
+there.
+"""
+
+import re
+from collections.abc import Iterator
+from doctest import DocTestParser
+from io import BytesIO
+from pathlib import Path
+
+DOCS = Path(__file__).parents[1]
+FOLDER = DOCS / "pictures" / "figures"
+_SHOWN = re.compile(r"!\[[^\]]*\]\((?:\.\./)?pictures/figures/([\w-]+\.png)\)")
+
+
+def pages() -> Iterator[tuple[Path, list[str]]]:
+    """Each page that shows such figures, and their names."""
+    for page in sorted(DOCS.glob("*/*.md")):
+        shown = _SHOWN.findall(page.read_text(encoding="utf-8"))
+        if shown:
+            yield page, shown
+
+
+def main(into: Path = FOLDER, dpi: int = 90) -> None:
+    """Run the pages, and keep what they draw."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+    from PIL import Image
+
+    into.mkdir(exist_ok=True)
+    for page, _ in pages():
+        names: dict[str, object] = {}
+        # Words and figures by turns: the code before a figure draws it.
+        parts = _SHOWN.split(page.read_text(encoding="utf-8"))
+        for words, name in zip(parts[::2], [*parts[1::2], ""], strict=True):
+            for example in DocTestParser().get_examples(words):
+                if not example.exc_msg:
+                    exec(example.source, names)
+            if name:
+                figure = names["ax"].figure
+                while figure.figure is not figure:
+                    figure = figure.figure
+                drawn = BytesIO()
+                figure.savefig(drawn, dpi=dpi)
+                Image.open(drawn).convert("RGB").quantize(64).save(into / name, optimize=True)
+                pyplot.close("all")
+                print(into / name)

@@ -1,0 +1,77 @@
+"""The pictures of page and explorer that README and guides show.
+
+They are made by hand and committed: a build of the documentation needs no browser.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_PICTURES = Path(__file__).parents[1] / "pictures"
+_WIDE = {"width": 1240, "height": 900}
+
+
+def main() -> None:
+    _PICTURES.mkdir(exist_ok=True)
+    with _browser() as browser:
+        _page(browser)
+        _explorer(browser)
+
+
+def _page(browser: Any) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "report.html")
+        _suffice("demo", "--html", str(path))
+        page = browser.new_page(viewport=_WIDE)
+        page.goto(path.as_uri())
+        page.screenshot(path=_PICTURES / "page.png")
+
+
+def _explorer(browser: Any) -> None:
+    with _served() as address:
+        page = browser.new_page(viewport=_WIDE)
+        page.goto(address)
+        page.wait_for_selector("table.rows tbody tr")
+        page.screenshot(path=_PICTURES / "explorer-rows.png")
+        page.goto(re.sub(r"\?.*", "?row=16", address))
+        page.wait_for_selector(".suffice section")
+        page.screenshot(path=_PICTURES / "explorer-row.png")
+        page.goto(re.sub(r"\?.*", "?row=16&tab=recourse&fixed=%5B%22age%22%5D", address))
+        page.wait_for_selector("text=Try it")
+        page.screenshot(path=_PICTURES / "explorer-recourse.png")
+
+
+@contextmanager
+def _browser() -> Iterator[Any]:
+    import shutil
+
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        chromium = play.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        yield chromium
+        chromium.close()
+
+
+@contextmanager
+def _served() -> Iterator[str]:
+    command = [sys.executable, "-m", "suffice", "demo", "--serve"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        lines = (line for line in process.stdout if line.startswith("Explorer: "))
+        yield next(lines).removeprefix("Explorer: ").strip()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _suffice(*arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "suffice", *arguments], check=True, capture_output=True)
