@@ -124,7 +124,7 @@ class LimitKeeper:
 
     def __init__(
         self,
-        limits: Limits = Limits(),  # noqa: B008 - frozen
+        limits: Limits = Limits(),
         *,
         clock: Callable[[], float] = perf_counter,
         started: float | None = None,
