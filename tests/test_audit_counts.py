@@ -101,6 +101,15 @@ def test_a_cohort_adds_up_counts_and_decisions(portfolio, tau):
                 assert s.at(at) == pytest.approx(wanted)
 
 
+def test_a_cohort_leads_with_the_set_that_is_minimal_most_often_and_not_with_all_features():
+    data = people(80)
+    model = lambda rows: np.where(rows["pay"] > 40, "yes", "no")  # noqa: E731
+    found = audit.cohort(Explainer(model, data).explain_many(data.iloc[:10]))
+    assert all("): pay suffices to " in words for words in found.sheet.lead)
+    assert found.sheet.lead[0].endswith("100% of them; no set is minimal more often.")
+    assert found.sheet.notes == ("Shares of decisions have exact 95% intervals (Clopper–Pearson).",)
+
+
 @given(portfolios(), taus, st.sampled_from([0.5, 0.8, 1.0]), st.sampled_from(["keep", "flip"]))
 def test_global_factors_are_the_fewest(portfolio, tau, cover, view):
     found = audit.global_factors(

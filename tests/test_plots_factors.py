@@ -55,6 +55,18 @@ def test_the_signature_has_a_row_per_minimal_set_and_a_column_per_feature():
     assert keep.more == flip.more == ()
 
 
+def test_a_group_is_told_by_its_name_and_its_columns_beneath_the_picture():
+    data = np.random.default_rng(0).random((40, 30))
+    names = [f"{kind} of part {i}" for i in range(10) for kind in ("mean", "spread", "most")]
+    parts = {f"part {i}": names[3 * i : 3 * i + 3] for i in range(10)}
+    rows = pd.DataFrame(data, columns=names)
+    asked = suffice.Explainer(lambda r: np.asarray(r).sum(axis=1) > 15, rows, groups=parts)
+    ax = asked.explain(rows.iloc[0]).plot()
+    words = words_of(ax)
+    assert "part 7" in words and cut_off(ax) == []
+    assert any("] part 7 (mean of part 7 = " in line for line in words)
+
+
 def test_features_come_by_necessity_in_both_views_together():
     e = refused()
 

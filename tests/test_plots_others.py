@@ -134,6 +134,20 @@ def test_bounds_are_ranges_without_a_point():
     assert [line.amounts[0] for line in chart_of(found).lines] == [Amount(1.0, "100%")] * 3
 
 
+def test_the_ends_of_an_interval_are_drawn_with_its_share_and_not_as_columns():
+    found = suffice.audit.reliance([refused()], "debt")
+    chart, (all_of_them,) = chart_of(found), found.groups
+    assert [heading.words for heading in chart.headings] == [
+        "decisions",
+        "it alone flips",
+        "in some set",
+        "in every set",
+        "does not stand freed",
+    ]
+    assert chart.lines[0].amounts[1] == Amount(1.0, "100% (3–100%)", all_of_them.flipped.interval)
+    assert chart.lines[0].amounts[2].interval is None
+
+
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: type(result).__name__)
 def test_every_result_has_a_figure_and_nothing_of_it_is_cut_off(result):
     for kind in type(result).plots:
@@ -258,6 +272,12 @@ def test_an_intervention_changes_what_is_set_and_its_effects_and_cuts_its_causes
     }
     assert found.title == "What setting income changes"
     assert_as_kept(suffice.plots.dag(model(), do={"income": 60}, row=row), "dag")
+
+
+def test_values_of_a_graph_are_told_in_few_digits():
+    third = CausalModel([("a", "b")], mechanisms={"a": {1.0: 0.5, 2.0: 0.5}, "b": lambda a: a / 3})
+    found = dag_of(third, do={"a": 2.0}, row={"a": 1.0, "b": 1 / 3})
+    assert [node.told for node in found.nodes] == ["1 → 2", "0.3333 → 0.6667"]
 
 
 def test_causes_stand_left_of_effects_and_arrows_pass_the_layers_between():

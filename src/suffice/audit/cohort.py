@@ -159,29 +159,32 @@ class Cohort(Result):
     @property
     def sheet(self) -> Sheet:
         """What mostly keeps and flips them, who is brittle, who differs."""
+        note = "Shares of decisions have exact 95% intervals (Clopper–Pearson)"
+        if self.differences:
+            note += (
+                "; differences Newcombe's, and Fisher's exact test with Holm's adjustment over all "
+                f"of {count(len(self.differences), 'comparison')}"
+            )
         return Sheet(
             f"What suffices for {count(self.n, 'decision')}",
             lead=tuple(self._lead()),
             panels=tuple(self._panels()),
-            notes=(
-                "Shares of decisions have exact 95% intervals (Clopper–Pearson); differences "
-                "Newcombe's, and Fisher's exact test with Holm's adjustment over all of "
-                f"{count(len(self.differences), 'comparison')}.",
-            ),
+            notes=(f"{note}.",),
         )
 
     def _lead(self) -> Iterator[str]:
         for part in self.parts:
             if not part.sets:
                 continue
-            best = max(part.sets, key=lambda s: (s.suffices, -len(s.features)))
+            # All features together suffice for every decision, which says nothing.
+            best = part.sets[0]
             does = "keep" if part.view == "keep" else "flip"
             who = f"{part.outcome}, {part.group}" if part.group is not None else part.outcome
             what = listed(map(named, best.features)) or "nothing at all"
             yield (
                 f"“{named(who)}” ({count(part.decisions, 'decision')}): {what} "
                 f"suffice{'s' * (len(best.features) == 1)} to {does} "
-                f"{percent(best.share.share)} of them."
+                f"{percent(best.share.share)} of them; no set is minimal more often."
             )
         found = [d for d in self.differences if d.found]
         if self.differences:

@@ -13,7 +13,7 @@ from suffice.context.causal.graph import Graph, read_graph
 from suffice.errors import InputError
 from suffice.plots.canvas import Canvas, paint
 from suffice.plots.lettering import Legend
-from suffice.tables import storable
+from suffice.tables import plain
 from suffice.wording import harmless, listed, named, show
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _graph(model: Any) -> Graph:
 def _told(model: Any, graph: Graph, do: Any, row: Any) -> dict[str, str]:
     """By node: its value, or its change, as far as it is known."""
     values = do if isinstance(do, Mapping) else {}
-    given = {node: show(storable(value)) for node, value in values.items()}
+    given = {node: show(plain(value)) for node, value in values.items()}
     if row is None:
         return {node: f"set to {given[node]}" if node in given else "" for node in graph.nodes}
     if not isinstance(row, Mapping):
@@ -166,7 +166,7 @@ def _told(model: Any, graph: Graph, do: Any, row: Any) -> dict[str, str]:
     after = model.counterfactual(row, do).iloc[0]
     out = {}
     for node in graph.nodes:
-        before, now = (show(storable(value)) for value in (row[node], after[node]))
+        before, now = (show(plain(value)) for value in (row[node], after[node]))
         out[node] = before if before == now else f"{before} → {now}"
     return out
 
@@ -239,7 +239,7 @@ def _draw(found: Dag, canvas: Canvas) -> float:
         x, y = where[node.name]
         bold = node.role == "set"
         lines = legend.fitted(canvas.fonts.told(node.name), 0.72 * across - 0.16, size, 2, bold)
-        told = legend.fitted(canvas.fonts.told(node.told), 0.72 * across - 0.16, size, 1)
+        told = legend.fitted(canvas.fonts.told(node.told), 0.72 * across - 0.16, size, 2)
         wide = max(canvas.fonts.width(words, size, bold) for words in (*lines, *told))
         half[node.name] = wide / 2 + 0.08
         high = (len(lines) + len(told)) * canvas.leading(size) / 2 + 0.05

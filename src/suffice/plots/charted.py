@@ -15,7 +15,7 @@ from suffice.plots.charts import Amount, Chart, Heading, Line, draw_chart, fewes
 from suffice.plots.heat import draw_heat, heat_of
 from suffice.results import Column, Panel, Result
 from suffice.typing import Scalar
-from suffice.wording import count, harmless, percent, price, show, three_digits
+from suffice.wording import count, harmless, price, show, three_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -276,15 +276,18 @@ def _of_sheet(result: Result, most: int) -> Chart:
     if panel is None:
         words = tuple(row for p in sheet.panels for row in _in_words(p))
         return Chart(sheet.title, sheet.lead, (), words[:most], "", sheet.notes)
-    drawn = [i for i, column in enumerate(panel.columns) if column.kind != "text"]
+    bounds = _bounds(panel.columns)
+    told = [i for i, column in enumerate(panel.columns) if column.kind == "text"]
+    folded = {j for pair in bounds.values() for j in range(pair.start, pair.stop)}
+    drawn = [i for i in range(len(panel.columns)) if i not in told and i not in folded]
     headings = tuple(
         Heading(panel.columns[i].heading, "share" if panel.columns[i].kind == "share" else "number")
         for i in drawn
     )
     lines = tuple(
         Line(
-            tuple(show(v) for i, v in enumerate(row) if i not in drawn and v not in (None, "")),
-            tuple(_of_cell(panel.columns[i], row[i]) for i in drawn),
+            tuple(show(row[i]) for i in told if row[i] not in (None, "")),
+            tuple(_of_cell(panel.columns[i], row[i], row[bounds.get(i, slice(0))]) for i in drawn),
         )
         for row in panel.rows[:most]
     )
@@ -294,11 +297,21 @@ def _of_sheet(result: Result, most: int) -> Chart:
     return Chart(sheet.title, lead, headings, lines, more, sheet.notes)
 
 
-def _of_cell(column: Column, value: Scalar) -> Amount:
+def _bounds(columns: tuple[Column, ...]) -> dict[int, slice]:
+    """By the place of a share's column: where its interval stands, "from" and "to" beside it."""
+    after = ((i, slice(i + 1, i + 3)) for i, column in enumerate(columns) if column.kind == "share")
+    return {i: pair for i, pair in after if [c.heading for c in columns[pair]] == ["from", "to"]}
+
+
+def _of_cell(column: Column, value: Scalar, bounds: tuple[Scalar, ...]) -> Amount:
     if not isinstance(value, int | float):
         return Amount(None, "–" if value is None else show(value))
-    told = percent(float(value)) if column.kind == "share" else f"{value:,.3g}"
-    return Amount(float(value), told)
+    if column.kind != "share":
+        return Amount(float(value), f"{value:,.3g}")
+    match bounds:
+        case (int() | float() as low, int() | float() as high):
+            return share(float(value), (float(low), float(high)))
+    return share(float(value))
 
 
 def _in_words(panel: Panel) -> list[Line]:

@@ -13,7 +13,7 @@ from suffice.checks import whole
 from suffice.explanation import Explanation, View
 from suffice.plots.canvas import DASHES, MARKS, Canvas, Scale, paint
 from suffice.plots.lettering import Legend, fonts
-from suffice.plots.signature import SetRow, Signature, ViewRows, as_views, signature_of
+from suffice.plots.signature import Feature, SetRow, Signature, ViewRows, as_views, signature_of
 from suffice.plots.thresholds import BarRow, corners, draw_bar
 from suffice.wording import cut, percent
 
@@ -133,7 +133,7 @@ def _heads(
         heads = [
             (
                 legend.fitted(told(f.name), each - 0.06, _HEAD, 4),
-                legend.fitted(told(f.value), each - 0.06, _HEAD, 3, bold=True),
+                legend.fitted(told(f.value), each - 0.06, _HEAD, 1 if f.several else 3, bold=True),
             )
             for f in s.features
         ]
@@ -157,7 +157,7 @@ def _heads(
     lines = 2 if each >= _NARROW else 1
     size = 8.0 if each >= 0.2 else 7.0
     upright = [
-        legend.fitted(told(f"{f.name} = {f.value}" if f.value else f.name), _TALL, size, lines)
+        legend.fitted(told(_in_one_line(f)), _TALL, size, lines, brief=told(f.name))
         for f in s.features
     ]
 
@@ -169,6 +169,12 @@ def _heads(
                 canvas.write(x, bottom - 0.03, words, size=size, rotation=90)
 
     return max(canvas.fonts.width(line, size) for head in upright for line in head) + 0.05, stand
+
+
+def _in_one_line(f: Feature) -> str:
+    if f.several:
+        return f"{f.name} ({f.value})"
+    return f"{f.name} = {f.value}" if f.value else f.name
 
 
 def _view(

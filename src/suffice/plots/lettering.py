@@ -104,13 +104,18 @@ class Legend:
         self._names: dict[str, int] = {}
 
     def fitted(
-        self, name: str, room: float, size: float, most: int, bold: bool = False
+        self, name: str, room: float, size: float, most: int, bold: bool = False, brief: str = ""
     ) -> list[str]:
-        """The name in at most so many lines; where it needs more, its beginning and a number."""
+        """The name in at most so many lines; where it needs more, its beginning and a number.
+
+        `brief` stands for the beginning where the beginning says little.
+        """
         # What would take more than these letters fills any room.
         lines = self.fonts.lines(cut(name, _LONGEST), room, size, bold)
         if len(lines) <= most:
             return lines
+        if brief:
+            lines = self.fonts.lines(cut(brief, _LONGEST), room, size, bold)
         number = f"[{self._names.setdefault(name, len(self._names) + 1)}]"
         if most == 1:
             short = lines[0]

@@ -48,6 +48,8 @@ class Feature:
     """In full, however long."""
     value: str
     """The input's; "" for a word or a region, which has none."""
+    several: bool = False
+    """Is it a group, whose value tells of several columns?"""
 
 
 @dataclass(frozen=True)
@@ -209,7 +211,7 @@ def feature_of(e: Explanation, player: Player) -> Feature:
         return Feature(name, show(next(iter(values.values()))))
     if player.name == " + ".join(values):
         return Feature(name, " + ".join(map(show, values.values())))
-    return Feature(name, columns(values))
+    return Feature(name, columns(values), several=True)
 
 
 def _view_rows(view: View, words: ViewSummary, rows: tuple[SetRow, ...]) -> ViewRows:
