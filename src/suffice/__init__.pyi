@@ -1,5 +1,5 @@
 # The names that the package offers, each once; `as` is how a stub says "offered".
-from . import audit as audit, datasets as datasets, plots as plots
+from . import audit as audit, datasets as datasets, plots as plots, testing as testing
 from .basis import Basis as Basis
 from .context import (
     ConditionalContext as ConditionalContext,

@@ -14,7 +14,9 @@ from suffice.evaluate.protocol import (
     ModelReader,
     OneWayEvaluator,
     Tick,
+    Unreadable,
 )
+from suffice.evaluate.registry import register_reader
 
 __all__ = [
     "BlackBox",
@@ -26,4 +28,6 @@ __all__ = [
     "ModelReader",
     "OneWayEvaluator",
     "Tick",
+    "Unreadable",
+    "register_reader",
 ]

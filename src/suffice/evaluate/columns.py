@@ -26,7 +26,7 @@ from suffice.tables.frames import as_table
 from suffice.tables.table import Table
 from suffice.typing import Counts
 
-__all__ = ["PerColumn", "kind_of", "sklearn_name", "split_pipeline", "steps_of"]
+__all__ = ["PerColumn", "is_tampered", "kind_of", "sklearn_name", "split_pipeline", "steps_of"]
 
 _SEARCHES = frozenset(
     {"GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV"}
@@ -107,9 +107,14 @@ def kind_of(model: Any) -> str:
 def sklearn_name(thing: Any) -> str:
     """The name of a scikit-learn class; nothing for a subclass or for a tampered instance."""
     kind = type(thing)
+    known = kind.__module__.startswith("sklearn.") and not is_tampered(thing)
+    return kind.__name__ if known else ""
+
+
+def is_tampered(thing: Any) -> bool:
+    """Does an instance answer by a function of its own, whatever its class says?"""
     own = vars(thing) if hasattr(thing, "__dict__") else {}
-    tampered = {"predict", "transform", "decision_function"} & own.keys()
-    return kind.__name__ if kind.__module__.startswith("sklearn.") and not tampered else ""
+    return bool({"predict", "transform", "decision_function"} & own.keys())
 
 
 def _owners_after(step: Any, owner: Counts, names: tuple[str, ...] | None = None) -> Counts:

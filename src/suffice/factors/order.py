@@ -24,6 +24,7 @@ __all__ = [
     "CostOrder",
     "CustomOrder",
     "Order",
+    "Relation",
     "SubsetOrder",
     "check_order",
     "cost_ranks",

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING
 
 from suffice.context.swap import SwapHybrids
 from suffice.evaluate.additive.engine import AdditiveEngine
-from suffice.evaluate.additive.readers import AdditiveModel, AnswersForCells, read_additive
+from suffice.evaluate.additive.readers import (
+    AdditiveModel,
+    AdditiveReading,
+    AnswersForCells,
+    read_additive,
+)
 from suffice.evaluate.protocol import Evaluator
 from suffice.target import Target
 
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AdditiveEngine",
     "AdditiveModel",
+    "AdditiveReading",
     "AnswersForCells",
     "additive_engine",
     "read_additive",

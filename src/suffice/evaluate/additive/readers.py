@@ -21,6 +21,7 @@ from suffice.context.swap import SwapHybrids
 from suffice.evaluate.additive.scores import AdditiveScores, Decision
 from suffice.evaluate.columns import PerColumn, kind_of, sklearn_name, split_pipeline
 from suffice.evaluate.protocol import Unreadable
+from suffice.evaluate.registry import find_reader
 from suffice.tables.table import Table
 from suffice.typing import Counts, Reals, Values
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AdditiveModel",
+    "AdditiveReading",
     "AdditiveShape",
     "AnswersForCells",
     "Checks",
@@ -166,7 +168,7 @@ def read_additive(model: Any, columns: tuple[str, ...]) -> AdditiveModel | Vecto
 
         return read_vectorised(model)
     parts = split_pipeline(model, columns)
-    if not (_is_gam(parts.final) or sklearn_name(parts.final) in _READERS):
+    if not (_is_gam(parts.final) or _reader_of(parts.final)):
         raise Unreadable(f"{kind_of(parts.final)} is not known to be additive")
     asked = (m for m in ("predict_proba", "decision_function") if hasattr(model, m))
     return AdditiveModel(parts, next(asked, None))
@@ -197,20 +199,27 @@ def read_weights(final: Any, columns: int) -> Weights:
     return Weights(weights, base, reading.decision, reading.dtypes)
 
 
+def _reader_of(final: Any) -> _Reader | None:
+    return _READERS.get(sklearn_name(final)) or find_reader("additive", final)
+
+
 def _is_gam(model: Any) -> bool:
     kind = type(model)
     return kind.__module__.startswith("interpret.") and kind.__name__ in _GAMS
 
 
-class _Reading(NamedTuple):
-    """One score at a time, so that the terms of many classes are never in memory together."""
+class AdditiveReading(NamedTuple):
+    """What a model adds up, one score at a time: so the terms of many classes are never in memory
+    together."""
 
     terms: Iterator[tuple[Reals, Reals | None]]
     """(rows, columns) of terms; and of their sizes, where the model adds up more than the terms."""
     base: Reals
+    """(K,): what is added to the terms of each score."""
     decision: Decision
-    dtypes: tuple[Any, ...]
-    """Of the fitted parameters: the precision that the model works in."""
+    """How `predict` reads the scores: see `AdditiveScores`."""
+    dtypes: tuple[Any, ...] = ()
+    """Of the fitted parameters: the precision that the model works in; none: float64."""
     extra: int = 0
     """Operations besides one product and one sum per column."""
     base_size: Reals | None = None
@@ -219,13 +228,14 @@ class _Reading(NamedTuple):
 
 def _read_terms(final: Any, seen: Values, player: Counts, d: int) -> AdditiveScores:
     """Scores of the rows that an estimator sees; `player` tells whose each column is."""
-    name = sklearn_name(final)
+    name, read = kind_of(final), _reader_of(final)
+    assert read is not None
     rows, columns = seen.shape
     if rows * columns > _LARGEST:
         raise Unreadable(
             f"{rows:,} rows of {columns:,} columns, as {name} sees them, are too many to keep"
         )
-    reading = _READERS[name](final, seen.astype(np.float64))
+    reading = read(final, seen.astype(np.float64))
     base = np.asarray(reading.base, dtype=np.float64)
     base_size = np.abs(base) if reading.base_size is None else reading.base_size
     belongs = (player[:, None] == np.arange(d)).astype(np.float64)
@@ -288,20 +298,20 @@ def _linear(model: Any) -> tuple[Reals, Reals, tuple[Any, ...]]:
     return weights, np.broadcast_to(base.ravel(), len(weights)).astype(np.float64), dtypes
 
 
-def _linear_classifier(model: Any, X: Reals) -> _Reading:
+def _linear_classifier(model: Any, X: Reals) -> AdditiveReading:
     weights, base, dtypes = _linear(model)
     decision: Decision = "sign" if len(weights) == 1 else "argmax"
-    return _Reading(_weighted(weights, X), base, decision, dtypes)
+    return AdditiveReading(_weighted(weights, X), base, decision, dtypes)
 
 
-def _linear_regressor(model: Any, X: Reals) -> _Reading:
+def _linear_regressor(model: Any, X: Reals) -> AdditiveReading:
     weights, base, dtypes = _linear(model)
     if len(weights) > 1:
         raise Unreadable(f"{type(model).__name__} predicts several values")
-    return _Reading(_weighted(weights, X), base, "value", dtypes)
+    return AdditiveReading(_weighted(weights, X), base, "value", dtypes)
 
 
-def _support_vectors(model: Any, X: Reals) -> _Reading:
+def _support_vectors(model: Any, X: Reals) -> AdditiveReading:
     """A linear kernel: the model itself sums over support vectors, so more is rounded."""
     regression = type(model).__name__ in ("SVR", "NuSVR")
     if model.kernel != "linear":
@@ -315,10 +325,10 @@ def _support_vectors(model: Any, X: Reals) -> _Reading:
     terms = iter([(X * weights[0], np.abs(X) * sizes[0])])
     decision: Decision = "value" if regression else "sign"
     base = np.asarray(model.intercept_, dtype=np.float64)
-    return _Reading(terms, base, decision, (), 2 * len(model.support_vectors_))
+    return AdditiveReading(terms, base, decision, (), 2 * len(model.support_vectors_))
 
 
-def _gaussian_nb(model: Any, X: Reals) -> _Reading:
+def _gaussian_nb(model: Any, X: Reals) -> AdditiveReading:
     def terms() -> Iterator[tuple[Reals, Reals | None]]:
         for mean, variance in zip(model.theta_, model.var_, strict=True):
             yield -0.5 * (X - mean) ** 2 / variance, None
@@ -327,37 +337,37 @@ def _gaussian_nb(model: Any, X: Reals) -> _Reading:
     spread = np.array([-0.5 * np.sum(np.log(2.0 * np.pi * row)) for row in model.var_])
     dtypes = (model.theta_.dtype, model.var_.dtype, model.class_prior_.dtype)
     size = np.abs(prior) + np.abs(spread)
-    return _Reading(terms(), prior + spread, "argmax", dtypes, 2 * X.shape[1] + 8, size)
+    return AdditiveReading(terms(), prior + spread, "argmax", dtypes, 2 * X.shape[1] + 8, size)
 
 
-def _bernoulli_nb(model: Any, X: Reals) -> _Reading:
+def _bernoulli_nb(model: Any, X: Reals) -> AdditiveReading:
     if model.binarize is not None:
         X = np.greater(X, model.binarize).astype(np.float64)
     absent = np.log(1 - np.exp(model.feature_log_prob_))
     base = model.class_log_prior_ + absent.sum(axis=1)
     weights = model.feature_log_prob_ - absent
-    return _Reading(_weighted(weights, X), base, "argmax", (weights.dtype, base.dtype))
+    return AdditiveReading(_weighted(weights, X), base, "argmax", (weights.dtype, base.dtype))
 
 
-def _multinomial_nb(model: Any, X: Reals) -> _Reading:
+def _multinomial_nb(model: Any, X: Reals) -> AdditiveReading:
     weights = model.feature_log_prob_
     # Complement naive Bayes leaves the prior out, except for a single class.
     prior = type(model).__name__ == "MultinomialNB" or len(weights) == 1
     base = model.class_log_prior_ if prior else np.zeros(len(weights))
-    return _Reading(_weighted(weights, X), base, "argmax", (weights.dtype, base.dtype))
+    return AdditiveReading(_weighted(weights, X), base, "argmax", (weights.dtype, base.dtype))
 
 
-def _categorical_nb(model: Any, X: Reals) -> _Reading:
+def _categorical_nb(model: Any, X: Reals) -> AdditiveReading:
     def terms() -> Iterator[tuple[Reals, Reals | None]]:
         cells = X.astype(np.int64)
         for k in range(len(model.classes_)):
             tables = [table[k] for table in model.feature_log_prob_]
             yield np.stack([t[cells[:, j]] for j, t in enumerate(tables)], axis=1), None
 
-    return _Reading(terms(), model.class_log_prior_, "argmax", ())
+    return AdditiveReading(terms(), model.class_log_prior_, "argmax", ())
 
 
-_Reader = Callable[[Any, Reals], _Reading]
+_Reader = Callable[[Any, Reals], AdditiveReading]
 
 _CLASSIFIERS = (
     "LogisticRegression LogisticRegressionCV LinearSVC SGDClassifier RidgeClassifier "

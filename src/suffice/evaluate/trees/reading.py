@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from suffice.errors import shorten
 from suffice.evaluate.columns import PerColumn, kind_of, split_pipeline
 from suffice.evaluate.protocol import Unreadable
+from suffice.evaluate.registry import find_reader
 from suffice.evaluate.trees.ensemble import Categories, Ensemble, Ints, Tests
 from suffice.tables.cells import first_seen, is_missing
 from suffice.tables.labels import own
@@ -61,11 +62,16 @@ def read_trees(model: Any, columns: tuple[str, ...] = ()) -> Ensemble:
 
 def _read_estimator(model: Any, columns: tuple[str, ...]) -> Ensemble:
     library = type(model).__module__.split(".")[0]
-    if library not in _READERS:
+    read = find_reader("trees", model)
+    if read is None and library not in _READERS:
         raise not_a_tree_model(model)
-    reader = import_module(f"suffice.evaluate.trees.{library}")
     try:
-        ensemble = reader.read(model, columns) if library == "sklearn" else reader.read(model)
+        if read is not None:
+            ensemble = read(model)
+        elif library == "sklearn":
+            ensemble = _module(library).read(model, columns)
+        else:
+            ensemble = _module(library).read(model)
     except Unreadable:
         raise
     except Exception as error:  # readers look inside other libraries, whose insides change
@@ -73,8 +79,13 @@ def _read_estimator(model: Any, columns: tuple[str, ...]) -> Ensemble:
             f"{kind_of(model)} is not fitted, or keeps its trees in a form that suffice does not "
             "know"
         ) from error
-    assert isinstance(ensemble, Ensemble)
+    if not isinstance(ensemble, Ensemble):
+        raise Unreadable(f"the reader of {kind_of(model)} gives {shorten(ensemble)}, no Ensemble")
     return ensemble
+
+
+def _module(library: str) -> Any:
+    return import_module(f"suffice.evaluate.trees.{library}")
 
 
 def not_a_tree_model(model: Any) -> Unreadable:

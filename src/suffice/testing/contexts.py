@@ -1,0 +1,248 @@
+"""The contract of a context: hybrids hold what is held, and are the same whenever asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import numpy as np
+
+from suffice.checks import whole
+from suffice.context.hybrids import Context, ContextKind, Hybrids, KeyedHybrids
+from suffice.context.players import Players, make_players
+from suffice.errors import InputError, shorten
+from suffice.tables.cells import plain
+from suffice.tables.frames import as_table
+from suffice.tables.table import Table
+from suffice.testing.claims import (
+    claim,
+    draw_sets,
+    named_set,
+    raising,
+    same_cells,
+    same_dtypes,
+    sent,
+)
+from suffice.typing import Counts, Held
+
+__all__ = ["check_context"]
+
+_VIEWS = "keep", "flip"
+
+
+def check_context(
+    context: Context,
+    rows: Any,
+    *,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    seed: int = 0,
+) -> int:
+    """Check the hybrids that a context makes of an input, the first of the rows, and the others.
+
+    Holding everything gives the input, for every reference; holding nothing gives what `donors`
+    says, where it tells. What the keep view holds has the input's values, and what the flip view
+    replaces the donor's. Where the context is not causal, both views hold. Columns and dtypes are
+    the pool's. The same seed gives the same hybrids: asked for together, one by one, in another
+    order, again, or in another process. Hybrids with equal keys are equal. Gives the number of
+    hybrids that were compared.
+
+    >>> import numpy as np
+    >>> from suffice import ConditionalContext, SwapContext
+    >>> from suffice.testing import check_context
+    >>> rows = np.array([[1, 5, 0], [2, 4, 1], [2, 5, 1], [3, 9, 0]])
+    >>> check_context(SwapContext(), rows), check_context(ConditionalContext(n_drawn=2), rows)
+    (24, 16)
+    """
+    claim(isinstance(context, Context), f"{shorten(context)} does not inherit Context")
+    seed = whole("seed", seed, least=0)
+    pool = as_table(rows, argument="rows")
+    if len(pool) < 3:
+        raise InputError("rows", f"{len(pool)} rows", "an input and two references or more")
+    players = make_players(pool, groups)
+    _check_words(context)
+    before = pool.take(np.arange(len(pool)))
+    keep, flip = _bound(context, pool, players, seed)
+    again = _bound(context, pool, players, seed)
+    elsewhere = _bound(_copied(context), pool, players, seed)
+    rng = np.random.default_rng(seed)
+    compared = 0
+    for view, hybrids in enumerate((keep,) if keep is flip else (keep, flip)):
+        asked = _Asked(_VIEWS[view] if keep is not flip else "", hybrids, pool, players, rng)
+        asked.check_size()
+        asked.check_ends()
+        asked.check_sides(context.is_causal)
+        asked.check_asking(again[view], elsewhere[view])
+        asked.check_keys()
+        compared += len(asked.held)
+    claim(same_cells(pool, before).all(), "the context changed the rows that it was given")
+    return compared
+
+
+def _check_words(context: Context) -> None:
+    words = context.describe()
+    told = isinstance(words, str) and words.strip() and "\n" not in words
+    claim(told, f"describe() gives {shorten(words)}: not a few words on one line")
+    kinds = get_args(ContextKind)
+    claim(context.kind in kinds, f"kind is {context.kind!r}, none of {', '.join(kinds)}")
+    same = context.describe() == words
+    claim(same, "describe() says something else the second time")
+
+
+def _bound(context: Context, pool: Table, players: Players, seed: int) -> tuple[Hybrids, Hybrids]:
+    with raising("bind"):
+        found = context.bind(pool, players, seed)
+    pair = isinstance(found, tuple) and len(found) == 2
+    claim(pair, f"bind gives {shorten(found)}, not the hybrids of keep and of flip")
+    return found
+
+
+def _copied(context: Context) -> Context:
+    with raising("sending the context to another process"):
+        copy: Context = sent(context)
+    return copy
+
+
+class _Asked:
+    """One view's hybrids: every set (of many, some), each with every reference."""
+
+    def __init__(
+        self,
+        view: str,
+        hybrids: Hybrids,
+        pool: Table,
+        players: Players,
+        rng: np.random.Generator,
+    ) -> None:
+        self.what = f"the {view} view" if view else "the context"
+        self.view = view
+        self.hybrids = hybrids
+        self.pool = pool
+        self.players = players
+        self.rng = rng
+        self.sets = draw_sets(len(players), rng)
+        self.held = np.repeat(self.sets, hybrids.n, axis=0)
+        self.references = np.tile(np.arange(hybrids.n), len(self.sets))
+
+    def check_size(self) -> None:
+        """What the hybrids say of themselves, and the shape of what they give."""
+        hybrids, d = self.hybrids, len(self.players)
+        claim(hybrids.d == d, f"{self.what} has d = {hybrids.d}, where there are {d} players")
+        n = hybrids.n
+        claim(isinstance(n, int) and n >= 1, f"{self.what} has n = {n!r}: not 1 or more hybrids")
+        claim(hybrids.players.names == self.players.names, f"{self.what} has other players")
+        first = same_cells(hybrids.pool.take(np.array([0])), self.pool.take(np.array([0])))
+        claim(first.all(), f"row 0 of {self.what}'s pool is not the input")
+        same_dtypes(self.rows(hybrids, self.held[:1], self.references[:1]), self.pool, "rows")
+
+    def rows(self, hybrids: Hybrids, held: Held, references: Counts) -> Table:
+        """What `rows` gives, as many as were asked for."""
+        with raising("rows"):
+            found = hybrids.rows(held, references)
+        claim(len(found) == len(held), f"rows gives {len(found)} rows for {len(held)} hybrids")
+        return found
+
+    def check_ends(self) -> None:
+        """Holding everything is the input; holding nothing is a donor, where it is told."""
+        n, d = self.hybrids.n, len(self.players)
+        of_all, every = np.ones((n, d), dtype=bool), np.arange(n)
+        found = self.rows(self.hybrids, of_all, every)
+        for i, j in np.argwhere(~same_cells(found, self._inputs(n)))[:1]:
+            raise AssertionError(
+                f"in {self.what}, holding every player does not give the input: with reference "
+                f"{i}, {self.pool.names[j]!r} is {plain(found.cell(int(i), int(j)))!r}"
+            )
+        donors = self._donors(~of_all[:1])
+        if donors is not None:
+            found = self.rows(self.hybrids, ~of_all, every)
+            taken = same_cells(found, self.hybrids.pool.take(donors[0]))
+            for i, j in np.argwhere(~taken)[:1]:
+                raise AssertionError(
+                    f"in {self.what}, holding nothing does not give the donor: with reference "
+                    f"{i}, {self.pool.names[j]!r} is {plain(found.cell(int(i), int(j)))!r}"
+                )
+
+    def check_sides(self, is_causal: bool) -> None:
+        """What is held is the input's; what is replaced is the donor's."""
+        found = self.rows(self.hybrids, self.held, self.references)
+        by_column = self.held[:, self.players.of_column]
+        if self.view != "flip" or not is_causal:
+            same = same_cells(found, self._inputs(len(found)))
+            self._point(by_column & ~same, found, "is held and has not the input's value")
+        donors = self._donors(self.sets)
+        if donors is not None and (self.view != "keep" or not is_causal):
+            same = same_cells(found, self.hybrids.pool.take(donors.ravel()))
+            self._point(~by_column & ~same, found, "is replaced and has not the donor's value")
+
+    def check_asking(self, again: Hybrids, elsewhere: Hybrids) -> None:
+        """The same hybrids, however they are asked for."""
+        found = self.rows(self.hybrids, self.held, self.references)
+        order = self.rng.permutation(len(self.held))
+        ways = {
+            "in another order": self.rows(self.hybrids, self.held[order], self.references[order]),
+            "bound again with the same seed": self.rows(again, self.held, self.references),
+            "in another process": self.rows(elsewhere, self.held, self.references),
+        }
+        for way, rows in ways.items():
+            expected = found.take(order) if way == "in another order" else found
+            self._same(expected, rows, way)
+        for i in order[:10].tolist():
+            alone = self.rows(again, self.held[i : i + 1], self.references[i : i + 1])
+            self._same(found.take(np.array([i])), alone, "by itself")
+        together = self._donors(self.sets)
+        if together is None:
+            return
+        for s in self.rng.permutation(len(self.sets))[:10].tolist():
+            donors = self._donors(self.sets[s : s + 1])
+            words = f"donors of {named_set(self.sets[s], self.players.names)} hang on other sets"
+            same = donors is not None and np.array_equal(donors[0], together[s])
+            claim(same, f"{words} that are asked about with it")
+
+    def check_keys(self) -> None:
+        """Where hybrids have keys, equal ones are equal rows."""
+        hybrids = self.hybrids
+        if not isinstance(hybrids, KeyedHybrids):
+            return
+        with raising("keys"):
+            keys = hybrids.keys(self.sets)
+        shape = len(self.sets), hybrids.n
+        claim(keys.shape == shape, f"keys has shape {keys.shape}, not (sets, n) = {shape}")
+        found = self.rows(hybrids, self.held, self.references)
+        self._tell_apart(found, keys.ravel(), "keys")
+        if hybrids.stable_keys:
+            half = hybrids.keys(self.sets[::-1])[::-1]
+            same = np.array_equal(half, keys)
+            claim(same, "stable_keys is True, and keys are others when asked for in another order")
+        lasting = hybrids.lasting_keys(self.held, self.references)
+        if lasting is not None:
+            self._tell_apart(found, lasting, "lasting_keys")
+
+    def _tell_apart(self, rows: Table, keys: Counts, what: str) -> None:
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        same = same_cells(rows, rows.take(first[which]))
+        self._point(~same, rows, f"differs between two hybrids that {what} gives one number")
+
+    def _donors(self, sets: Held) -> Counts | None:
+        with raising("donors"):
+            found = self.hybrids.donors(sets)
+        if found is None:
+            return None
+        shape = len(sets), self.hybrids.n
+        claim(found.shape == shape, f"donors has shape {found.shape}, not (sets, n) = {shape}")
+        inside = ((found >= 1) & (found < len(self.hybrids.pool))).all()
+        claim(inside, "donors names rows that are not below the input in the pool")
+        return found
+
+    def _inputs(self, n: int) -> Table:
+        return self.pool.take(np.zeros(n, dtype=np.int64))
+
+    def _same(self, expected: Table, found: Table, way: str) -> None:
+        same = same_cells(expected, found).all()
+        claim(same, f"{self.what} gives other hybrids {way}")
+
+    def _point(self, wrong: Held, rows: Table, words: str) -> None:
+        for i, j in np.argwhere(wrong)[:1].tolist():
+            value = shorten(plain(rows.cell(i, j)))
+            raise AssertionError(
+                f"in {self.what}, holding {named_set(self.held[i], self.players.names)}, with "
+                f"reference {self.references[i]}: {self.pool.names[j]!r} {words}, it is {value}"
+            )

@@ -1,0 +1,264 @@
+"""The contract of a model reader: the black box's outcomes, exactly, or no reading at all."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from suffice.checks import choice, whole
+from suffice.context.players import make_players
+from suffice.context.swap import SwapHybrids
+from suffice.errors import InputError
+from suffice.evaluate import (
+    BlackBox,
+    Choice,
+    CubeEvaluator,
+    Evaluator,
+    LatticeEvaluator,
+    ModelReader,
+    OneWayEvaluator,
+)
+from suffice.factors.lattice import masks_of_held
+from suffice.models import as_model
+from suffice.tables.cells import plain
+from suffice.tables.frames import as_table
+from suffice.tables.table import Table
+from suffice.target import Target, event_for
+from suffice.testing.boundary import at_the_boundary
+from suffice.testing.claims import claim, draw_sets, named_set, raising
+from suffice.typing import Counts, Held, Outcomes
+
+__all__ = ["check_reader"]
+
+_SINGLE = 150
+_CUBES = 60
+_MOST_PLAYERS = 12
+_READERS = "additive", "trees"
+
+
+def check_reader(
+    model: Any,
+    rows: Any,
+    *,
+    engine: str,
+    outcomes: Sequence[Any] = (None,),
+    groups: Mapping[str, Sequence[str]] | None = None,
+    seed: int = 0,
+) -> int:
+    """Check that a fitted model is read, and that every outcome read is the model's own.
+
+    Each outcome is tried with the first of the rows as the input and the others as references; and
+    again with rows that lie within a rounding of where the model decides otherwise, which are
+    looked for. What is read is compared with the model's answers: for all sets in one sweep, for
+    lists of sets, for single hybrids, in bounds over cubes, and in what it says of idle players. A
+    subclass that answers otherwise must not be read. Gives the number of hybrids compared.
+
+    Parameters
+    ----------
+    model
+        A fitted model that a registered reader, or one of the package's own, is to read.
+    rows
+        An input and its references, up to 12 columns; with some numbers that are no whole ones, so
+        that there is a boundary to come near to.
+    engine
+        "additive" or "trees": what the reader makes of the model.
+    outcomes
+        As in `Explainer(outcome=…)`; None is the predicted class.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from suffice import datasets
+    >>> from suffice.testing import check_reader
+    >>> X, y = datasets.loans(40)
+    >>> X = X[["age", "income", "debt"]].astype(float)
+    >>> check_reader(LogisticRegression().fit(X, y), X, engine="additive") > 300
+    True
+    """
+    choice("engine", engine, _READERS)
+    rng = np.random.default_rng(whole("seed", seed, least=0))
+    table = as_table(rows, argument="rows")
+    if not 1 < len(table.names) <= _MOST_PLAYERS or len(table) < 3:
+        got = f"{len(table)} rows of {len(table.names)} columns"
+        allowed = f"three rows or more of 2 to {_MOST_PLAYERS} columns"
+        raise InputError("rows", got, allowed)
+    if not list(outcomes):
+        raise InputError("outcomes", outcomes, "one outcome or more")
+    attributes = set(getattr(model, "__dict__", ()))
+    compared = 0
+    for outcome in outcomes:
+        wrapped, answers = as_model(model, table)
+        target = Target(wrapped, event_for(outcome, wrapped, answers[0]))
+        near = at_the_boundary(target, table, rng)
+        for pool in (table,) if near is None else (table, near):
+            case = _Case(model, target, pool, groups, engine, rng)
+            compared += case.check()
+    planted = sorted(set(getattr(model, "__dict__", ())) - attributes)
+    claim(not planted, f"reading left {', '.join(planted)} on the user's model")
+    _check_subclass(model, case)
+    return compared
+
+
+class _Case:
+    """One question: an outcome, an input and its references; read, and asked of the model."""
+
+    def __init__(
+        self,
+        model: Any,
+        target: Target,
+        pool: Table,
+        groups: Mapping[str, Sequence[str]] | None,
+        engine: str,
+        rng: np.random.Generator,
+    ) -> None:
+        self.target = target
+        self.hybrids = SwapHybrids(pool, make_players(pool, groups))
+        self.y = bool(target(pool.take(np.array([0])))[0])
+        self.rng = rng
+        self.held = draw_sets(self.hybrids.d, rng)
+        box = BlackBox(target, self.hybrids, self.y, distinct=False)
+        self.truth = box.outcomes(self.held)
+        self.name = engine
+        self.what = f"{engine}, outcome {target.event.says!r}"
+        self.engine = self.chosen(model)
+
+    def chosen(self, model: Any) -> Evaluator:
+        """The engine for a model, which must serve."""
+        choice = Choice(self.name, model, self.hybrids.pool.names)
+        try:
+            return choice.evaluator(self.target, self.hybrids, self.y)
+        except InputError as error:
+            raise AssertionError(f"{self.what}: not read, {error}") from error
+
+    def check(self) -> int:
+        """All that the engine offers; the number of hybrids compared."""
+        with raising(self.what):
+            self._check_lists()
+            if isinstance(self.engine, LatticeEvaluator):
+                self._check_sweep(self.engine)
+            if isinstance(self.engine, ModelReader):
+                self._check_idle(self.engine)
+            if isinstance(self.engine, CubeEvaluator):
+                self._check_cubes(self.engine)
+            if isinstance(self.engine, OneWayEvaluator):
+                self._check_one_way(self.engine)
+        note = self.engine.note
+        claim(note is None, f"{self.what}: the reading was given up: {note}")
+        return int(self.truth.size)
+
+    def _check_lists(self) -> None:
+        engine, shares = self.engine, list[float]()
+        n = self.hybrids.n
+        claim(engine.n == n, f"{self.what}: n is {engine.n}, with {n} references")
+        self._compare(engine.outcomes(self.held, shares.append), "a list of sets")
+        told = abs(sum(shares) - 1) < 1e-6
+        claim(told, f"{self.what}: the shares of the work told add up to {sum(shares):g}, not 1")
+        subset, reference = (self.rng.integers(s, size=_SINGLE) for s in self.truth.shape)
+        found = engine.outcomes_of(self.held[subset], reference)
+        for i in np.flatnonzero(found != self.truth[subset, reference]).tolist():
+            self._wrong(int(subset[i]), int(reference[i]), bool(found[i]), "single hybrids")
+        empty = engine.outcomes(self.held[:0])
+        claim(empty.shape == (0, n), f"{self.what}: of no sets, outcomes has shape {empty.shape}")
+
+    def _check_sweep(self, engine: LatticeEvaluator) -> None:
+        d, at, parts = self.hybrids.d, 0, []
+        counted = np.concatenate([hits for _, hits in engine.counts()])
+        for first, hits, bits in engine.sweep():
+            claim(first == at, f"{self.what}: a block begins at mask {first}, not {at}")
+            part = np.unpackbits(bits, axis=1, count=engine.n).astype(bool)
+            alike = np.array_equal(part.sum(axis=1), hits)
+            alike &= np.array_equal(counted[at : at + len(hits)], hits)
+            claim(alike, f"{self.what}: counts, hits and outcomes of a sweep differ")
+            at += len(hits)
+            parts.append(part)
+        claim(at == 1 << d, f"{self.what}: a sweep gives {at} of {1 << d} sets")
+        swept = np.concatenate(parts)
+        self._compare(swept[masks_of_held(self.held)], "a sweep")
+
+    def _check_idle(self, engine: ModelReader) -> None:
+        for player in engine.idle():
+            without, other = self._toggled(player)
+            moved = self.truth[without] != self.truth[other]
+            name = self.hybrids.players.names[player]
+            claim(not moved.any(), f"{self.what}: {name!r} is called idle, and moves an outcome")
+
+    def _check_one_way(self, engine: OneWayEvaluator) -> None:
+        for player in np.flatnonzero(engine.never_helps()).tolist():
+            without, other = self._toggled(player)
+            helped = self.truth[other] & ~self.truth[without]
+            name = self.hybrids.players.names[player]
+            claim(not helped.any(), f"{self.what}: {name!r} never helps, it says, and does")
+
+    def _toggled(self, player: int) -> tuple[Counts, Counts]:
+        """Places of the sets without a player, and of the same sets with it, among those tried."""
+        masks = masks_of_held(self.held)
+        place = {mask: i for i, mask in enumerate(masks.tolist())}
+        pairs = [
+            (place[mask], place[mask | 1 << player])
+            for mask in place
+            if not mask >> player & 1 and mask | 1 << player in place
+        ]
+        without, other = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        return without, other
+
+    def _check_cubes(self, engine: CubeEvaluator) -> None:
+        d = self.hybrids.d
+        role = self.rng.integers(3, size=(_CUBES, d))
+        role[:5] = role[:5] % 2  # cubes that are one set
+        held, freed = role == 0, role == 1
+        surely, may = engine.cubes(held, freed)
+        for cube in range(_CUBES):
+            inside = (self.held >= held[cube]).all(axis=1) & ~(self.held & freed[cube]).any(axis=1)
+            if not inside.any():
+                continue
+            every, some = self.truth[inside].all(axis=0), self.truth[inside].any(axis=0)
+            told = f"{self.what}: of the sets that hold {self._named(held[cube])} and replace "
+            told += self._named(freed[cube])
+            claim(not (surely[cube] & ~every).any(), f"{told}, not all surely have the outcome")
+            claim(not (some & ~may[cube]).any(), f"{told}, some have the outcome that none may")
+        reach = engine.leverage()
+        shape = self.hybrids.n, d
+        claim(reach.shape == shape, f"{self.what}: leverage has shape {reach.shape}, not {shape}")
+
+    def _compare(self, found: Outcomes, way: str) -> None:
+        for s, r in np.argwhere(found != self.truth).tolist():
+            self._wrong(s, r, bool(found[s, r]), way)
+
+    def _wrong(self, subset: int, reference: int, found: bool, way: str) -> None:
+        """Raise, unless the model contradicts itself on this very row from batch to batch."""
+        row = self.hybrids.rows(self.held[subset][None], np.array([reference]))
+        alone = bool(self.target(row)[0]) == self.y
+        if alone != bool(self.truth[subset, reference]):
+            return
+        raise AssertionError(
+            f"{self.what}: asked for {way}, holding {self._named(self.held[subset])} with "
+            f"reference {reference} is read to {'have' if found else 'lack'} the input's outcome; "
+            f"the model says otherwise of {dict(zip(row.names, _cells(row), strict=True))}"
+        )
+
+    def _named(self, held: Held) -> str:
+        return named_set(held, self.hybrids.players.names)
+
+
+def _cells(row: Table) -> list[Any]:
+    return [plain(row.cell(0, j)) for j in range(len(row.names))]
+
+
+def _check_subclass(model: Any, case: _Case) -> None:
+    """A subclass is not read as if it were the class itself."""
+    kind = type(model)
+    try:
+        other = copy.copy(model)
+        other.__class__ = type(kind.__name__, (kind,), {"__module__": __name__})
+    except TypeError:
+        return  # a class that cannot be inherited from
+    try:
+        case.chosen(other)
+    except AssertionError:
+        return
+    raise AssertionError(
+        f"{case.what}: a subclass of {kind.__name__} is read, though it may predict as it likes"
+    )
