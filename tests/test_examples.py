@@ -1,0 +1,35 @@
+"""The examples of the gallery: each is run as it stands, says something and draws something."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+EXAMPLES = [
+    path
+    for path in sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+    if path.name != "portfolio_on_dask.py"  # which needs a cluster
+]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs_says_something_and_draws(path, capsys, monkeypatch, tmp_path):
+    plt.switch_backend("agg")
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(path))
+    assert capsys.readouterr().out.strip()
+    assert plt.get_fignums()
+    assert not list(tmp_path.iterdir()), "an example leaves nothing behind"
+
+
+def test_examples_have_a_title_prose_and_a_place_in_the_gallery():
+    assert len(EXAMPLES) >= 14
+    for path in EXAMPLES:
+        text = path.read_text(encoding="utf-8")
+        title, line = text.splitlines()[1:3]
+        assert set(line) == {"="} and len(line) >= len(title), path.name
+        assert len(re.findall(r"^# %%\n# ", text, flags=re.MULTILINE)) >= 2, path.name
+        assert len(text.splitlines()) <= 100, path.name
