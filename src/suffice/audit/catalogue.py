@@ -32,6 +32,11 @@ class Entry:
     text: str
     direction: Direction | None = None
 
+    @property
+    def lacks(self) -> str:
+        """What it should have and has not: "code", "text"; "" where it has both."""
+        return next((w for w in ("code", "text") if not getattr(self, w).strip()), "")
+
 
 @dataclass(frozen=True)
 class Catalogue:
@@ -53,18 +58,14 @@ class Catalogue:
                 got = f"an entry for {entry.feature!r}, which is no feature"
                 raise InputError("catalogue", got, "features of the explanations", hint)
 
-    def missing(self, features: Iterable[str]) -> list[str]:
-        """The features that have no entry at all."""
-        have = {entry.feature for entry in self.entries}
-        return [feature for feature in features if feature not in have]
 
-
-def read_catalogue(given: Any) -> Catalogue:
+def read_catalogue(given: Any, *, blanks: bool = False) -> Catalogue:
     """A catalogue from a file (.csv, .yaml), or from a mapping of feature to what is said.
 
     In a mapping a feature has (code, text), or {"code": …, "text": …}, or one of these for each
     direction: {"higher": …, "lower": …}. A file has the same: in CSV the columns feature, code,
-    text and, where it is wanted, direction.
+    text and, where it is wanted, direction. Entries without a code or a text are refused, unless
+    `blanks` says that whoever reads it looks out for them.
 
     >>> said = {"debt": ("R1", "Debt is too high"), "age": {"higher": ("R2", "Too young")}}
     >>> found = read_catalogue(said)
@@ -75,7 +76,7 @@ def read_catalogue(given: Any) -> Catalogue:
     suffice.errors.InputError: catalogue: got an entry for 'debt' without text; allowed: ...
     """
     if isinstance(given, Catalogue):
-        return given
+        return given if blanks else Catalogue(tuple(_checked(given.entries, blanks)))
     if isinstance(given, str | Path):
         entries = tuple(_from_file(Path(given)))
     elif isinstance(given, Mapping):
@@ -85,16 +86,15 @@ def read_catalogue(given: Any) -> Catalogue:
         raise InputError("catalogue", given, allowed)
     if not entries:
         raise InputError("catalogue", "no entries", "at least one")
-    return Catalogue(tuple(_checked(entries)))
+    return Catalogue(tuple(_checked(entries, blanks)))
 
 
-def _checked(entries: Iterable[Entry]) -> Iterator[Entry]:
+def _checked(entries: Iterable[Entry], blanks: bool) -> Iterator[Entry]:
     seen: set[tuple[str, Direction | None]] = set()
     for entry in entries:
-        for what in ("code", "text"):
-            if not getattr(entry, what).strip():
-                got = f"an entry for {entry.feature!r} without {what}"
-                raise InputError("catalogue", got, "a code and a text in every entry")
+        if entry.lacks and not blanks:
+            got = f"an entry for {entry.feature!r} without {entry.lacks}"
+            raise InputError("catalogue", got, "a code and a text in every entry")
         key = entry.feature, entry.direction
         if key in seen:
             way = "" if entry.direction is None else f" ({entry.direction})"

@@ -7,33 +7,33 @@ and minimal sets as one decision has; and beside each set, in how many decisions
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
+from math import inf
 from typing import Any
 
 import numpy as np
 
-from suffice.audit.decisions import (
-    By,
-    ViewName,
-    as_decisions,
-    group_of,
-    label_of,
-    masks_at,
-    same_features,
-    set_words,
-    views,
-)
+from suffice.audit.decisions import VIEWS, By, ViewName, as_decisions, set_words
 from suffice.audit.gaps import Gap, Share, adjusted, gap
+from suffice.audit.known import (
+    MOST_FEATURES,
+    AllFeatures,
+    Known,
+    Levels,
+    grouping,
+    label_of,
+    read_decisions,
+)
 from suffice.checks import threshold, whole
 from suffice.errors import InputError
-from suffice.explanation import Explanation
+from suffice.explanation.counting import necessity_curve
 from suffice.factors.lattice import members_of
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.search.profile import Profile
-from suffice.search.tally import Tally
-from suffice.typing import Counts
+from suffice.search.tally import Tally, smallest_type
+from suffice.typing import Counts, Reals, SmallCounts
 from suffice.wording import count, listed, named, percent
 
 __all__ = ["Brittle", "Cohort", "CohortSet", "Difference", "Part", "cohort"]
@@ -42,6 +42,8 @@ _LISTED = 40
 """Sets of a part that are told, the most frequent first."""
 _BRITTLE = 20
 _SHOWN = 10
+_Barcode = tuple[tuple[tuple[str, ...], float, float], ...]
+_Curve = tuple[tuple[float, float], ...]
 _LEVEL = 0.05
 """Groups are said to differ below this, over all comparisons."""
 
@@ -59,7 +61,7 @@ class CohortSet:
     hits: int
     """Over all references of all decisions."""
     references: int
-    steps: tuple[tuple[float, float], ...]
+    steps: _Curve
     """(τ, share of decisions): up to and including each τ it suffices for this share of them."""
 
     def __post_init__(self) -> None:
@@ -96,10 +98,17 @@ class Part:
     """Those that are minimal in most decisions first."""
     more: int
     """How many sets are minimal in some decision, but not listed."""
-    barcode: tuple[tuple[tuple[str, ...], float, float], ...]
-    """Of the summed counts: sets that are minimal at some τ, and for which (low, high]."""
-    curve: tuple[tuple[float, float], ...]
-    """Of the summed counts: (τ, cumulative necessity)."""
+    barcode: _Barcode | None
+    """Of the summed counts: sets that are minimal at some τ, and for which (low, high]; None where
+    there are too many features to list all their sets."""
+    curve: _Curve | None
+    """Of the summed counts: (τ, cumulative necessity); None also where D is not the same for all of
+    them."""
+
+    @property
+    def who(self) -> str:
+        """Whose decisions they are: the outcome, and the group where there are groups."""
+        return self.outcome if self.group is None else f"{self.outcome}, {self.group}"
 
 
 @dataclass(frozen=True)
@@ -107,10 +116,12 @@ class Brittle:
     """A decision that little would flip."""
 
     number: int
+    name: str
+    """The decision's name: its id where it has one, else its number."""
     outcome: str
     group: str | None
     features: tuple[str, ...]
-    """The smallest set that suffices to flip it."""
+    """The smallest set that suffices to flip it; () where none does."""
     sufficiency: float
     change: str | None
     """The cheapest change of any set, in words."""
@@ -144,6 +155,9 @@ class Cohort(Result):
     features: tuple[str, ...]
     parts: tuple[Part, ...]
     brittle: tuple[Brittle, ...]
+    """The decisions that the fewest features flip, the cheapest first among equals."""
+    cheapest: tuple[Brittle, ...]
+    """Those that the cheapest change flips."""
     differences: tuple[Difference, ...]
     """All comparisons made, the surest first."""
 
@@ -169,8 +183,15 @@ class Cohort(Result):
             f"What suffices for {count(self.n, 'decision')}",
             lead=tuple(self._lead()),
             panels=tuple(self._panels()),
-            notes=(f"{note}.",),
+            notes=(f"{note}.", *self._unlisted()),
         )
+
+    def _unlisted(self) -> Iterator[str]:
+        if any(part.barcode is None for part in self.parts):
+            yield (
+                "There are too many features for a barcode of all their sets: each set listed is "
+                "counted on its own."
+            )
 
     def _lead(self) -> Iterator[str]:
         for part in self.parts:
@@ -179,10 +200,9 @@ class Cohort(Result):
             # All features together suffice for every decision, which says nothing.
             best = part.sets[0]
             does = "keep" if part.view == "keep" else "flip"
-            who = f"{part.outcome}, {part.group}" if part.group is not None else part.outcome
             what = listed(map(named, best.features)) or "nothing at all"
             yield (
-                f"“{named(who)}” ({count(part.decisions, 'decision')}): {what} "
+                f"“{named(part.who)}” ({count(part.decisions, 'decision')}): {what} "
                 f"suffice{'s' * (len(best.features) == 1)} to {does} "
                 f"{percent(best.share.share)} of them; no set is minimal more often."
             )
@@ -213,23 +233,25 @@ class Cohort(Result):
                 )
                 for s in part.sets[:_SHOWN]
             )
-            who = part.outcome if part.group is None else f"{part.outcome}, {part.group}"
             does = "keep" if part.view == "keep" else "flip"
             left = len(part.sets) - len(rows) + part.more
             rest = f"and {left:,} more: .to_frame()" if left else ""
-            yield Panel(columns, rows, f"To {does} “{named(who)}”", rest)
-        if self.brittle:
+            yield Panel(columns, rows, f"To {does} “{named(part.who)}”", rest)
+        for least, heading in (
+            (self.brittle, "Decisions that the fewest features flip"),
+            (self.cheapest, "Decisions that the cheapest change flips"),
+        ):
             cells = tuple(
-                (b.number, len(b.features) if b.sufficiency else None, b.change, b.cost)
-                for b in self.brittle[:_SHOWN]
+                (b.name, len(b.features) if b.sufficiency else None, b.change, b.cost)
+                for b in least[:_SHOWN]
             )
             heads = (
-                Column("decision", "number"),
+                Column("decision"),
                 Column("features to flip", "number"),
                 Column("cheapest change"),
                 Column("cost", "number"),
             )
-            yield Panel(heads, cells, "Decisions that little would flip")
+            yield Panel(heads, cells, heading)
         if self.differences:
             yield self._differing()
 
@@ -280,12 +302,19 @@ class Cohort(Result):
 
 
 def cohort(
-    explanations: Any, by: By = None, *, tau: float | None = None, most: int = _LISTED
+    explanations: Any,
+    by: By = None,
+    *,
+    tau: float | None = None,
+    most: int = _LISTED,
+    ids: Sequence[Any] | None = None,
+    progress: bool | None = None,
 ) -> Cohort:
     """What suffices for many decisions: counts added up by outcome, and by group where given.
 
     `by` is a column of the inputs, a function of an explanation, or a label for each decision;
-    `tau` None takes each decision's own; `most` sets are told of each part.
+    `tau` None takes each decision's own; `most` sets are told of each part; `ids` names the
+    decisions (else they are called as they were stored, or by their numbers).
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from suffice import Explainer, audit, datasets
@@ -300,36 +329,34 @@ def cohort(
     >>> best.features, best.minimal, best.suffices
     (('income', 'debt'), 7, 9)
     """
-    decisions = as_decisions(explanations)
-    asked = None if tau is None else threshold(tau)
-    shown = whole("most", most)
-    sums: dict[tuple[str, str | None, ViewName], _Sum] = {}
-    brittle: list[Brittle] = []
-    names: tuple[str, ...] = ()
-    for number, (e, label) in enumerate(zip(decisions, group_of(by, decisions), strict=True)):
-        names = names or tuple(player.name for player in e.players)
-        same_features(names, e)
-        group = label_of(label)
-        at = e.tau if asked is None else asked
-        for view in views(e):
-            _require_counts(number, e)
-            key = e.outcome, group, view.name
-            sums.setdefault(key, _Sum(len(names))).add(view.tally, masks_at(view, at), at)
-        brittle.append(_brittle(number, e, group, at))
-    wanted = {key: found.listed(shown) for key, found in sums.items()}
+    found = as_decisions(explanations)
+    group_of, shown = grouping(by, len(found)), whole("most", most)
+    everything, sums = AllFeatures(), dict[_Key, _Sum]()
+    smallest, cheapest = _Least(_how_small), _Least(_how_cheap)
+    for known in read_decisions(found, tau=tau, ids=ids, progress=progress):
+        known.require_counts()
+        everything.take(known)
+        group = group_of(known)
+        for view in VIEWS:
+            key = known.outcome, group, view
+            sums.setdefault(key, _Sum(everything)).add(known, view)
+        for least in (smallest, cheapest):
+            least.offer(known, group)
+    wanted = {key: part.listed(shown) for key, part in sums.items()}
     parts = tuple(
-        found.part(key, names, wanted[key])
-        for key, found in sorted(
+        part.part(key, wanted[key])
+        for key, part in sorted(
             sums.items(), key=lambda item: (item[0][0], item[0][1] or "", item[0][2] == "flip")
         )
     )
     return Cohort(
-        n=len(decisions),
-        tau=asked,
-        features=names,
+        n=len(found),
+        tau=None if tau is None else threshold(tau),
+        features=everything.names,
         parts=parts,
-        brittle=tuple(sorted(brittle, key=_how_brittle)[:_BRITTLE]),
-        differences=tuple(_differences(sums, wanted, names)),
+        brittle=smallest.found,
+        cheapest=cheapest.found,
+        differences=tuple(_differences(sums, wanted, everything)),
     )
 
 
@@ -341,123 +368,159 @@ def _points(share: float) -> str:
     return f"{100 * share:+.0f}"
 
 
-def _require_counts(number: int, e: Explanation) -> None:
-    if not (e.keep_profile.tally.complete and e.flip_profile.tally.complete):
-        raise InputError(
-            "explanations",
-            f"decision {number}, of which not every set was counted",
-            "decisions with all their counts",
-            "Ask with search='exhaustive' and fewer features (groups), or store counts.",
+_Key = tuple[str, str | None, ViewName]
+"""Outcome, group and view."""
+
+
+class _Least:
+    """The decisions that come first in some order, of as many as are offered."""
+
+    def __init__(self, order: Callable[[Brittle], tuple[float, float, int]]) -> None:
+        self._order = order
+        self.found: tuple[Brittle, ...] = ()
+
+    def offer(self, known: Known, group: str | None) -> None:
+        """Keep it, if it is among the first so far: only then is its change put into words."""
+        minimal, cost = known.minimal("flip"), known.cheapest_cost
+        smallest = minimal[0] if minimal else None
+        hits = known.hits("flip")
+        one = Brittle(
+            known.number,
+            known.name,
+            known.outcome,
+            group,
+            tuple(known.features[i] for i in members_of(smallest or 0)),
+            0.0 if smallest is None or hits is None else int(hits[smallest]) / known.n,
+            None,
+            cost,
         )
+        if len(self.found) == _BRITTLE and self._order(one) > self._order(self.found[-1]):
+            return
+        one = replace(one, change=None if cost is None else str(known.cheapest))
+        self.found = tuple(sorted((*self.found, one), key=self._order)[:_BRITTLE])
 
 
-def _brittle(number: int, e: Explanation, group: str | None, tau: float) -> Brittle:
-    smallest = next(iter(e.flip.profile.minimal_at(tau)), None)
-    members = () if smallest is None else smallest.members
-    change = e.cheapest
-    return Brittle(
-        number,
-        e.outcome,
-        group,
-        tuple(e.players[i].name for i in members),
-        0.0 if smallest is None else smallest.hits / e.flip.tally.n,
-        None if change is None else str(change),
-        None if change is None else change.cost,
-    )
+def _how_small(b: Brittle) -> tuple[float, float, int]:
+    return (len(b.features) if b.sufficiency else inf), _cost(b), b.number
 
 
-def _how_brittle(b: Brittle) -> tuple[float, float, int]:
-    size = len(b.features) if b.sufficiency else 10**9
-    return size, float("inf") if b.cost is None else b.cost, b.number
+def _how_cheap(b: Brittle) -> tuple[float, float, int]:
+    return _cost(b), (len(b.features) if b.sufficiency else inf), b.number
+
+
+def _cost(b: Brittle) -> float:
+    return inf if b.cost is None else b.cost
 
 
 class _Sum:
     """Counts of one part, added up decision by decision."""
 
-    def __init__(self, d: int) -> None:
-        self._hits: Counts = np.zeros(1 << d, dtype=np.int64)
-        self._suffices: Counts = np.zeros(1 << d, dtype=np.int64)
+    def __init__(self, everything: AllFeatures) -> None:
+        self._of = everything
+        d = len(everything.names)
+        self._hits: Counts | None = np.zeros(1 << d, np.int64) if d <= MOST_FEATURES else None
         self._minimal: Counter[int] = Counter()
-        self._shares: list[Any] = []
-        self.decisions = self._references = 0
+        self._rows: list[tuple[tuple[str, ...], SmallCounts, Levels, float]] = []
+        """Of each decision: its features, its counts, up to which τ sets suffice, and its τ."""
+        self._likely: set[tuple[float, ...] | None] = set()
+        self.references = 0
 
-    def add(self, tally: Tally, minimal: Counts, tau: float) -> None:
-        dense = tally.dense
-        self._hits += dense
-        # As the views compare: shares as floating-point quotients.
-        share = dense / tally.n
-        self._suffices += share >= tau
-        self._shares.append(share.astype(np.float32) if tally.d > 12 else share)
-        self._minimal.update(minimal.tolist())
-        self.decisions += 1
-        self._references += tally.n
+    @property
+    def decisions(self) -> int:
+        return len(self._rows)
+
+    def add(self, known: Known, view: ViewName) -> None:
+        hits = known.hits(view)
+        assert hits is not None
+        if self._hits is not None:
+            self._hits += self._of.spread(known.features, hits)
+        self._minimal.update(self._of.outwards(known.features, known.minimal(view)))
+        small = smallest_type(known.n)
+        which, taus = known.levels(view)
+        levels = Levels(which.astype(small, copy=False), taus)
+        self._rows.append((known.features, hits.astype(small, copy=False), levels, known.tau))
+        self._likely.add(known.size_weights(view))
+        self.references += known.n
 
     def listed(self, most: int) -> list[int]:
         """The sets that are minimal most often; the smaller first among equals."""
         minimal = self._minimal
         return sorted(minimal, key=lambda mask: (-minimal[mask], mask.bit_count(), mask))[:most]
 
-    def share(self, mask: int) -> Share:
-        return Share(int(self._suffices[mask]), self.decisions)
+    def of(self, masks: list[int]) -> tuple[Counts, Counts, Reals]:
+        """By set: all hits, in how many decisions it suffices; and (decisions, sets) up to which
+        τ it does."""
+        own: dict[tuple[str, ...], list[int]] = {}
+        hits, suffices = np.zeros(len(masks), np.int64), np.zeros(len(masks), np.int64)
+        levels = np.empty((self.decisions, len(masks)))
+        for i, (features, counts, known, tau) in enumerate(self._rows):
+            if features not in own:
+                own[features] = self._of.inwards(features, masks)
+            at = own[features]
+            hits += counts[at]
+            levels[i] = known.taus[known.which[at]]
+            suffices += levels[i] >= tau
+        return hits, suffices, levels
 
-    def part(
-        self, key: tuple[str, str | None, ViewName], names: tuple[str, ...], masks: list[int]
-    ) -> Part:
+    def part(self, key: _Key, masks: list[int]) -> Part:
         outcome, group, view = key
-        shares = np.array([part[masks] for part in self._shares]).reshape(self.decisions, -1)
-        profile = Profile(Tally.of_dense(self._hits, self._references))
+        hits, suffices, levels = self.of(masks)
+        sets = tuple(
+            CohortSet(
+                features=self._of.named(mask),
+                suffices=int(suffices[j]),
+                minimal=self._minimal[mask],
+                decisions=self.decisions,
+                hits=int(hits[j]),
+                references=self.references,
+                steps=_steps(levels[:, j]),
+            )
+            for j, mask in enumerate(masks)
+        )
+        more = len(self._minimal) - len(masks)
+        barcode, curve = self._every_tau()
+        return Part(
+            outcome, group, view, self.decisions, self.references, sets, more, barcode, curve
+        )
+
+    def _every_tau(self) -> tuple[_Barcode | None, _Curve | None]:
+        if self._hits is None:
+            return None, None
+        # Where D is not the same for all, no curve is that of their sum.
+        same = next(iter(self._likely)) if len(self._likely) == 1 else None
+        profile = Profile(Tally.of_dense(self._hits, self.references), size_weights=same)
+        names = self._of.names
         barcode = tuple(
             (tuple(names[i] for i in m.members), m.low, m.high)
             for m in profile.minimal_somewhere(_LISTED)
         )
-        sets = tuple(
-            CohortSet(
-                features=tuple(names[i] for i in members_of(mask)),
-                suffices=int(self._suffices[mask]),
-                minimal=self._minimal[mask],
-                decisions=self.decisions,
-                hits=int(self._hits[mask]),
-                references=self._references,
-                steps=_steps(shares[:, j]),
-            )
-            for j, mask in enumerate(masks)
-        )
-        more = len(self._minimal) - sum(mask in self._minimal for mask in masks)
-        curve = _curve(profile)
-        return Part(
-            outcome, group, view, self.decisions, self._references, sets, more, barcode, curve
-        )
+        return barcode, necessity_curve(profile) if len(self._likely) == 1 else None
 
 
-def _steps(shares: Any) -> tuple[tuple[float, float], ...]:
+def _steps(shares: Reals) -> _Curve:
     taus, times = np.unique(shares, return_counts=True)
     left = times[::-1].cumsum()[::-1] / len(shares)
     return tuple((float(t), float(s)) for t, s in zip(taus, left, strict=True) if t > 0)
 
 
-def _curve(profile: Profile) -> tuple[tuple[float, float], ...]:
-    from suffice.explanation.counting import necessity_curve
-
-    return necessity_curve(profile)
-
-
 def _differences(
-    sums: dict[tuple[str, str | None, ViewName], _Sum],
-    wanted: dict[Any, list[int]],
-    names: tuple[str, ...],
+    sums: Mapping[_Key, _Sum], wanted: Mapping[_Key, list[int]], everything: AllFeatures
 ) -> list[Difference]:
     """Every pair of groups of one outcome, for every set that either of them lists."""
     found: list[tuple[Any, ...]] = []
-    for (outcome, one, view), (outcome2, other, view2) in combinations(sorted(sums, key=str), 2):
-        if (outcome, view) != (outcome2, view2) or one is None or other is None:
+    for one, other in combinations(sorted(sums, key=str), 2):
+        (outcome, group, view), (outcome2, group2, view2) = one, other
+        if (outcome, view) != (outcome2, view2) or group is None or group2 is None:
             continue
-        keys = (outcome, one, view), (outcome, other, view)
-        for mask in dict.fromkeys(m for key in keys for m in wanted[key]):
-            shares = sums[keys[0]].share(mask), sums[keys[1]].share(mask)
-            found.append((outcome, view, mask, (one, other), shares, gap(*shares)))
+        masks = list(dict.fromkeys((*wanted[one], *wanted[other])))
+        suffices = [sums[key].of(masks)[1].tolist() for key in (one, other)]
+        n = sums[one].decisions, sums[other].decisions
+        for mask, a, b in zip(masks, *suffices, strict=True):
+            shares = Share(a, n[0]), Share(b, n[1])
+            found.append((outcome, view, mask, (group, group2), shares, gap(*shares)))
     p_values = adjusted([g for *_, g in found])
     out = [
-        Difference(outcome, view, tuple(names[i] for i in members_of(mask)), groups, shares, g, p)
+        Difference(outcome, view, everything.named(mask), groups, shares, g, p)
         for (outcome, view, mask, groups, shares, g), p in zip(found, p_values, strict=True)
     ]
     return sorted(out, key=lambda d: (d.p_adjusted, -abs(d.gap.difference)))

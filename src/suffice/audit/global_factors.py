@@ -7,27 +7,23 @@ best cover found is told with how many sets fewer there could be at most.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from suffice.audit.decisions import (
-    ViewName,
-    as_decisions,
-    masks_at,
-    same_features,
-    set_words,
-)
+from suffice.audit.decisions import VIEWS, ViewName, as_decisions, set_words
 from suffice.audit.gaps import Share
-from suffice.checks import choice, number, threshold, whole
+from suffice.audit.known import AllFeatures, read_decisions
+from suffice.checks import choice, number, whole
 from suffice.errors import InputError
-from suffice.factors.lattice import members_of
 from suffice.results import Column, Panel, Result, Sheet
-from suffice.typing import Outcomes
+from suffice.typing import BoolVector, Outcomes
 from suffice.wording import count, percent
 
-__all__ = ["GlobalFactor", "GlobalFactors", "cover_with_fewest", "global_factors"]
+__all__ = ["GlobalFactor", "GlobalFactors", "cover_with_fewest", "global_factors", "rows_needed"]
 
 _CANDIDATES = 2000
 """Sets among which is chosen: those that suffice most often."""
@@ -56,7 +52,9 @@ class GlobalFactors(Result):
     could_be: int
     """No fewer sets than this can do it: as many as there are where the choice is proved best."""
     left: tuple[int, ...]
-    """The decisions for which none of them suffices."""
+    """The decisions for which none of them suffices, by number."""
+    left_names: tuple[str, ...]
+    """The same by name."""
 
     def __post_init__(self) -> None:
         for hits in (self.covered, *(s.suffices for s in self.sets)):
@@ -71,7 +69,7 @@ class GlobalFactors(Result):
     @property
     def reached(self) -> bool:
         """Is the share wanted covered?"""
-        return self.covered >= _needed(self.wanted, self.n)
+        return self.covered >= rows_needed(self.wanted, self.n)
 
     @property
     def share(self) -> Share:
@@ -100,7 +98,7 @@ class GlobalFactors(Result):
             Column("suffices for", "share"),
             Column("decisions it adds", "number"),
         )
-        left = ", ".join(map(str, self.left[:20])) + (", …" if len(self.left) > 20 else "")
+        left = ", ".join(self.left_names[:20]) + (", …" if len(self.left) > 20 else "")
         notes = (f"For these decisions none suffices: {left}.",) if self.left else ()
         return Sheet("Few sets for many decisions", (lead,), (Panel(columns, rows),), notes)
 
@@ -122,11 +120,14 @@ def global_factors(
     view: ViewName = "keep",
     tau: float | None = None,
     max_size: int | None = 3,
+    ids: Sequence[Any] | None = None,
+    progress: bool | None = None,
 ) -> GlobalFactors:
     """The fewest sets of features such that one of them suffices in a share `cover` of decisions.
 
     Sets have at most `max_size` features: all features together always keep a decision, and say
-    nothing. `tau` None takes each decision's own.
+    nothing. `tau` None takes each decision's own; `ids` names the decisions (else they are called
+    as they were stored, or by their numbers).
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from suffice import Explainer, audit, datasets
@@ -137,42 +138,55 @@ def global_factors(
     >>> [s.features for s in found.sets], found.proved
     ([('income', 'debt', 'late payments')], True)
     """
-    decisions = as_decisions(explanations)
+    found = as_decisions(explanations)
     wanted = number("cover", cover, "a share in (0, 1]", above=0, most=1)
-    sides: tuple[ViewName, ...] = ("keep", "flip")
-    side = choice("view", view, sides)
-    asked = None if tau is None else threshold(tau)
+    side = choice("view", view, VIEWS)
     largest = None if max_size is None else whole("max_size", max_size, also="None")
-    names: tuple[str, ...] = ()
-    minimal: dict[int, int] = {}
-    shares = []
-    for e in decisions:
-        names = names or tuple(player.name for player in e.players)
-        same_features(names, e)
-        own = e.keep if side == "keep" else e.flip
-        if not own.tally.complete:
-            hint = "Ask with search='exhaustive' and fewer features (groups), or store counts."
-            raise InputError("explanations", "one without counts", "all their counts", hint)
-        at = e.tau if asked is None else asked
-        for mask in masks_at(own, at).tolist():
-            if largest is not None and mask.bit_count() > largest:
-                continue
-            minimal[mask] = minimal.get(mask, 0) + 1
-        shares.append(own.tally.dense / own.tally.n >= at)
+    everything = AllFeatures()
+    minimal: Counter[int] = Counter()
+    called: list[str] = []
+    suffices: list[tuple[tuple[str, ...], BoolVector]] = []
+    for known in read_decisions(found, tau=tau, ids=ids, progress=progress):
+        known.require_counts()
+        everything.take(known)
+        own = [
+            mask for mask in known.minimal(side) if largest is None or mask.bit_count() <= largest
+        ]
+        minimal.update(everything.outwards(known.features, own))
+        suffices.append((known.features, known.levels(side).at_least(known.tau)))
+        called.append(known.name)
     candidates = sorted(minimal, key=lambda m: (-minimal[m], m.bit_count(), m))[:_CANDIDATES]
-    table = np.array([row[candidates] for row in shares]).reshape(len(shares), len(candidates))
+    table = _table(suffices, candidates, everything)
     chosen, bound = cover_with_fewest(table, wanted)
-    sets, known = [], np.zeros(len(table), dtype=bool)
+    sets, known_so_far = [], np.zeros(len(table), dtype=bool)
     for j in sorted(chosen, key=lambda j: -int(table[:, j].sum())):
-        new = int((table[:, j] & ~known).sum())
-        known |= table[:, j]
-        features = tuple(names[i] for i in members_of(candidates[j]))
-        sets.append(GlobalFactor(features, int(table[:, j].sum()), new))
-    left = tuple(np.flatnonzero(~known).tolist())
+        new = int((table[:, j] & ~known_so_far).sum())
+        known_so_far |= table[:, j]
+        sets.append(GlobalFactor(everything.named(candidates[j]), int(table[:, j].sum()), new))
+    left = tuple(np.flatnonzero(~known_so_far).tolist())
     if len(minimal) > len(candidates):
         bound = min(bound, 1)  # nothing is proved of sets that were not looked at
-    covered = int(known.sum())
-    return GlobalFactors(side, len(table), wanted, largest, tuple(sets), covered, bound, left)
+    covered = int(known_so_far.sum())
+    return GlobalFactors(
+        view=side,
+        n=len(table),
+        wanted=wanted,
+        max_size=largest,
+        sets=tuple(sets),
+        covered=covered,
+        could_be=bound,
+        left=left,
+        left_names=tuple(called[i] for i in left),
+    )
+
+
+def _table(
+    suffices: list[tuple[tuple[str, ...], BoolVector]], masks: list[int], everything: AllFeatures
+) -> Outcomes:
+    """(decisions, sets): does the set suffice?"""
+    own = {features: everything.inwards(features, masks) for features, _ in suffices}
+    rows = [by_mask[own[features]] for features, by_mask in suffices]
+    return np.array(rows, dtype=bool).reshape(len(rows), len(masks))
 
 
 def cover_with_fewest(table: Outcomes, share: float) -> tuple[list[int], int]:
@@ -185,7 +199,7 @@ def cover_with_fewest(table: Outcomes, share: float) -> tuple[list[int], int]:
     (([0, 1], 2), ([0], 1))
     """
     reachable = int(table.any(axis=1).sum()) if table.size else 0
-    needed = min(_needed(share, len(table)), reachable)
+    needed = min(rows_needed(share, len(table)), reachable)
     greedy = _greedy(table, needed)
     if len(greedy) <= 1:
         return greedy, len(greedy)
@@ -195,7 +209,8 @@ def cover_with_fewest(table: Outcomes, share: float) -> tuple[list[int], int]:
     return greedy, bound
 
 
-def _needed(share: float, n: int) -> int:
+def rows_needed(share: float, n: int) -> int:
+    """The least number of n rows that is so large a share of them."""
     return int(np.ceil(share * n - 1e-9))
 
 

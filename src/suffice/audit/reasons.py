@@ -8,7 +8,7 @@ the same codes every time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -17,12 +17,12 @@ from typing import Any, Literal
 import numpy as np
 
 from suffice.audit.catalogue import Catalogue, Direction, read_catalogue
-from suffice.audit.decisions import as_decisions, membership, names_of
+from suffice.audit.known import Known, membership, read_decisions
 from suffice.checks import choice, names, text, whole
-from suffice.errors import InputError
-from suffice.explanation import Explanation
+from suffice.errors import InputError, did_you_mean
 from suffice.results import Column, Panel, Result, Sheet, write_text
-from suffice.typing import Reals, Scalar
+from suffice.tables.csv import as_csv
+from suffice.typing import Scalar
 from suffice.wording import count, listed, named, percent, show
 
 __all__ = ["DecisionReasons", "Reason", "Reasons", "reasons"]
@@ -32,6 +32,9 @@ _TEMPLATE = """The decision on your application was: $outcome.
 The principal reasons are:
 $reasons
 """
+
+_OFTEN = 3
+"""Reasons that are told as the most frequent."""
 
 _AS_MUCH = 1e-12
 """Weights that differ by less are the same: they are sums of the same counts in another order."""
@@ -143,9 +146,14 @@ class Reasons(Result):
             Column("share", "share"),
         )
         held = len(self.held)
-        lead = f"Up to {self.k} reasons for each of {count(len(self.decisions), 'decision')}"
-        notes = (f"{count(held, 'decision')} held for review: .held",) if held else ()
-        return Sheet("Principal reasons", (f"{lead}.",), (Panel(columns, rows),), notes)
+        lead = [f"Up to {self.k} reasons for each of {count(len(self.decisions), 'decision')}."]
+        if rows:
+            often = (f"{said} ({code}, {n:,})" for code, said, _, n, _ in rows[:_OFTEN])
+            lead.append(f"Given most often: {'; '.join(often)}.")
+        if held:
+            verb = "is" if held == 1 else "are"
+            lead.append(f"{count(held, 'decision')} {verb} held for review: no letter goes out.")
+        return Sheet("Principal reasons", tuple(lead), (Panel(columns, rows),))
 
     def to_frame(self) -> Any:
         """A row for each reason given; a decision that is held has its problems in each."""
@@ -171,7 +179,10 @@ class Reasons(Result):
         return pd.DataFrame(rows)
 
     def to_csv(self, path: str | Path) -> None:
-        """A line for each decision: its codes and texts, side by side."""
+        """A line for each decision: its codes and texts, side by side.
+
+        No cell is one that a spreadsheet would take for a formula.
+        """
         import pandas as pd
 
         rows = []
@@ -182,7 +193,7 @@ class Reasons(Result):
                 row[f"code {i + 1}"] = None if known is None else known.code
                 row[f"reason {i + 1}"] = None if known is None else known.text
             rows.append(row | {"covered": d.covered, "hold": "; ".join(d.problems)})
-        write_text(path, pd.DataFrame(rows).to_csv(index=False))
+        write_text(path, as_csv(pd.DataFrame(rows)))
 
 
 _NO_REASON = Reason(0, "", "", "", None, None, 0.0)
@@ -196,12 +207,15 @@ def reasons(
     protected: str | Iterable[str] = (),
     problems: Literal["raise", "hold"] = "raise",
     ids: Sequence[Any] | None = None,
+    progress: bool | None = None,
 ) -> Reasons:
     """The principal reasons for each decision, by a catalogue of codes and texts.
 
     Explain the adverse decisions, and only those. At most `k` reasons are given. A reason without
-    an entry in the catalogue, or one of the `protected` features among the reasons, is an error
-    that names the decision; with problems="hold" such a decision is held for review instead.
+    an entry in the catalogue, one whose entry has no text, or one of the `protected` features among
+    the reasons is an error that names the decision; with problems="hold" such a decision is held
+    for review instead. `ids` names the decisions (else they are called as they were stored, or by
+    their numbers).
 
     >>> import pandas as pd
     >>> from suffice import Explainer, audit
@@ -221,98 +235,110 @@ def reasons(
     2. Debt too high (D1)
     <BLANKLINE>
     """
-    decisions = as_decisions(explanations)
-    known = read_catalogue(catalogue)
     most = whole("k", k)
     hold = choice("problems", problems, ("raise", "hold")) == "hold"
+    told = read_catalogue(catalogue, blanks=hold)
     forbidden = frozenset(names("protected", protected))
-    called = names_of(decisions, ids)
     found: list[DecisionReasons] = []
-    for name, e in zip(called, decisions, strict=True):
+    for known in read_decisions(explanations, tau=None, ids=ids, progress=progress):
         if not found:
-            players = (*e.players, *(left.player for left in e.left_out))
-            known.check(player.name for player in players)
-        one = _reasons_of(name, e, known, most, forbidden)
+            told.check((*known.features, *known.idle))
+            _check_protected(forbidden, (*known.features, *known.idle))
+        one = _reasons_of(known, told, most, forbidden)
         if one.problems and not hold:
             hint = "Complete the catalogue, or hold such decisions for review: problems='hold'."
-            raise InputError("catalogue", f"decision {name}: {one.problems[0]}", "no problem", hint)
+            got = f"decision {known.name}: {one.problems[0]}"
+            raise InputError("catalogue", got, "no problem", hint)
         found.append(one)
     return Reasons(most, tuple(found))
 
 
+def _check_protected(names: Iterable[str], features: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in features:
+            hint = did_you_mean(name, features)
+            raise InputError("protected", repr(name), "features of the explanations", hint)
+
+
 def _reasons_of(
-    name: str, e: Explanation, catalogue: Catalogue, k: int, protected: frozenset[str]
+    known: Known, catalogue: Catalogue, k: int, protected: frozenset[str]
 ) -> DecisionReasons:
-    flip = e.flip
-    if not flip.tally.complete:
-        hint = "Ask with search='exhaustive' and fewer features (groups)."
-        got = f"decision {name}, of which not every set was counted"
-        raise InputError("explanations", got, "decisions with all their counts", hint)
-    weight = flip.tally.dense * flip.profile.weights[membership(len(e.players)).sum(axis=1)]
+    hits = known.hits("flip")
+    if hits is None:
+        problem = "not every set was counted, so reasons cannot be ranked (search='exhaustive')"
+        return DecisionReasons(known.name, known.outcome, (), None, (), (), (problem,))
+    inside = membership(len(known.features))
+    each = known.weights("flip")[inside.sum(axis=1)]
+    weight = hits * each
     total = float(weight.sum())
     if not total:
         problem = "nothing gives another outcome: no change of these features is a reason"
-        return DecisionReasons(name, e.outcome, (), None, (), (), (problem,))
-    inside = membership(len(e.players))
+        return DecisionReasons(known.name, known.outcome, (), None, (), (), (problem,))
     necessity = (weight @ inside) / total
-    helps = necessity > _by_chance(flip.profile.weights, inside) + _AS_MUCH
-    order = sorted(np.flatnonzero(helps).tolist(), key=lambda i: (-_rounded(necessity[i]), i))
+    # How likely D is to replace each feature, whatever comes of it.
+    helps = necessity > (each @ inside) / each.sum() + _AS_MUCH
+    share = {i: _rounded(necessity[i]) for i in np.flatnonzero(helps).tolist()}
+    order = sorted(share, key=lambda i: (-share[i], i))
     given, rest = order[:k], order[k:]
     told, problems = [], []
     for i in given:
-        feature = e.players[i].name
-        direction = _direction(e, i)
+        feature = known.features[i]
+        direction = _direction(known, i)
         entry = catalogue.entry(feature, direction)
+        way = "" if direction is None else f" ({direction})"
         if feature in protected:
             problems.append(f"{feature!r}, a protected feature, is among the reasons")
         if entry is None:
-            way = "" if direction is None else f" ({direction})"
             problems.append(f"{feature!r}{way} is a reason, and has no entry in the catalogue")
             continue
-        rank = 1 + sum(_rounded(necessity[j]) > _rounded(necessity[i]) for j in given)
-        value = _value(e, i)
+        if entry.lacks:
+            problems.append(f"{feature!r}{way} is a reason, and its entry has no {entry.lacks}")
+        rank = 1 + sum(share[j] > share[i] for j in given)
+        value = _value(known.values(i))
         told.append(
             Reason(rank, entry.code, entry.text, feature, value, direction, float(necessity[i]))
         )
     covered = float(weight[inside[:, given].any(axis=1)].sum()) / total if given else 0.0
-    last = _rounded(necessity[given[-1]]) if given else 0.0
-    equal = tuple(e.players[i].name for i in rest if _rounded(necessity[i]) == last)
-    left_out = tuple(e.players[i].name for i in rest)
-    return DecisionReasons(name, e.outcome, tuple(told), covered, left_out, equal, tuple(problems))
+    last = share[given[-1]] if given else 0.0
+    return DecisionReasons(
+        name=known.name,
+        outcome=known.outcome,
+        reasons=tuple(told),
+        covered=covered,
+        left_out=tuple(known.features[i] for i in rest),
+        equal=tuple(known.features[i] for i in rest if share[i] == last),
+        problems=tuple(problems),
+    )
 
 
 def _rounded(share: float) -> float:
     return round(float(share) / _AS_MUCH) * _AS_MUCH
 
 
-def _by_chance(weights: Reals, inside: Any) -> Reals:
-    """How likely D is to replace each feature, whatever comes of it."""
-    each = weights[inside.sum(axis=1)]
-    return np.asarray((each @ inside) / each.sum())
-
-
-def _direction(e: Explanation, i: int) -> Direction | None:
+def _direction(known: Known, i: int) -> Direction | None:
     """Where the cheapest change goes that has this feature in it."""
-    mine = [change for mask, change in e.changes.items() if mask >> i & 1]
-    if not mine:
+    priced = known.priced
+    cheapest = priced.cheapest((priced.masks >> i & 1).astype(bool))
+    if cheapest is None:
         return None
-    cheapest = min(mine, key=lambda change: change.cost)
-    player = e.players[i]
-    if len(player.values) != 1:
+    values = known.values(i)
+    if len(values) != 1:
         return "other"
-    ((column, old),) = player.values.items()
-    new = cheapest.values[column]
-    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in (old, new))
-    if not numbers:
+    ((column, old),) = values.items()
+    new = known.change(cheapest).values[column]
+    if not (_is_number(old) and _is_number(new)):
         return "other"
     return "higher" if new > old else "lower"  # type: ignore[operator]
 
 
-def _value(e: Explanation, i: int) -> Scalar:
-    player = e.players[i]
-    if len(player.values) == 1:
-        return next(iter(player.values.values()))
-    return ", ".join(f"{column} = {show(value)}" for column, value in player.values.items())
+def _is_number(value: Scalar) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _value(values: Mapping[str, Scalar]) -> Scalar:
+    if len(values) == 1:
+        return next(iter(values.values()))
+    return ", ".join(f"{column} = {show(value)}" for column, value in values.items())
 
 
 def _sheet_of_one(d: DecisionReasons) -> Sheet:

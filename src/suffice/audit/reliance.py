@@ -10,22 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-from suffice.audit.decisions import By, as_decisions, group_of, label_of, masks_at, names_of, views
+import numpy as np
+
+from suffice.audit.decisions import VIEWS, By, as_decisions
 from suffice.audit.gaps import Gap, Share, gap
-from suffice.checks import names, threshold
-from suffice.errors import InputError, NotVisitedError, did_you_mean
+from suffice.audit.known import Known, grouping, read_decisions
+from suffice.checks import names
+from suffice.errors import InputError, did_you_mean
 from suffice.explanation import Explanation
-from suffice.explanation.factor import Change
-from suffice.inference import clopper_pearson
+from suffice.inference import certainty
 from suffice.results import Column, Panel, Result, Sheet
+from suffice.typing import Counts
 from suffice.wording import count, listed, named, percent
 
 __all__ = ["GroupReliance", "Reliance", "Relied", "reliance"]
 
 _WORST = 10
+_GAPS = 3
+"""Between groups that are told in words, the surest first; `gaps` has all."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +46,12 @@ class Relied:
     outcome: str
     group: str | None
     flips_alone: float | None
-    """Of the references, the share whose protected values alone flip it; None where that set was
-    not counted."""
+    """Of the references, the share whose protected values, all taken over, flip it; None where that
+    set was not counted."""
     interval: tuple[float, float] | None
+    """95% Clopper–Pearson interval of that share."""
+    flips_most: float | None
+    """The same of those of them that flip it most often: one may undo what another does."""
     in_some: bool
     """Is one of them in some minimal set, of either view?"""
     in_every: bool
@@ -50,7 +59,7 @@ class Relied:
     stands_freed: bool | None
     """Holding all else, does it keep its outcome for a share τ of the references?"""
     change: str | None
-    """The cheapest change of protected features alone that flips it, in words."""
+    """The cheapest change known of protected features alone that flips it, in words."""
     cost: float | None
     complete: bool
     """Were all its minimal sets known?"""
@@ -58,7 +67,7 @@ class Relied:
     @property
     def rests(self) -> bool:
         """Can protected features alone flip it for some reference, or does it not stand freed?"""
-        return bool(self.flips_alone) or self.stands_freed is False
+        return bool(self.flips_most) or self.stands_freed is False
 
 
 @dataclass(frozen=True)
@@ -100,8 +109,8 @@ class Reliance(Result):
     @property
     def worst(self) -> tuple[Relied, ...]:
         """The decisions that protected features alone flip most often, first."""
-        flipped = [row for row in self.rows if row.flips_alone]
-        return tuple(sorted(flipped, key=lambda r: (-(r.flips_alone or 0.0), r.number))[:_WORST])
+        flipped = [row for row in self.rows if row.flips_most]
+        return tuple(sorted(flipped, key=lambda r: (-(r.flips_most or 0.0), r.number))[:_WORST])
 
     @property
     def sheet(self) -> Sheet:
@@ -114,34 +123,51 @@ class Reliance(Result):
                 f"Measured, with hybrids made so: {self.context}. Shares of decisions have exact "
                 "95% intervals. This is what the model does with these features on these "
                 "decisions; whether it may is not for a count to say.",
+                *self._unknown(),
             ),
         )
 
+    def _unknown(self) -> Iterator[str]:
+        unknown = len({row.number for row in self.rows if not row.complete})
+        if unknown:
+            which = "Of one decision" if unknown == 1 else f"Of {unknown:,} decisions"
+            yield f"{which} not every minimal set is known: roles are those in the sets found."
+        uncounted = len({row.number for row in self.rows if row.flips_alone is None})
+        if uncounted:
+            yield f"{count(uncounted, 'decision')} could not be asked: that set was not counted."
+
     def _lead(self) -> Iterator[str]:
+        features = dict(self.protected)
         for found in self.groups:
             if found.group is not None:
                 continue
             who = named(found.protected)
+            one = len(features[found.protected]) == 1
+            it = "it" if one else "them"
+            is_in = "it is" if one else "one of them is"
+            freed = "it is" if one else "they are"
             if not found.flipped.hits and not found.in_some.hits and not found.falls.hits:
                 low, high = found.flipped.interval
                 yield (
-                    f"{who}: no decision of {found.decisions:,} was found to rest on it (if these "
-                    f"are a sample, at most {percent(high)} of all do)."
+                    f"{who}: no decision of {found.decisions:,} was found to rest on {it} (if "
+                    f"these are a sample, at most {percent(high)} of all do)."
                 )
                 continue
             low, high = found.flipped.interval
             yield (
-                f"{who}: changing it alone flips {count(found.flipped.hits, 'decision')} of "
+                f"{who}: changing {it} alone flips {count(found.flipped.hits, 'decision')} of "
                 f"{found.decisions:,} for some reference ({percent(low)} to {percent(high)}); "
                 f"{count(found.falls.hits, 'decision')} "
-                f"do{'es' * (found.falls.hits == 1)} not stand when it is freed and all else is "
-                f"held; it is in every minimal set of {found.in_every.hits:,}."
+                f"do{'es' * (found.falls.hits == 1)} not stand when {freed} freed and all else is "
+                f"held; {is_in} in some minimal set of {found.in_some.hits:,}, and in every one of "
+                f"{found.in_every.hits:,}."
             )
-        for between in self.gaps:
+        surest = sorted(self.gaps, key=lambda b: (b.gap.p_value, -abs(b.gap.difference)))
+        for between in surest[:_GAPS]:
             g = between.gap
             yield (
                 f"{named(between.protected)}: {between.groups[0]} less {between.groups[1]}: "
-                f"{100 * g.difference:+.1f} points of decisions that it alone flips "
+                f"{100 * g.difference:+.1f} points of decisions that are flipped so "
                 f"({100 * g.low:+.1f} to {100 * g.high:+.1f})."
             )
 
@@ -150,7 +176,7 @@ class Reliance(Result):
             Column("protected"),
             Column("group"),
             Column("decisions", "number"),
-            Column("it alone flips", "share"),
+            Column("alone flips", "share"),
             Column("from", "share"),
             Column("to", "share"),
             Column("in some set", "share"),
@@ -173,7 +199,7 @@ class Reliance(Result):
         yield Panel(columns, rows, "Share of decisions")
         if self.worst:
             cells = tuple(
-                (r.name, named(r.protected), r.outcome, r.group, r.flips_alone, r.change, r.cost)
+                (r.name, named(r.protected), r.outcome, r.group, r.flips_most, r.change, r.cost)
                 for r in self.worst
             )
             heads = (
@@ -200,6 +226,7 @@ class Reliance(Result):
                 "flips_alone": r.flips_alone,
                 "low": None if r.interval is None else r.interval[0],
                 "high": None if r.interval is None else r.interval[1],
+                "flips_most": r.flips_most,
                 "in_some": r.in_some,
                 "in_every": r.in_every,
                 "stands_freed": r.stands_freed,
@@ -219,13 +246,14 @@ def reliance(
     by: By = None,
     tau: float | None = None,
     ids: Sequence[Any] | None = None,
+    progress: bool | None = None,
 ) -> Reliance:
     """How far decisions rest on protected features, decision by decision and by group.
 
     `protected` is a feature, a list of them taken together, or {"name": [features]} for several
     questions at once (a proxy with what it stands for, say). `by` makes groups, as in `cohort`;
-    `ids` names the decisions (else their numbers do); `tau` None takes each decision's
-    own.
+    `ids` names the decisions (else they are called as they were stored, or by their numbers); `tau`
+    None takes each decision's own.
 
     >>> import pandas as pd
     >>> from suffice import Explainer, audit
@@ -239,30 +267,26 @@ def reliance(
     >>> [row.name for row in found.rows if row.flips_alone]
     ['2', '6']
     """
-    decisions = as_decisions(explanations)
-    asked = None if tau is None else threshold(tau)
-    sets = _protected(protected, decisions[0])
-    known = names_of(decisions, ids)
+    found = as_decisions(explanations)
+    group_of = grouping(by, len(found))
+    sets: dict[str, tuple[str, ...]] = {}
     rows: list[Relied] = []
-    for number, (e, group) in enumerate(zip(decisions, group_of(by, decisions), strict=True)):
-        at = e.tau if asked is None else asked
-        minimal = [int(mask) for view in views(e) for mask in masks_at(view, at)]
-        for name, features in sets.items():
-            rows.append(
-                _relied(number, known[number], name, features, e, label_of(group), at, minimal)
-            )
+    context = ""
+    for known in read_decisions(found, tau=tau, ids=ids, progress=progress):
+        if not sets:
+            sets = _protected(protected, known.explanation)
+            context = known.explanation.provenance.context.words
+        group = group_of(known)
+        minimal = [mask for view in VIEWS for mask in known.minimal(view)]
+        rows += [_relied(known, name, features, group, minimal) for name, features in sets.items()]
     labels = sorted({row.group for row in rows if row.group is not None})
-    groups = [
-        _group(name, label, [r for r in rows if r.protected == name and label in (None, r.group)])
-        for name in sets
-        for label in (None, *labels)
-    ]
+    groups = list(_groups(rows, sets, labels))
     gaps = [
         Between(one.protected, (str(one.group), str(other.group)), gap(one.flipped, other.flipped))
         for one, other in combinations(groups, 2)
-        if one.protected == other.protected and one.group is not None and other.group is not None
+        if one.protected == other.protected and None not in (one.group, other.group)
+        if one.flipped.n and other.flipped.n
     ]
-    context = decisions[0].provenance.context.words
     return Reliance(tuple(sets.items()), tuple(rows), tuple(groups), tuple(gaps), context)
 
 
@@ -295,63 +319,73 @@ def _features(given: Any, e: Explanation) -> tuple[str, ...]:
 
 
 def _relied(
-    number: int,
-    name: str,
-    which: str,
-    features: tuple[str, ...],
-    e: Explanation,
-    group: str | None,
-    tau: float,
-    minimal: list[int],
+    known: Known, which: str, features: tuple[str, ...], group: str | None, minimal: list[int]
 ) -> Relied:
-    own = sum(1 << i for i, player in enumerate(e.players) if player.name in features)
-    others = [p.name for p in e.players if p.name not in features]
-    alone = _sufficiency(e.flip, features)
-    freed = _sufficiency(e.keep, others)
-    interval = None
-    if alone is not None:
-        low, high = clopper_pearson(round(alone * e.flip.tally.n), e.flip.tally.n)
-        interval = float(low), float(high)
-    change = _cheapest(e, own)
+    own = known.mask(features)
+    flipped = known.count("flip", own)
+    kept = known.count("keep", (1 << len(known.features)) - 1 & ~own)
+    cheapest = known.priced.cheapest(_inside(known.priced.masks, own))
+    change = None if cheapest is None else known.change(cheapest)
     return Relied(
-        number=number,
-        name=name,
+        number=known.number,
+        name=known.name,
         protected=which,
-        outcome=e.outcome,
+        outcome=known.outcome,
         group=group,
-        flips_alone=alone,
-        interval=interval,
+        flips_alone=None if flipped is None else flipped / known.n,
+        interval=None if flipped is None else certainty(flipped, known.n, known.tau)[0],
+        flips_most=_most(known, own),
         in_some=any(mask & own for mask in minimal),
         in_every=bool(minimal) and all(mask & own for mask in minimal),
-        stands_freed=None if freed is None else freed >= tau,
+        stands_freed=None if kept is None else kept / known.n >= known.tau,
         change=None if change is None else str(change),
         cost=None if change is None else change.cost,
-        complete=e.complete,
+        complete=known.complete,
     )
 
 
-def _sufficiency(view: Any, features: Iterable[str]) -> float | None:
-    try:
-        found: float = view.sufficiency(list(features))
-    except NotVisitedError:
-        return None
-    return found
+def _inside(masks: Any, own: int) -> Any:
+    """Which sets have some of these features, and no others."""
+    return (masks != 0) & (masks & ~own == 0) if len(masks) else np.zeros(0, dtype=bool)
 
 
-def _cheapest(e: Explanation, own: int) -> Change | None:
-    """Of the changes that were priced, the cheapest of these features and no others."""
-    mine = [change for mask, change in e.changes.items() if mask and mask & ~own == 0]
-    return min(mine, key=lambda change: change.cost, default=None)
+def _most(known: Known, own: int) -> float | None:
+    """The largest share of references that flip by any of these features alone."""
+    hits = known.hits("flip")
+    if hits is not None:
+        return int(hits[_submasks(own)].max(initial=0)) / known.n
+    flipped = known.count("flip", own)
+    return None if flipped is None else flipped / known.n
+
+
+@lru_cache(maxsize=64)
+def _submasks(mask: int) -> Counts:
+    """The sets inside a set, itself included, without the empty one."""
+    found = np.zeros(1, dtype=np.int64)
+    for i in range(mask.bit_length()):
+        if mask >> i & 1:
+            found = np.concatenate([found, found | 1 << i])
+    return found[1:]
+
+
+def _groups(rows: list[Relied], sets: Iterable[str], labels: list[str]) -> Iterator[GroupReliance]:
+    by_set: dict[tuple[str, str | None], list[Relied]] = {}
+    for row in rows:
+        for label in {None, row.group}:
+            by_set.setdefault((row.protected, label), []).append(row)
+    for name in sets:
+        for label in (None, *labels):
+            yield _group(name, label, by_set[name, label])
 
 
 def _group(name: str, label: str | None, rows: list[Relied]) -> GroupReliance:
-    known = [r for r in rows if r.flips_alone is not None]
+    known = [r for r in rows if r.flips_most is not None]
     freed = [r for r in rows if r.stands_freed is not None]
     return GroupReliance(
         protected=name,
         group=label,
         decisions=len(rows),
-        flipped=Share(sum(bool(r.flips_alone) for r in known), len(known)),
+        flipped=Share(sum(bool(r.flips_most) for r in known), len(known)),
         in_some=Share(sum(r.in_some for r in rows), len(rows)),
         in_every=Share(sum(r.in_every for r in rows), len(rows)),
         falls=Share(sum(r.stands_freed is False for r in freed), len(freed)),

@@ -3,7 +3,8 @@
 Two power indices of voting theory, over the minimal sets as minimal winning coalitions: Deegan and
 Packel's gives each set one vote, shared equally among its members; Holler's counts in how many sets
 a feature is. A feature is *pivotal* in a set that contains a minimal one, but no longer does when
-the feature is taken out.
+the feature is taken out. Beside them stand necessity, and the Shapley value (Proposition 1), which
+weigh all sets by what they suffice for, minimal or not.
 """
 
 from __future__ import annotations
@@ -14,18 +15,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from suffice.audit.decisions import (
-    ViewName,
-    as_decisions,
-    in_closure,
-    masks_at,
-    necessities,
-    views,
-)
+from suffice.audit.decisions import VIEWS, ViewName
+from suffice.audit.known import AllFeatures, Known, in_closure, necessities, read_decisions
 from suffice.checks import threshold
+from suffice.encodings.shapley import shapley_of_counts
 from suffice.errors import InputError, did_you_mean
-from suffice.explanation import View
 from suffice.results import Column, Panel, Result, Sheet
+from suffice.typing import BoolVector
 from suffice.wording import count, listed, named
 
 __all__ = ["Role", "Roles", "roles"]
@@ -51,6 +47,9 @@ class Role:
     where not all sets can be listed."""
     necessity: float | None
     """PN of "at least this feature": the share of the outcome's hybrids that have it."""
+    shapley: float | None
+    """What the feature adds to sufficiency, over all orders of adding them: the mean over all
+    decisions, at whatever τ; None where not every set was counted."""
 
     @property
     def irrelevant(self) -> int:
@@ -94,7 +93,8 @@ class Roles(Result):
         about = "one decision" if self.n == 1 else count(self.n, "decision")
         notes = [
             "Pivotal: the share of sufficient combinations that are so because of the feature. "
-            "Holler, Deegan–Packel: power indices over the minimal sets; each adds up to 1.",
+            "Holler, Deegan–Packel: power indices over the minimal sets; each adds up to 1. "
+            "Shapley value: what the feature adds to sufficiency on average.",
         ]
         if not self.complete:
             notes.append("Not every minimal set is known: roles are those in the sets found.")
@@ -132,6 +132,7 @@ class Roles(Result):
             Column("Holler", "share"),
             Column("Deegan–Packel", "share"),
             Column("necessity", "share"),
+            Column("Shapley value", "number"),
         )
         for view, heading in (("keep", "To keep the outcome"), ("flip", "To flip it")):
             own = [role for role in self.rows if role.view == view and role.decisions]
@@ -146,6 +147,7 @@ class Roles(Result):
                     r.holler,
                     r.deegan_packel,
                     r.necessity,
+                    None if r.shapley is None else round(r.shapley, 3),
                 )
                 for r in ranked
             )
@@ -169,16 +171,17 @@ class Roles(Result):
                 "holler": r.holler,
                 "deegan_packel": r.deegan_packel,
                 "necessity": r.necessity,
+                "shapley": r.shapley,
             }
             for r in self.rows
         ]
         return pd.DataFrame(rows)
 
 
-def roles(explanations: Any, *, tau: float | None = None) -> Roles:
+def roles(explanations: Any, *, tau: float | None = None, progress: bool | None = None) -> Roles:
     """What each feature is to the minimal sets: indispensable, relevant or irrelevant.
 
-    `tau` None takes each decision's own.
+    `tau` None takes each decision's own. Of several decisions, indices are means.
 
     >>> import pandas as pd
     >>> from suffice import Explainer, audit
@@ -191,19 +194,22 @@ def roles(explanations: Any, *, tau: float | None = None) -> Roles:
     ('indispensable', 'indispensable', 'irrelevant')
     >>> found.of("pay", "flip").kind
     'relevant'
+    >>> round(found.of("pay").shapley, 3), found.of("age").shapley
+    (0.5, 0.0)
     """
-    decisions = as_decisions(explanations)
-    asked = None if tau is None else threshold(tau)
     sums: dict[tuple[ViewName, str], _Sum] = {}
-    complete = True
-    for e in decisions:
-        complete &= e.complete
-        for view in views(e):
-            _add(sums, view, e.tau if asked is None else asked)
-    rows = tuple(found.role(view, feature) for (view, feature), found in sums.items())
-    return Roles(
-        len(decisions), asked, tuple(sorted(rows, key=lambda r: r.view == "flip")), complete
-    )
+    complete, n, everything = True, 0, AllFeatures()
+    for known in read_decisions(explanations, tau=tau, ids=None, progress=progress):
+        everything.take(known)
+        complete &= known.complete
+        n += 1
+        for view in VIEWS:
+            _add(sums, view, known)
+    rows = (sums[view, name].role(view, name) for view in VIEWS for name in everything.names)
+    return Roles(n, None if tau is None else threshold(tau), tuple(rows), complete)
+
+
+_SHARES = ("deegan_packel", "holler", "pivotal", "necessity", "shapley")
 
 
 class _Sum:
@@ -211,28 +217,30 @@ class _Sum:
 
     def __init__(self) -> None:
         self.decisions = self.indispensable = self.relevant = 0
-        self.shares: dict[str, list[float]] = {
-            name: [] for name in ("deegan_packel", "holler", "pivotal", "necessity")
-        }
+        self.shares: dict[str, list[float]] = {name: [] for name in _SHARES}
 
     def role(self, view: ViewName, feature: str) -> Role:
         means = {name: float(np.mean(all_)) if all_ else None for name, all_ in self.shares.items()}
         return Role(view, feature, self.decisions, self.indispensable, self.relevant, **means)
 
 
-def _add(sums: dict[tuple[ViewName, str], _Sum], view: View, tau: float) -> None:
-    d = len(view.players)
-    masks = masks_at(view, tau)
-    inside = np.array([[(int(m) >> i) & 1 for i in range(d)] for m in masks], dtype=bool)
+def _add(sums: dict[tuple[ViewName, str], _Sum], view: ViewName, known: Known) -> None:
+    d, masks = len(known.features), known.minimal(view)
+    inside = np.array([[m >> i & 1 for i in range(d)] for m in masks], dtype=bool)
     inside = inside.reshape(len(masks), d)
     sizes = inside.sum(axis=1)
-    closure = in_closure(view, tau)
-    necessity = necessities(view)
-    for i, player in enumerate(view.players):
-        found = sums.setdefault((view.name, player.name), _Sum())
+    closure = in_closure(masks, d)
+    necessity = necessities(known, view)
+    hits = known.hits(view)
+    values = None if hits is None else shapley_of_counts(hits, known.n)
+    for i, name in enumerate((*known.features, *known.idle)):
+        found = sums.setdefault((view, name), _Sum())
+        idle = i >= d  # in no minimal set, pivotal nowhere, and in half of whatever there is
+        if values is not None:
+            found.shares["shapley"].append(0.0 if idle else values[i])
         if not len(masks):
             continue
-        mine = inside[:, i]
+        mine = np.zeros(len(masks), dtype=bool) if idle else inside[:, i]
         found.decisions += 1
         found.indispensable += bool(mine.all())
         found.relevant += bool(mine.any())
@@ -243,12 +251,12 @@ def _add(sums: dict[tuple[ViewName, str], _Sum], view: View, tau: float) -> None
             votes = mine[voting] / sizes[voting]
             found.shares["deegan_packel"].append(float(votes.sum() / len(votes)))
         if closure is not None:
-            found.shares["pivotal"].append(_pivotal(closure, i))
+            found.shares["pivotal"].append(0.0 if idle else _pivotal(closure, i))
         if necessity is not None:
-            found.shares["necessity"].append(float(necessity[i]))
+            found.shares["necessity"].append(0.5 if idle else float(necessity[i]))
 
 
-def _pivotal(closure: Any, i: int) -> float:
+def _pivotal(closure: BoolVector, i: int) -> float:
     masks = np.flatnonzero(closure)
     with_it = masks[(masks >> i) & 1 == 1]
     return float((~closure[with_it ^ (1 << i)]).sum() / len(masks)) if len(masks) else 0.0

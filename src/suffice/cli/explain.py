@@ -70,8 +70,9 @@ _OUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 @trust_options
 def explain(**options: Any) -> None:
     """Explain one row or text: what suffices to keep its prediction, and what to flip it."""
-    from suffice.cli.output import as_csv, console, write_html, write_text
+    from suffice.cli.output import console, write_html, write_text
     from suffice.cli.texts import check_kind, explain_text
+    from suffice.tables.csv import as_csv
 
     check_kind(options)
     outputs = [options[k] for k in ("json_path", "csv_path", "html_path")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from suffice.explanation import Explanation
 
-__all__ = ["as_csv", "console", "tell", "write_html", "write_text"]
+__all__ = ["console", "tell", "write_html", "write_text"]
 
 _LONGEST = 2000
 """Letters of a message: whatever a file or a name holds, the screen stays readable."""
@@ -35,21 +35,6 @@ def tell(message: str) -> None:
     """A word to the user, beside the answer: nothing in it steers the terminal."""
     text = harmless(message)
     click.echo(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…", err=True)
-
-
-def as_csv(frame: Any) -> str:
-    """A frame as CSV in which no cell is taken for a formula by the program that opens it."""
-    texts = frame.select_dtypes(exclude="number").columns
-    guarded = frame.assign(**{name: [_guarded(cell) for cell in frame[name]] for name in texts})
-    text: str = guarded.to_csv(index=False)
-    return text
-
-
-def _guarded(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in _FORMULA else cell
-
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_html(explanation: Explanation, path: Path) -> None:

@@ -16,6 +16,7 @@ from math import comb, factorial
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from suffice.checks import choice, whole
 from suffice.encodings.attribution import Index, ShapleyInteractions, ShapleyValues, ViewName
@@ -26,7 +27,14 @@ from suffice.progress import progress_bar
 from suffice.typing import Reals
 from suffice.wording import large
 
-__all__ = ["Explains", "check_view", "shapley", "shapley_interactions", "shapley_values"]
+__all__ = [
+    "Explains",
+    "check_view",
+    "shapley",
+    "shapley_interactions",
+    "shapley_of_counts",
+    "shapley_values",
+]
 
 
 @runtime_checkable
@@ -95,8 +103,17 @@ def shapley_values(view: View) -> ShapleyValues:
         base=int(hits[0]) / view.tally.n,
         everything=int(hits[-1]) / view.tally.n,
         features=tuple(player.name for player in view.players),
-        amounts=tuple(_weighed(hits, view.tally.n, 1, "shapley", progress=False)),
+        amounts=shapley_of_counts(hits, view.tally.n),
     )
+
+
+def shapley_of_counts(hits: NDArray[Any], n: int) -> tuple[float, ...]:
+    """The values of all players, from hits among n references by bit mask of every set.
+
+    >>> shapley_of_counts(np.array([0, 1, 1, 4]), 4)
+    (0.5, 0.5)
+    """
+    return tuple(_weighed(hits.astype(np.float64), n, 1, "shapley", progress=False))
 
 
 def shapley_interactions(

@@ -114,6 +114,18 @@ class Stored(Sequence[Explanation]):
             raise InputError("id", f"{got}{why}", "the id of one explained row")
         return self[found[0]]
 
+    @cached_property
+    def ids(self) -> list[Any]:
+        """What the row of each explanation is called, in order; its number where it has no name."""
+        columns = [self._column(path, "id") for path in self._parts]
+        return [id for column in columns for id in column.to_pylist()]
+
+    def tables(self) -> Iterator[pa.Table]:
+        """The rows as they are stored, some hundred at a time, in order."""
+        for part, ends in enumerate(self._groups):
+            for group in range(len(ends)):
+                yield self._rows(part, group)
+
     # -- what else is there -------------------------------------------------------------
 
     @property
@@ -212,12 +224,19 @@ class Stored(Sequence[Explanation]):
             raise _broken(self.folder / folder, error) from error
         return pa.concat_tables(tables).to_pandas() if tables else pd.DataFrame()
 
+    def _column(self, path: Path, name: str) -> Any:
+        try:
+            return pq.read_table(path, columns=[name], partitioning=None)[name]
+        except (OSError, pa.ArrowException) as error:
+            raise _broken(path, error) from error
+
     def _find(self, id: Any) -> list[int]:
         """The places of the explanations of this id: one column of each part is read."""
         found: list[int] = []
         for i, path in enumerate(self._parts):
-            ids = pq.read_table(path, columns=["id"], partitioning=None)["id"]
-            found += (_places(ids, id) + (self._ends[i - 1] if i else 0)).tolist()
+            found += (
+                _places(self._column(path, "id"), id) + (self._ends[i - 1] if i else 0)
+            ).tolist()
         return found
 
     def _failed(self, id: Any) -> tuple[int, str] | None:
