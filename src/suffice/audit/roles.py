@@ -126,13 +126,13 @@ class Roles(Result):
         columns = (
             Column("feature"),
             Column("role"),
-            Column("in every set", "share"),
+            Column("in every", "share"),
             Column("in some", "share"),
             Column("pivotal", "share"),
             Column("Holler", "share"),
             Column("Deegan–Packel", "share"),
             Column("necessity", "share"),
-            Column("Shapley value", "number"),
+            Column("Shapley", "number"),
         )
         for view, heading in (("keep", "To keep the outcome"), ("flip", "To flip it")):
             own = [role for role in self.rows if role.view == view and role.decisions]
