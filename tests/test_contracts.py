@@ -274,6 +274,8 @@ class Broken(Context):
             return SwapHybrids(pool, players)
         if self.rule == "keys":
             hybrids: Any = OneKey(pool, players)
+        elif self.rule == "pool":
+            hybrids = SwapHybrids(pool.take(np.arange(3)), players)
         else:
             hybrids = BrokenHybrids(pool, players, self.rule)
         return hybrids, hybrids
@@ -325,7 +327,8 @@ BREAKS = {
     "none": "holding nothing does not give the donor: with reference 0, 'age' is 40",
     "held": "holding {age, pay}, with reference 0: 'age' is held and has not the input's value",
     "columns": "rows gives columns .'age', 'pay'., not .'age', 'pay', 'home'.",
-    "donors": "donors names rows that are not below the input",
+    "donors": "donors of PooledHybrids are not all references in order",
+    "pool": "the pool of the context is not the pool that bind was given",
     "order": "gives other hybrids in another order",
     "chance": "gives other hybrids in another order",
     "keys": "differs between two hybrids that keys gives one number",

@@ -196,7 +196,7 @@ class BlackBox:
 
     def _ask_all(self, held: Held, tick: Tick | None) -> Outcomes:
         step = max(1, self._most_rows // self.n)
-        parts = []
+        parts = [np.empty(0, dtype=bool)]
         for start in range(0, len(held), step):
             block = held[start : start + step]
             references = np.tile(np.arange(self.n), len(block))

@@ -22,35 +22,32 @@ _HALVINGS = 80
 
 def at_the_boundary(target: Target, rows: Table, rng: np.random.Generator) -> Table | None:
     """An input at the boundary, others on both sides of it, then the rows; None: there is none."""
+    floats = [j for j in range(len(rows.names)) if rows.column(j).dtype.kind == "f"]
+    if not floats:
+        return None
+    whole = np.isfinite(np.stack([rows.column(j) for j in floats], axis=1)).all(axis=1)
     outcome = target(rows)
-    having, lacking = np.flatnonzero(outcome), np.flatnonzero(~outcome)
+    having, lacking = np.flatnonzero(outcome & whole), np.flatnonzero(~outcome & whole)
     if not (len(having) and len(lacking)):
         return None
     starts, ends = (rng.choice(side, size=_PAIRS) for side in (having, lacking))
-    paths = [_turn(target, rows, *pair, rng) for pair in zip(starts, ends, strict=True)]
-    floats = [j for j in range(len(rows.names)) if rows.column(j).dtype.kind == "f"]
-    turns = [(path, column) for path, column in paths if column in floats]
+    ways = (_turn(target, rows, *pair, rng) for pair in zip(starts, ends, strict=True))
+    turns = [(sides, column) for sides, column in ways if column in floats]
     if not turns:
         return None
-    picked = rows.gather(np.concatenate([path for path, _ in turns]))  # has, lacks, has, lacks, …
     columns = np.array([column for _, column in turns])
-    first = picked.take(np.arange(0, len(picked), 2))
-    values = np.stack([picked.column(j).astype(np.float64) for j in floats], axis=1)
-    place = np.array([floats.index(column) for column in columns])
-    has, lacks = (values[side::2][np.arange(len(columns)), place] for side in (0, 1))
-    known = np.isfinite(has) & np.isfinite(lacks)
+    with_it, without = (rows.gather(np.stack([s[i] for s, _ in turns])) for i in (0, 1))
+    has, lacks = _cells(with_it, columns), _cells(without, columns)
     for _ in range(_HALVINGS):
-        middle = np.where(known, has / 2 + lacks / 2, has)
-        tried = _with(first, columns, middle)
+        tried = _with(with_it, columns, has / 2 + lacks / 2)
         middle = _cells(tried, columns)  # as the column rounds it
-        closed = (middle == has) | (middle == lacks) | ~known
-        if closed.all():
+        open_ = (middle != has) & (middle != lacks)
+        if not open_.any():
             break
         there = target(tried)
-        has = np.where(there & ~closed, middle, has)
-        lacks = np.where(~there & ~closed, middle, lacks)
-    sides = [_with(first, columns, side).take(np.flatnonzero(known)) for side in (has, lacks)]
-    return sides[0].stack_all([sides[1], rows]) if known.any() else None
+        has = np.where(there & open_, middle, has)
+        lacks = np.where(~there & open_, middle, lacks)
+    return _with(with_it, columns, has).stack_all([_with(with_it, columns, lacks), rows])
 
 
 def _turn(

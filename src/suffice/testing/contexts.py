@@ -10,6 +10,7 @@ import numpy as np
 from suffice.checks import whole
 from suffice.context.hybrids import Context, ContextKind, Hybrids, KeyedHybrids
 from suffice.context.players import Players, make_players
+from suffice.context.swap import PooledHybrids
 from suffice.errors import InputError, shorten
 from suffice.tables.cells import plain
 from suffice.tables.frames import as_table
@@ -130,8 +131,8 @@ class _Asked:
         n = hybrids.n
         claim(isinstance(n, int) and n >= 1, f"{self.what} has n = {n!r}: not 1 or more hybrids")
         claim(hybrids.players.names == self.players.names, f"{self.what} has other players")
-        first = same_cells(hybrids.pool.take(np.array([0])), self.pool.take(np.array([0])))
-        claim(first.all(), f"row 0 of {self.what}'s pool is not the input")
+        given = len(hybrids.pool) == len(self.pool) and same_cells(hybrids.pool, self.pool).all()
+        claim(given, f"the pool of {self.what} is not the pool that bind was given")
         same_dtypes(self.rows(hybrids, self.held[:1], self.references[:1]), self.pool, "rows")
 
     def rows(self, hybrids: Hybrids, held: Held, references: Counts) -> Table:
@@ -228,6 +229,9 @@ class _Asked:
             return None
         shape = len(sets), self.hybrids.n
         claim(found.shape == shape, f"donors has shape {found.shape}, not (sets, n) = {shape}")
+        if isinstance(self.hybrids, PooledHybrids):
+            in_order = (found == np.arange(1, self.hybrids.n + 1)).all()
+            claim(in_order, "donors of PooledHybrids are not all references in order")
         inside = ((found >= 1) & (found < len(self.hybrids.pool))).all()
         claim(inside, "donors names rows that are not below the input in the pool")
         return found
