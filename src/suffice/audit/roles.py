@@ -91,8 +91,10 @@ class Roles(Result):
     def sheet(self) -> Sheet:
         """Who can be done without, and who cannot."""
         about = "one decision" if self.n == 1 else count(self.n, "decision")
+        every = "In every, in some minimal set: shares of decisions. " if self.n > 1 else ""
         notes = [
-            "Pivotal: the share of sufficient combinations that are so because of the feature. "
+            f"{every}Pivotal: the share of sufficient combinations that are so because of the "
+            "feature. "
             "Holler, Deegan–Packel: power indices over the minimal sets; each adds up to 1. "
             "Shapley value: what the feature adds to sufficiency on average.",
         ]
@@ -123,11 +125,11 @@ class Roles(Result):
             )
 
     def _panels(self) -> Iterator[Panel]:
+        # Of one decision the role is one word; of several it is two shares of them.
+        one, several = (Column("role"),), (Column("in every", "share"), Column("in some", "share"))
         columns = (
             Column("feature"),
-            Column("role"),
-            Column("in every", "share"),
-            Column("in some", "share"),
+            *(one if self.n == 1 else several),
             Column("pivotal", "share"),
             Column("Holler", "share"),
             Column("Deegan–Packel", "share"),
@@ -140,9 +142,11 @@ class Roles(Result):
             cells = tuple(
                 (
                     named(r.feature),
-                    r.kind,
-                    r.indispensable / r.decisions,
-                    r.relevant / r.decisions,
+                    *(
+                        (r.kind,)
+                        if self.n == 1
+                        else (r.indispensable / r.decisions, r.relevant / r.decisions)
+                    ),
                     r.pivotal,
                     r.holler,
                     r.deegan_packel,
