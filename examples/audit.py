@@ -48,3 +48,4 @@ print(letters)
 # %%
 # Three letters are held. Most of the others say that income was too low, and then debt.
 ax = letters.plot()
+# sphinx_gallery_thumbnail_number = 3

@@ -44,3 +44,4 @@ for engine in ("blackbox", "trees"):
     again = Explainer(model, X, engine=engine).explain(applicant)
     same = (again.keep.barcode, again.flip.barcode) == (e.keep.barcode, e.flip.barcode)
     print(f"{engine}: {again.provenance.rows_predicted:,} rows asked, same answer: {same}")
+# sphinx_gallery_thumbnail_number = 2

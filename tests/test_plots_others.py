@@ -137,13 +137,7 @@ def test_bounds_are_ranges_without_a_point():
 def test_the_ends_of_an_interval_are_drawn_with_its_share_and_not_as_columns():
     found = suffice.audit.reliance([refused()], "debt")
     chart, (all_of_them,) = chart_of(found), found.groups
-    assert [heading.words for heading in chart.headings] == [
-        "decisions",
-        "it alone flips",
-        "in some set",
-        "in every set",
-        "does not stand freed",
-    ]
+    assert {"from", "to"}.isdisjoint(heading.words for heading in chart.headings)
     assert chart.lines[0].amounts[1] == Amount(1.0, "100% (3–100%)", all_of_them.flipped.interval)
     assert chart.lines[0].amounts[2].interval is None
 

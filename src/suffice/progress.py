@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Protocol
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
@@ -47,7 +48,10 @@ def progress_bar(
         return _told(watcher, what, total)
     if shown is False:
         return nullcontext(_Silent())  # a bar, even one that is not shown, takes its time to make
-    from tqdm.auto import tqdm  # slow to import, so not at start-up
+    with catch_warnings():
+        # In a notebook without ipywidgets the bar is a plain one, which is no news to a user.
+        simplefilter("ignore")
+        from tqdm.auto import tqdm  # slow to import, so not at start-up
 
     # None: where there is no terminal, tqdm itself shows nothing.
     disable = None if shown is None else False
