@@ -44,6 +44,10 @@ class Stream(IntEnum):
     """Hybrids that a model is timed on."""
     BACKGROUND = 16
     """Rows of a table that is larger than what references are drawn from."""
+    AUDITED = 20
+    """Decisions that are audited, where there are more."""
+    VERIFIED = 21
+    """Decisions of a record that are explained again."""
 
 
 def generator(seed: int, stream: Stream, *more: int) -> np.random.Generator:

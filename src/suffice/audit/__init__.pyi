@@ -3,5 +3,9 @@ from .catalogue import Catalogue as Catalogue, read_catalogue as read_catalogue
 from .cohort import Cohort as Cohort, cohort as cohort
 from .global_factors import GlobalFactors as GlobalFactors, global_factors as global_factors
 from .reasons import Reasons as Reasons, reasons as reasons
+from .record import record as record
+from .recorded import Record as Record
 from .reliance import Reliance as Reliance, reliance as reliance
 from .roles import Roles as Roles, roles as roles
+from .verification import Verification as Verification
+from .verify import verify as verify

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import click
 
+from suffice.cli.audit import audit
 from suffice.cli.batch import batch
 from suffice.cli.demo import demo
 from suffice.cli.explain import explain
@@ -36,6 +37,7 @@ def app() -> None:
 app.add_command(demo)
 app.add_command(explain)
 app.add_command(batch)
+app.add_command(audit)
 app.add_command(reproduce)
 app.add_command(serve)
 

@@ -1,0 +1,156 @@
+"""The analyses that a record can be asked for, by name: what each takes, and how it is run.
+
+What is asked is kept as plain JSON, so that whoever reads the record can ask the same again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from inspect import Parameter, signature
+from typing import Any
+
+import msgspec
+
+from suffice.audit.catalogue import Catalogue, Entry, read_catalogue
+from suffice.audit.cohort import Cohort, cohort
+from suffice.audit.global_factors import GlobalFactors, global_factors
+from suffice.audit.reasons import Reasons, reasons
+from suffice.audit.reliance import Reliance, reliance
+from suffice.audit.roles import Roles, roles
+from suffice.errors import InputError, did_you_mean, shorten
+from suffice.explanation import Explanation
+from suffice.results import Result
+
+__all__ = ["ANALYSES", "Analysis", "Arguments", "Material", "asked", "run"]
+
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """What analyses are made from."""
+
+    decisions: Sequence[Explanation]
+    ids: Sequence[str]
+    """What each decision is called."""
+    labels: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """Groups by columns that the model does not see: a label for each decision."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """One of them: its function, and what of it the record itself fills in."""
+
+    name: str
+    heading: str
+    function: Callable[..., Result]
+    result: type[Result]
+    filled: tuple[str, ...] = ("explanations",)
+    """Parameters that are no part of the question."""
+    also: tuple[str, ...] = ()
+    """What may be asked beside the function's own arguments."""
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """What can be asked, by name."""
+        own = signature(self.function).parameters
+        return {name: p for name, p in own.items() if name not in self.filled}
+
+    def arguments(self, material: Material, asked: Arguments) -> Arguments:
+        """What the function is called with, from what was asked."""
+        found = {name: value for name, value in asked.items() if name in self.parameters}
+        if "catalogue" in found:
+            found["catalogue"] = Catalogue(tuple(Entry(**e) for e in found["catalogue"]))
+        if isinstance(found.get("by"), str):
+            found["by"] = material.labels.get(found["by"], found["by"])
+        if "ids" in self.filled:
+            found["ids"] = list(material.ids)
+        return found
+
+
+ANALYSES: dict[str, Analysis] = {
+    found.name: found
+    for found in (
+        Analysis(
+            "reliance",
+            "Protected features",
+            reliance,
+            Reliance,
+            filled=("explanations", "ids"),
+        ),
+        Analysis(
+            "reasons",
+            "Reasons given",
+            reasons,
+            Reasons,
+            filled=("explanations", "ids"),
+            also=("template",),
+        ),
+        Analysis("roles", "Roles of features", roles, Roles),
+        Analysis("global_factors", "What suffices for most", global_factors, GlobalFactors),
+        Analysis("cohort", "What suffices, by outcome and group", cohort, Cohort),
+    )
+}
+"""In the order in which a record tells of them."""
+
+
+def run(name: str, material: Material, asked: Arguments) -> Result:
+    """One analysis, as it was asked for."""
+    analysis = ANALYSES[name]
+    try:
+        return analysis.function(material.decisions, **analysis.arguments(material, asked))
+    except InputError as error:
+        raise error.at(name) from error
+
+
+def asked(analyses: Any) -> dict[str, Arguments]:
+    """What is asked for, checked by name and made plain; in the order of a record.
+
+    >>> asked({"roles": {}, "reliance": {"protected": ["age"]}})
+    {'reliance': {'protected': ['age']}, 'roles': {}}
+    >>> asked({"reliance": {"protect": ["age"]}})
+    Traceback (most recent call last):
+    suffice.errors.InputError: reliance: got 'protect'; allowed: protected, by, tau. Did you mean
+    'protected'?
+    """
+    if isinstance(analyses, str) or not isinstance(analyses, Mapping | list | tuple):
+        allowed = "{name: arguments}, such as {'roles': {}, 'reliance': {'protected': ['age']}}"
+        raise InputError("analyses", shorten(analyses), allowed)
+    wanted = analyses if isinstance(analyses, Mapping) else dict.fromkeys(analyses)
+    if not wanted:
+        raise InputError("analyses", "none", f"at least one of {', '.join(ANALYSES)}")
+    for name in wanted:
+        if name not in ANALYSES:
+            hint = did_you_mean(name, ANALYSES, or_list=False)
+            raise InputError("analyses", shorten(name), ", ".join(ANALYSES), hint)
+    return {name: _checked(one, wanted[name]) for name, one in ANALYSES.items() if name in wanted}
+
+
+def _checked(analysis: Analysis, given: Any) -> Arguments:
+    given = {} if given is None or given is True else given
+    if not isinstance(given, Mapping):
+        raise InputError(analysis.name, shorten(given), "its arguments by name, {} for none")
+    parameters = analysis.parameters
+    known = [*parameters, *analysis.also]
+    for name in given:
+        if name not in known:
+            hint = did_you_mean(name, known, or_list=False)
+            allowed = ", ".join(known) or "nothing"
+            raise InputError(analysis.name, shorten(name), allowed, hint)
+    for name, parameter in parameters.items():
+        if parameter.default is Parameter.empty and name not in given:
+            raise InputError(analysis.name, f"no {name}", f"{name}, which it needs")
+    return {str(name): _plain(analysis.name, name, value) for name, value in given.items()}
+
+
+def _plain(analysis: str, name: str, value: Any) -> Any:
+    """What JSON has: a record must be able to ask again."""
+    if name == "catalogue":
+        return msgspec.to_builtins(list(read_catalogue(value).entries))
+    try:
+        return msgspec.json.decode(msgspec.json.encode(value))
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
+        hint = "A record keeps what was asked, so as to ask it again: no functions."
+        allowed = "names, numbers and lists of them"
+        raise InputError(f"{analysis}: {name}", shorten(value), allowed, hint) from error

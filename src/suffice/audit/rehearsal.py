@@ -1,0 +1,116 @@
+"""Before the long work: everything is read, and tried on a few decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suffice.audit.analyses import Arguments, Material, run
+from suffice.audit.chain import MANIFEST, files_in
+from suffice.audit.folder import CONFIG, EXPLANATIONS, MADE, files_of_finding
+from suffice.audit.recorded import Finding
+from suffice.checks import text
+from suffice.errors import InputError, SufficeError, did_you_mean
+from suffice.explainer import Asked, Explainer
+from suffice.explanation import Explanation
+from suffice.tables import Table
+from suffice.wording import harmless, show
+
+__all__ = ["labels_of", "new_folder", "read_config", "read_date", "rehearse"]
+
+_REHEARSED, _LOOKED_AT = 3, 12
+"""Decisions that everything is tried on, and rows that are looked at to find them."""
+
+
+def read_date(given: Any) -> str | None:
+    """A date as it is declared: a date, or any text."""
+    if given is None or isinstance(given, date):
+        return None if given is None else given.isoformat()
+    return harmless(text("date", given, "None, a text or a date"))
+
+
+def read_config(given: Any) -> tuple[str, bytes]:
+    """The name and the bytes of the copy that a record keeps."""
+    try:
+        path = Path(given)
+        return f"{CONFIG}{path.suffix.lower()}", path.read_bytes()
+    except (TypeError, OSError) as error:
+        why = getattr(error, "strerror", None) or "no path"
+        raise InputError("config", f"{given} ({why})", "a readable file") from error
+
+
+def new_folder(given: Any, resume: bool) -> Path:
+    """A folder to write to: a new one, or one where a record was begun."""
+    if not isinstance(given, str | PathLike) or not str(given).strip():
+        raise InputError("out", given, "the path of a folder")
+    folder = Path(given)
+    if folder.exists() and not folder.is_dir():
+        raise InputError("out", f"{folder}, which is a file", "a folder")
+    if (folder / MANIFEST).exists():
+        hint = "A record is never written over: write beside it, with it as previous."
+        raise InputError("out", f"{folder}, where a record is already", "a new folder", hint)
+    there = [name for name, _ in files_in(folder)] if folder.exists() else []
+    begun = any(name.startswith(f"{EXPLANATIONS}/") for name in there)
+    if begun and not resume:
+        hint = "To go on with an interrupted run: resume=True."
+        got = f"{folder}, where a record was begun"
+        raise InputError("out", got, "a new or an empty folder", hint)
+    others = [name for name in there if not (begun and name.startswith(MADE))]
+    if others:
+        got = f"{folder}, which holds {others[0]}"
+        raise InputError("out", got, "a new or an empty folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def labels_of(
+    wanted: Mapping[str, Arguments], table: Table, explainer: Explainer
+) -> dict[str, list[str | None]]:
+    """By column that the model does not see, and that groups are made by: each row's label."""
+    found: dict[str, list[str | None]] = {}
+    for name, arguments in wanted.items():
+        by = arguments.get("by")
+        if not isinstance(by, str) or by in explainer.data.names:
+            continue
+        if by not in table.names:
+            hint = did_you_mean(by, table.names)
+            raise InputError(f"{name}: by", repr(by), "a column of the decisions", hint)
+        cells = table.column(table.position(by, name)).tolist()
+        found[by] = [None if cell is None or cell != cell else show(cell) for cell in cells]
+    return found
+
+
+def rehearse(
+    explainer: Explainer,
+    table: Table,
+    wanted: Mapping[str, Arguments],
+    labels: Mapping[str, list[str | None]],
+    question: Asked,
+) -> None:
+    """Everything once, on the first decisions that can be explained."""
+    quiet = question.copy()
+    quiet["progress"] = False
+    places: list[int] = []
+    decisions: list[Explanation] = []
+    errors: list[SufficeError] = []
+    for at in range(min(len(table), _LOOKED_AT)):
+        row = table.take(np.array([at])).native
+        try:
+            decisions.append(explainer.explain(row, **quiet))
+            places.append(at)
+        except SufficeError as error:
+            errors.append(error)
+        if len(decisions) == _REHEARSED:
+            break
+    if not decisions:
+        raise errors[0] if errors else InputError("X", "no rows", "at least one decision")
+    some = {column: [cells[at] for at in places] for column, cells in labels.items()}
+    material = Material(decisions, [str(at) for at in places], some)
+    for name, arguments in wanted.items():
+        found = run(name, material, arguments)
+        list(files_of_finding(Finding(name, found), arguments))

@@ -1,0 +1,234 @@
+"""`suffice audit`: a declared audit, from the model and the table to a sealed folder; and back."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from suffice.cli.names import OPTIONS
+from suffice.cli.options import FILE, trust_options
+from suffice.cli.output import tell
+from suffice.errors import InputError
+from suffice.wording import count
+
+__all__ = ["audit"]
+
+_NAMES = OPTIONS | {
+    "--data": "[data] file",
+    "--target": "[data] target",
+    "--model": "[model] file",
+    "--train": "[model] train",
+    "model": "[model] file",
+    "data": "[data] file",
+    "X": "[data]",
+    "x": "[data]",
+    "id": "[data] id",
+    "rows": "[data] rows",
+    "out": "[audit] out",
+    "previous": "[audit] previous",
+    "title": "[audit] title",
+    "random_state": "[question] seed",
+    **{
+        name: f"[question] {name}"
+        for name in (
+            *("tau", "alpha", "adjust", "outcome", "references", "n_references"),
+            *("groups", "max_size", "budget", "search", "engine"),
+        )
+    },
+}
+"""What the file calls the arguments that Python knows by other names."""
+
+
+@click.group(invoke_without_command=True, subcommand_metavar="[verify DIR]")
+@click.option("--config", type=FILE, metavar="FILE", help="What to audit, and how: .toml or .yaml.")
+@click.option("--example", is_flag=True, help="Print such a file, with a word on every choice.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The folder to write, in place of the file's own.",
+)
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes. Default: 1.")
+@click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
+@trust_options
+@click.pass_context
+def audit(context: click.Context, /, **options: Any) -> None:
+    """Audit decisions as a file declares, into a sealed folder: pages, tables, JSON, hashes.
+
+    Begin with: suffice audit --example > audit.toml
+
+    Everything is tried on a few decisions before the long work begins. The same audit gives the
+    same seal. `suffice audit verify DIR` checks a record.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if options["example"]:
+        from suffice.cli.declared import example
+
+        click.echo(example(), nl=False)
+        return
+    if options["config"] is None:
+        hint = "To begin: suffice audit --example > audit.toml"
+        raise InputError("--config", "nothing", "the file that declares the audit", hint)
+    with _told_of_file():
+        _record(options)
+
+
+def _record(options: dict[str, Any]) -> None:
+    from suffice.audit.record import record
+    from suffice.cli.audited import audited, find_files
+    from suffice.cli.counting import counted
+    from suffice.cli.declared import read_declared
+
+    declared = read_declared(options["config"])
+    base = declared.path.parent
+    out = options["out"] or (base / declared.audit["out"] if "out" in declared.audit else None)
+    if out is None:
+        raise InputError("--out", "nothing", "a folder: --out DIR, or out in [audit]")
+    analyses = _with_paths(declared.analyses, base)
+    trust_pickle = options["trust_pickle"] or declared.model.get("trust_pickle", False)
+    trusted = (*options["trust_types"], *declared.model.get("trust_types", ()))
+    given = audited(declared, find_files(declared, [base]), trust_pickle, trusted)
+    previous = declared.audit.get("previous")
+    tell(f"{count(len(given.rows), 'decision')} to audit: {', '.join(analyses)}.")
+    try:
+        with counted(lambda: 0):
+            made = record(
+                given.explainer,
+                given.rows,
+                out,
+                analyses=analyses,
+                id=given.id,
+                title=declared.audit.get("title"),
+                date=declared.audit.get("date"),
+                previous=None if previous is None else base / previous,
+                config=declared.path,
+                hashes=given.hashes,
+                workers=options["workers"],
+                resume=options["resume"],
+                **given.question,
+            )
+    except KeyboardInterrupt:
+        words = ["suffice", *sys.argv[1:]]
+        again = shlex.join(words if "--resume" in words else [*words, "--resume"])
+        tell("Stopped. What was explained is kept. To go on:")
+        click.echo(f"  {again}", err=True)
+        sys.exit(130)
+    _tell_of_record(made, out)
+
+
+def _with_paths(analyses: dict[str, dict[str, Any]], base: Path) -> dict[str, dict[str, Any]]:
+    """A catalogue that is a file is one relative to the file that names it."""
+    found = {name: dict(arguments) for name, arguments in analyses.items()}
+    for arguments in found.values():
+        if isinstance(arguments.get("catalogue"), str):
+            arguments["catalogue"] = base / arguments["catalogue"]
+    return found
+
+
+def _tell_of_record(made: Any, out: Path) -> None:
+    from suffice.cli.output import console
+    from suffice.report.record import summary
+
+    console().print(summary(made))
+    files = [path for path in out.rglob("*") if path.is_file()]
+    size = sum(path.stat().st_size for path in files)
+    click.echo(f"Record: {out} ({count(len(files), 'file')}, {size / 1e6:,.1f} MB)")
+    click.echo(f"  look at it:  {out / 'index.html'}")
+    click.echo(f"  check it:    suffice audit verify {shlex.quote(str(out))} --seal {made.seal}")
+    click.echo(f"Seal: {made.seal}")
+    click.echo(
+        "Keep the seal somewhere else: whoever can rewrite the folder can rewrite its chain of\n"
+        "hashes, but not a seal that you have."
+    )
+
+
+@audit.command()
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--seal", metavar="HASH", help="The seal that was kept elsewhere.")
+@click.option(
+    "--rows",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Explain so many decisions again. 0: none, and no model is needed.",
+)
+@click.option("--model", type=FILE, help="The model's file, if it is elsewhere now.")
+@click.option("--data", type=FILE, help="The table, if it is elsewhere now.")
+@click.option("--background", type=FILE, help="The table of references, if it is elsewhere now.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, help="Of the draw of decisions. Default: 0."
+)
+@trust_options
+@click.pass_context
+def verify(context: click.Context, /, folder: Path, **options: Any) -> None:
+    """Check a record: every byte, some of its explanations, all of its findings.
+
+    Exit code 0: it tells the truth. 1: it was changed, or something came out otherwise; nothing is
+    read of a folder whose bytes were changed. The model and the table are looked for where the
+    record's own file says, from here and from beside the record.
+    """
+    with _told_of_file():
+        found = _verified(folder, options)
+    from suffice.cli.output import console
+
+    console().print(found)
+    context.exit(0 if found.ok else 1)
+
+
+def _verified(folder: Path, options: dict[str, Any]) -> Any:
+    from suffice.audit.verify import check_bytes, verify
+    from suffice.cli.audited import audited, find_files
+    from suffice.cli.declared import read_declared
+
+    seal, rows = options["seal"], options["rows"]
+    looked_at = check_bytes(folder, None if seal is None else seal.strip().lower())
+    if not looked_at.whole:
+        return looked_at
+    if not rows:
+        return verify(folder, seal=seal, rows=0)
+    config = next((p for p in sorted(folder.glob("audit.*")) if p.is_file()), None)
+    if config is None:
+        hint = "--rows 0 checks all but that; in Python: audit.verify(folder, explainer, X)."
+        got = f"{folder}, which was not declared in a file"
+        raise InputError("--rows", got, "0 for a record made in Python", hint)
+    declared = read_declared(config)
+    given = {"[model] file": "model", "[data] file": "data", "[data] background": "background"}
+    for what, option in given.items():
+        section, _, key = what.strip("[").partition("] ")
+        if options[option] is not None:
+            getattr(declared, section)[key] = str(options[option].resolve())
+    bases = [Path(), folder.parent, folder]
+    # Nothing that the record itself says is a reason to trust a file.
+    files = find_files(declared, bases)
+    made = audited(declared, files, options["trust_pickle"], options["trust_types"])
+    return verify(
+        folder,
+        made.explainer,
+        made.rows,
+        seal=seal,
+        rows=rows,
+        hashes=made.hashes,
+        random_state=options["seed"],
+    )
+
+
+@contextmanager
+def _told_of_file() -> Iterator[None]:
+    """Errors in the words of the file, not of Python or of other commands' options."""
+    try:
+        yield
+    except InputError as error:
+        from suffice.audit.analyses import ANALYSES
+
+        analysis, _, rest = error.argument.partition(": ")
+        ours = {error.argument: f"[{analysis}] {rest}".strip()} if analysis in ANALYSES else {}
+        tell(f"Error: {error.told(_NAMES | ours)}")
+        sys.exit(2)
