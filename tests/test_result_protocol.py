@@ -6,6 +6,7 @@ import pickle
 from functools import cache
 from html.parser import HTMLParser
 from io import StringIO
+from tempfile import mkdtemp
 
 import jsonschema
 import numpy as np
@@ -75,6 +76,14 @@ def several():
 CATALOGUE = {name: (name[0], name) for name in ("age", "income", "debt", "late payments")}
 
 
+@cache
+def recorded():
+    folder = mkdtemp()
+    rows = datasets.loans(200)[0][["age", "income", "debt", "late payments"]].iloc[[8, 9]]
+    asked = {"reliance": {"protected": ["age"]}, "roles": {}}
+    return audit.record(explainer(), rows, folder, analyses=asked), folder
+
+
 def causes():
     scm = CausalModel([("a", "b")], mechanisms={"a": 0.5, "b": lambda a: a})
     return probabilities_of_causation(scm, "a", "b")
@@ -99,6 +108,7 @@ SAMPLES = {
     "Plausibility": lambda: explainer().plausibility(row()),
     "Plan": lambda: explainer().plan(row(), search="greedy"),
     "Reasons": lambda: audit.reasons(several(), CATALOGUE),
+    "Record": lambda: recorded()[0],
     "Recourse": lambda: recourse(),
     "Reliance": lambda: audit.reliance(several(), ["age"]),
     "Roles": lambda: audit.roles(several()),
@@ -106,6 +116,7 @@ SAMPLES = {
     "ShapleyInteractions": lambda: shapley_interactions(explanation().keep),
     "ShapleyValues": lambda: shapley_values(explanation().keep),
     "TopK": lambda: top_k(explanation().keep, 1),
+    "Verification": lambda: audit.verify(recorded()[1], seal="another"),
     "View": lambda: explanation().flip,
 }
 

@@ -147,7 +147,10 @@ def _checked(analysis: Analysis, given: Any) -> Arguments:
 def _plain(analysis: str, name: str, value: Any) -> Any:
     """What JSON has: a record must be able to ask again."""
     if name == "catalogue":
-        return msgspec.to_builtins(list(read_catalogue(value).entries))
+        try:
+            return msgspec.to_builtins(list(read_catalogue(value).entries))
+        except InputError as error:
+            raise error.at(analysis) from error
     try:
         return msgspec.json.decode(msgspec.json.encode(value))
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:

@@ -81,6 +81,7 @@ def audit(context: click.Context, /, **options: Any) -> None:
 
 
 def _record(options: dict[str, Any]) -> None:
+    from suffice.audit.analyses import asked
     from suffice.audit.record import record
     from suffice.cli.audited import audited, find_files
     from suffice.cli.counting import counted
@@ -92,6 +93,7 @@ def _record(options: dict[str, Any]) -> None:
     if out is None:
         raise InputError("--out", "nothing", "a folder: --out DIR, or out in [audit]")
     analyses = _with_paths(declared.analyses, base)
+    asked(analyses)  # before a model is opened or trained
     trust_pickle = options["trust_pickle"] or declared.model.get("trust_pickle", False)
     trusted = (*options["trust_types"], *declared.model.get("trust_types", ()))
     given = audited(declared, find_files(declared, [base]), trust_pickle, trusted)

@@ -1,0 +1,447 @@
+"""Audit records: the same audit gives the same seal, and no byte can be changed unnoticed."""
+
+import gzip
+import json
+import shutil
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from tempfile import mkdtemp
+
+import msgspec
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, strategies as st
+
+import suffice
+from suffice import Explainer, Explanation, InputError, audit
+from suffice.audit.card import escaped
+from suffice.audit.chain import (
+    MANIFEST,
+    START,
+    Fact,
+    chained,
+    fact_of_file,
+    files_in,
+    manifest_text,
+)
+from suffice.audit.folder import files_of
+from suffice.audit.recorded import Record
+from tests.mixed_table import mixed_table, rule
+
+TABLE = mixed_table(120).drop(columns="screened")
+DETAINED = TABLE[rule(TABLE) == "detained"].iloc[:12]
+CATALOGUE = {name: (name[:2].upper(), f"Because of {name}") for name in TABLE.columns}
+ANALYSES = {
+    "reliance": {"protected": {"sex": ["sex"], "origin": "origin"}, "by": "sex"},
+    "reasons": {"catalogue": CATALOGUE, "k": 3, "problems": "hold", "protected": ["sex", "origin"]},
+    "roles": {},
+    "global_factors": {"cover": 0.5},
+    "cohort": {"by": "region"},
+}
+
+
+def explainer(**more):
+    return Explainer(rule, TABLE, n_references=12, **more)
+
+
+def decisions():
+    """With a column that the rule does not see, and names."""
+    regions = ["north", "south", None] * 4
+    return DETAINED.assign(region=regions, case=[f"case {i}" for i in range(12)])
+
+
+def make(out, **more):
+    asked = {"analyses": ANALYSES, "id": "case", "title": "Detentions", "tau": 0.8} | more
+    return audit.record(explainer(), decisions(), out, **asked)
+
+
+@cache
+def made():
+    """A record, to be read and never written to."""
+    folder = Path(mkdtemp()) / "record"
+    return make(folder), folder
+
+
+@pytest.fixture
+def copied(tmp_path):
+    record, folder = made()
+    shutil.copytree(folder, tmp_path / "copy")
+    return record, tmp_path / "copy"
+
+
+def check(folder, **more):
+    return audit.verify(folder, explainer(), decisions(), rows=4, **more)
+
+
+def test_what_is_recorded_is_what_the_analyses_say():
+    record, folder = made()
+    stored = suffice.load(folder / "explanations")
+    ids = [f"case {i}" for i in range(12)]
+    assert [e.tau for e in stored] == [0.8] * 12
+    alone = explainer().explain(DETAINED.iloc[[3]], tau=0.8)
+    assert stored[3].keep.factors == alone.keep.factors
+    assert stored[3].flip.factors == alone.flip.factors
+    asked = ANALYSES["reliance"]
+    assert record["reliance"] == audit.reliance(stored, asked["protected"], by="sex", ids=ids)
+    assert record["roles"] == audit.roles(stored)
+    assert record["global_factors"] == audit.global_factors(stored, cover=0.5)
+    regions = ["north", "south", None] * 4
+    assert record["cohort"] == audit.cohort(stored, regions)
+    more = {k: v for k, v in ANALYSES["reasons"].items() if k != "catalogue"}
+    assert record["reasons"] == audit.reasons(stored, CATALOGUE, ids=ids, **more)
+    with pytest.raises(InputError, match=r"name: got 'role'; allowed: .*Did you mean 'roles'"):
+        record["role"]
+
+
+def test_every_file_says_the_same():
+    record, folder = made()
+    for name in ANALYSES:
+        text = (folder / "results" / f"{name}.json").read_bytes()
+        assert type(record[name]).from_json(text) == record[name]
+        table = pd.read_csv(folder / "tables" / f"{name}.csv")
+        assert len(table) == len(record[name].to_frame())
+    lines = gzip.decompress((folder / "explanations.jsonl.gz").read_bytes()).splitlines()
+    stored = suffice.load(folder / "explanations")
+    assert [json.loads(line)["id"] for line in lines] == [f"case {i}" for i in range(12)]
+    assert [Explanation.from_json(line) for line in lines] == list(stored)
+    letters = pd.read_csv(folder / "tables" / "letters.csv", keep_default_na=False)
+    for decision, row in zip(record["reasons"], letters.to_dict("records"), strict=True):
+        assert (row["letter"] == "") == decision.hold
+        assert all(r.text in row["letter"] for r in decision.reasons if not decision.hold)
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    card = (folder / "model-card.md").read_text(encoding="utf-8")
+    assert card == record.model_card
+    for name in ANALYSES:
+        assert f'href="tables/{name}.csv"' in page
+        assert record[name].sheet.lead[0][:30].replace("“", "") in page.replace("“", "")
+        assert escaped(record[name].sheet.title) in card
+    assert 'href="' not in record.to_html()
+
+
+def test_the_same_audit_gives_the_same_seal(tmp_path):
+    record, folder = made()
+    again = make(tmp_path / "elsewhere" / "record")
+    assert again.seal == record.seal
+    assert again == record
+    for name, path in files_in(folder):
+        assert (tmp_path / "elsewhere" / "record" / name).read_bytes() == path.read_bytes(), name
+    assert make(tmp_path / "workers", workers=2).seal == record.seal
+    assert make(tmp_path / "other", title="Another").seal != record.seal
+    everything = b"".join(path.read_bytes() for _, path in files_in(folder))
+    assert str(tmp_path).encode() not in everything
+    assert str(folder).encode() not in everything
+
+
+def test_a_record_that_is_true_is_verified():
+    record, folder = made()
+    found = check(folder, seal=record.seal)
+    assert found.ok and found.whole
+    assert {c.what for c in found.checks} == {
+        "model, data and question",
+        "4 explanations",
+        *ANALYSES,
+        "tables and page",
+    }
+    assert all(c.verdict == "agrees" for c in found.checks)
+    assert found.versions == ()
+    assert "The record tells the truth" in str(found)
+    assert "No seal was given" in str(check(folder))
+    assert found.files == sum(1 for _ in files_in(folder))
+    bare = audit.verify(folder)
+    assert bare.ok
+    assert "was not looked at" in bare.sheet.lead[1]
+
+
+@given(st.data())
+def test_no_byte_can_be_changed(data):
+    _, folder = made()
+    names = [MANIFEST, *(name for name, _ in files_in(folder))]
+    path = folder / data.draw(st.sampled_from(names))
+    content = path.read_bytes()
+    at = data.draw(st.integers(0, len(content) - 1))
+    other = data.draw(st.integers(0, 255).filter(lambda byte: byte != content[at]))
+    try:
+        path.write_bytes(content[:at] + bytes([other]) + content[at + 1 :])
+        found = audit.verify(folder)
+    finally:
+        path.write_bytes(content)
+    assert not found.ok and not found.whole
+    assert [fault.name for fault in found.faults] == [path.relative_to(folder).as_posix()]
+    assert found.checks == ()
+    assert "Refused" in str(found)
+
+
+@given(st.data())
+def test_no_byte_of_the_manifest_can_be_changed_added_or_left_out(data):
+    _, folder = made()
+    path = folder / MANIFEST
+    content = path.read_bytes()
+    at = data.draw(st.integers(0, len(content) - 1))
+    kind = data.draw(st.sampled_from(["left out", "added", "cut"]))
+    try:
+        if kind == "left out":
+            path.write_bytes(content[:at] + content[at + 1 :])
+        elif kind == "added":
+            more = data.draw(st.binary(min_size=1, max_size=3))
+            path.write_bytes(content[:at] + more + content[at:])
+        else:
+            path.write_bytes(content[:at])
+        found = audit.verify(folder)
+    finally:
+        path.write_bytes(content)
+    assert [fault.name for fault in found.faults] == [MANIFEST]
+
+
+def test_no_file_can_be_added_removed_renamed_or_linked(copied):
+    _, folder = copied
+    page = folder / "index.html"
+    (folder / "tables" / "more.csv").write_text("a,b\n")
+    found = check(folder)
+    assert [(f.name, f.kind) for f in found.faults] == [("tables/more.csv", "extra")]
+    assert "does not belong to the record" in str(found.faults[0])
+    (folder / "tables" / "more.csv").unlink()
+    page.rename(folder / "page.html")
+    kinds = {f.name: f.kind for f in check(folder).faults}
+    assert kinds == {"index.html": "missing", "page.html": "extra"}
+    page.symlink_to(folder / "page.html")
+    assert {f.name: f.kind for f in check(folder).faults}["index.html"] == "changed"
+    page.unlink()
+    (folder / "page.html").rename(page)
+    assert check(folder).ok
+    (folder / "empty").mkdir()  # git and zip do not keep empty folders: they say nothing
+    assert check(folder).ok
+
+
+def rewritten(folder, change):
+    """What someone does who can write to the folder and knows how the chain is made."""
+    change(folder)
+    old = msgspec.json.decode((folder / MANIFEST).read_bytes())["entries"]
+    rests = [(e["kind"], e["name"], e["value"], e["size"]) for e in old if e["kind"] != "file"]
+    files = [fact_of_file(name, path) for name, path in files_in(folder)]
+    chain = chained([*(Fact(*r) for r in rests), *files])
+    (folder / MANIFEST).write_bytes(manifest_text(chain))
+
+
+def nicer_reliance(folder):
+    path = folder / "tables" / "reliance.csv"
+    path.write_text(path.read_text().replace("True", "False"))
+
+
+def test_a_record_that_was_rewritten_as_a_whole_is_told_by_the_seal_kept_elsewhere(copied):
+    record, folder = copied
+    rewritten(folder, nicer_reliance)
+    found = check(folder, seal=record.seal)
+    assert not found.ok and found.faults == () and found.checks == ()
+    assert "its seal is not the one you kept" in str(found)
+
+
+def test_a_lie_in_a_rewritten_record_is_found_by_working_it_out_again(copied):
+    _, folder = copied
+    rewritten(folder, nicer_reliance)
+    found = check(folder)
+    assert found.whole and not found.ok
+    assert [(c.what, c.why) for c in found.differs] == [("tables and page", "tables/reliance.csv")]
+    assert "does not tell the truth any more" in str(found)
+
+
+def test_a_result_that_does_not_follow_from_the_explanations_is_found(copied):
+    _, folder = copied
+
+    def lie(folder):
+        path = folder / "results" / "global_factors.json"
+        told = json.loads(path.read_text())
+        told["content"]["covered"] -= 1
+        path.write_bytes(msgspec.json.encode(told) + b"\n")
+
+    rewritten(folder, lie)
+    assert "global_factors" in [c.what for c in check(folder).differs]
+
+
+def test_another_model_or_other_data_are_found():
+    _, folder = made()
+
+    def milder(rows):
+        return np.where(rows["priors"] >= 7, "detained", rule(rows))
+
+    other = audit.verify(folder, Explainer(milder, TABLE, n_references=12), decisions(), rows=12)
+    changed = {c.what: c.why for c in other.differs}
+    assert "the model changed" in changed["model, data and question"]
+    fewer = Explainer(rule, TABLE.iloc[:100], n_references=12)
+    changed = {c.what: c.why for c in audit.verify(folder, fewer, decisions()).differs}
+    assert "the data changed" in changed["model, data and question"]
+    rows = decisions().assign(age=lambda f: f["age"] + 1)
+    changed = {c.what: c.why for c in audit.verify(folder, explainer(), rows, rows=12).differs}
+    assert "the input changed" in changed["model, data and question"]
+    assert "12 explanations" in changed
+    seeded = {c.why for c in audit.verify(folder, explainer(random_state=1), decisions()).differs}
+    assert any("random_state: 0 → 1" in why for why in seeded)
+
+
+def test_other_versions_are_told_and_are_no_lie(monkeypatch):
+    module = import_module("suffice.audit.verify")
+    now = module.versions_now()
+    monkeypatch.setattr(module, "versions_now", lambda: now | {"numpy": "99.0"})
+    found = check(made()[1])
+    assert found.ok
+    assert found.versions[0].startswith("numpy ") and found.versions[0].endswith("→ 99.0")
+    assert "Other versions than then: numpy" in str(found)
+
+
+def test_records_of_successive_dates_are_chained(tmp_path, copied):
+    first, folder = copied
+    second = make(tmp_path / "second", previous=folder, date="2026-04-01")
+    assert first.chain[0].previous == START
+    assert second.chain[0].previous == first.seal
+    assert first.seal in (tmp_path / "second" / "index.html").read_text()
+    assert check(tmp_path / "second", seal=second.seal).ok
+    (folder / "index.html").write_text("another")
+    with pytest.raises(InputError, match=r"previous: got .*index.html was changed"):
+        make(tmp_path / "third", previous=folder)
+    with pytest.raises(InputError, match=r"previous: got .*which has no manifest.json"):
+        make(tmp_path / "third", previous=tmp_path)
+
+
+def test_rows_that_cannot_be_explained_are_counted_and_verified(tmp_path):
+    def fails(rows):
+        if (rows["age"] == 99).any():
+            raise ValueError("too old")
+        return rule(rows)
+
+    rows = decisions().assign(age=lambda f: np.where(f.index == f.index[5], 99, f["age"]))
+    with_it = Explainer(fails, TABLE, n_references=12)
+    record = audit.record(with_it, rows, tmp_path / "r", analyses=ANALYSES, id="case")
+    assert ("Not explained", "1 row, each with its reason in the record") in record.about
+    assert record["reliance"].groups[0].decisions == 11
+    assert len(record.labels["region"]) == 11
+    assert audit.verify(tmp_path / "r", with_it, rows, rows=12).ok
+    assert not audit.verify(tmp_path / "r", explainer(), rows, rows=12).ok
+
+
+def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
+    module = import_module("suffice.audit.record")
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "write_lines", stop)
+        with pytest.raises(KeyboardInterrupt):
+            make(tmp_path / "r")
+    with pytest.raises(InputError, match=r"folder: got .*no manifest.json.*resume=True"):
+        check(tmp_path / "r")
+    with pytest.raises(InputError, match=r"out: got .*where a record was begun.*resume=True"):
+        make(tmp_path / "r")
+    assert make(tmp_path / "r", resume=True).seal == made()[0].seal
+    with pytest.raises(InputError, match=r"out: got .*where a record is already.*never written"):
+        make(tmp_path / "r", resume=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"analyses": {}}, "analyses: got none; allowed: at least one of reliance, reasons"),
+        ({"analyses": "roles"}, "analyses: got 'roles'; allowed: {name: arguments}"),
+        ({"analyses": {"rolls": {}}}, "analyses: got 'rolls'; .* Did you mean 'roles'"),
+        ({"analyses": {"roles": 3}}, "roles: got 3; allowed: its arguments by name"),
+        ({"analyses": {"roles": {"taus": 1}}}, "roles: got 'taus'; allowed: tau. Did you mean"),
+        ({"analyses": {"reliance": {}}}, "reliance: got no protected; allowed: protected"),
+        ({"analyses": {"reliance": {"protected": "sexe"}}}, "reliance: protected: got 'sexe'.*sex"),
+        (
+            {"analyses": {"cohort": {"by": "regon"}}},
+            "cohort: by: got 'regon'.*Did you mean 'region'",
+        ),
+        ({"analyses": {"cohort": {"by": len}}}, "cohort: by: got .*no functions"),
+        ({"analyses": {"roles": {"tau": 7}}}, "roles: tau: got 7"),
+        ({"analyses": {"reasons": {"catalogue": {"sex": ("S", "")}}}}, "without text"),
+        ({"analyses": {"reasons": {"catalogue": {"sex": ("S", "s")}}}}, "has no entry"),
+        (
+            {"analyses": {"reasons": ANALYSES["reasons"] | {"template": "$nonsense"}}},
+            "template: got 'nonsense'",
+        ),
+        ({"tau": 0}, "tau: got 0"),
+        ({"title": 3}, "title: got 3"),
+        ({"date": 3}, "date: got 3; allowed: None, a text or a date"),
+        ({"config": "/no/such/file.toml"}, "config: got .*No such file"),
+        ({"id": "cases"}, "id: got .*cases"),
+        ({"resume": "yes"}, "resume: got 'yes'"),
+        ({"workers": 0}, "workers: got 0"),
+    ],
+)
+def test_mistakes_are_told_before_anything_long(tmp_path, asked, message, monkeypatch):
+    with pytest.raises(InputError, match=message):
+        make(tmp_path / "r", **asked)
+    left = [path for path in (tmp_path / "r").rglob("*") if path.is_file()]
+    assert left == [] and not (tmp_path / "r" / MANIFEST).exists()
+
+
+@pytest.mark.parametrize("out", [None, 3, ""])
+def test_a_folder_must_be_one(out):
+    with pytest.raises(InputError, match="out: got"):
+        make(out)
+
+
+def test_what_is_already_there_is_not_written_over(tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"out: got .*which holds mine.txt"):
+        make(tmp_path)
+    with pytest.raises(InputError, match=r"out: got .*which is a file"):
+        make(tmp_path / "mine.txt")
+
+
+def test_words_of_the_data_are_no_markup(tmp_path):
+    odd = "<script>alert(1)</script> *b* [x](y) =1+1"
+    table = TABLE.rename(columns={"charge": odd})
+
+    def renamed(rows):
+        return rule(rows.rename(columns={odd: "charge"}))
+
+    record = audit.record(
+        Explainer(renamed, table, n_references=12),
+        table.iloc[:8].assign(group="=cmd()"),
+        tmp_path / "r",
+        analyses={"roles": {}, "reliance": {"protected": [odd], "by": "group"}},
+        title=odd,
+    )
+    page = (tmp_path / "r" / "index.html").read_text(encoding="utf-8")
+    assert "<script" not in page and "&lt;script&gt;" in page
+    card = record.model_card
+    assert "<script" not in card.replace("\\<script", "") and "\\[x\\]" in card
+    assert "'=cmd()" in (tmp_path / "r" / "tables" / "reliance.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"folder": 3}, "folder: got 3"),
+        ({"folder": "/no/such/folder"}, "folder: got /no/such/folder"),
+        ({"seal": 3}, "seal: got 3"),
+        ({"rows": -1}, "rows: got -1"),
+        ({"random_state": -1}, "random_state: got -1"),
+        ({"explainer": None}, "explainer, X: got one of the two"),
+        ({"explainer": 3}, "explainer: got 3"),
+    ],
+)
+def test_verify_checks_its_arguments(asked, message):
+    usual = {"folder": made()[1], "explainer": explainer(), "X": decisions()}
+    with pytest.raises(InputError, match=message):
+        audit.verify(**usual | asked)
+
+
+def test_a_folder_that_is_no_record_of_this_version_is_refused(copied):
+    _, folder = copied
+    text = (folder / MANIFEST).read_text()
+    (folder / MANIFEST).write_text(text.replace('"version": 1', '"version": 2', 1))
+    assert "version 2" in str(audit.verify(folder).faults[0])
+    (folder / MANIFEST).write_text("[" * 100_000)
+    assert audit.verify(folder).faults[0].kind == "broken"
+
+
+def test_a_record_is_made_of_arrays_too(tmp_path):
+    rows = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)], dtype=float)
+    of_sums = Explainer(lambda r: np.asarray(r).sum(axis=1) > 1, rows)
+    record = audit.record(of_sums, rows, tmp_path / "r", analyses=["roles"])
+    assert audit.verify(tmp_path / "r", of_sums, rows, seal=record.seal.upper()).ok
+    again = Record.from_json(record.to_json())
+    assert dict(files_of(again)) == dict(files_of(record))
