@@ -86,9 +86,9 @@ def test_what_is_recorded_is_what_the_analyses_say():
     asked = ANALYSES["reliance"]
     assert record["reliance"] == audit.reliance(stored, asked["protected"], by="sex", ids=ids)
     assert record["roles"] == audit.roles(stored)
-    assert record["global_factors"] == audit.global_factors(stored, cover=0.5)
+    assert record["global_factors"] == audit.global_factors(stored, cover=0.5, ids=ids)
     regions = ["north", "south", None] * 4
-    assert record["cohort"] == audit.cohort(stored, regions)
+    assert record["cohort"] == audit.cohort(stored, regions, ids=ids)
     more = {k: v for k, v in ANALYSES["reasons"].items() if k != "catalogue"}
     assert record["reasons"] == audit.reasons(stored, CATALOGUE, ids=ids, **more)
     with pytest.raises(InputError, match=r"name: got 'role'; allowed: .*Did you mean 'roles'"):

@@ -26,6 +26,9 @@ __all__ = ["ANALYSES", "Analysis", "Arguments", "Material", "asked", "run"]
 
 Arguments = dict[str, Any]
 
+_FILLED = ("explanations", "ids", "progress")
+"""Parameters that are no part of the question: the record itself fills them in."""
+
 
 @dataclass(frozen=True, eq=False)
 class Material:
@@ -40,14 +43,12 @@ class Material:
 
 @dataclass(frozen=True)
 class Analysis:
-    """One of them: its function, and what of it the record itself fills in."""
+    """One of them: what it is called, and its function."""
 
     name: str
     heading: str
     function: Callable[..., Result]
     result: type[Result]
-    filled: tuple[str, ...] = ("explanations",)
-    """Parameters that are no part of the question."""
     also: tuple[str, ...] = ()
     """What may be asked beside the function's own arguments."""
 
@@ -55,7 +56,7 @@ class Analysis:
     def parameters(self) -> dict[str, Parameter]:
         """What can be asked, by name."""
         own = signature(self.function).parameters
-        return {name: p for name, p in own.items() if name not in self.filled}
+        return {name: p for name, p in own.items() if name not in _FILLED}
 
     def arguments(self, material: Material, asked: Arguments) -> Arguments:
         """What the function is called with, from what was asked."""
@@ -64,7 +65,7 @@ class Analysis:
             found["catalogue"] = Catalogue(tuple(Entry(**e) for e in found["catalogue"]))
         if isinstance(found.get("by"), str):
             found["by"] = material.labels.get(found["by"], found["by"])
-        if "ids" in self.filled:
+        if "ids" in signature(self.function).parameters:
             found["ids"] = list(material.ids)
         return found
 
@@ -72,21 +73,8 @@ class Analysis:
 ANALYSES: dict[str, Analysis] = {
     found.name: found
     for found in (
-        Analysis(
-            "reliance",
-            "Protected features",
-            reliance,
-            Reliance,
-            filled=("explanations", "ids"),
-        ),
-        Analysis(
-            "reasons",
-            "Reasons given",
-            reasons,
-            Reasons,
-            filled=("explanations", "ids"),
-            also=("template",),
-        ),
+        Analysis("reliance", "Protected features", reliance, Reliance),
+        Analysis("reasons", "Reasons given", reasons, Reasons, also=("template",)),
         Analysis("roles", "Roles of features", roles, Roles),
         Analysis("global_factors", "What suffices for most", global_factors, GlobalFactors),
         Analysis("cohort", "What suffices, by outcome and group", cohort, Cohort),
