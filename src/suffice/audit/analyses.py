@@ -19,15 +19,14 @@ from suffice.audit.reasons import Reasons, reasons
 from suffice.audit.reliance import Reliance, reliance
 from suffice.audit.roles import Roles, roles
 from suffice.errors import InputError, did_you_mean, shorten
+from suffice.explainer import Explainer
 from suffice.explanation import Explanation
 from suffice.results import Result
+from suffice.tables import Table
 
-__all__ = ["ANALYSES", "Analysis", "Arguments", "Material", "asked", "run"]
+__all__ = ["ANALYSES", "Analysis", "Arguments", "Material", "asked", "given_of", "run"]
 
 Arguments = dict[str, Any]
-
-_FILLED = ("explanations", "ids", "progress")
-"""Parameters that are no part of the question: the record itself fills them in."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +38,17 @@ class Material:
     """What each decision is called."""
     labels: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     """Groups by columns that the model does not see: a label for each decision."""
+    explainer: Explainer | None = None
+    """Of the model, for the analyses that ask it; None: it is not at hand."""
+    rows: Table | None = None
+    """The decisions' inputs, as they were given."""
+    given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By analysis: what it was given that is no JSON."""
+
+
+def _of_explanations(analysis: Analysis, material: Material, asked: Arguments) -> Result:
+    own = {name: value for name, value in asked.items() if name not in analysis.also}
+    return analysis.function(material.decisions, **own)
 
 
 @dataclass(frozen=True)
@@ -49,18 +59,34 @@ class Analysis:
     heading: str
     function: Callable[..., Result]
     result: type[Result]
+    filled: tuple[str, ...] = ("explanations",)
+    """Parameters that are no part of the question: the record itself fills them in."""
     also: tuple[str, ...] = ()
     """What may be asked beside the function's own arguments."""
+    given: tuple[str, ...] = ()
+    """What it is given that is no JSON: a record does not keep it."""
+    asks_model: bool = False
+    call: Callable[[Analysis, Material, Arguments], Result] = _of_explanations
+    tried: Arguments = field(default_factory=dict)
+    """What is asked instead where it is only tried."""
 
     @property
     def parameters(self) -> dict[str, Parameter]:
         """What can be asked, by name."""
         own = signature(self.function).parameters
-        return {name: p for name, p in own.items() if name not in _FILLED}
+        hidden = (*self.filled, *self.given, "ids", "progress")
+        return {name: p for name, p in own.items() if name not in hidden}
+
+    def can_run(self, material: Material) -> str:
+        """Why it cannot be run from this; "" where it can."""
+        if self.asks_model and material.explainer is None:
+            return "no model was given"
+        missing = [name for name in self.given if name not in material.given.get(self.name, {})]
+        return f"{missing[0]} was not given" if missing else ""
 
     def arguments(self, material: Material, asked: Arguments) -> Arguments:
         """What the function is called with, from what was asked."""
-        found = {name: value for name, value in asked.items() if name in self.parameters}
+        found = dict(asked)
         if "catalogue" in found:
             found["catalogue"] = Catalogue(tuple(Entry(**e) for e in found["catalogue"]))
         if isinstance(found.get("by"), str):
@@ -87,9 +113,20 @@ def run(name: str, material: Material, asked: Arguments) -> Result:
     """One analysis, as it was asked for."""
     analysis = ANALYSES[name]
     try:
-        return analysis.function(material.decisions, **analysis.arguments(material, asked))
+        return analysis.call(analysis, material, analysis.arguments(material, asked))
     except InputError as error:
         raise error.at(name) from error
+
+
+def given_of(analyses: Any) -> dict[str, dict[str, Any]]:
+    """By analysis: what it is given that is no JSON."""
+    if not isinstance(analyses, Mapping):
+        return {}
+    return {
+        name: {key: arguments[key] for key in one.given if key in arguments}
+        for name, one in ANALYSES.items()
+        if isinstance(arguments := analyses.get(name), Mapping)
+    }
 
 
 def asked(analyses: Any) -> dict[str, Arguments]:
@@ -120,16 +157,18 @@ def _checked(analysis: Analysis, given: Any) -> Arguments:
     if not isinstance(given, Mapping):
         raise InputError(analysis.name, shorten(given), "its arguments by name, {} for none")
     parameters = analysis.parameters
-    known = [*parameters, *analysis.also]
+    known = [*parameters, *analysis.also, *analysis.given]
     for name in given:
         if name not in known:
             hint = did_you_mean(name, known, or_list=False)
             allowed = ", ".join(known) or "nothing"
             raise InputError(analysis.name, shorten(name), allowed, hint)
-    for name, parameter in parameters.items():
-        if parameter.default is Parameter.empty and name not in given:
+    needed = [name for name, p in parameters.items() if p.default is Parameter.empty]
+    for name in (*needed, *analysis.given):
+        if name not in given:
             raise InputError(analysis.name, f"no {name}", f"{name}, which it needs")
-    return {str(name): _plain(analysis.name, name, value) for name, value in given.items()}
+    kept = {name: value for name, value in given.items() if name not in analysis.given}
+    return {str(name): _plain(analysis.name, name, value) for name, value in kept.items()}
 
 
 def _plain(analysis: str, name: str, value: Any) -> Any:

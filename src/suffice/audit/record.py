@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from suffice.audit.analyses import Material, asked as read_asked, run
+import numpy as np
+
+from suffice.audit.analyses import Material, asked as read_asked, given_of, run
 from suffice.audit.chain import (
     MANIFEST,
     START,
@@ -121,13 +123,14 @@ def record(
     declared = None if config is None else read_config(config)
     folder = new_folder(out, truth("resume", resume))
     table = as_table(X, names=explainer.data.names, argument="X")
-    seen = table.select([table.position(name, "X") for name in explainer.data.names])
     labels = labels_of(wanted, table, explainer)
-    rehearse(explainer, seen, wanted, labels, question)
+    given = given_of(analyses)
+    rehearse(explainer, table, wanted, labels, given, question)
     stored = _explained(explainer, table, folder, id, hashes, workers, resume, question)
     names, kept = stored_names(stored), stored.to_frame()["row"].tolist()
     grouped = {column: [cells[row] for row in kept] for column, cells in labels.items()}
-    material = Material(stored, names, grouped)
+    rows = table.take(np.array(kept))
+    material = Material(stored, names, grouped, explainer, rows, given)
     found = []
     with progress_bar("analyses", len(wanted), question.get("progress")) as bar:
         for name, arguments in wanted.items():

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.audit.analyses import Arguments, Material, run
+from suffice.audit.analyses import ANALYSES, Arguments, Material, run
 from suffice.audit.chain import MANIFEST, files_in
 from suffice.audit.folder import CONFIG, EXPLANATIONS, MADE, files_of_finding
 from suffice.audit.recorded import Finding
@@ -90,18 +90,19 @@ def rehearse(
     table: Table,
     wanted: Mapping[str, Arguments],
     labels: Mapping[str, list[str | None]],
+    given: Mapping[str, Mapping[str, Any]],
     question: Asked,
 ) -> None:
     """Everything once, on the first decisions that can be explained."""
+    seen = table.select([table.position(name, "X") for name in explainer.data.names])
     quiet = question.copy()
     quiet["progress"] = False
     places: list[int] = []
     decisions: list[Explanation] = []
     errors: list[SufficeError] = []
     for at in range(min(len(table), _LOOKED_AT)):
-        row = table.take(np.array([at])).native
         try:
-            decisions.append(explainer.explain(row, **quiet))
+            decisions.append(explainer.explain(seen.take(np.array([at])).native, **quiet))
             places.append(at)
         except SufficeError as error:
             errors.append(error)
@@ -110,7 +111,8 @@ def rehearse(
     if not decisions:
         raise errors[0] if errors else InputError("X", "no rows", "at least one decision")
     some = {column: [cells[at] for at in places] for column, cells in labels.items()}
-    material = Material(decisions, [str(at) for at in places], some)
+    names = [str(at) for at in places]
+    material = Material(decisions, names, some, explainer, table.take(np.array(places)), given)
     for name, arguments in wanted.items():
-        found = run(name, material, arguments)
+        found = run(name, material, arguments | ANALYSES[name].tried)
         list(files_of_finding(Finding(name, found), arguments))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from suffice.audit.analyses import Material, run
+from suffice.audit.analyses import ANALYSES, Material, run
 from suffice.audit.chain import Entry, Fault, faults_of, read_chain
 from suffice.audit.facts import counts_kept, known_hashes, need_pyarrow, stored_names, versions_now
 from suffice.audit.folder import EXPLANATIONS, LINES, files_of, line_of, lines_of, read_record
@@ -47,6 +47,7 @@ def verify(
     seal: str | None = None,
     rows: int = 10,
     hashes: Mapping[str, str] | None = None,
+    given: Mapping[str, Mapping[str, Any]] | None = None,
     random_state: int = 0,
     progress: bool | None = None,
 ) -> Verification:
@@ -66,6 +67,9 @@ def verify(
         How many decisions are explained again.
     hashes
         As in `record`.
+    given
+        By analysis, what it was given that a record cannot keep, such as {"stability": {"fit": …,
+        "y": …}}. An analysis that lacks it is not made again.
     random_state
         Of the draw of decisions.
 
@@ -112,12 +116,16 @@ def verify(
 
     stored = load(place / EXPLANATIONS)
     checks: list[Check] = []
+    material = Material(stored, stored_names(stored), record.labels)
     if explainer is not None and wanted:
         table = as_table(X, names=explainer.data.names, argument="X")
         checks += _explained_again(explainer, table, stored, hashes, wanted, rng)
+        kept = [row for row in _by_row(stored) if row < len(table)]
+        rows_of = table.take(np.array(kept))
+        material = replace(material, explainer=explainer, rows=rows_of, given=given or {})
     else:
         checks.append(Check("explanations", "not checked", "no model was given"))
-    checks += _found_again(place, record, stored, progress)
+    checks += _found_again(place, record, material, progress)
     others = tuple(_other_versions(chain))
     return replace(looked_at, title=record.title, checks=tuple(checks), versions=others)
 
@@ -210,21 +218,25 @@ def _facts(e: Explanation) -> dict[str, Any]:
 
 
 def _found_again(
-    folder: Path, record: Record, stored: Stored, progress: bool | None
+    folder: Path, record: Record, material: Material, progress: bool | None
 ) -> Iterator[Check]:
-    """Every analysis from the kept explanations; every file from the analyses."""
-    names = stored_names(stored)
-    material = Material(stored, names, record.labels)
+    """Every analysis anew; every file from the analyses."""
     again = []
     with progress_bar("analyses", len(record.findings), progress) as bar:
         for finding in record.findings:
+            why = ANALYSES[finding.name].can_run(material)
+            if why:
+                again.append(finding)
+                yield Check(finding.name, "not checked", why)
+                continue
             found = run(finding.name, material, record.analyses[finding.name])
             again.append(Finding(finding.name, found))
             same = found.to_json() == finding.result.to_json()
             yield Check(finding.name, "agrees" if same else "differs")
             bar.update()
+    names, decisions = material.ids, material.decisions
     lines = enumerate(lines_of(folder / LINES))
-    bad = [i for i, line in lines if i >= len(names) or line != line_of(names[i], stored[i])]
+    bad = [i for i, line in lines if i >= len(names) or line != line_of(names[i], decisions[i])]
     made = dict(files_of(Record.made_of(record.asked, again, record.chain)))
     odd = [name for name, content in made.items() if (folder / name).read_bytes() != content]
     odd += [LINES] if bad else []
