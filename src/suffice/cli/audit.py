@@ -15,6 +15,7 @@ from suffice.cli.names import OPTIONS
 from suffice.cli.options import FILE, trust_options
 from suffice.cli.output import tell
 from suffice.errors import InputError
+from suffice.progress import Watcher, watched
 from suffice.wording import count
 
 __all__ = ["audit"]
@@ -98,9 +99,9 @@ def _record(options: dict[str, Any]) -> None:
     trusted = (*options["trust_types"], *declared.model.get("trust_types", ()))
     given = audited(declared, find_files(declared, [base]), trust_pickle, trusted)
     previous = declared.audit.get("previous")
-    tell(f"{count(len(given.rows), 'decision')} to audit: {', '.join(analyses)}.")
+    tell(f"{count(len(given.rows), 'decision')} to audit. Everything is tried on a few first.")
     try:
-        with counted(lambda: 0):
+        with counted(lambda: 0) as counter, watched(_Stages(counter.see, list(analyses))):
             made = record(
                 given.explainer,
                 given.rows,
@@ -123,6 +124,22 @@ def _record(options: dict[str, Any]) -> None:
         click.echo(f"  {again}", err=True)
         sys.exit(130)
     _tell_of_record(made, out)
+
+
+class _Stages:
+    """Shows the explaining as it is shown elsewhere, and says when what comes after it begins."""
+
+    def __init__(self, see: Watcher, analyses: list[str]) -> None:
+        self._see, self._analyses = see, analyses
+        self._said: set[str] = set()
+
+    def __call__(self, what: str, done: float, total: float | None) -> None:
+        """So much is done."""
+        self._see(what, done, total)
+        if what in ("analyses", "JSON") and what not in self._said:
+            self._said.add(what)
+            named = {"analyses": f"Analysing: {', '.join(self._analyses)}.", "JSON": "Writing."}
+            tell(named[what])
 
 
 def _with_paths(analyses: dict[str, dict[str, Any]], base: Path) -> dict[str, dict[str, Any]]:
