@@ -44,6 +44,8 @@ class Stream(IntEnum):
     """Hybrids that a model is timed on."""
     BACKGROUND = 16
     """Rows of a table that is larger than what references are drawn from."""
+    CANDIDATES = 17
+    """Rows whose own recourse is searched, and changes that are tried on all rows."""
     AUDITED = 20
     """Decisions that are audited, where there are more."""
     VERIFIED = 21

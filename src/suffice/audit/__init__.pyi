@@ -5,6 +5,7 @@ from .global_factors import GlobalFactors as GlobalFactors, global_factors as gl
 from .reasons import Reasons as Reasons, reasons as reasons
 from .record import record as record
 from .recorded import Record as Record
+from .recourse import GlobalRecourse as GlobalRecourse, global_recourse as global_recourse
 from .reliance import Reliance as Reliance, reliance as reliance
 from .roles import Roles as Roles, roles as roles
 from .verification import Verification as Verification

@@ -109,9 +109,14 @@ class Direction:
 
     def meets(self, table: Table) -> BoolVector:
         """By number, or by the order of the categories; missing values have no place in it."""
+        order = self.order(table)
+        return np.asarray(order >= order[0] if self.up else order <= order[0])
+
+    def order(self, table: Table) -> Reals:
+        """The values' places in their order."""
         order = ranks(table, self.column)
         assert order is not None  # checked when the rule was read
-        return np.asarray(order >= order[0] if self.up else order <= order[0])
+        return order
 
 
 @dataclass(frozen=True)
