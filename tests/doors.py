@@ -124,6 +124,22 @@ OF_WANTED = {
     "time_limit": f"none {POSITIVE}",
     "progress": PROGRESS,
 }
+SHARED = [
+    "desired",
+    "immutable",
+    "actionable",
+    "ranges",
+    "increasing",
+    "decreasing",
+    "forbidden",
+    "cost",
+    "max_cost",
+    "max_size",
+    "budget",
+    "time_limit",
+    "progress",
+]
+"""What recourse and global recourse are both asked."""
 RULED = {
     "x": ROW,
     "tau": 0.9,
@@ -243,6 +259,25 @@ DOORS = [
     ),
     Door("Explainer.recourse", EXPLAINER.recourse, WANTED, OF_WANTED),
     Door("Explainer.recourse", EXPLAINER.recourse, WANTED | {"values": "grid"}, OF_WANTED),
+    Door(
+        "audit.global_recourse",
+        sf.audit.global_recourse,
+        {
+            "explainer": EXPLAINER,
+            "X": X,
+            "cover": 0.5,
+            "by": None,
+            "ids": None,
+            "n_changes": None,
+            "max_candidates": None,
+            "max_searched": None,
+            **{name: value for name, value in WANTED.items() if name in SHARED},
+            "desired": "yes",
+        },
+        {name: taken for name, taken in OF_WANTED.items() if name in SHARED and name != "desired"}
+        | {"by": "none", "ids": "none", "n_changes": "none"}
+        | {"max_candidates": "none", "max_searched": "none"},
+    ),
     Door("Explainer.anchor", EXPLAINER.anchor, RULED, OF_RULED),
     Door("anchor", sf.anchor, {"explainer": EXPLAINER, **RULED}, OF_RULED),
     Door("Explainer.score_rule", EXPLAINER.score_rule, SCORED, OF_SCORED),

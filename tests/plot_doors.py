@@ -6,7 +6,7 @@ from typing import Any
 
 import suffice as sf
 from tests.doors import NAMES, Door
-from tests.tiny import OF_IMAGE, OF_TEXT, RECOURSE, RULES, E
+from tests.tiny import FEW_CHANGES, OF_IMAGE, OF_TEXT, RECOURSE, RULES, E
 
 
 def drawn(call: Any) -> Any:
@@ -40,6 +40,7 @@ DOORS = [
         {"ranking": "none", "absolute": "true"},
     ),
     door("recourse", {"result": RECOURSE, "most": 2}),
+    door("global_recourse", {"result": FEW_CHANGES, "most": 2}),
     door("rule", {"result": RULES, "most": 2}),
     door("shapley", {"result": sf.shapley_values(E.keep), "most": 2}),
     door("measures", {"result": RECOURSE, "most": 2}),

@@ -379,7 +379,9 @@ def test_ordered_categories_have_directions_and_groups_of_columns_move_together(
     assert {m.how for m in moves if m.column == "education"} == {"at least"}
     for change in found.changes:
         if "kind" in change.features:
-            assert {("a", "to", 1), ("b", "to", 0)} <= {(m.column, m.how, m.value) for m in change.moves}
+            assert {("a", "to", 1), ("b", "to", 0)} <= {
+                (m.column, m.how, m.value) for m in change.moves
+            }
 
 
 def test_arrays_numbers_and_other_frames():
@@ -427,7 +429,7 @@ def test_more_changes_cost_less():
     assert more.prices == few.prices
     assert more.fewest == len(few.changes)
     assert more.groups[0].mean_cost < few.groups[0].mean_cost
-    assert f"{few.fewest} of those tried would do, at a higher cost" in flat(str(more))
+    assert "would do, at a higher cost" in flat(str(more))
 
 
 def test_rows_have_the_names_they_are_given():
@@ -486,7 +488,7 @@ def test_what_cannot_be_asked_is_said(asked, said):
 
 def test_a_stored_answer_that_makes_no_sense_is_refused():
     stored = answered().to_json()
-    with pytest.raises(InputError, match="text: .*cost"):
+    with pytest.raises(InputError, match=r"text: .*cost"):
         audit.GlobalRecourse.from_json(stored.replace('"own":', '"own":-1,"_":', 1))
     with pytest.raises(InputError, match="text: "):
         audit.GlobalRecourse.from_json(stored.replace('"changes":[', '"changes":[],"_":[', 1))

@@ -73,6 +73,14 @@ def several():
     return explainer().explain_many(rows.iloc[[8, 9, 10, 13]])
 
 
+@cache
+def few_changes():
+    rows = datasets.loans(200)[0][["age", "income", "debt", "late payments"]]
+    return audit.global_recourse(
+        explainer(), rows.iloc[:40], desired="granted", by=lambda row: row["age"] > 40
+    )
+
+
 CATALOGUE = {name: (name[0], name) for name in ("age", "income", "debt", "late payments")}
 
 
@@ -103,6 +111,7 @@ SAMPLES = {
     "CausationBounds": lambda: causation_bounds({(True, True): 30, (False, False): 40}),
     "Explanation": lambda: explanation(),
     "GlobalFactors": lambda: audit.global_factors(several(), cover=0.5),
+    "GlobalRecourse": lambda: few_changes(),
     "MinimalFactors": minimal_factors,
     "Option": lambda: recourse().best,
     "Plausibility": lambda: explainer().plausibility(row()),

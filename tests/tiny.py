@@ -40,6 +40,7 @@ E = EXPLAINER.explain(ROW, tau=0.5)
 OF_TEXT = sf.TextExplainer(of_texts, unit="passage").explain(LONG)
 OF_IMAGE = IMAGES.explain(IMAGE)
 RECOURSE = EXPLAINER.recourse(ROW)
+FEW_CHANGES = sf.audit.global_recourse(EXPLAINER, X, desired="yes", by="job")
 RULES = EXPLAINER.anchor(ROW, tau=0.5)
 SCM = sf.CausalModel(
     [("a", "b")], mechanisms={"a": 0.5, "b": sf.noisy(lambda noise, a: a ^ noise, 0.1)}
@@ -76,6 +77,7 @@ RESULTS = [
     sf.audit.reliance(E, "age", by="job"),
     sf.audit.cohort([E, E], by=["a", "b"]),
     sf.audit.global_factors([E, E], cover=0.5),
+    FEW_CHANGES,
     sf.audit.reasons(E, {"age": ("A", "Age"), "job": ("J", "Job")}),
 ]
 """One answer of each kind."""

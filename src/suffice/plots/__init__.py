@@ -4,6 +4,7 @@ Every figure is made from one typed piece of data. `ax` is an `Axes`, a `Figure`
 None makes a figure of its own. No global style is set, and inks follow the figure's background.
 """
 
+from suffice.plots.burden import global_recourse
 from suffice.plots.causes import dag
 from suffice.plots.charted import measures, recourse, rule, shapley
 from suffice.plots.comparison import compare
@@ -18,6 +19,7 @@ __all__ = [
     "curve",
     "dag",
     "factors",
+    "global_recourse",
     "image",
     "lattice",
     "measures",

@@ -118,6 +118,9 @@ def global_recourse(
     ...     explainer, X, cover=0.8, desired="granted", immutable="age", max_size=1
     ... )
     >>> [change.says for change in found.changes], found.proved
+    (['income to at least 78'], True)
+    >>> found.share.hits, found.n, len(found.left)
+    (83, 103, 20)
     """
     _check_explainer(explainer)
     wanted = number("cover", cover, "a share in (0, 1]", above=0, most=1)

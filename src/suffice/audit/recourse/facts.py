@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from suffice.audit.gaps import Gap, Share, adjusted, gap
+from suffice.context.cost import LARGEST
 from suffice.errors import InputError
 from suffice.typing import Scalar
 from suffice.wording import named, show
@@ -70,8 +71,8 @@ class RowRecourse:
 
     def __post_init__(self) -> None:
         for cost in (*self.costs, self.own):
-            if cost is not None and not 0 <= cost < np.inf:
-                raise InputError("cost", cost, "a number >= 0")
+            if cost is not None and not 0 <= cost <= LARGEST:
+                raise InputError("cost", cost, f"a number from 0 to {LARGEST:g}")
 
     @property
     def change(self) -> int | None:
@@ -167,17 +168,28 @@ def gaps_between(
 def _burden(
     one: Iterable[float | None], other: Iterable[float | None]
 ) -> tuple[float | None, tuple[float, float] | None]:
-    """By how much more the first pay on average, with Welch's interval where there is one."""
-    a, b = ([cost for cost in costs if cost is not None] for costs in (one, other))
-    if not a or not b:
-        return None, None
-    more = float(np.mean(a) - np.mean(b))
-    if min(len(a), len(b)) < 2 or len({*a}) == len({*b}) == 1:
-        return more, None
-    from scipy.stats import ttest_ind
+    """By how much more the first pay on average, with Welch's interval where there is one.
 
-    within = ttest_ind(a, b, equal_var=False).confidence_interval()
-    return more, (float(within.low), float(within.high))
+    >>> more, (low, high) = _burden([1.0, 2.0, 3.0, 4.0], [1.0, 1.0, 2.0])
+    >>> round(more, 3), round(low, 3), round(high, 3)
+    (1.167, -0.788, 3.121)
+    """
+    a, b = (np.array([cost for cost in costs if cost is not None]) for costs in (one, other))
+    if not len(a) or not len(b):
+        return None, None
+    more = float(a.mean() - b.mean())
+    if min(len(a), len(b)) < 2:
+        return more, None
+    scale = max(a.max(), b.max()) or 1.0  # squares of large costs would be no numbers
+    parts = np.array([(costs / scale).var(ddof=1) / len(costs) for costs in (a, b)])
+    total = float(parts.sum())
+    if not total:
+        return more, None
+    from scipy.special import stdtrit
+
+    freedom = 1 / float(((parts / total) ** 2 / (np.array([len(a), len(b)]) - 1)).sum())
+    room = float(stdtrit(freedom, 0.975) * total**0.5 * scale)
+    return more, (more - room, more + room)
 
 
 def _mean_and_median(costs: Iterable[float | None]) -> tuple[float | None, float | None]:

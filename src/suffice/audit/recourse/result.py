@@ -147,8 +147,10 @@ class GlobalRecourse(Result):
             )
         if self.left:
             yield _left_words(len(self.left), every.hopeless)
-        yield from map(_gap_words, self.gaps[:_GAPS_SHOWN])
-        more = len(self.gaps) - _GAPS_SHOWN
+        gaps, by_name = self.gaps, {g.group: g for g in self.groups}
+        for found in gaps[:_GAPS_SHOWN]:
+            yield _gap_words(found, *(by_name[name] for name in found.groups))
+        more = len(gaps) - _GAPS_SHOWN
         if more > 0:
             yield f"And {count(more, 'more pair')} of groups: .gaps."
 
@@ -163,29 +165,25 @@ class GlobalRecourse(Result):
         least = "no others, as few," if len(self.changes) == self.fewest else "no others, as many,"
         fewer = "No fewer of those tried would do"
         if len(self.changes) > self.fewest:
-            fewer = f"{self.fewest:,} of those tried would do, at a higher cost"
+            fewer = f"{count(self.fewest, 'change')} would do, at a higher cost"
         return f"{fewer}, and {least} would cost less." if self.cheapest else f"{fewer}."
 
     def _panels(self) -> Iterator[Panel]:
         heads: tuple[Column, ...] = (
-            Column("change"),
             Column("works for", "share"),
             Column("from", "share"),
             Column("to", "share"),
             Column("rows it adds", "number"),
             Column("mean cost", "number"),
             Column("median cost", "number"),
+            Column("change"),
         )
         rows = tuple(
-            (c.says, w.works.share, *w.works.interval, w.new, w.mean_cost, w.median_cost)
+            (w.works.share, *w.works.interval, w.new, w.mean_cost, w.median_cost, c.says)
             for c, w in zip(self.changes, self.worths, strict=True)
         )
         if rows:
             yield Panel(heads, rows, "What to change")
-        if len(self.prices) > 1:
-            told = tuple((self.fewest + i, p) for i, p in enumerate(self.prices))
-            heads = Column("changes", "number"), Column("mean cost", "number")
-            yield Panel(heads, told, f"More changes cost less, for {percent(self.wanted)} of them")
         if len(self.groups) > 1:
             heads = (
                 Column("group"),
@@ -210,6 +208,12 @@ class GlobalRecourse(Result):
                 for g in self.groups
             )
             yield Panel(heads, cells, "Who is helped, and at what cost")
+        if len(self.prices) > 1:
+            heads = Column("how many"), Column("mean cost", "number")
+            told = tuple(
+                (count(self.fewest + i, "change"), paid) for i, paid in enumerate(self.prices)
+            )
+            yield Panel(heads, told, f"More changes cost less, for {percent(self.wanted)} of them")
 
     def _notes(self) -> Iterator[str]:
         of = f" of {count(self.possible, 'possible one')}" if self.possible > self.tried else ""
@@ -264,15 +268,15 @@ def _left_words(left: int, hopeless: int) -> str:
     return f"{said}{some}none of the changes that were tried works."
 
 
-def _gap_words(found: GroupGap) -> str:
-    one, other = map(named, found.groups)
-    g = found.covered
+def _gap_words(found: GroupGap, one: GroupRecourse, other: GroupRecourse) -> str:
+    g, shares = found.covered, (one.covered.share, other.covered.share)
     said = (
-        f"{one} less {other}: {100 * g.difference:+.0f} points of rows that a change works for "
-        f"({100 * g.low:+.0f} to {100 * g.high:+.0f}; p = {found.p_adjusted:.2g})"
+        f"“{named(found.groups[0])}” against “{named(found.groups[1])}”: a change works for "
+        f"{' and '.join(map(percent, shares))} ({100 * g.difference:+.0f} points; "
+        f"{100 * g.low:+.0f} to {100 * g.high:+.0f}, p = {found.p_adjusted:.2g})"
     )
     if found.cost is None:
         return f"{said}."
     within = found.cost_interval
     sure = "" if within is None else f" ({within[0]:+.3g} to {within[1]:+.3g})"
-    return f"{said}, at a mean cost of {found.cost:+.3g}{sure}."
+    return f"{said}; for them the mean cost differs by {found.cost:+.3g}{sure}."
