@@ -77,7 +77,7 @@ def burden_of(result: GlobalRecourse, most: int = 12) -> Burden:
             fewest([move.says for move in change.moves], 4),
             (
                 share(worth.works.share, worth.works.interval),
-                Amount(worth.new, f"{worth.new:,}"),
+                Amount(worth.taken, f"{worth.taken:,}"),
                 _paid(worth.mean_cost),
             ),
         )
@@ -86,7 +86,7 @@ def burden_of(result: GlobalRecourse, most: int = 12) -> Burden:
     more = len(lines) - most
     headings = (
         Heading("works for so many of the refused", "share"),
-        Heading("rows it adds", "number"),
+        Heading("cheapest for so many rows", "number"),
         Heading("mean cost", "number"),
     )
     told = f"and {count(more, 'more change')}: .changes" if more > 0 else ""
