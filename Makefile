@@ -94,6 +94,9 @@ bench: $(VENV)/.dev ## measure speed and memory, as ratios in one run
 reproduce: $(VENV)/.dev ## all tables and figures of the paper (needs the data: SUFFICE_DATA)
 	$(BIN)/suffice reproduce all --results experiments/RESULTS.md
 
+dist: $(VENV)/.dev ## build wheel and source archive, and try them on every Python found
+	$(BIN)/python -m tools.dist
+
 docs: $(VENV)/.docs ## build the documentation into docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build
 	$(BIN)/python -m docs.check docs/_build
@@ -106,6 +109,6 @@ schema: $(VENV)/.dev ## write the JSON Schema of explanations
 	$(BIN)/python -m docs.write_schema
 
 clean: ## remove everything that was made
-	rm -rf $(VENV) $(VENV)-* frontend/node_modules docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage suffice-report.html
+	rm -rf $(VENV) $(VENV)-* frontend/node_modules dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage suffice-report.html
 
-.PHONY: help demo browser test soak bundle test-all lint format dowhy bench reproduce docs figures schema clean
+.PHONY: help demo browser test soak bundle test-all lint format dowhy bench reproduce dist docs figures schema clean
