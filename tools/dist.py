@@ -2,10 +2,10 @@
 
     python -m tools.dist
 
-Both are built into `dist/`. The wheel must hold the package's own files and no others. Then for every
-supported Python that is found here: a new environment, the wheel installed in it with what it needs
-and nothing more, the package imported and the demo run. On the first one the source archive, too.
-What was not found is said.
+Both are built into `dist/`. The wheel must hold the package's own files and no others. Then for
+every supported Python that is found here: a new environment, the wheel installed in it with what it
+needs and nothing more, the package imported and the demo run. On the first one the source archive,
+too. What was not found is said.
 """
 
 from __future__ import annotations
@@ -64,7 +64,10 @@ def find_python(version: str) -> str | None:
     beside = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     found = sorted(beside.glob(f"{version}.*/bin/python{version}"), reverse=True)
     for python in (shutil.which(f"python{version}"), *map(str, found)):
-        if python and subprocess.run([python, "--version"], capture_output=True).returncode == 0:
+        if python is None:
+            continue
+        ran = subprocess.run([python, "--version"], capture_output=True, check=False)
+        if ran.returncode == 0:
             return python
     return None
 

@@ -24,6 +24,14 @@ class Basis:
 
     Its parts are checked against each other when it is made: factors must read columns that the
     sample has, and the order must be one on these factors.
+
+    >>> import pandas as pd
+    >>> from suffice import Basis, Sample, compare, make_target
+    >>> z = pd.DataFrame({"income": [20, 60, 80], "age": [30, 50, 40]})
+    >>> target = make_target(lambda rows: rows["income"] > 50, z, True)
+    >>> basis = Basis(target, Sample(z), [compare("income", ">", 50), compare("age", ">", 35)])
+    >>> len(basis.factors)
+    2
     """
 
     target: Target

@@ -72,11 +72,23 @@ class InputError(SufficeError, ValueError):
 
 
 class ModelError(SufficeError, RuntimeError):
-    """The model raised, or answered with something that is not a prediction per row."""
+    """The model raised, or answered with something that is not a prediction per row.
+
+    >>> from suffice import Explainer
+    >>> Explainer(lambda rows: ["yes"], [[0, 1], [1, 0]])
+    Traceback (most recent call last):
+        ...
+    suffice.errors.ModelError: <lambda> returned shape (1,) for 2 row(s): ...
+    """
 
 
 class LostRowsError(SufficeError, RuntimeError):
-    """Rows that end every process that is given them; the answers to all others are in `found`."""
+    """Rows that end every process that is given them; the answers to all others are in `found`.
+
+    >>> error = LostRowsError("1 row ends every process", found=["an answer", None], lost=[1])
+    >>> error.lost, error.found
+    ((1,), ['an answer', None])
+    """
 
     def __init__(self, message: str, found: Sequence[Any] = (), lost: Sequence[int] = ()) -> None:
         super().__init__(message)
@@ -87,7 +99,20 @@ class LostRowsError(SufficeError, RuntimeError):
 
 
 class NotVisitedError(SufficeError, LookupError):
-    """A subset was asked for that the search, bounded by the caller, never evaluated."""
+    """A subset was asked for that the search, bounded by the caller, never evaluated.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from suffice import Explainer
+    >>> people = pd.DataFrame({"income": [20, 30, 60, 70], "debt": [9, 2, 8, 1]})
+    >>> def grant(rows):
+    ...     return np.where(rows["income"] - 4 * rows["debt"] > 20, "granted", "refused")
+    >>> e = Explainer(grant, people).explain({"income": 25, "debt": 8}, search="pruned")
+    >>> e.keep.at(0.5).factors
+    Traceback (most recent call last):
+        ...
+    suffice.errors.NotVisitedError: this search decided sets at τ = 0.9 and counted few: ...
+    """
 
 
 def did_you_mean(name: object, known: Iterable[object], *, or_list: bool = True) -> str:

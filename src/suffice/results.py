@@ -78,6 +78,20 @@ class Result(ABC):
     A subclass is a frozen dataclass with a `sheet` and a `to_frame`. Where its fields are not all
     of kinds that JSON has, it also overrides `_record` and `_from_record` with a msgspec.Struct
     named in `stored`.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from suffice import Explainer
+    >>> people = pd.DataFrame({"income": [20, 30, 60, 70], "debt": [9, 2, 8, 1]})
+    >>> def grant(rows):
+    ...     return np.where(rows["income"] - 4 * rows["debt"] > 20, "granted", "refused")
+    >>> e = Explainer(grant, people).explain({"income": 25, "debt": 8}, tau=0.6)
+    >>> e
+    <Explanation: Why “refused”? 2 features, 3 references, τ = 0.6>
+    >>> type(e).from_json(e.to_json()) == e
+    True
+    >>> list(e.to_frame()["features"])
+    [('income',), ('income',)]
     """
 
     version: ClassVar[int] = 1
@@ -241,7 +255,13 @@ def read_json(text: object, allowed: str) -> dict[str, Any]:
 
 
 def result_schema(result: type[Result]) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of what `to_json` of a class of results writes."""
+    """The JSON Schema (2020-12) of what `to_json` of a class of results writes.
+
+    >>> from suffice import Explanation
+    >>> schema = result_schema(Explanation)
+    >>> schema["title"], schema["required"]
+    ('Explanation', ['result', 'version', 'content'])
+    """
     given: object = result
     if not isinstance(given, type) or not issubclass(given, Result) or given is Result:
         allowed = "a class of results, such as Explanation or Recourse"

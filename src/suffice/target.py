@@ -111,7 +111,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Target:
-    """f: rows -> truth values."""
+    """f: rows -> truth values.
+
+    >>> from suffice import make_target
+    >>> from suffice.tables import as_table
+    >>> target = make_target(lambda rows: rows.sum(axis=1) > 1, [[0, 1], [1, 1]], True)
+    >>> target(as_table([[1, 1], [0, 0]])).tolist()
+    [True, False]
+    """
 
     model: Model
     event: Event
@@ -155,7 +162,11 @@ def at_least(threshold: float) -> Outcome:
 
 
 def at_most(threshold: float) -> Outcome:
-    """The model's value is <= a threshold."""
+    """The model's value is <= a threshold.
+
+    >>> at_most(2.5)
+    at_most(2.5)
+    """
     return _threshold("at_most", threshold)
 
 
@@ -173,13 +184,25 @@ def versus(label: object, foil: object) -> Outcome:
     """This class rather than that one: which of the two does the model score higher?
 
     Equal scores count for whichever class the model lists first, as in its own `predict`.
+
+    >>> versus("cat", "dog")
+    versus('cat', 'dog')
     """
     name = f"versus({shorten(label)}, {shorten(foil)})"
     return Outcome(name, partial(_bind_versus, label, foil))
 
 
 def satisfies(predicate: Callable[[Values], Any], name: str = "the predicate holds") -> Outcome:
-    """Any property of the model's answers: a function of the array of answers."""
+    """Any property of the model's answers: a function of the array of answers.
+
+    >>> import numpy as np
+    >>> from suffice import Explainer
+    >>> data = np.array([[1.0, 0.0], [3.0, 2.0], [8.0, 1.0]])
+    >>> whole = satisfies(lambda answers: answers % 2 == 0, "an even number")
+    >>> e = Explainer(lambda rows: rows.sum(axis=1), data, outcome=whole).explain([1.0, 1.0])
+    >>> e.outcome
+    'an even number'
+    """
     if not callable(predicate):
         raise InputError("predicate", predicate, _PREDICATE)
     if not isinstance(name, str):

@@ -54,7 +54,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     metavar="N",
     help="Use at most N references, unless the page asks for more.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="For training and for drawing references.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option(
     "--port",

@@ -165,7 +165,19 @@ class SwapHybrids(PooledHybrids, KeyedHybrids):
 
 @dataclass(frozen=True)
 class SwapContext(Context):
-    """The paper's R2I and I2R: values are swapped, and nothing else follows from it."""
+    """The paper's R2I and I2R: values are swapped, and nothing else follows from it.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from suffice import Explainer
+    >>> people = pd.DataFrame({"income": [20, 30, 60, 70], "debt": [9, 2, 8, 1]})
+    >>> def grant(rows):
+    ...     return np.where(rows["income"] - 4 * rows["debt"] > 20, "granted", "refused")
+    >>> from suffice import SwapContext
+    >>> swapped = Explainer(grant, people, context=SwapContext())
+    >>> swapped.explain({"income": 25, "debt": 8}).provenance.context.words
+    'values swapped'
+    """
 
     kind = "swap"
     is_swap = True

@@ -42,6 +42,11 @@ def adult(data_home: str | Path | None = None, *, verify: bool = True) -> tuple[
     The file holds numbers scaled to [0, 1] and a column per category; here are years, hours a week
     and categories by name. `data_home` (or SUFFICE_DATA) is the folder that holds
     `adult/adult_clean.csv`; `verify=False` takes another version of the file.
+
+    >>> from suffice import datasets
+    >>> X, y = datasets.adult()
+    >>> X.shape, int(y.sum())
+    ((32561, 8), 9720)
     """
     import pandas as pd
 
@@ -66,6 +71,10 @@ def adult_mlp(data_home: str | Path | None = None, *, verify: bool = True) -> di
     Its 29 inputs are age and hours, scaled from their ranges to [0, 1], then a column for each
     category, feature by feature in the order of the frame's. `data_home` (or SUFFICE_DATA) is the
     folder that holds `adult/adult_mlp_weights.npz`; `verify=False` takes other weights.
+
+    >>> from suffice import datasets
+    >>> {name: weights.shape for name, weights in datasets.adult_mlp().items()}
+    {'W1': (29, 20), 'b1': (20,), 'W2': (20, 1), 'b2': (1,)}
     """
     with np.load(locate(_WEIGHTS, data_home, verify), allow_pickle=False) as stored:
         return {name: stored[name] for name in ("W1", "b1", "W2", "b2")}

@@ -23,6 +23,11 @@ def german_credit(data_home: str | Path | None = None, *, verify: bool = True) -
     `data_home` (or the environment variable SUFFICE_DATA) is the folder that holds
     `german/german_credit_data.csv`, the Kaggle variant of the UCI table.
     `verify=False` takes another version of the file.
+
+    >>> from suffice import datasets
+    >>> X, y = datasets.german_credit()
+    >>> X.shape, int(y.sum())
+    ((1000, 9), 700)
     """
     import pandas as pd
 

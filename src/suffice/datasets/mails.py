@@ -42,6 +42,11 @@ def spam(data_home: str | Path | None = None, *, verify: bool = True) -> tuple[A
     they differ from those of `mail_segments`. A sentence that a mail does not have is empty.
     `data_home` (or SUFFICE_DATA) is the folder that holds `spam/spam_clean_str.csv`;
     `verify=False` takes another version of the file.
+
+    >>> from suffice import datasets
+    >>> segments, labels = datasets.spam()
+    >>> segments.shape, int(sum(labels))
+    ((4439, 9), 1889)
     """
     import pandas as pd
 
@@ -61,6 +66,11 @@ def spam_raw(data_home: str | Path | None = None, *, verify: bool = True) -> lis
 
     `data_home` (or SUFFICE_DATA) is the folder that holds `spam/spamassassin_raw.jsonl.gz`;
     `verify=False` takes another version of the file.
+
+    >>> from suffice import datasets
+    >>> mails = datasets.spam_raw()
+    >>> len(mails), sum(label for _, label in mails)
+    (6046, 1896)
     """
     path = locate(_RAW, data_home, verify)
     with gzip.open(path, "rt", encoding="utf-8") as lines:

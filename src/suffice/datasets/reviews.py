@@ -29,6 +29,10 @@ def imdb(data_home: str | Path | None = None, *, verify: bool = True) -> Any:
     with their HTML tags.
     `data_home` (or SUFFICE_DATA) is the folder that holds `imdb/imdb_50k.csv.gz`;
     `verify=False` takes another version of the file.
+
+    >>> from suffice import datasets
+    >>> datasets.imdb().groupby("sentiment").size().to_dict()
+    {'negative': 25000, 'positive': 25000}
     """
     import pandas as pd
 
@@ -42,6 +46,11 @@ def imdb_sentences(
 
     `data_home` (or SUFFICE_DATA) is the folder that holds `imdb/imdb_labelled.txt`;
     `verify=False` takes another version of the file: a sentence, a tab, and 1 or 0 per line.
+
+    >>> from suffice import datasets
+    >>> sentences = datasets.imdb_sentences()
+    >>> len(sentences)
+    1000
     """
     text = locate(_SENTENCES, data_home, verify).read_text(encoding="utf-8")
     # Not splitlines: a sentence may hold U+0085, which is a line break to Python.

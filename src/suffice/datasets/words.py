@@ -29,6 +29,11 @@ def glove(data_home: str | Path | None = None, *, verify: bool = True) -> dict[s
 
     `data_home` (or SUFFICE_DATA) is the folder that holds `glove/glove.6B.100d.subset.npz`;
     `verify=False` takes another version of the file: other words, or vectors of another length.
+
+    >>> from suffice import datasets
+    >>> vectors = datasets.glove()
+    >>> len(vectors), vectors["film"].shape
+    (29796, (100,))
     """
     with np.load(locate(_GLOVE, data_home, verify), allow_pickle=False) as stored:
         return dict(zip(stored["words"].tolist(), stored["vectors"], strict=True))
@@ -39,6 +44,10 @@ def stopwords(data_home: str | Path | None = None, *, verify: bool = True) -> fr
 
     `data_home` (or SUFFICE_DATA) is the folder that holds `stopwords/nltk_english.txt`;
     `verify=False` takes another list, a word per line.
+
+    >>> from suffice import datasets
+    >>> "the" in datasets.stopwords()
+    True
     """
     text = locate(_STOPWORDS, data_home, verify).read_text(encoding="utf-8")
     return frozenset(text.split())

@@ -66,6 +66,18 @@ class ShapleyValues(_Amounts[str]):
     """Exact Shapley values: {feature: what it adds to sufficiency}, in the order of the features.
 
     They add up to `everything` - `base`.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from suffice import Explainer
+    >>> people = pd.DataFrame({"income": [20, 30, 60, 70], "debt": [9, 2, 8, 1]})
+    >>> def grant(rows):
+    ...     return np.where(rows["income"] - 4 * rows["debt"] > 20, "granted", "refused")
+    >>> e = Explainer(grant, people).explain({"income": 25, "debt": 8}, tau=0.6)
+    >>> from suffice import shapley_values
+    >>> values = shapley_values(e.keep)
+    >>> round(values["income"], 3), len(values)
+    (0.667, 2)
     """
 
     plots = ("shapley",)
@@ -121,6 +133,15 @@ class ShapleyInteractions(_Amounts[tuple[str, ...]]):
     """Exact interactions: {set of features: what they add together beyond what they add apart}.
 
     A set is a tuple of names, and may be asked for in any order.
+
+    >>> import pandas as pd
+    >>> from suffice import Explainer, shapley_interactions
+    >>> people = pd.DataFrame({"income": [20, 30, 60, 70], "debt": [9, 2, 8, 1]})
+    >>> both = Explainer(lambda rows: (rows["income"] > 40) & (rows["debt"] < 5), people)
+    >>> e = both.explain({"income": 70, "debt": 1})
+    >>> pairs = shapley_interactions(e.keep)
+    >>> round(pairs["income", "debt"], 3)
+    0.333
     """
 
     plots = ("shapley",)

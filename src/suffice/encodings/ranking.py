@@ -106,6 +106,20 @@ def top_k(view: View, k: int, *, ranking: Ranking | None = None, absolute: bool 
         which all subsets must have been evaluated. Equal scores rank in the order of the features.
     absolute
         Rank by the size of scores, whatever their sign.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from suffice import Explainer
+    >>> people = pd.DataFrame({"income": [20, 30, 60, 70], "debt": [9, 2, 8, 1]})
+    >>> def grant(rows):
+    ...     return np.where(rows["income"] - 4 * rows["debt"] > 20, "granted", "refused")
+    >>> e = Explainer(grant, people).explain({"income": 25, "debt": 8}, tau=0.6)
+    >>> from suffice import top_k
+    >>> found = top_k(e.keep, 1)
+    >>> found.features, found.sufficiency
+    (('income',), 0.6666666666666666)
     """
     check_view(view)
     tally, names = view.tally, [player.name for player in view.players]

@@ -95,6 +95,17 @@ def shapley_values(view: View) -> ShapleyValues:
     what a SHAP plot starts from, is PS(none).
 
     All subsets must have been evaluated. `size_weights` and `tau` play no part.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from suffice import Explainer
+    >>> people = pd.DataFrame({"income": [20, 30, 60, 70], "debt": [9, 2, 8, 1]})
+    >>> def grant(rows):
+    ...     return np.where(rows["income"] - 4 * rows["debt"] > 20, "granted", "refused")
+    >>> e = Explainer(grant, people).explain({"income": 25, "debt": 8}, tau=0.6)
+    >>> from suffice import shapley_values
+    >>> {name: round(value, 3) for name, value in shapley_values(e.keep).items()}
+    {'income': 0.667, 'debt': 0.333}
     """
     hits = _all_hits(view)
     return ShapleyValues(
@@ -139,6 +150,16 @@ def shapley_interactions(
         puts half on either side. The two differ as soon as there are other features.
     progress
         Show a progress bar. None: on a terminal, for work over a second.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from suffice import Explainer, shapley_interactions
+    >>> people = pd.DataFrame({"income": [20, 30, 60, 70], "debt": [9, 2, 8, 1]})
+    >>> both = Explainer(lambda rows: (rows["income"] > 40) & (rows["debt"] < 5), people)
+    >>> e = both.explain({"income": 70, "debt": 1})
+    >>> {pair: round(value, 3) for pair, value in shapley_interactions(e.keep).items()}
+    {('income', 'debt'): 0.333}
     """
     hits = _all_hits(view)
     order = whole("order", order, 1, view.tally.d)

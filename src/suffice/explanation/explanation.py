@@ -27,7 +27,20 @@ __all__ = ["Explanation", "Provenance", "mirrored"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Result):
-    """Two views of one sweep over the hybrids of an input and its references."""
+    """Two views of one sweep over the hybrids of an input and its references.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from suffice import Explainer
+    >>> people = pd.DataFrame({"income": [20, 30, 60, 70], "debt": [9, 2, 8, 1]})
+    >>> def grant(rows):
+    ...     return np.where(rows["income"] - 4 * rows["debt"] > 20, "granted", "refused")
+    >>> e = Explainer(grant, people).explain({"income": 25, "debt": 8}, tau=0.6)
+    >>> e.outcome, e.complete
+    ('refused', True)
+    >>> [f.features for f in e.keep], [f.features for f in e.flip]
+    ([('income',)], [('income',)])
+    """
 
     faces = "suffice.report.explanation"
     plots = View.plots

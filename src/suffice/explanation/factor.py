@@ -73,7 +73,21 @@ class Change:
 
 @dataclass(frozen=True, repr=False)
 class SufficientFactor:
-    """A set of features that suffices, with how surely and at which thresholds."""
+    """A set of features that suffices, with how surely and at which thresholds.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from suffice import Explainer
+    >>> people = pd.DataFrame({"income": [20, 30, 60, 70], "debt": [9, 2, 8, 1]})
+    >>> def grant(rows):
+    ...     return np.where(rows["income"] - 4 * rows["debt"] > 20, "granted", "refused")
+    >>> e = Explainer(grant, people).explain({"income": 25, "debt": 8}, tau=0.6)
+    >>> factor = e.flip[0]
+    >>> factor.features, factor.sufficiency, factor.n
+    (('income',), 0.6666666666666666, 3)
+    >>> factor.change.values
+    {'income': 60}
+    """
 
     view: Literal["keep", "flip"]
     players: tuple[Player, ...]

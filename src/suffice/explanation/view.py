@@ -35,6 +35,18 @@ class View(Result):
 
     It is a sequence of its factors: `view[0]`, `len(view)`, `for factor in view`. Nothing here
     calls the model: another τ, another α, any subset's measures are read from counts.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from suffice import Explainer
+    >>> people = pd.DataFrame({"income": [20, 30, 60, 70], "debt": [9, 2, 8, 1]})
+    >>> def grant(rows):
+    ...     return np.where(rows["income"] - 4 * rows["debt"] > 20, "granted", "refused")
+    >>> e = Explainer(grant, people).explain({"income": 25, "debt": 8}, tau=0.6)
+    >>> e.keep.sufficiency(["debt"]), e.keep.necessity
+    (0.3333333333333333, 0.8333333333333334)
+    >>> [f.features for f in e.keep.at(0.3)]
+    [('income',), ('debt',)]
     """
 
     faces = "suffice.report.explanation"

@@ -36,7 +36,16 @@ COMPARISONS: dict[Comparison, Callable[[Any, Any], Any]] = {
 
 
 class Factor(msgspec.Struct, frozen=True, tag_field="kind", repr_omit_defaults=False):
-    """A Boolean property of z. Combine with `&`, `|` and `~`; call it on a sample."""
+    """A Boolean property of z. Combine with `&`, `|` and `~`; call it on a sample.
+
+    >>> import pandas as pd
+    >>> from suffice import Sample, compare, equals
+    >>> factor = equals("home", "own") & ~compare("age", ">=", 40)
+    >>> factor
+    equals('home', 'own') & ~compare('age', '>=', 40)
+    >>> factor(Sample(pd.DataFrame({"home": ["own", "own"], "age": [30, 50]}))).tolist()
+    [True, False]
+    """
 
     def __call__(self, z: Sample) -> BoolVector:
         """c(z) for each row; every kind of factor says what it means."""

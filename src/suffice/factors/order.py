@@ -108,7 +108,13 @@ class CostOrder:
 
 @dataclass(frozen=True)
 class CustomOrder:
-    """The user's own preference: `no_worse(c, c')` says whether c ⪯ c'."""
+    """The user's own preference: `no_worse(c, c')` says whether c ⪯ c'.
+
+    >>> from suffice import CustomOrder, held
+    >>> shorter = CustomOrder(lambda c, other: c == other or len(repr(c)) < len(repr(other)))
+    >>> shorter.matrix([held("age"), held("income")]).tolist()
+    [[True, True], [False, True]]
+    """
 
     no_worse: Callable[[Factor, Factor], bool]
 

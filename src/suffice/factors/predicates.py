@@ -110,7 +110,12 @@ def held(*players: str) -> Factor:
 
 
 def factor_from_json(text: str | bytes) -> Factor:
-    """Read a factor back from `Factor.to_json`."""
+    """Read a factor back from `Factor.to_json`.
+
+    >>> factor = equals("home", "own") & compare("age", ">=", 40)
+    >>> factor_from_json(factor.to_json()) == factor
+    True
+    """
     allowed = "JSON written by Factor.to_json"
     try:
         factor: Factor = msgspec.convert(read_json(text, allowed), type=AnyFactor)

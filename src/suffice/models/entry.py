@@ -62,6 +62,12 @@ def make_target(model: Any, data: Any, outcome: Any) -> Target:
 
     `data` is a table like the one that the model will be asked about; `outcome` a class,
     `versus(…)`, `at_least(t)`, `at_most(t)` or `satisfies(…)`.
+
+    >>> import pandas as pd
+    >>> from suffice import at_least, make_target
+    >>> data = pd.DataFrame({"income": [20, 60, 80]})
+    >>> make_target(lambda rows: rows["income"] / 10, data, at_least(5)).event.says
+    'prediction ≥ 5'
     """
     if needs_input(outcome):
         allowed = "a class or an event: there is no input to take it from"

@@ -163,6 +163,15 @@ def minimal_sufficient_factors(
 
     Without `alpha` the sample's proportions are taken as they are (oracle mode, Thm. 1); with it,
     a factor must pass the exact binomial test of PS <= τ at that level (sample mode, Thm. 2).
+
+    >>> import pandas as pd
+    >>> from suffice import Basis, Sample, compare, make_target, minimal_sufficient_factors
+    >>> z = pd.DataFrame({"income": [20, 60, 80], "age": [30, 50, 40]})
+    >>> target = make_target(lambda rows: rows["income"] > 50, z, True)
+    >>> basis = Basis(target, Sample(z), [compare("income", ">", 50), compare("age", ">", 45)])
+    >>> found = minimal_sufficient_factors(basis, y=True, tau=0.9)
+    >>> found.factors, found.sufficiency
+    ((compare('income', '>', 50), compare('age', '>', 45)), (1.0, 1.0))
     """
     if not isinstance(basis, Basis):
         raise InputError("basis", basis, "a Basis of target, sample, factors and order")

@@ -47,6 +47,15 @@ class Corpus:
     labels
         Their labels, where these rather than the model's answers shall tell which texts are
         otherwise.
+
+    Examples
+    --------
+    >>> from suffice import Corpus, TextExplainer
+    >>> def model(texts):
+    ...     return ["good" if "fine" in text else "bad" for text in texts]
+    >>> explainer = TextExplainer(model, mask=Corpus(["a dull film", "a slow one"]))
+    >>> [f.features for f in explainer("a fine film").keep]
+    [('fine',)]
     """
 
     texts: Sequence[str] = field(repr=False)

@@ -24,7 +24,21 @@ _WORKS = "Works: the share of draws in which these very values do it."
 
 @dataclass(frozen=True, repr=False)
 class Option(Result):
-    """A set of features, and the cheapest allowed change of them that gives the desired outcome."""
+    """A set of features, and the cheapest allowed change of them that gives the desired outcome.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from suffice import Explainer
+    >>> people = pd.DataFrame({"income": [20, 30, 60, 70], "debt": [9, 2, 8, 1]})
+    >>> def grant(rows):
+    ...     return np.where(rows["income"] - 4 * rows["debt"] > 20, "granted", "refused")
+    >>> ways = Explainer(grant, people).recourse({"income": 25, "debt": 8}, tau=0.6)
+    >>> option = ways.options[0]
+    >>> option.features, option.sufficiency
+    (('income',), 0.6666666666666666)
+    >>> option.changes
+    {'income': (25, 60)}
+    """
 
     plots = ("recourse",)
 

@@ -1,0 +1,141 @@
+"""Everything that is offered is documented: names with examples that run, commands, options, pages.
+
+The examples themselves are run by `pytest --doctest-modules`, as all of README, guides and docstrings.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import click
+import pytest
+
+import suffice
+from suffice.cli import app
+
+ROOT = Path(__file__).parents[1]
+SPACES = (suffice, suffice.audit, suffice.plots, suffice.datasets, suffice.testing)
+
+
+def offered() -> Iterator[tuple[str, Any]]:
+    """Every public name with what it names."""
+    for space in SPACES:
+        for name in space.__all__:
+            thing = getattr(space, name)
+            if not isinstance(thing, ModuleType):
+                yield f"{space.__name__}.{name}", thing
+
+
+def has_example(thing: Any) -> bool:
+    return ">>>" in (thing.__doc__ or "")
+
+
+def members(kind: type) -> Iterator[tuple[str, Any]]:
+    """A class's own public methods and properties."""
+    for name, member in vars(kind).items():
+        if name.startswith("_"):
+            continue
+        for attribute in ("fget", "func", "__func__"):
+            member = getattr(member, attribute, member)
+        if inspect.isfunction(member):
+            yield name, member
+
+
+def shown() -> set[str]:
+    """Classes that a call with an example gives: what is made there is shown there."""
+    calls = [thing for _, thing in offered() if inspect.isfunction(thing)]
+    for _, thing in offered():
+        calls += [m for _, m in members(thing)] if inspect.isclass(thing) else []
+    return {str(call.__annotations__.get("return")) for call in calls if has_example(call)}
+
+
+NAMES = dict(offered())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_public_name_says_what_it_is(name: str) -> None:
+    thing = NAMES[name]
+    assert (thing.__doc__ or "").strip(), f"{name} has no docstring"
+    if inspect.isclass(thing):
+        # What msgspec or a dataclass writes by itself is no docstring.
+        assert not thing.__doc__.startswith(f"{thing.__name__}("), f"{name} has no docstring"
+        for method, function in members(thing):
+            assert (function.__doc__ or "").strip(), f"{name}.{method} has no docstring"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_public_name_has_an_example_that_runs(name: str) -> None:
+    thing = NAMES[name]
+    by_its_maker = inspect.isclass(thing) and thing.__name__ in shown()
+    assert has_example(thing) or by_its_maker, (
+        f"{name} has no example, nor has a call that gives it"
+    )
+
+
+def test_the_reference_lists_every_public_name() -> None:
+    page = (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"automodule:: ([\w.]+)((?:\n +:.*)*)", page)
+    listed: set[str] = set()
+    for module, options in blocks:
+        given = re.search(r":members:(.*)", options)
+        named = re.findall(r"\w+", given.group(1)) if given else []
+        space = typing.cast(Any, __import__(module, fromlist=["*"]))
+        listed |= {id_of(getattr(space, n)) for n in named or getattr(space, "__all__", ())}
+    missing = [name for name, thing in offered() if id_of(thing) not in listed]
+    assert not missing, f"docs/reference/api.md does not list {', '.join(missing)}"
+
+
+def id_of(thing: Any) -> str:
+    return f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', thing)}"
+
+
+def commands(command: click.Command, path: str = "suffice") -> Iterator[tuple[str, click.Command]]:
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, f"{path} {name}")
+
+
+COMMANDS = dict(commands(app))
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_every_command_and_option_says_what_it_does(path: str) -> None:
+    command = COMMANDS[path]
+    assert (command.help or "").strip(), f"{path} has no help"
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert (option.help or "").strip(), f"{path} {option.opts[0]} has no help"
+
+
+@pytest.mark.parametrize("path", [path for path in COMMANDS if path != "suffice"])
+def test_every_option_is_named_in_the_documentation(path: str) -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    assert path in text, f"no page tells of {path}"
+    for option in COMMANDS[path].params:
+        if isinstance(option, click.Option):
+            named = any(re.search(rf"(?<![\w-]){o}(?![\w-])", text) for o in option.opts)
+            assert named, f"no page tells of {path} {option.opts[0]}"
+
+
+PICTURE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)|<img[^>]*src=\"([^\"]+)\"|(?:image|figure):: (\S+)")
+
+
+def test_every_picture_that_a_page_shows_is_in_a_clone() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    pages = [page for page in pages if "_build" not in page.parts and "gallery" not in page.parts]
+    seen = 0
+    for page in pages:
+        for groups in PICTURE.findall(page.read_text(encoding="utf-8")):
+            path = next(filter(None, groups))
+            if path.startswith(("http:", "https:", "data:")):
+                continue
+            seen += 1
+            assert (page.parent / path).resolve().is_file(), f"{page.name} shows {path}, not there"
+    assert seen > 20
