@@ -3,6 +3,7 @@
 import re
 import runpy
 from pathlib import Path
+from warnings import catch_warnings, simplefilter
 
 import pytest
 
@@ -13,6 +14,15 @@ EXAMPLES = [
     for path in sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
     if path.name != "portfolio_on_dask.py"  # which needs a cluster
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded_shap():
+    """One example uses it; where it is imported, it warns of its own use of matplotlib."""
+    with catch_warnings():
+        simplefilter("ignore")
+        import shap  # noqa: F401
+    yield
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -140,6 +140,9 @@ def test_the_ends_of_an_interval_are_drawn_with_its_share_and_not_as_columns():
     assert {"from", "to"}.isdisjoint(heading.words for heading in chart.headings)
     assert chart.lines[0].amounts[1] == Amount(1.0, "100% (3–100%)", all_of_them.flipped.interval)
     assert chart.lines[0].amounts[2].interval is None
+    # Five columns stand closer than two, so that the figure still fits on a page.
+    ax = found.plot()
+    assert ax.figure.get_size_inches()[0] < 11 and cut_off(ax) == []
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: type(result).__name__)

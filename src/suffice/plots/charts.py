@@ -10,17 +10,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from suffice.plots.canvas import Canvas, Scale
-from suffice.plots.lettering import Legend
+from suffice.plots.lettering import Legend, fonts
 from suffice.plots.signature import starts_at
 from suffice.wording import percent
 
 __all__ = ["Amount", "Chart", "Heading", "Line", "draw_chart", "width_of"]
 
 _EDGE = 0.18
-_LABELS = 3.0
+_LETTERS = 8.5
+_LEAST, _LABELS = 1.4, 3.0
 _PANEL = 2.15
 _TOLD = 1.05
 """What an amount takes that is written beside its mark."""
+_FEW = 4
+"""Of more columns each takes as little as it needs."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,29 @@ def share(value: float | None, interval: tuple[float, float] | None = None) -> A
 
 def width_of(chart: Chart) -> float:
     """How wide the picture is in a figure of its own."""
-    return max(6.0, 2 * _EDGE + _LABELS + _PANEL * len(chart.headings) + 0.1)
+    labels = _LABELS
+    if len(chart.headings) > _FEW:
+        words = [words for line in chart.lines for words in line.words]
+        labels = min(labels, max((fonts().width(w, _LETTERS) for w in words), default=0.0) + 0.2)
+    return max(6.0, 2 * _EDGE + max(_LEAST, labels) + sum(_panels(chart)) + 0.1)
+
+
+def _panels(chart: Chart) -> list[float]:
+    """How wide each column is in a figure of its own."""
+    if len(chart.headings) <= _FEW:
+        return [_PANEL] * len(chart.headings)
+    return [
+        max(_PANEL - _TOLD + _told(chart, column), fonts().width(heading.words, 8.0) + 0.25)
+        for column, heading in enumerate(chart.headings)
+    ]
+
+
+def _told(chart: Chart, column: int) -> float:
+    """What the amounts of a column take that are written beside their marks."""
+    if len(chart.headings) <= _FEW:
+        return _TOLD
+    told = (line.amounts[column].told for line in chart.lines)
+    return max((fonts().width(words, 8.0) for words in told), default=0.0) + 0.22
 
 
 def draw_chart(chart: Chart, canvas: Canvas) -> float:
@@ -100,8 +125,8 @@ def draw_chart(chart: Chart, canvas: Canvas) -> float:
 
 
 def _rows(chart: Chart, canvas: Canvas, legend: Legend, y: float) -> float:
-    ink, size = canvas.ink, 8.5
-    labels = max(1.4, canvas.width - 2 * _EDGE - _PANEL * len(chart.headings))
+    ink, size = canvas.ink, _LETTERS
+    labels = max(_LEAST, canvas.width - 2 * _EDGE - sum(_panels(chart)))
     labels = min(labels, 0.5 * canvas.width) if chart.headings else canvas.width - 2 * _EDGE
     scales = _scales(chart, canvas, labels)
     for heading, scale in zip(chart.headings, scales, strict=True):
@@ -141,11 +166,12 @@ def _rows(chart: Chart, canvas: Canvas, legend: Legend, y: float) -> float:
 
 
 def _scales(chart: Chart, canvas: Canvas, labels: float) -> list[Scale]:
-    free = (canvas.width - 2 * _EDGE - labels) / max(1, len(chart.headings))
-    out = []
+    panels = _panels(chart)
+    wider = (canvas.width - 2 * _EDGE - labels) / (sum(panels) or 1.0)
+    out, start = [], _EDGE + labels
     for column, heading in enumerate(chart.headings):
-        left = _EDGE + labels + column * free + 0.1
-        right = left + free - _TOLD - 0.15
+        left, start = start + 0.1, start + panels[column] * wider
+        right = start - _told(chart, column) - 0.05
         amounts = [line.amounts[column] for line in chart.lines]
         values = [a.value for a in amounts if a.value is not None]
         if heading.kind == "share":
