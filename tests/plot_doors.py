@@ -6,7 +6,7 @@ from typing import Any
 
 import suffice as sf
 from tests.doors import NAMES, Door
-from tests.tiny import FEW_CHANGES, OF_IMAGE, OF_TEXT, RECOURSE, RULES, E
+from tests.tiny import FEW_CHANGES, OF_IMAGE, OF_TEXT, RECOURSE, RULES, STABILITY, E
 
 
 def drawn(call: Any) -> Any:
@@ -43,6 +43,8 @@ DOORS = [
     door("global_recourse", {"result": FEW_CHANGES, "most": 2}),
     door("rule", {"result": RULES, "most": 2}),
     door("shapley", {"result": sf.shapley_values(E.keep), "most": 2}),
+    door("drift", {"result": sf.audit.compare(E, E), "most": 2}),
+    door("stability", {"result": STABILITY, "most": 2}),
     door("measures", {"result": RECOURSE, "most": 2}),
     door("text", {"result": OF_TEXT, "most": 2}),
     door("image", {"result": OF_IMAGE}),

@@ -48,6 +48,19 @@ def explainer():
 
 
 @cache
+def loans():
+    X, y = datasets.loans(200)
+    return X[["age", "income", "debt", "late payments"]], y
+
+
+@cache
+def rival():
+    """Another model of the same rows."""
+    X, y = loans()
+    return Explainer(RandomForestClassifier(10, random_state=1).fit(X, y), X)
+
+
+@cache
 def row():
     return datasets.loans(200)[0][["age", "income", "debt", "late payments"]].iloc[8]
 
@@ -68,9 +81,9 @@ def rules():
 
 
 @cache
-def several():
+def several(by=None):
     rows = datasets.loans(200)[0][["age", "income", "debt", "late payments"]]
-    return explainer().explain_many(rows.iloc[[8, 9, 10, 13]])
+    return (by or explainer()).explain_many(rows.iloc[[8, 9, 10, 13]])
 
 
 @cache
@@ -109,6 +122,13 @@ SAMPLES = {
     "Causation": causes,
     "Cohort": lambda: audit.cohort(several(), by="age"),
     "CausationBounds": lambda: causation_bounds({(True, True): 30, (False, False): 40}),
+    "Drift": lambda: audit.compare(
+        several(),
+        several(rival()),
+        catalogue=CATALOGUE,
+        recourse=[recourse(), None, None, None],
+        explainer=rival(),
+    ),
     "Explanation": lambda: explanation(),
     "GlobalFactors": lambda: audit.global_factors(several(), cover=0.5),
     "GlobalRecourse": lambda: few_changes(),
@@ -124,6 +144,13 @@ SAMPLES = {
     "Rule": lambda: rules().best,
     "ShapleyInteractions": lambda: shapley_interactions(explanation().keep),
     "ShapleyValues": lambda: shapley_values(explanation().keep),
+    "Stability": lambda: audit.stability(
+        RandomForestClassifier(5, random_state=0),
+        *loans(),
+        k=3,
+        rows=loans()[0].iloc[[8, 9]],
+        recourse={"max_options": 2},
+    ),
     "TopK": lambda: top_k(explanation().keep, 1),
     "Verification": lambda: audit.verify(recorded()[1], seal="another"),
     "View": lambda: explanation().flip,

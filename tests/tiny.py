@@ -54,6 +54,7 @@ TAGGED = [sf.equals("job", "a"), sf.auxiliary("tag"), sf.equals("job", "a") & sf
 TARGET = sf.make_target(model, X, "yes")
 BASIS = sf.Basis(TARGET, SAMPLE, TAGGED)
 
+STABILITY = sf.audit.stability(lambda X, y: model, X, list("nnyynn"), k=2, rows=1, tau=0.5)
 COUNTS = {(True, True): 30, (True, False): 10, (False, True): 20, (False, False): 40}
 
 RESULTS = [
@@ -78,6 +79,8 @@ RESULTS = [
     sf.audit.cohort([E, E], by=["a", "b"]),
     sf.audit.global_factors([E, E], cover=0.5),
     FEW_CHANGES,
+    sf.audit.compare(E, E.at(0.5), recourse=RECOURSE, explainer=EXPLAINER),
+    STABILITY,
     sf.audit.reasons(E, {"age": ("A", "Age"), "job": ("J", "Job")}),
 ]
 """One answer of each kind."""

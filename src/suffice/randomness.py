@@ -50,6 +50,8 @@ class Stream(IntEnum):
     """Decisions that are audited, where there are more."""
     VERIFIED = 21
     """Decisions of a record that are explained again."""
+    RETRAINED = 22
+    """Rows and seeds of models that are fitted again."""
 
 
 def generator(seed: int, stream: Stream, *more: int) -> np.random.Generator:

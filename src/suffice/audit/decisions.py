@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from suffice.errors import InputError
+from suffice.errors import InputError, NotVisitedError
 from suffice.explanation import Explanation, View
+from suffice.factors.lattice import members_of
 from suffice.typing import Counts, Scalar
 from suffice.wording import named
 
@@ -17,8 +18,10 @@ __all__ = [
     "By",
     "ViewName",
     "as_decisions",
+    "count_of",
     "inputs",
     "masks_at",
+    "minimal_sets",
     "names_of",
     "set_words",
 ]
@@ -67,7 +70,34 @@ def masks_at(view: View, tau: float) -> Counts:
     return np.array([lattice.mask(m.members) for m in profile.minimal_at(tau)], dtype=object)
 
 
-def names_of(decisions: Sequence[Explanation], ids: Sequence[Any] | None) -> list[str]:
+def minimal_sets(view: View, tau: float) -> Iterator[frozenset[str]]:
+    """The τ-minimal sets by the names of their features, in the order of `factors`."""
+    names = [player.name for player in view.players]
+    for mask in masks_at(view, tau).tolist():
+        yield frozenset(names[i] for i in members_of(int(mask)))
+
+
+def count_of(view: View, features: Iterable[str], tau: float) -> tuple[int | None, bool | None]:
+    """For how many references a set of any features suffices, and whether that is enough at τ.
+
+    A feature that the explanation does not know changes no count: it was left out because it cannot
+    matter, or the model never had it. (None, None) where the set was not counted.
+    """
+    wanted, profile = set(features), view.profile
+    members = [i for i, player in enumerate(view.players) if player.name in wanted]
+    try:
+        hits = profile.hits(members)
+    except NotVisitedError:
+        return None, None
+    if profile.alpha is None:
+        return hits, hits / view.tally.n >= tau
+    if view.tally.complete and profile.findings is None:
+        steps = profile.steps
+        return hits, bool(steps.taus[steps.passes[view.tally.lattice.mask(members)]] >= tau)
+    return hits, profile.p_value(hits, tau) <= profile.alpha
+
+
+def names_of(decisions: Sequence[Any], ids: Sequence[Any] | None) -> list[str]:
     """What each decision is called: as it was given, as it was stored, else its number."""
     if ids is None:
         stored = getattr(decisions, "ids", None)

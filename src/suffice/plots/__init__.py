@@ -6,6 +6,7 @@ None makes a figure of its own. No global style is set, and inks follow the figu
 
 from suffice.plots.burden import global_recourse
 from suffice.plots.causes import dag
+from suffice.plots.changed import drift, stability
 from suffice.plots.charted import measures, recourse, rule, shapley
 from suffice.plots.comparison import compare
 from suffice.plots.factors_drawing import factors
@@ -18,6 +19,7 @@ __all__ = [
     "compare",
     "curve",
     "dag",
+    "drift",
     "factors",
     "global_recourse",
     "image",
@@ -26,5 +28,6 @@ __all__ = [
     "recourse",
     "rule",
     "shapley",
+    "stability",
     "text",
 ]

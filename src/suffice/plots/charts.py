@@ -33,6 +33,8 @@ class Amount:
     value: float | None
     told: str
     interval: tuple[float, float] | None = None
+    was: float | None = None
+    """What a share was before: a ring, beside the dot of what it is."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,7 @@ def _scales(chart: Chart, canvas: Canvas, labels: float) -> list[Scale]:
         left, start = start + 0.1, start + panels[column] * wider
         right = start - _told(chart, column) - 0.05
         amounts = [line.amounts[column] for line in chart.lines]
-        values = [a.value for a in amounts if a.value is not None]
+        values = [v for a in amounts for v in (a.value, a.was) if v is not None]
         if heading.kind == "share":
             lows = values + [a.interval[0] for a in amounts if a.interval is not None]
             tau = [heading.tau] if heading.tau is not None else []
@@ -203,6 +205,11 @@ def _amount(heading: Heading, amount: Amount, scale: Scale, canvas: Canvas, midd
                     solid_capstyle="butt")  # fmt: skip
         for end in (low, high):
             canvas.line([end, end], [middle - 0.05, middle + 0.05], color=ink.keep, lw=1.2)
+    if amount.was is not None:
+        places = [scale.at(share) for share in (amount.was, amount.value) if share is not None]
+        canvas.line(places, [middle] * len(places), color=ink.keep, lw=1.6, zorder=3)
+        canvas.line(places[:1], [middle], color=ink.keep, ls="", marker="o", ms=5.5, zorder=4,
+                    mfc=ink.paper, mew=1.3)  # fmt: skip
     if amount.value is not None:
         canvas.line([scale.at(amount.value)], [middle], color=ink.keep, ls="", marker="o",
                     ms=5.5, zorder=4)  # fmt: skip
