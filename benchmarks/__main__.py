@@ -12,6 +12,7 @@ from rich.table import Table
 
 from benchmarks import (
     additive,
+    audit,
     bounds,
     explorer,
     first_call,
@@ -47,6 +48,7 @@ def rows() -> Iterator[Row]:
         page,
         explorer,
         scale,
+        audit,
         wide,
         start,
     ):

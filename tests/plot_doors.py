@@ -8,6 +8,8 @@ import suffice as sf
 from tests.doors import NAMES, Door
 from tests.tiny import FEW_CHANGES, OF_IMAGE, OF_TEXT, RECOURSE, RULES, STABILITY, E
 
+CATALOGUE = {"age": ("A", "Age"), "job": ("J", "Job")}
+
 
 def drawn(call: Any) -> Any:
     """The call, with its figure closed again: thousands are made."""
@@ -46,6 +48,11 @@ DOORS = [
     door("drift", {"result": sf.audit.compare(E, E), "most": 2}),
     door("stability", {"result": STABILITY, "most": 2}),
     door("measures", {"result": RECOURSE, "most": 2}),
+    door("roles", {"result": sf.audit.roles(E), "most": 2}),
+    door("reliance", {"result": sf.audit.reliance(E, "age", by="job"), "most": 2}),
+    door("reasons", {"result": sf.audit.reasons(E, CATALOGUE), "most": 2}),
+    door("cohort", {"result": sf.audit.cohort([E, E], by=["a", "b"]), "most": 2}),
+    door("cover", {"result": sf.audit.global_factors([E, E], cover=0.5), "most": 2}),
     door("text", {"result": OF_TEXT, "most": 2}),
     door("image", {"result": OF_IMAGE}),
     door(

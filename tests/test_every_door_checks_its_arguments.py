@@ -21,12 +21,12 @@ from suffice.encodings.anchors import AnchorOptions, ScoreOptions
 from suffice.explainer import Asked, Contrast
 from suffice.factors.order import SubsetOrder, check_order, cost_ranks
 from suffice.results import Result
-from tests import doors, plot_doors, theory_doors
+from tests import audit_doors, doors, plot_doors, theory_doors
 from tests.inner_doors import INNER
 from tests.odd_values import ODD, what_is_wrong
 from tests.tiny import EXPLAINER, IMAGE, RESULTS, ROW, TAGGED, TARGET, E, X, model, of_images
 
-DOORS = [*doors.DOORS, *theory_doors.DOORS, *plot_doors.DOORS]
+DOORS = [*doors.DOORS, *theory_doors.DOORS, *plot_doors.DOORS, *audit_doors.DOORS]
 
 NOT_FOR_USERS = {
     # made by the package, and read back by from_json

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from suffice.checks import truth
 from suffice.errors import InputError, did_you_mean
 from suffice.wording import and_more
 
@@ -75,6 +76,7 @@ def read_catalogue(given: Any, *, blanks: bool = False) -> Catalogue:
     Traceback (most recent call last):
     suffice.errors.InputError: catalogue: got an entry for 'debt' without text; allowed: ...
     """
+    blanks = truth("blanks", blanks)
     if isinstance(given, Catalogue):
         return given if blanks else Catalogue(tuple(_checked(given.entries, blanks)))
     if isinstance(given, str | Path):

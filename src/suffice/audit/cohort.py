@@ -150,6 +150,8 @@ class Difference:
 class Cohort(Result):
     """What suffices for many decisions, and where groups differ."""
 
+    plots = ("cohort", "measures")
+
     n: int
     tau: float | None
     features: tuple[str, ...]

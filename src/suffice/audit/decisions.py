@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -102,13 +102,15 @@ def names_of(decisions: Sequence[Any], ids: Sequence[Any] | None) -> list[str]:
     if ids is None:
         stored = getattr(decisions, "ids", None)
         return [str(name) for name in (range(len(decisions)) if stored is None else stored)]
-    if isinstance(ids, str) or not isinstance(ids, Iterable):
-        raise InputError("ids", ids, f"one name for each of the {len(decisions)} decisions")
-    found = [str(name) for name in ids]
-    if len(found) != len(decisions):
-        allowed = f"one for each of the {len(decisions)} decisions"
-        raise InputError("ids", f"{len(found)} names", allowed)
-    return found
+    allowed = f"one for each of the {len(decisions)} decisions"
+    if isinstance(ids, str | bytes | Mapping) or not isinstance(ids, Iterable):
+        raise InputError("ids", ids, f"a list of names, {allowed}")
+    given = list(ids)
+    if len(given) != len(decisions):
+        raise InputError("ids", f"{len(given)} names", allowed)
+    if any(name is None for name in given):
+        raise InputError("ids", "no name for some of them", allowed)
+    return [str(name) for name in given]
 
 
 def set_words(features: Sequence[str]) -> str:

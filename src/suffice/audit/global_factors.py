@@ -43,6 +43,8 @@ class GlobalFactor:
 class GlobalFactors(Result):
     """Sets that together suffice for a share of decisions."""
 
+    plots = ("cover", "measures")
+
     view: ViewName
     n: int
     wanted: float

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from suffice.audit.decisions import By, ViewName, as_decisions, inputs, masks_at, names_of
-from suffice.checks import threshold
+from suffice.checks import ran, threshold
 from suffice.errors import InputError, NotVisitedError
 from suffice.explanation import Change, Explanation, View
 from suffice.explanation.changes import CheapestChanges
@@ -280,13 +280,12 @@ def grouping(by: By, n: int) -> Callable[[Known], str | None]:
 
         return value_of
     if callable(by):
-        ask = by
-        return lambda known: label_of(ask(known.explanation))
-    try:
-        labels = list(by)
-    except TypeError as error:
+        ask, what = by, "a function of an explanation"
+        return lambda known: label_of(ran("by", ask, what, known.explanation))
+    if isinstance(by, bytes | Mapping) or not isinstance(by, Iterable):
         allowed = "a column of the inputs, a function of an explanation, or a label for each"
-        raise InputError("by", by, allowed) from error
+        raise InputError("by", by, allowed)
+    labels = list(by)
     if len(labels) != n:
         raise InputError("by", f"{len(labels)} labels", f"one for each of the {n} decisions")
     return lambda known: label_of(labels[known.number])

@@ -88,6 +88,8 @@ class DecisionReasons:
 class Reasons(Result):
     """Reason codes of one decision or many."""
 
+    plots = ("reasons", "measures")
+
     k: int
     decisions: tuple[DecisionReasons, ...]
 

@@ -98,6 +98,8 @@ class Between:
 class Reliance(Result):
     """How far decisions rest on protected features: what was measured, and nothing of any law."""
 
+    plots = ("reliance", "measures")
+
     protected: tuple[tuple[str, tuple[str, ...]], ...]
     """Each set of protected features, by its name."""
     rows: tuple[Relied, ...]
@@ -116,7 +118,7 @@ class Reliance(Result):
     def sheet(self) -> Sheet:
         """Each set of protected features: how many decisions, and which."""
         return Sheet(
-            f"Do decisions rest on {listed(named(name) for name, _ in self.protected)}?",
+            f"Do decisions rest on {listed((named(name) for name, _ in self.protected), 'or')}?",
             lead=tuple(self._lead()),
             panels=tuple(self._panels()),
             notes=(
@@ -142,7 +144,7 @@ class Reliance(Result):
             if found.group is not None:
                 continue
             who = named(found.protected)
-            one = len(features[found.protected]) == 1
+            one = len(features.get(found.protected, ())) == 1
             it = "it" if one else "them"
             is_in = "it is" if one else "one of them is"
             freed = "it is" if one else "they are"

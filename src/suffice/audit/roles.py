@@ -71,6 +71,8 @@ class Role:
 class Roles(Result):
     """The roles of all features in both views."""
 
+    plots = ("roles", "measures")
+
     n: int
     """How many decisions."""
     tau: float | None

@@ -4,6 +4,7 @@ Every figure is made from one typed piece of data. `ax` is an `Axes`, a `Figure`
 None makes a figure of its own. No global style is set, and inks follow the figure's background.
 """
 
+from suffice.plots.audited import cohort, cover, reasons, reliance, roles
 from suffice.plots.burden import global_recourse
 from suffice.plots.causes import dag
 from suffice.plots.changed import drift, stability
@@ -16,7 +17,9 @@ from suffice.plots.thresholds import barcode, curve
 
 __all__ = [
     "barcode",
+    "cohort",
     "compare",
+    "cover",
     "curve",
     "dag",
     "drift",
@@ -25,7 +28,10 @@ __all__ = [
     "image",
     "lattice",
     "measures",
+    "reasons",
     "recourse",
+    "reliance",
+    "roles",
     "rule",
     "shapley",
     "stability",

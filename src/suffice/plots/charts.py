@@ -150,8 +150,11 @@ def _rows(chart: Chart, canvas: Canvas, legend: Legend, y: float) -> float:
             canvas.box(_EDGE, y, canvas.width - 2 * _EDGE, high, facecolor=ink.line,
                        edgecolor="none", alpha=0.28, zorder=0)  # fmt: skip
         first = y + high / 2 - (len(told) - 1) / 2 * canvas.leading(size)
+        # A line without any amount heads those below it.
+        bold = bool(line.amounts) and not any(amount.told for amount in line.amounts)
         for place, words in enumerate(told):
-            canvas.write(_EDGE + 0.05, first + place * canvas.leading(size), words, size=size)
+            at = first + place * canvas.leading(size)
+            canvas.write(_EDGE + 0.05, at, words, size=size, bold=bold)
         for heading, amount, scale in zip(chart.headings, line.amounts, scales, strict=True):
             _amount(heading, amount, scale, canvas, y + high / 2)
         y += high

@@ -1,0 +1,127 @@
+"""Figures of audits: their facts exactly, their pictures by pixels."""
+
+from functools import cache
+
+import pytest
+
+import suffice
+from suffice import Explainer, InputError, audit
+from suffice.plots.audited import audit_chart, cover_spans, gap_spans
+from tests.drawn import assert_as_kept, cut_off, words_of
+from tests.mixed_table import mixed_table, rule
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+CATALOGUE = {
+    "priors": ("R1", "Earlier convictions"),
+    "days held": ("R2", "Days held before"),
+    "age": ("R3", "Age at the time"),
+    "charge": ("R4", "Kind of charge"),
+}
+
+
+@pytest.fixture(autouse=True)
+def plain_pictures():
+    with plt.rc_context():
+        plt.rcdefaults()
+        plt.switch_backend("agg")
+        plt.rcParams["text.hinting"] = "none"
+        yield
+    plt.close("all")
+
+
+@cache
+def decisions():
+    X = mixed_table(200)
+    return Explainer(rule, X, n_references=20).explain_many(X.iloc[:40])
+
+
+@cache
+def detained():
+    return [e for e in decisions() if e.outcome == "detained"]
+
+
+@cache
+def results():
+    return {
+        "roles": audit.roles(decisions()),
+        "reliance": audit.reliance(decisions(), "priors", by="sex"),
+        "reasons": audit.reasons(detained(), CATALOGUE, problems="hold"),
+        "cohort": audit.cohort(decisions(), by="sex"),
+        "cover": audit.global_factors(decisions()),
+    }
+
+
+@pytest.mark.parametrize("kind", ["roles", "reliance", "reasons", "cohort", "cover"])
+def test_every_audit_has_a_figure_of_its_own(kind):
+    result = results()[kind]
+    assert type(result).plots[0] == kind
+    ax = result.plot()
+    assert cut_off(ax) == []
+    assert_as_kept(ax, f"audit-{kind}")
+    figure = plt.figure(figsize=(4, 5), facecolor="#101010")
+    small = result.plot(ax=figure)
+    assert words_of(small)
+    with pytest.raises(InputError, match="result"):
+        getattr(suffice.plots, kind)(decisions()[0])
+
+
+def test_roles_show_from_every_to_some_and_one_decision_its_words():
+    found = results()["roles"]
+    chart = audit_chart(found)
+    for line in chart.lines:
+        keep, _, shapley = line.amounts
+        role = found.of(line.words[0])
+        assert keep.interval == (role.indispensable / role.decisions, keep.value)
+        assert keep.value == role.relevant / role.decisions
+        assert shapley.value == role.shapley
+    one = audit.roles(decisions()[0])
+    told = {line.words[0]: line.amounts[0].told for line in audit_chart(one).lines}
+    assert told == {r.feature: r.kind for r in one.rows if r.view == "keep"}
+    assert audit_chart(found, 2).more == "and 5 more features: .to_frame()"
+
+
+def test_reliance_shows_groups_with_intervals_and_their_gaps():
+    found = results()["reliance"]
+    chart = audit_chart(found)
+    assert [line.words[0] for line in chart.lines] == ["all decisions", "female", "male"]
+    for line, group in zip(chart.lines, found.groups, strict=True):
+        flips, falls = line.amounts
+        assert (flips.value, flips.interval) == (group.flipped.share, group.flipped.interval)
+        assert (falls.value, falls.interval) == (group.falls.share, group.falls.interval)
+    (span,) = gap_spans(found).spans
+    (between,) = found.gaps
+    assert (span.words, span.value) == ("female less male", between.gap.difference)
+    assert (span.low, span.high) == (between.gap.low, between.gap.high)
+
+
+def test_reasons_show_how_often_each_is_given_and_one_decision_its_own():
+    found = results()["reasons"]
+    first = audit_chart(found).lines[0]
+    given = sum(r.code == "R1" for d in found for r in d.reasons)
+    assert first.words == ("Earlier convictions (R1)",)
+    assert first.amounts[0].value == given / len(found)
+    one = audit.reasons(detained()[0], CATALOGUE)
+    values = [line.amounts[0].value for line in audit_chart(one).lines]
+    assert values == [r.necessity for r in one[0].reasons]
+
+
+def test_a_cohort_shows_each_part_with_shares_and_its_barcode():
+    found = results()["cohort"]
+    lines = iter(audit_chart(found, 3).lines)
+    for part in found.parts:
+        assert next(lines).words[0].startswith(f"To {part.view} “{part.who}”")
+        bars = {features: (low, high) for features, low, high in part.barcode}
+        for s in part.sets[:3]:
+            share, bar = next(lines).amounts
+            assert (share.value, share.interval) == (s.share.share, s.share.interval)
+            assert bar.interval == bars.get(s.features)
+
+
+def test_few_sets_are_shown_one_after_another_up_to_what_was_wanted():
+    found = results()["cover"]
+    spans = cover_spans(found)
+    assert spans.line == 0.9
+    assert [span.high for span in spans.spans][-1] == pytest.approx(found.covered / found.n)
+    ends = zip(spans.spans, spans.spans[1:], strict=False)
+    assert all(one.high == other.low for one, other in ends)
