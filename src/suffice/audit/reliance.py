@@ -178,7 +178,7 @@ class Reliance(Result):
             Column("protected"),
             Column("group"),
             Column("decisions", "number"),
-            Column("alone flips", "share"),
+            Column("it alone flips", "share"),
             Column("from", "share"),
             Column("to", "share"),
             Column("in some set", "share"),
