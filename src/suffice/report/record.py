@@ -109,10 +109,12 @@ def _pictures(result: Result) -> list[Picture]:
 
 
 def _drawn(result: Result, kind: str, paper: str) -> str:
-    from matplotlib.figure import Figure
+    from matplotlib import pyplot, rc_context
 
-    figure: Any = Figure(figsize=(9, 4.5), facecolor=paper, layout="constrained")
-    result.plot(kind, ax=figure)
+    # In a figure of its own, as large as the picture needs.
+    with rc_context({"figure.facecolor": paper}):
+        figure: Any = result.plot(kind).figure
     file = BytesIO()
     figure.savefig(file, format="svg", facecolor=paper, metadata={"Date": None})
+    pyplot.close(figure)
     return f"data:image/svg+xml;base64,{b64encode(file.getvalue()).decode()}"
