@@ -26,12 +26,17 @@ _HOME = Path(suffice.__file__).parent
 
 def files_entered(call: Callable[[], object]) -> list[str]:
     """The files of the package whose functions a call enters, the second time it is made."""
+    return sorted(files_in_order(call))
+
+
+def files_in_order(call: Callable[[], object]) -> list[str]:
+    """The same, in the order in which they are entered first."""
     call()
-    names: set[str] = set()
+    names: dict[str, None] = {}
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         if event == "call" and frame.f_code.co_name != "<module>":
-            names.add(frame.f_code.co_filename)
+            names.setdefault(frame.f_code.co_filename)
 
     before = sys.getprofile()
     sys.setprofile(note)
@@ -40,7 +45,7 @@ def files_entered(call: Callable[[], object]) -> list[str]:
     finally:
         sys.setprofile(before)
     paths = (Path(name) for name in names)
-    return sorted(str(p.relative_to(_HOME)) for p in paths if p.is_relative_to(_HOME))
+    return [str(p.relative_to(_HOME)) for p in paths if p.is_relative_to(_HOME)]
 
 
 def calls() -> dict[str, Callable[[], object]]:

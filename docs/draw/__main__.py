@@ -3,6 +3,7 @@
 figures   the pictures of the guide to figures, from its own code
 digits    the handwritten 2 of the guide to pictures
 dag       the graph of German credit
+modules   the drawing in ARCHITECTURE, from the code
 screens   page and explorer, in a browser (chromium)
 paper     every figure of the paper, from the data sets (SUFFICE_DATA); minutes
 timing    time against the number of features; on a machine that does nothing else
@@ -33,6 +34,12 @@ def _dag() -> None:
     draw(PICTURES / "german-dag.svg")
 
 
+def _modules() -> None:
+    from docs.draw.architecture import main
+
+    main()
+
+
 def _screens() -> None:
     from docs.draw.screens import main
 
@@ -55,6 +62,7 @@ DRAWN: dict[str, Callable[[], None]] = {
     "figures": _figures,
     "digits": _digits,
     "dag": _dag,
+    "modules": _modules,
     "screens": _screens,
     "paper": _paper,
     "timing": _timing,
