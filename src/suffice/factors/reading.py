@@ -58,7 +58,7 @@ def read_rule(
     Traceback (most recent call last):
     suffice.errors.InputError: rule: got 'age > 30 and jbo kind = clerk', at “jbo kind = clerk”; allowed: a condition on a column, such as 'age > 20'. Did you mean 'job kind'?
     """  # noqa: E501 - the message as it is printed
-    if text.strip().lower() in ("", "always"):
+    if text.strip().lower() == "always":
         return None
     reader = _Reader(text, data, labels or {}, argument)
     found = reader.either()

@@ -1,0 +1,402 @@
+"""`grade`: what another tool says of a decision, marked by what suffices.
+
+It asks the model, through the explainer: for the sets that are counted, for rules, and for whether
+counterfactual rows really flip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from suffice.audit.decisions import ViewName
+from suffice.audit.grading.claims import (
+    About,
+    Claim,
+    CounterfactualRows,
+    FeatureSet,
+    RuleClaim,
+    as_claim,
+    sequence_of,
+)
+from suffice.audit.grading.many import Entry, Grades
+from suffice.audit.grading.marks import Marker
+from suffice.audit.grading.rankings import Ranking
+from suffice.audit.grading.result import Grade
+from suffice.audit.grading.rows import Cheapest, mark_rows, read_rows
+from suffice.audit.grading.rules import mark_rule
+from suffice.checks import choice, ran, threshold, truth, whole
+from suffice.errors import InputError, SufficeError, one_line
+from suffice.explainer import Explainer
+from suffice.explanation import Explanation
+from suffice.factors.kinds import Factor
+from suffice.factors.reading import Labels
+from suffice.progress import checked_progress, progress_bar
+from suffice.tables import as_table, has_several_rows, is_frame
+
+__all__ = ["grade"]
+
+_NAME = "the tool"
+
+
+def grade(
+    explainer: Explainer,
+    x: Any,
+    other: Any,
+    *,
+    tau: float = 0.9,
+    view: ViewName | None = None,
+    k: int | None = None,
+    absolute: bool | None = None,
+    labels: Labels | None = None,
+    ids: Sequence[Any] | None = None,
+    time_limit: float | None = None,
+    progress: bool | None = None,
+) -> Grade | Grades:
+    """Marks for what another tool says of the decision for `x`, or of several.
+
+    The set of features that it puts forward is held against all others: how surely it suffices,
+    the best that a set of its size can do, what can be left out of it, what smaller set does as
+    well. Rules also get their exact precision and coverage; counterfactuals are asked of the model:
+    do they flip, and what do they cost? **The model is asked**, through the explainer.
+
+    Parameters
+    ----------
+    explainer
+        An `Explainer` of the model that the other tool explained.
+    x
+        The input, as in `Explainer.explain`; or several, as in `explain_many`.
+    other
+        A *ranking*: scores in the order of the features, scores by name (a mapping, a series, pairs
+        as LIME's `as_list()`), names in order, or what shap, LIME or scikit-learn's
+        permutation_importance answer. A *set* of names. A *rule*: a factor, a text such as
+        "age > 30 and job = clerk", or what anchor-exp or alibi answer. *Counterfactuals*: a frame
+        of rows, a list of mappings (columns left out stay as they are), or what dice-ml answers.
+        Answers of this package, too. Or {"name of a tool": any of these, …}.
+
+        Of several inputs: a list with one for each (None: it said nothing), what is true of all of
+        them, or a function that is called with each row (a one-row frame, of a frame).
+    tau
+        The sufficiency to be reached.
+    view
+        Whether rankings and sets are to say what keeps the outcome (None, "keep") or what flips it.
+        A rule is always about keeping, counterfactuals about flipping.
+    k
+        How many first features of a ranking stand for it. None: as many as the smallest set needs
+        to reach `tau`, so that it is held against the best there is.
+    absolute
+        Rank by the size of scores, whatever their sign. None: so, but for permutation importance.
+    labels
+        {column: {value: name}}, or names of 0, 1, 2, …: what values are called in rules and rows,
+        where the model has codes for them.
+    ids
+        Names of several inputs. None: their numbers.
+    time_limit
+        Seconds for the search of each input, as in `Explainer.explain`; it matters for many
+        features only, where the best sets are then not known.
+    progress
+        Show a progress bar. None: on a terminal, for work over a second.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from suffice import Explainer, audit
+    >>> people = pd.DataFrame({"pay": [1, 2, 5, 6], "debt": [4, 0, 4, 0], "age": [20, 30, 40, 50]})
+    >>> def granted(rows):
+    ...     return (rows["pay"] > 3) & (rows["debt"] < 3)
+    >>> explainer = Explainer(granted, people)
+    >>> found = audit.grade(explainer, [6, 0, 50], {"age": 0.5, "pay": 0.4, "debt": 0.1}, tau=0.6)
+    >>> found.mark.features, round(found.mark.sufficiency, 2)
+    (('pay', 'age'), 0.33)
+    >>> found.mark.best, found.mark.best_sufficiency, found.first
+    (('pay', 'debt'), 1.0, 3)
+    >>> rule = audit.grade(explainer, [6, 0, 50], "pay > 3 and debt <= 2 and age > 30")
+    >>> rule.rule.rule.precision, rule.rule.spare
+    (1.0, ('age > 30',))
+    >>> table = audit.grade(explainer, people, {"by age": ["age", "pay", "debt"], "always": "age > 0"})
+    >>> [(tool.tool, tool.kind, tool.reaches.share) for tool in table.tools]
+    [('by age', 'ranking', 0.0), ('always', 'rule', 0.0)]
+    """
+    given: object = explainer
+    if not isinstance(given, Explainer):
+        raise InputError("explainer", given, "an Explainer of the model")
+    how = _How(
+        tau=threshold(tau),
+        view=None if view is None else choice("view", view, ("keep", "flip")),
+        k=None if k is None else whole("k", k),
+        absolute=None if absolute is None else truth("absolute", absolute),
+        labels=_checked_labels(labels, explainer),
+        time_limit=time_limit,
+    )
+    grader = _Grader(explainer, how)
+    shown = checked_progress(progress)
+    named = _is_tools(other)
+    if not named and not has_several_rows(x):
+        if ids is not None:
+            raise InputError("ids", ids, "None for one input")
+        if other is None:
+            raise InputError("other", None, "what another tool says of the decision")
+        if _is_function(other):
+            other = ran("other", other, "a function from a row to what a tool says of it", x)
+        row = grader.about(x)
+        found = grader.one(row, as_claim(other, row.about), "")
+        grader.check_used()
+        return found
+    return _many(grader, x, other if named else {_NAME: other}, ids, shown)
+
+
+@dataclass(frozen=True)
+class _How:
+    """What was asked besides."""
+
+    tau: float
+    view: ViewName | None
+    k: int | None
+    absolute: bool | None
+    labels: Labels | None
+    time_limit: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """One input: its explanation, and what claims about it are read by."""
+
+    about: About
+    explanation: Explanation
+
+
+class _Grader:
+    """Marks claims, and remembers which options had a use."""
+
+    def __init__(self, explainer: Explainer, how: _How) -> None:
+        self._explainer, self._how = explainer, how
+        self._asking = explainer.asking(tau=how.tau, time_limit=how.time_limit, progress=False)
+        self._claims: list[Claim] = []
+
+    @property
+    def tau(self) -> float:
+        """The sufficiency to be reached."""
+        return self._how.tau
+
+    def about(self, x: Any) -> _Row:
+        """Explain an input."""
+        decision = self._explainer.decide(x)
+        explanation = self._explainer.answer(decision, self._asking)
+        return _Row(About(decision, self._how.absolute, self._how.labels), explanation)
+
+    def one(self, row: _Row, claim: Claim, tool: str) -> Grade:
+        """One claim's marks."""
+        self._claims.append(claim)
+        match claim:
+            case Ranking():
+                return self._ranking(row, claim, tool)
+            case FeatureSet():
+                return self._set(row, claim.features, tool)
+            case RuleClaim():
+                return self._rule(row, claim, tool)
+            case CounterfactualRows():
+                return self._rows(row, claim, tool)
+
+    def check_used(self) -> None:
+        """Nothing that was asked for may have had no meaning."""
+        how, claims = self._how, self._claims
+        rankings = [claim for claim in claims if isinstance(claim, Ranking)]
+        if how.k is not None and not rankings:
+            raise InputError("k", how.k, "None where there is no ranking")
+        if how.absolute is not None and not any(c.scores for c in rankings):
+            raise InputError("absolute", how.absolute, "None where nothing has scores")
+        if how.view is not None and not any(isinstance(c, Ranking | FeatureSet) for c in claims):
+            rules = [claim for claim in claims if isinstance(claim, RuleClaim)]
+            usual = "keep" if rules else "flip"
+            if how.view != usual:
+                what = "rules" if rules else "counterfactuals"
+                raise InputError("view", repr(how.view), f"None or '{usual}' for {what}")
+
+    # -- by kind --------------------------------------------------------------------------
+
+    def _ranking(self, row: _Row, claim: Ranking, tool: str) -> Grade:
+        marker, start = self._start(row, self._how.view or "keep", tool)
+        ends = range(1, len(claim.features) + 1)
+        marks = tuple(marker.mark(claim.features[:end]) for end in ends)
+        size = self._how.k
+        if size is None:
+            needed = marker.smallest() or (marker.view.best.features if marker.view.best else ())
+            size = max(1, len(needed))
+        elif size > len(marks):
+            got = f"{size} of a ranking of {len(marks)}"
+            raise InputError("k", got, f"up to {len(marks)} features")
+        chosen = min(size, len(marks)) - 1
+        return replace(start, kind="ranking", marks=marks, chosen=chosen)
+
+    def _set(self, row: _Row, features: tuple[str, ...], tool: str) -> Grade:
+        marker, start = self._start(row, self._how.view or "keep", tool)
+        return replace(start, marks=(marker.mark(features),), chosen=0)
+
+    def _rule(self, row: _Row, claim: RuleClaim, tool: str) -> Grade:
+        marker, start = self._start(row, "keep", tool)
+        columns = [] if claim.factor is None else list(dict.fromkeys(claim.factor.columns()))
+        mark = marker.mark(row.about.player(column) for column in columns)
+        marked = mark_rule(self._explainer, row.about.decision, claim.factor, self.tau)
+        return replace(start, kind="rule", marks=(mark,), chosen=0, rule=marked)
+
+    def _rows(self, row: _Row, claim: CounterfactualRows, tool: str) -> Grade:
+        marker, start = self._start(row, "flip", tool)
+        cheapest = Cheapest.of(row.explanation)
+        table = read_rows(claim.rows, row.about.decision, self._how.labels)
+        rows = () if table is None else mark_rows(table, row.about.decision)
+        marks = tuple(marker.mark(one.features) for one in rows)
+        flips = [i for i, one in enumerate(rows) if one.flips]
+        chosen = min(flips, key=lambda i: np.inf if rows[i].cost is None else rows[i].cost, default=0)
+        return replace(
+            start,
+            kind="counterfactuals",
+            marks=marks,
+            chosen=chosen if rows else None,
+            rows=rows,
+            cheapest=cheapest,
+        )
+
+    def _start(self, row: _Row, name: ViewName, tool: str) -> tuple[Marker, Grade]:
+        """What all kinds have in common."""
+        view = row.explanation.keep if name == "keep" else row.explanation.flip
+        marker = Marker(view, row.about.decision)
+        start = Grade(
+            tool=tool,
+            kind="set",
+            view=name,
+            outcome=view.outcome,
+            tau=self.tau,
+            complete=view.tally.complete,
+            marks=(),
+            chosen=None,
+            smallest=marker.smallest(),
+        )
+        return marker, start
+
+
+# -- several ------------------------------------------------------------------------------
+
+
+def _many(
+    grader: _Grader,
+    x: Any,
+    tools: Mapping[str, Any],
+    ids: Sequence[Any] | None,
+    progress: bool | None,
+) -> Grades:
+    rows = _rows(x)
+    names = _names(ids, len(rows))
+    given = {name: _by_row(name, other, len(rows)) for name, other in tools.items()}
+    entries: list[Entry] = []
+    with progress_bar("rows", len(rows), progress) as bar:
+        for number, row in enumerate(rows):
+            try:
+                about = grader.about(row)
+            except SufficeError as error:
+                raise error.at(f"row {number}") from error
+            entries += [_entry(grader, about, name, number, row, given[name]) for name in given]
+            bar.update()
+    if any(entry.grade is not None for entry in entries):
+        grader.check_used()
+    return Grades(grader.tau, names, tuple(given), tuple(entries))
+
+
+def _entry(
+    grader: _Grader, about: _Row, tool: str, number: int, row: Any, said: Callable[[int, Any], Any]
+) -> Entry:
+    """A tool that fails on one row says nothing of it; that is told, and the others go on."""
+    try:
+        other = said(number, row)
+    except Exception as error:  # whatever another tool may raise
+        why = f"{type(error).__name__}: {one_line(error, 200)}".rstrip(": ")
+        return Entry(tool, number, None, f"it raised {why}")
+    if other is None:
+        return Entry(tool, number, None, "it said nothing")
+    try:
+        return Entry(tool, number, grader.one(about, as_claim(other, about.about), tool))
+    except InputError as error:
+        if error.argument == "k":
+            raise
+        return Entry(tool, number, None, str(error))
+
+
+def _is_tools(other: Any) -> bool:
+    """Claims by the name of a tool, rather than scores by feature."""
+    if not isinstance(other, Mapping) or not other or hasattr(other, "importances_mean"):
+        return False
+    kinds = (bool, int, float, np.number)
+    return all(isinstance(name, str) for name in other) and not any(
+        isinstance(value, kinds) for value in other.values()
+    )
+
+
+def _is_function(other: Any) -> bool:
+    return callable(other) and not isinstance(other, Factor) and not hasattr(other, "as_map")
+
+
+def _by_row(tool: str, other: Any, n: int) -> Callable[[int, Any], Any]:
+    """What the tool says of each row, by the row's number and the row."""
+    if _is_function(other):
+        return lambda number, row: other(row)
+    several = sequence_of(other, n) if n > 1 else None
+    if several is None and n > 1 and isinstance(other, list | tuple) and _one_each(other):
+        several = other
+        if len(other) != n:
+            got = f"{len(other)} of {tool!r}"
+            raise InputError("other", got, f"one for each of the {n} inputs, or a function")
+    if several is None and n > 1 and is_frame(other):
+        hint = "Of counterfactuals pass a list of frames; of scores pass frame.to_numpy()."
+        raise InputError("other", f"one frame of {tool!r}", f"one for each of the {n} inputs", hint)
+    if several is None:
+        return lambda number, row: other
+    each = several
+    return lambda number, row: each[number]
+
+
+def _one_each(other: Sequence[Any]) -> bool:
+    """Is this a list of claims, rather than one: names, scores, or pairs of both?"""
+    if all(isinstance(item, str) for item in other):
+        return any(_looks_like_a_rule(item) for item in other)
+    if all(isinstance(item, int | float | np.number) for item in other):
+        return False
+    pairs = all(isinstance(item, tuple) and len(item) == 2 for item in other)
+    return not (pairs and all(isinstance(score, int | float | np.number) for _, score in other))
+
+
+def _looks_like_a_rule(text: str) -> bool:
+    return any(sign in text for sign in "<>=≤≥≠") or " in {" in text or text == "always"
+
+
+def _rows(x: Any) -> list[Any]:
+    """The inputs one by one, of the kind that they came in."""
+    if not has_several_rows(x):
+        return [x]
+    if is_frame(x):
+        table = as_table(x, argument="x")
+        return [table.take(np.array([i])).native for i in range(len(table))]
+    return list(x)
+
+
+def _names(ids: Sequence[Any] | None, n: int) -> tuple[str, ...]:
+    if ids is None:
+        return tuple(map(str, range(n)))
+    if isinstance(ids, str | bytes | Mapping) or not hasattr(ids, "__len__") or len(ids) != n:
+        raise InputError("ids", ids, f"a name for each of the {n} inputs")
+    return tuple(map(str, ids))
+
+
+def _checked_labels(labels: object, explainer: Explainer) -> Labels | None:
+    if labels is None:
+        return None
+    allowed = "{column: {value: name}} or {column: [names of 0, 1, …]}"
+    if not isinstance(labels, Mapping):
+        raise InputError("labels", labels, allowed)
+    for column, names in labels.items():
+        explainer.data.position(column, "labels")
+        listed = isinstance(names, Sequence) and not isinstance(names, str | bytes)
+        if not listed and not isinstance(names, Mapping):
+            raise InputError("labels", f"{names!r} for {column!r}", allowed)
+    return labels
