@@ -11,6 +11,7 @@ from suffice.plots.changed import drift, stability
 from suffice.plots.charted import measures, recourse, rule, shapley
 from suffice.plots.comparison import compare
 from suffice.plots.factors_drawing import factors
+from suffice.plots.graded import grades
 from suffice.plots.hasse import lattice
 from suffice.plots.overlays import image, text
 from suffice.plots.thresholds import barcode, curve
@@ -25,6 +26,7 @@ __all__ = [
     "drift",
     "factors",
     "global_recourse",
+    "grades",
     "image",
     "lattice",
     "measures",

@@ -117,38 +117,43 @@ class Grade(Result):
         yield self._suffices(mark)
         if self.kind == "ranking":
             yield self._of_ranking()
+        if self.kind == "counterfactuals":  # what its own row could spare was told above
+            return
         if mark.spare:
-            yield f"{_these(mark.spare)} can be left out of it: the rest does as well."
+            yield f"Of these, {_these(mark.spare)} can be left out: the rest does as well."
         elif mark.minimal:
             yield "Nothing can be left out of it."
-        if mark.smaller is not None and set(mark.smaller) != set(mark.features) - set(
-            mark.spare or ()
-        ):
-            yield f"A smaller set does as well: {set_words(mark.smaller)}."
+        rest = set(mark.features) - set(mark.spare or ())
+        if mark.smaller is not None and set(mark.smaller) != rest:
+            yield f"A smaller set does as well: {_these(mark.smaller)}."
 
     def _suffices(self, mark: Mark) -> str:
         does = "Holding" if self.view == "keep" else "Replacing"
         low, high = map(percent, mark.interval)
         told = (
-            f"{does} {set_words(mark.features)} suffices for {percent(mark.sufficiency)} of "
+            f"{does} {_these(mark.features)} suffices for {percent(mark.sufficiency)} of "
             f"{count(mark.n, 'reference')} (95% interval {low} to {high})"
         )
         if mark.best is None:
             return f"{told}; not all sets of {mark.size} were counted."
         if mark.as_good:
             return f"{told}; no set of {mark.size} does for more."
-        beaten = "" if mark.beats is None else f", more than {percent(mark.beats)} of such sets"
-        best = f"{set_words(mark.best)} for {percent(mark.best_sufficiency)}"
-        return f"{told}{beaten}; the best set of {mark.size}, {best}."
+        return (
+            f"{told}; the best set of {mark.size}, {_these(mark.best)}, for "
+            f"{percent(mark.best_sufficiency)}. It is better than {percent(mark.beats)} of the "
+            f"other sets of {mark.size}."
+        )
 
     def _of_ranking(self) -> str:
         if self.first is None:
-            told = f"None of its first features together reach {percent(self.tau)}"
+            told = f"However many of its first features are taken, they do not reach {percent(self.tau)}"
+        elif self.first == 1:
+            told = f"Its first feature alone reaches {percent(self.tau)}"
         else:
-            told = f"It takes its first {self.first} to reach {percent(self.tau)}"
-        if self.smallest is None:
+            told = f"It takes its first {self.first} features to reach {percent(self.tau)}"
+        if self.smallest is None or len(self.smallest) == self.first:
             return f"{told}."
-        return f"{told}; {set_words(self.smallest)} would do ({count(len(self.smallest), 'feature')})."
+        return f"{told}; {_these(self.smallest)} would be enough."
 
     def _of_rows(self) -> Iterator[str]:
         if not self.rows:
@@ -162,7 +167,7 @@ class Grade(Result):
             yield f"The cheapest of them costs {cost}: {row.change}."
             if row.spare:
                 rest = "" if row.spare_cost is None else f", at a cost of {price(row.spare_cost)}"
-                yield f"{_these(row.spare)} need not change: the rest flips it{rest}."
+                yield f"{_these(row.spare)} need not change: the rest still flips it{rest}."
         if self.cheapest is not None:
             yield (
                 f"The cheapest change to a reference's values costs {price(self.cheapest.cost)}: "
@@ -204,7 +209,7 @@ class Grade(Result):
 
     def _rows_panel(self) -> Panel:
         columns = (
-            Column("change"),
+            Column("changes"),
             Column("flips"),
             Column("cost", "number"),
             Column("sufficiency", "share"),
@@ -213,7 +218,7 @@ class Grade(Result):
         )
         cells = tuple(
             (
-                row.change,
+                set_words(row.features),
                 "yes" if row.flips else "no",
                 row.cost,
                 mark.sufficiency,
@@ -294,7 +299,7 @@ _COLUMNS = (
 
 
 def _these(names: tuple[str, ...]) -> str:
-    return listed(map(named, names))
+    return listed(map(named, names)) or "nothing"
 
 
 def _of_rule(found: RuleMark) -> Iterator[str]:
@@ -303,5 +308,4 @@ def _of_rule(found: RuleMark) -> Iterator[str]:
     if not found.holds:
         yield "It does not hold of this very input."
     if found.spare:
-        verb = "can be left out of the rule"
-        yield f"“{listed(found.spare)}” {verb}: the rest is as precise as was asked."
+        yield f"“{listed(found.spare)}” can be left out of the rule: the rest does as well."
