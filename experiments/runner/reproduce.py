@@ -39,6 +39,9 @@ EXPERIMENTS = {
     ),
     "german-tau-curve": Experiment("experiments.german.tau_curve", "Appendix: necessity against τ"),
     "pearl": Experiment("experiments.pearl", "Proposition 4: probabilities of causation"),
+    "german-grades": Experiment(
+        "experiments.german.grades", "Figures 2 to 4 as marks for shap, anchor-exp and dice-ml"
+    ),
 }
 """In the paper's order."""
 

@@ -6,7 +6,7 @@ from .distance import barcode_distance as barcode_distance
 from .drift import Drift as Drift
 from .global_factors import GlobalFactors as GlobalFactors, global_factors as global_factors
 from .grading.grade import grade as grade
-from .grading.many import Grades as Grades
+from .grading.many import Grades as Grades, ToolMarks as ToolMarks
 from .grading.result import Grade as Grade
 from .reasons import Reasons as Reasons, reasons as reasons
 from .record import record as record
