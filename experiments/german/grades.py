@@ -149,8 +149,8 @@ def claims(found: audit.Grades) -> tuple[Claim, ...]:
         Claim(
             "DiCE's counterfactuals flip the outcome",
             "—",
-            f"{_share(dice.valid.share)} of {dice.valid.n} rows, {_said(dice)}; of those that flip, "
-            f"{_share(dice.lean.share)} have no change to spare",
+            f"{_share(dice.valid.share)} of {dice.valid.n} rows, {_said(dice)}; of those that "
+            f"flip, {_share(dice.lean.share)} have no change to spare",
             None,
             setting="ours",
         ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -70,7 +70,7 @@ def grades(result: Grade | Grades, *, ax: Any = None) -> Axes:
         raise InputError("result", given, "what audit.grade answers")
     found = graded_of(result)
     parts = list(_parts(found))
-    if isinstance(result, Grade) and not found.ways or not parts:
+    if not parts or (isinstance(result, Grade) and not found.ways):
         return measures(result, ax=ax)
     host = axes_for(ax, (_WIDE * len(parts), _HIGH), bare=True)
     host.set_axis_off()
@@ -101,9 +101,7 @@ def graded_of(result: Grade | Grades) -> Graded:
         held="replaced" if views == {"flip"} else "held",
         ways=tuple(_ways(of["ranking"])),
         rules=tuple((harmless(name), _precisions(some)) for name, some in of["rule"].items()),
-        costs=tuple(
-            (harmless(name), _costs(some)) for name, some in of["counterfactuals"].items()
-        ),
+        costs=tuple((harmless(name), _costs(some)) for name, some in of["counterfactuals"].items()),
         sets=tuple((harmless(name), _sufficiencies(some)) for name, some in of["set"].items()),
     )
 
@@ -245,7 +243,7 @@ def _colour(ink: Ink, number: int) -> str:
     return (ink.flip, ink.other, ink.keep, ink.soft)[number % 4]
 
 
-def _legend(ax: Axes, ink: Ink, place: str) -> None:
+def _legend(ax: Axes, ink: Ink, place: Literal["lower right", "upper left"]) -> None:
     letters = fonts()
     legend = ax.legend(frameon=False, fontsize=8.5, loc=place)
     for text in legend.get_texts():

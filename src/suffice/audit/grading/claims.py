@@ -40,8 +40,8 @@ from suffice.wording import and_more
 __all__ = ["About", "Claim", "CounterfactualRows", "FeatureSet", "RuleClaim", "as_claim"]
 
 ALLOWED = (
-    "a ranking (scores by feature, names in order, an Explanation of shap or LIME), a set of names, "
-    "a rule (text, a factor, an anchor), or counterfactual rows (a frame, what DiCE generates)"
+    "a ranking (scores by feature, names in order, an Explanation of shap or LIME), a set of "
+    "names, a rule (text, a factor, an anchor), or counterfactual rows (a frame, DiCE's answer)"
 )
 
 
@@ -104,7 +104,7 @@ class About:
         if text in self.players.names:
             return text
         if text in self.data.names:
-            return self.players.names[self.players.of_column[self.data.names.index(text)]]
+            return self.players.names[int(self.players.of_column[self.data.names.index(text)])]
         hint = did_you_mean(text, self.players.names)
         raise InputError("other", f"unknown feature {text!r}", "features of the data", hint)
 
@@ -225,8 +225,8 @@ def _of_shap(other: Any, about: About) -> Ranking:
         classes = len(about.decision.target.model.classes or ())
         if number is None or values.shape[1] != classes:
             got = f"shap values for {values.shape[1]} outputs"
-            hint = "Pass those of one output: values[..., k]."
-            raise InputError("other", got, f"one output, or one for each of {classes} classes", hint)
+            allowed = f"one output, or one for each of {classes} classes"
+            raise InputError("other", got, allowed, "Pass those of one output: values[..., k].")
         values = values[:, number]
     if values.ndim != 1:
         got = f"shap values of shape {np.asarray(other.values).shape}"

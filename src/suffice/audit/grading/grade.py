@@ -39,6 +39,7 @@ from suffice.tables import as_table, has_several_rows, is_frame
 
 __all__ = ["grade"]
 
+VIEWS: tuple[ViewName, ...] = ("keep", "flip")
 _NAME = "the tool"
 
 
@@ -116,16 +117,17 @@ def grade(
     >>> rule = audit.grade(explainer, [6, 0, 50], "pay > 3 and debt <= 2 and age > 30")
     >>> rule.rule.rule.precision, rule.rule.spare
     (1.0, ('age > 30',))
-    >>> table = audit.grade(explainer, people, {"by age": ["age", "pay", "debt"], "always": "age > 0"})
+    >>> tools = {"by age": ["age", "pay", "debt"], "a rule": "age > 0"}
+    >>> table = audit.grade(explainer, people, tools)
     >>> [(tool.tool, tool.kind, tool.reaches.share) for tool in table.tools]
-    [('by age', 'ranking', 0.0), ('always', 'rule', 0.0)]
+    [('by age', 'ranking', 0.0), ('a rule', 'rule', 0.0)]
     """
     given: object = explainer
     if not isinstance(given, Explainer):
         raise InputError("explainer", given, "an Explainer of the model")
     how = _How(
         tau=threshold(tau),
-        view=None if view is None else choice("view", view, ("keep", "flip")),
+        view=None if view is None else choice("view", view, VIEWS),
         k=None if k is None else whole("k", k),
         absolute=None if absolute is None else truth("absolute", absolute),
         labels=_checked_labels(labels, explainer),
@@ -249,7 +251,8 @@ class _Grader:
         rows = () if table is None else mark_rows(table, row.about.decision)
         marks = tuple(marker.mark(one.features) for one in rows)
         flips = [i for i, one in enumerate(rows) if one.flips]
-        chosen = min(flips, key=lambda i: np.inf if rows[i].cost is None else rows[i].cost, default=0)
+        costs = [np.inf if one.cost is None else one.cost for one in rows]
+        chosen = min(flips, key=lambda i: costs[i], default=0)
         return replace(
             start,
             kind="counterfactuals",

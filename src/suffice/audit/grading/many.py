@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from suffice.audit.gaps import Share
-from suffice.audit.grading.marks import Mark
-from suffice.audit.grading.result import _COLUMNS, ClaimKind, Grade
+from suffice.audit.grading.result import COLUMNS, ClaimKind, Grade
 from suffice.checks import threshold, whole
 from suffice.errors import InputError
 from suffice.results import Column, Panel, Result, Sheet
@@ -130,11 +129,15 @@ class Grades(Result):
     def sheet(self) -> Sheet:
         """A line for each tool, beside what was possible."""
         return Sheet(
-            f"Marks for {and_more(map(named, self.names), 4)} on {count(len(self.rows), 'decision')}",
+            f"Marks for {self._who} on {count(len(self.rows), 'decision')}",
             lead=tuple(filter(None, map(self._told, self.tools))),
             panels=tuple(self._panels()),
             notes=tuple(self._notes()),
         )
+
+    @property
+    def _who(self) -> str:
+        return and_more(map(named, self.names), 4)
 
     def _told(self, found: ToolMarks) -> str:
         who = named(found.tool)
@@ -150,9 +153,8 @@ class Grades(Result):
                 f"{found.smallest:.1f} could."
             )
         if found.precise.n:
-            told += (
-                f" {percent(found.precise.share)} of its rules are as precise as {percent(self.tau)}."
-            )
+            share = percent(found.precise.share)
+            told += f" {share} of its rules are as precise as {percent(self.tau)}."
         if found.valid.n:
             told += f" {percent(found.valid.share)} of its rows really flip the outcome"
             if found.cost is not None and found.cheapest is not None:
@@ -180,15 +182,15 @@ class Grades(Result):
                 for e in self.failed[:_SHOWN]
             )
             more = len(self.failed) - len(rows)
-            told = f"and {count(more, 'more')[:-1] if more != 1 else '1 more'}: .failed" * (more > 0)
-            columns = (Column("tool"), Column("decision"), Column("why"))
-            yield Panel(columns, rows, "Where there is nothing to mark", told)
+            told = f"and {more:,} more: .failed" if more else ""
+            heads = Column("tool"), Column("decision"), Column("why")
+            yield Panel(heads, rows, "Where there is nothing to mark", told)
 
     def _notes(self) -> Iterator[str]:
         yield (
-            "Means over the decisions that a tool said something of. A ranking is marked by as many "
-            f"first features as the smallest set needs to reach τ = {self.tau:g}, unless k was given; "
-            "counterfactuals by the features that the cheapest one changes."
+            "Means over the decisions that a tool said something of. A ranking is marked by as "
+            f"many first features as the smallest set needs to reach τ = {self.tau:g}, unless k "
+            "was given; counterfactuals by the features that the cheapest one changes."
         )
         if any(e.grade is not None and not e.grade.complete for e in self.entries):
             yield (
@@ -204,10 +206,10 @@ class Grades(Result):
         for entry in self.entries:
             about = {"decision": self.rows[entry.row], "failed": entry.failed}
             if entry.grade is None:
-                lines.append(dict.fromkeys(_COLUMNS) | {"tool": entry.tool} | about)
+                lines.append(dict.fromkeys(COLUMNS) | {"tool": entry.tool} | about)
             else:
                 lines += [line | about for line in entry.grade.records()]
-        return pd.DataFrame(lines, columns=["decision", *_COLUMNS, "failed"])
+        return pd.DataFrame(lines, columns=["decision", *COLUMNS, "failed"])
 
     def to_table(self) -> Any:
         """The table of marks: a row for each tool."""

@@ -265,7 +265,7 @@ class Marker:
         index = tuple(
             slice(None) if self._names[d - 1 - axis] in features else 0 for axis in range(d)
         )
-        return np.asarray(cube[index]).ravel()
+        return np.asarray(cube[index], dtype=np.int64).ravel()
 
     def _asked(self, sets: Sequence[Iterable[str]]) -> list[int]:
         """The same counts, by asking the model about each set's hybrids."""

@@ -15,7 +15,7 @@ from suffice.errors import InputError
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.wording import count, listed, named, percent, price
 
-__all__ = ["ClaimKind", "Grade"]
+__all__ = ["COLUMNS", "ClaimKind", "Grade"]
 
 ClaimKind = Literal["ranking", "set", "rule", "counterfactuals"]
 
@@ -146,7 +146,7 @@ class Grade(Result):
 
     def _of_ranking(self) -> str:
         if self.first is None:
-            told = f"However many of its first features are taken, they do not reach {percent(self.tau)}"
+            told = f"None of its first features, nor all of them, reach {percent(self.tau)}"
         elif self.first == 1:
             told = f"Its first feature alone reaches {percent(self.tau)}"
         else:
@@ -210,20 +210,20 @@ class Grade(Result):
     def _rows_panel(self) -> Panel:
         columns = (
             Column("changes"),
-            Column("flips"),
+            Column("outcome"),
             Column("cost", "number"),
             Column("sufficiency", "share"),
             Column("best possible", "share"),
-            Column("need not change"),
+            Column("flips as well"),
         )
         cells = tuple(
             (
                 set_words(row.features),
-                "yes" if row.flips else "no",
+                "flips" if row.flips else "does not flip",
                 row.cost,
                 mark.sufficiency,
                 mark.best_sufficiency,
-                None if row.spare is None else set_words(row.spare),
+                f"without {set_words(row.spare)}" if row.spare else None,
             )
             for row, mark in zip(self.rows[:_SHOWN], self.marks, strict=False)
         )
@@ -232,9 +232,9 @@ class Grade(Result):
 
     def _notes(self) -> Iterator[str]:
         yield (
-            "Sufficiency: the share of references for which these features bring the outcome about. "
-            f"A set does as well if it reaches τ = {self.tau:g} where the other does, and else is as "
-            "sufficient."
+            "Sufficiency: the share of references for which these features bring the outcome "
+            f"about. A set does as well if it reaches τ = {self.tau:g} where the other does, and "
+            "else is as sufficient."
         )
         if not self.complete:
             yield (
@@ -248,14 +248,14 @@ class Grade(Result):
         """A row for each set that was marked."""
         import pandas as pd
 
-        return pd.DataFrame(self.records(), columns=list(_COLUMNS))
+        return pd.DataFrame(self.records(), columns=list(COLUMNS))
 
     def records(self) -> list[dict[str, Any]]:
         """The rows of its frame."""
         about = {"tool": self.tool, "kind": self.kind, "view": self.view}
         found = []
         for i, mark in enumerate(self.marks or (None,)):
-            line: dict[str, Any] = dict.fromkeys(_COLUMNS) | about
+            line: dict[str, Any] = dict.fromkeys(COLUMNS) | about
             line["chosen"] = i == self.chosen
             if mark is not None:
                 line |= {name: getattr(mark, name) for name in _OF_MARK}
@@ -288,7 +288,7 @@ _OF_MARK = (
     "spare",
     "smaller",
 )
-_COLUMNS = (
+COLUMNS = (
     *("tool", "kind", "view", "chosen"),
     *_OF_MARK[:3],
     *("low", "high"),
@@ -304,7 +304,9 @@ def _these(names: tuple[str, ...]) -> str:
 
 def _of_rule(found: RuleMark) -> Iterator[str]:
     rule = found.rule
-    yield f"If {rule.words}: {rule.sheet.lead[0]}" if rule.factor is not None else rule.sheet.lead[0]
+    yield (
+        f"If {rule.words}: {rule.sheet.lead[0]}" if rule.factor is not None else rule.sheet.lead[0]
+    )
     if not found.holds:
         yield "It does not hold of this very input."
     if found.spare:

@@ -166,8 +166,6 @@ def _words(pool: Table, row: int, changed: Any, decision: Decision) -> str:
     told = []
     for player in changed:
         columns = decision.players.columns[player]
-        old, new = (
-            {pool.names[j]: plain(pool.cell(at, j)) for j in columns} for at in (0, row)
-        )
+        old, new = ({pool.names[j]: plain(pool.cell(at, j)) for j in columns} for at in (0, row))
         told.append(moved(decision.players.names[player], old, new))
     return ", ".join(filter(None, told)) or "nothing"

@@ -58,9 +58,7 @@ def mark_rule(
         return RuleMark(rule, held, len(conditions), None)
     rule = score_rule(explainer, decision.row, factor, tau=tau)
     few = len(conditions) <= _CONDITIONS
-    return RuleMark(
-        rule, held, len(conditions), _spare(decision, conditions, tau) if few else None
-    )
+    return RuleMark(rule, held, len(conditions), _spare(decision, conditions, tau) if few else None)
 
 
 def _spare(decision: Decision, conditions: Conditions, tau: float) -> tuple[str, ...]:
