@@ -167,6 +167,27 @@ SCORED = {"x": ROW, "rule": TAGGED[0], "sample": None, "distribution": None, "ta
 OF_SCORED = {"rule": "none", "sample": "none", "distribution": "none"}
 
 
+MARKED = {
+    "tau": 0.9,
+    "view": None,
+    "k": None,
+    "absolute": None,
+    "labels": None,
+    "ids": None,
+    "time_limit": None,
+    "progress": None,
+}
+OF_MARKED = {
+    "view": "none",
+    "k": "none",
+    "absolute": "none",
+    "labels": "none nothing",
+    "ids": "none",
+    "time_limit": f"none {POSITIVE}",
+    "progress": PROGRESS,
+}
+
+
 def explain(**given: Any) -> Any:
     return sf.Explainer(**given).explain(ROW, tau=0.5)
 
@@ -407,4 +428,18 @@ DOORS = [
         {"path": "none word", "title": f"none {TEXTUAL}", "names": f"none {TEXTUAL} list mapping"},
     ),
     Door("Result.from_json", sf.Explanation.from_json, {"text": E.to_json()}),
+    Door(
+        "audit.grade",
+        sf.audit.grade,
+        {"explainer": EXPLAINER, "x": ROW, "other": ["job", "age"], **MARKED},
+        {"other": "mapping", **OF_MARKED},
+    ),
+    Door(
+        "audit.grade",
+        sf.audit.grade,
+        {"explainer": EXPLAINER, "x": [ROW, ROW], "other": {"a": {"age": 2.0, "job": 1}}, **MARKED}
+        | {"absolute": True, "ids": ["a", "b"]},
+        {**OF_MARKED, "other": "mapping raises", "absolute": "none true", "ids": "none array"},
+        {"x": "ids"},
+    ),
 ]

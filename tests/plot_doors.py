@@ -7,6 +7,8 @@ from typing import Any
 import suffice as sf
 from tests.doors import NAMES, Door
 from tests.tiny import FEW_CHANGES, OF_IMAGE, OF_TEXT, RECOURSE, RULES, STABILITY, E
+from tests.tiny import FEW_CHANGES, OF_IMAGE, OF_TEXT, RECOURSE, RULES, E
+from tests.tiny import EXPLAINER, OF_IMAGE, OF_TEXT, RECOURSE, ROW, RULES, E
 
 CATALOGUE = {"age": ("A", "Age"), "job": ("J", "Job")}
 
@@ -47,6 +49,7 @@ DOORS = [
     door("shapley", {"result": sf.shapley_values(E.keep), "most": 2}),
     door("drift", {"result": sf.audit.compare(E, E), "most": 2}),
     door("stability", {"result": STABILITY, "most": 2}),
+    door("grades", {"result": sf.audit.grade(EXPLAINER, ROW, ["job", "age"])}),
     door("measures", {"result": RECOURSE, "most": 2}),
     door("roles", {"result": sf.audit.roles(E), "most": 2}),
     door("reliance", {"result": sf.audit.reliance(E, "age", by="job"), "most": 2}),

@@ -37,6 +37,7 @@ NAMES = [
     "german-causal",
     "german-tau-curve",
     "pearl",
+    "german-grades",
 ]
 
 

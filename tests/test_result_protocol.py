@@ -105,6 +105,18 @@ def recorded():
     return audit.record(explainer(), rows, folder, analyses=asked), folder
 
 
+def tools():
+    """Every kind of claim, and one tool that fails."""
+    people = datasets.loans(200)[0][["age", "income", "debt", "late payments"]]
+    return {
+        "a ranking of features by someone": {"age": 0.5, "debt": -0.7, "income": 0.1},
+        "a set": {"age", "debt"},
+        "a rule": "income <= 40 and debt > 10",
+        "rows": [people.iloc[:2], people.iloc[:0]],
+        "broken": lambda x: 1 / 0,
+    }
+
+
 def causes():
     scm = CausalModel([("a", "b")], mechanisms={"a": 0.5, "b": lambda a: a})
     return probabilities_of_causation(scm, "a", "b")
@@ -132,6 +144,8 @@ SAMPLES = {
     "Explanation": lambda: explanation(),
     "GlobalFactors": lambda: audit.global_factors(several(), cover=0.5),
     "GlobalRecourse": lambda: few_changes(),
+    "Grade": lambda: audit.grade(explainer(), row(), "income <= 40 and debt > 10"),
+    "Grades": lambda: audit.grade(explainer(), [row().to_dict()] * 2, tools()),
     "MinimalFactors": minimal_factors,
     "Option": lambda: recourse().best,
     "Plausibility": lambda: explainer().plausibility(row()),

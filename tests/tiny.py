@@ -82,5 +82,7 @@ RESULTS = [
     sf.audit.compare(E, E.at(0.5), recourse=RECOURSE, explainer=EXPLAINER),
     STABILITY,
     sf.audit.reasons(E, {"age": ("A", "Age"), "job": ("J", "Job")}),
+    sf.audit.grade(EXPLAINER, ROW, "age > 35 and job = a"),
+    sf.audit.grade(EXPLAINER, ROW, {"rows": X[:3], "names": ["job", "age"], "none": None}),
 ]
 """One answer of each kind."""

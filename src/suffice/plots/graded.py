@@ -179,7 +179,12 @@ def _parts(found: Graded) -> Iterator[Callable[[Axes, Ink], None]]:
         yield lambda ax, ink: _draw_rules(found, ax, ink)
     if any(pairs for _, pairs in found.costs):
         yield lambda ax, ink: _draw_pairs(
-            found.costs, ax, ink, "the cheapest change there is", "its cheapest", "Counterfactuals"
+            found.costs,
+            ax,
+            ink,
+            "cost of the cheapest change to a reference",
+            "of its cheapest",
+            "Counterfactuals",
         )
     if any(pairs for _, pairs in found.sets):
         yield lambda ax, ink: _draw_pairs(
@@ -221,17 +226,19 @@ def _draw_pairs(
     shares: bool = False,
 ) -> None:
     """A point for each decision; on the line the tool's is as good as the best."""
-    every = [value for _, pairs in tools for pair in pairs for value in pair]
-    end = 1.0 if shares else 1.05 * (max(every) or 1.0)
-    ax.plot([0, end], [0, end], color=ink.soft, lw=1.0, ls=(0, (1.5, 1.5)))
+    every = [pair for _, pairs in tools for pair in pairs]
+    ends = (
+        (1.0, 1.0) if shares else tuple(1.15 * (max(of) or 1.0) for of in zip(*every, strict=True))
+    )
+    ax.plot([0, min(ends)], [0, min(ends)], color=ink.soft, lw=1.0, ls=(0, (1.5, 1.5)))
     for number, (name, pairs) in enumerate(tools):
         if pairs:
             xs, ys = zip(*pairs, strict=True)
             told = f"{name}: {count(len(pairs), 'decision')}"
             ax.plot(xs, ys, color=_colour(ink, number), marker=_MARKS[number % 5], ls="", ms=4.5,
                     alpha=0.75, mew=0, label=told)  # fmt: skip
-    ax.set_xlim(0, end * 1.02)
-    ax.set_ylim(0, end * 1.02)
+    ax.set_xlim(0, ends[0] * 1.02)
+    ax.set_ylim(0, ends[1] * 1.02)
     if shares:
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(lambda value, _: f"{value:.0%}")

@@ -111,14 +111,7 @@ class About:
 
 def as_claim(other: Any, about: About) -> Claim:
     """One claim of any tool, or an error that says what is known."""
-    claim = _own(other, about)
-    if claim is None:
-        claim = _of_a_tool(other, about)
-    if claim is None:
-        claim = _plain(other, about)
-    if about.absolute is not None and not (isinstance(claim, Ranking) and claim.scores):
-        raise InputError("absolute", about.absolute, "None for what has no scores")
-    return claim
+    return _own(other, about) or _of_a_tool(other, about) or _plain(other, about)
 
 
 def _own(other: Any, about: About) -> Claim | None:

@@ -136,11 +136,11 @@ def grade(
     grader = _Grader(explainer, how)
     shown = checked_progress(progress)
     named = _is_tools(other)
+    if other is None:
+        raise InputError("other", None, "what another tool says of the decision")
     if not named and not has_several_rows(x):
         if ids is not None:
             raise InputError("ids", ids, "None for one input")
-        if other is None:
-            raise InputError("other", None, "what another tool says of the decision")
         if _is_function(other):
             other = ran("other", other, "a function from a row to what a tool says of it", x)
         row = grader.about(x)
@@ -177,6 +177,8 @@ class _Grader:
         self._explainer, self._how = explainer, how
         self._asking = explainer.asking(tau=how.tau, time_limit=how.time_limit, progress=False)
         self._claims: list[Claim] = []
+        self.unread: InputError | None = None
+        """What was wrong with the first claim that could not be read."""
 
     @property
     def tau(self) -> float:
@@ -225,8 +227,8 @@ class _Grader:
         marks = tuple(marker.mark(claim.features[:end]) for end in ends)
         size = self._how.k
         if size is None:
-            needed = marker.smallest() or (marker.view.best.features if marker.view.best else ())
-            size = max(1, len(needed))
+            needed, best = marker.smallest(), marker.view.best  # the best, where none reaches τ
+            size = max(1, len(needed) if needed is not None else best.size if best else 0)
         elif size > len(marks):
             got = f"{size} of a ranking of {len(marks)}"
             raise InputError("k", got, f"up to {len(marks)} features")
@@ -304,6 +306,8 @@ def _many(
             bar.update()
     if any(entry.grade is not None for entry in entries):
         grader.check_used()
+    elif grader.unread is not None:  # nothing could be read: not a tool's failure, but a mistake
+        raise grader.unread
     return Grades(grader.tau, names, tuple(given), tuple(entries))
 
 
@@ -323,6 +327,7 @@ def _entry(
     except InputError as error:
         if error.argument == "k":
             raise
+        grader.unread = grader.unread or error.at(f"row {number}")
         return Entry(tool, number, None, str(error))
 
 

@@ -12,11 +12,12 @@ from suffice.audit.grading.result import COLUMNS, ClaimKind, Grade
 from suffice.checks import threshold, whole
 from suffice.errors import InputError
 from suffice.results import Column, Panel, Result, Sheet
-from suffice.wording import and_more, count, named, percent, price
+from suffice.wording import and_more, count, cut, named, percent, price
 
 __all__ = ["Entry", "Grades", "ToolMarks"]
 
 _SHOWN = 12
+_ROOM = 22
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ class Grades(Result):
                 yield _panel(heading, columns, some)
         if self.failed:
             rows = tuple(
-                (named(e.tool), self.rows[e.row], e.failed or "gave no counterfactual")
+                (_short(e.tool), self.rows[e.row], e.failed or "gave no counterfactual")
                 for e in self.failed[:_SHOWN]
             )
             more = len(self.failed) - len(rows)
@@ -227,35 +228,40 @@ class Grades(Result):
 Cells = tuple[tuple[Column, Callable[[ToolMarks], Any]], ...]
 
 _SETS: Cells = (
-    (Column("tool"), lambda t: named(t.tool)),
+    (Column("tool"), lambda t: _short(t.tool)),
     (Column("marked", "number"), lambda t: t.asked - t.failed - t.nothing),
-    (Column("features", "number"), lambda t: t.size),
+    (Column("size", "number"), lambda t: t.size),
     (Column("sufficiency", "share"), lambda t: t.sufficiency),
     (Column("best possible", "share"), lambda t: t.best),
-    (Column("as good as the best", "share"), lambda t: t.as_good.share),
+    (Column("as good", "share"), lambda t: t.as_good.share),
     (Column("reach τ", "share"), lambda t: t.reaches.share),
     (Column("minimal", "share"), lambda t: t.minimal.share),
 )
 _RANKINGS: Cells = (
-    (Column("tool"), lambda t: named(t.tool)),
+    (Column("tool"), lambda t: _short(t.tool)),
     (Column("first features to reach τ", "number"), lambda t: t.first),
     (Column("smallest set", "number"), lambda t: t.smallest),
     (Column("better than other sets", "share"), lambda t: t.beats),
 )
 _RULES: Cells = (
-    (Column("tool"), lambda t: named(t.tool)),
+    (Column("tool"), lambda t: _short(t.tool)),
     (Column("precision", "share"), lambda t: t.precision),
     (Column("reach τ", "share"), lambda t: t.precise.share),
     (Column("coverage", "share"), lambda t: t.coverage),
 )
 _ROWS: Cells = (
-    (Column("tool"), lambda t: named(t.tool)),
+    (Column("tool"), lambda t: _short(t.tool)),
     (Column("rows", "number"), lambda t: t.valid.n),
     (Column("really flip", "share"), lambda t: t.valid.share),
     (Column("no change to spare", "share"), lambda t: t.lean.share),
     (Column("cost", "number"), lambda t: t.cost),
     (Column("cheapest", "number"), lambda t: t.cheapest),
 )
+
+
+def _short(name: str) -> str:
+    """A tool's name, so that a table of eight columns has room."""
+    return cut(named(name), _ROOM)
 
 
 def _panel(heading: str, cells: Cells, tools: tuple[ToolMarks, ...]) -> Panel:
