@@ -15,6 +15,7 @@ FIGURES = {
     "german-causal": ("recourse",),
     "german-tau-curve": ("tau-curve",),
     "pearl": ("pearl",),
+    "german-grades": ("marks",),
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.audit.decisions import ViewName
+from suffice.audit.decisions import VIEWS, ViewName
 from suffice.audit.grading.claims import (
     About,
     Claim,
@@ -39,7 +39,6 @@ from suffice.tables import as_table, has_several_rows, is_frame
 
 __all__ = ["grade"]
 
-VIEWS: tuple[ViewName, ...] = ("keep", "flip")
 _NAME = "the tool"
 
 

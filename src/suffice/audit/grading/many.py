@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from suffice.audit.decisions import ViewName
 from suffice.audit.gaps import Share
 from suffice.audit.grading.result import COLUMNS, ClaimKind, Grade
 from suffice.checks import threshold, whole
@@ -17,7 +18,7 @@ from suffice.wording import and_more, count, cut, named, percent, price
 __all__ = ["Entry", "Grades", "ToolMarks"]
 
 _SHOWN = 12
-_ROOM = 22
+_ROOM = 18
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class ToolMarks:
 
     tool: str
     kind: ClaimKind | None
-    """None where it said nothing at all."""
+    """None where it said nothing at all; as the view is."""
+    view: ViewName | None
     asked: int
     failed: int
     """Decisions for which it failed, or what it gave could not be read."""
@@ -229,6 +231,7 @@ Cells = tuple[tuple[Column, Callable[[ToolMarks], Any]], ...]
 
 _SETS: Cells = (
     (Column("tool"), lambda t: _short(t.tool)),
+    (Column("to"), lambda t: t.view),
     (Column("marked", "number"), lambda t: t.asked - t.failed - t.nothing),
     (Column("size", "number"), lambda t: t.size),
     (Column("sufficiency", "share"), lambda t: t.sufficiency),
@@ -285,6 +288,7 @@ def _marks_of(name: str, entries: list[Entry]) -> ToolMarks:
     return ToolMarks(
         tool=name,
         kind=grades[0].kind if grades else None,
+        view=grades[0].view if grades else None,
         asked=len(entries),
         failed=sum(e.grade is None for e in entries),
         nothing=sum(e.nothing for e in entries),
