@@ -6,10 +6,7 @@ from typing import Any
 
 import suffice as sf
 from tests.doors import NAMES, Door
-from tests.tiny import FEW_CHANGES, OF_IMAGE, OF_TEXT, RECOURSE, RULES, STABILITY, E
-from tests.tiny import FEW_CHANGES, OF_IMAGE, OF_TEXT, RECOURSE, RULES, E
-from tests.tiny import EXPLAINER, OF_IMAGE, OF_TEXT, RECOURSE, ROW, RULES, E
-from tests.tiny import EXPLAINER, FEW_CHANGES, OF_IMAGE, OF_TEXT, RECOURSE, ROW, RULES, E
+from tests.tiny import EXPLAINER, FEW_CHANGES, OF_IMAGE, OF_TEXT, RECOURSE, ROW, RULES, STABILITY, E
 
 CATALOGUE = {"age": ("A", "Age"), "job": ("J", "Job")}
 
