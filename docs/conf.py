@@ -14,7 +14,7 @@ extensions = [
     "docs.mathml",
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
+    "docs.docstrings",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
@@ -26,14 +26,14 @@ nitpicky = False
 
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-# New pages of a folder come in by themselves, and there may be none.
-suppress_warnings = ["config.cache", "myst.header", "toc.empty_glob"]
+suppress_warnings = ["config.cache", "myst.header"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 
 html_theme = "furo"
 html_title = "suffice"
+pygments_dark_style = "github-dark"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"

@@ -11,9 +11,8 @@ timing    time against the number of features; on a machine that does nothing el
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
-PICTURES = Path(__file__).parents[1] / "pictures"
+from docs.draw import PICTURES
 
 
 def _figures() -> None:

@@ -6,12 +6,13 @@ there.
 
 import re
 from collections.abc import Iterator
-from doctest import DocTestParser
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
-DOCS = Path(__file__).parents[1]
-FOLDER = DOCS / "pictures" / "figures"
+from docs.draw import DOCS, PICTURES, run
+
+FOLDER = PICTURES / "figures"
 _SHOWN = re.compile(r"!\[[^\]]*\]\((?:\.\./)?pictures/figures/([\w-]+\.png)\)")
 
 
@@ -33,13 +34,11 @@ def main(into: Path = FOLDER, dpi: int = 90) -> None:
 
     into.mkdir(exist_ok=True)
     for page, _ in pages():
-        names: dict[str, object] = {}
+        names: dict[str, Any] = {}
         # Words and figures by turns: the code before a figure draws it.
         parts = _SHOWN.split(page.read_text(encoding="utf-8"))
         for words, name in zip(parts[::2], [*parts[1::2], ""], strict=True):
-            for example in DocTestParser().get_examples(words):
-                if not example.exc_msg:
-                    exec(example.source, names)
+            run(words, names)
             if name:
                 figure = names["ax"].figure
                 while figure.figure is not figure:

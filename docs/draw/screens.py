@@ -12,24 +12,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-_PICTURES = Path(__file__).parents[1] / "pictures"
+from docs.draw import DOCS, PICTURES, run
+
 _WIDE = {"width": 1240, "height": 900}
+_PAGE = {"width": 1240, "height": 760}
 
 
 def main() -> None:
-    _PICTURES.mkdir(exist_ok=True)
+    PICTURES.mkdir(exist_ok=True)
     with _browser() as browser:
         _page(browser)
         _explorer(browser)
 
 
 def _page(browser: Any) -> None:
+    """The page of the explanation that "Get started" makes, by day and by night."""
+    names: dict[str, Any] = {}
+    run((DOCS / "start" / "index.md").read_text(encoding="utf-8"), names)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "report.html")
-        _suffice("demo", "--html", str(path))
-        page = browser.new_page(viewport=_WIDE)
-        page.goto(path.as_uri())
-        page.screenshot(path=_PICTURES / "page.png")
+        path = Path(folder, "why.html")
+        names["e"].to_html(path)
+        for name, scheme in (("page", "light"), ("page-dark", "dark")):
+            page = browser.new_page(viewport=_PAGE, color_scheme=scheme)
+            page.goto(path.as_uri())
+            page.screenshot(path=PICTURES / f"{name}.png")
 
 
 def _explorer(browser: Any) -> None:
@@ -37,13 +43,13 @@ def _explorer(browser: Any) -> None:
         page = browser.new_page(viewport=_WIDE)
         page.goto(address)
         page.wait_for_selector("table.rows tbody tr")
-        page.screenshot(path=_PICTURES / "explorer-rows.png")
+        page.screenshot(path=PICTURES / "explorer-rows.png")
         page.goto(re.sub(r"\?.*", "?row=16", address))
         page.wait_for_selector(".suffice section")
-        page.screenshot(path=_PICTURES / "explorer-row.png")
+        page.screenshot(path=PICTURES / "explorer-row.png")
         page.goto(re.sub(r"\?.*", "?row=16&tab=recourse&fixed=%5B%22age%22%5D", address))
         page.wait_for_selector("text=Try it")
-        page.screenshot(path=_PICTURES / "explorer-recourse.png")
+        page.screenshot(path=PICTURES / "explorer-recourse.png")
 
 
 @contextmanager
@@ -71,7 +77,3 @@ def _served() -> Iterator[str]:
     finally:
         process.terminate()
         process.wait()
-
-
-def _suffice(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "suffice", *arguments], check=True, capture_output=True)
