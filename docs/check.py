@@ -1,10 +1,14 @@
-"""`python -m docs.check FOLDER`: a built site asks no other host, and its links lead somewhere."""
+"""`python -m docs.check FOLDER`: what must hold of a built site.
+
+It asks no other host, its links lead somewhere, and its reference has every public name.
+"""
 
 import re
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import unquote, urlsplit
 
 _LOADED = {"script", "img", "iframe", "source", "video", "audio", "embed", "object", "use", "image"}
@@ -55,6 +59,22 @@ def problems(folder: Path) -> Iterator[str]:
     for path in sorted(folder.rglob("*.css")):
         for address in _IN_STYLE.findall(path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(folder)} loads {address}"
+    anchors = set().union(*(page.anchors for page in pages.values()))
+    told = {anchor.removeprefix("module-") for anchor in anchors}
+    yield from (f"the reference has no {name}" for name in public_names() if name not in told)
+
+
+def public_names() -> list[str]:
+    """Every name that the package promises, as its reference calls it; modules with theirs."""
+    import suffice
+
+    names = []
+    for name in suffice.__all__:
+        offered = getattr(suffice, name)
+        names.append(f"suffice.{name}")
+        if isinstance(offered, ModuleType):
+            names += [f"suffice.{name}.{inner}" for inner in offered.__all__]
+    return names
 
 
 def _leads_somewhere(address: str, page: Path, pages: dict[Path, _Page]) -> bool:
@@ -64,6 +84,8 @@ def _leads_somewhere(address: str, page: Path, pages: dict[Path, _Page]) -> bool
     target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
     if not target.is_file():
         return False
+    if "_modules" in page.parts:  # sources lead back to a page, by a name that may be another's
+        return True
     return (
         not parts.fragment
         or target not in pages
