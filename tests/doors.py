@@ -18,6 +18,7 @@ from tests.tiny import (
     IMAGES,
     OF_IMAGE,
     OF_TEXT,
+    RECOURSE,
     ROW,
     RULES,
     TAGGED,
@@ -298,6 +299,27 @@ DOORS = [
         {name: taken for name, taken in OF_WANTED.items() if name in SHARED and name != "desired"}
         | {"by": "none", "ids": "none", "n_changes": "none"}
         | {"max_candidates": "none", "max_searched": "none"},
+    ),
+    Door(
+        "audit.compare",
+        sf.audit.compare,
+        {"a": [E] * 3, "b": [E] * 3, "tau": None, "ids": None, "catalogue": None, "k": 2}
+        | {"recourse": [RECOURSE] * 3, "explainer": EXPLAINER, "desired": None},
+        {"tau": "none", "ids": "none generator", "catalogue": "none", "desired": "none"},
+        {"desired": "recourse"},
+    ),
+    Door("audit.barcode_distance", sf.audit.barcode_distance, {"one": E.keep, "other": E.flip}),
+    Door(
+        "audit.stability",
+        sf.audit.stability,
+        {"fit": lambda X, y: model, "X": X, "y": list("nnyynn"), "k": 1, "rows": 3, "model": model}
+        | {"tau": 0.5, "resample": "bootstrap", "recourse": None, "outcome": None}
+        | {"references": "opposite", "n_references": None, "groups": None, "context": None}
+        | {"max_size": None, "time_limit": None, "ids": None, "random_state": 0, "progress": None},
+        {"model": "none", "recourse": "none true nothing", "outcome": "none"}
+        | {"n_references": "none", "groups": "none nothing", "context": "none", "max_size": "none"}
+        | {"time_limit": f"none {POSITIVE}", "ids": "none generator", "rows": "none"}
+        | {"random_state": "zero", "progress": PROGRESS},
     ),
     Door("Explainer.anchor", EXPLAINER.anchor, RULED, OF_RULED),
     Door("anchor", sf.anchor, {"explainer": EXPLAINER, **RULED}, OF_RULED),

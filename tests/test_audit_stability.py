@@ -245,6 +245,7 @@ def test_what_cannot_be_done_is_refused_in_words(loans):
         ({"k": 0}, "k: got 0"),
         ({"rows": 0}, "rows: got 0; allowed: a table of rows, None or a whole number"),
         ({"rows": "all"}, "rows: got 'all'"),
+        ({"rows": [[1, 2]]}, "rows: row 0: x: got"),
         ({"rows": X.iloc[:2], "ids": ["a"]}, "ids: got 1 names"),
         ({"tau": 0}, "tau: got 0"),
         ({"resample": "none"}, "resample: got 'none'; allowed: 'bootstrap' or 'seed'"),

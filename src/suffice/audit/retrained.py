@@ -104,7 +104,7 @@ def stability(
     >>> [(f.view, f.features, f.holds.hits) for f in found[0].factors]
     [('keep', ('income', 'debt'), 10), ('flip', ('income', 'debt'), 10)]
     >>> [(o.says, o.works.hits) for o in found[0].options]
-    [('income 37 → 48', 4), ('debt 16 → 6', 4)]
+    [('income 37 → 48', 5), ('debt 16 → 6', 4)]
     """
     table = as_table(X, argument="X")
     targets = read_targets(y, len(table))
@@ -138,9 +138,12 @@ def stability(
         first = explainer_of(trainer.first() if model is None else model)
         if asked is not None:
             checked_explainer(first)
-        base = explained(first)
+        try:
+            base = explained(first)
+        except InputError as error:
+            raise _about_rows(error) from error
         called = names_of(base, numbers if ids is None else ids)
-        ways = _ways(first, base, about, asked)
+        ways = _ways(first, base, asked)
         tracks = [_Track(name, e, way) for name, e, way in zip(called, base, ways, strict=True)]
         desired = None if asked is None else asked.get("desired")
         bar.update()
@@ -283,19 +286,22 @@ def _recourse_options(given: Any) -> dict[str, Any] | None:
 
 
 def _ways(
-    explainer: Explainer, base: Sequence[Explanation], rows: Any, asked: dict[str, Any] | None
+    explainer: Explainer, base: Sequence[Explanation], asked: dict[str, Any] | None
 ) -> list[Recourse | None]:
     if asked is None:
         return [None] * len(base)
     found: list[Recourse | None] = []
-    for number, row in enumerate(explainer.read_rows(rows)):
+    for number, e in enumerate(base):
         try:
-            if isinstance(row, SufficeError):
-                raise row
-            found.append(explainer.recourse(row, **asked))
+            found.append(explainer.recourse(inputs(e), **asked))
         except SufficeError as error:
             raise error.at(f"row {number}") from error
     return found
+
+
+def _about_rows(error: InputError) -> InputError:
+    """An error of rows that cannot be read, as one of `rows`."""
+    return error.at("rows") if error.argument.split(": ")[-1] in ("x", "X") else error
 
 
 def _try_options(tracks: list[_Track], explainer: Explainer, desired: Any) -> None:
