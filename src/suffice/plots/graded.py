@@ -183,7 +183,7 @@ def _parts(found: Graded) -> Iterator[Callable[[Axes, Ink], None]]:
             ax,
             ink,
             "cost of the cheapest change to a reference",
-            "of its cheapest",
+            "cost of its cheapest",
             "Counterfactuals",
         )
     if any(pairs for _, pairs in found.sets):

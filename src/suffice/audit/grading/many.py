@@ -44,7 +44,16 @@ class Entry:
 
 @dataclass(frozen=True)
 class ToolMarks:
-    """One tool's marks, over all decisions that it said something of."""
+    """One tool's marks, over all decisions that it said something of.
+
+    >>> import pandas as pd
+    >>> from suffice import Explainer, audit
+    >>> people = pd.DataFrame({"pay": [1, 2, 5, 6], "debt": [4, 0, 4, 0]})
+    >>> explainer = Explainer(lambda rows: (rows["pay"] > 3) & (rows["debt"] < 3), people)
+    >>> marks = audit.grade(explainer, people, {"a rule": "pay > 3 and debt < 3"}).of("a rule")
+    >>> marks.kind, marks.size, marks.precision, marks.as_good.share
+    ('rule', 2.0, 0.25, 1.0)
+    """
 
     tool: str
     kind: ClaimKind | None
@@ -89,7 +98,18 @@ class ToolMarks:
 
 @dataclass(frozen=True, repr=False)
 class Grades(Result):
-    """Marks for several tools, or of several decisions, tool by tool and row by row."""
+    """Marks for several tools, or of several decisions, tool by tool and row by row.
+
+    >>> import pandas as pd
+    >>> from suffice import Explainer, audit
+    >>> people = pd.DataFrame({"pay": [1, 2, 5, 6], "debt": [4, 0, 4, 0]})
+    >>> explainer = Explainer(lambda rows: (rows["pay"] > 3) & (rows["debt"] < 3), people)
+    >>> found = audit.grade(explainer, people, {"a": ["debt", "pay"], "b": lambda row: 1 / 0})
+    >>> [entry.grade.first for entry in found.entries if entry.tool == "a"]
+    [1, 2, 1, 2]
+    >>> found.failed[0].failed
+    'it raised ZeroDivisionError: division by zero'
+    """
 
     plots = ("grades", "measures")
 

@@ -30,7 +30,16 @@ _KINDS: dict[str, str] = {
 
 @dataclass(frozen=True, repr=False)
 class Grade(Result):
-    """How far a ranking, a set, a rule or counterfactuals say what suffices, and what would."""
+    """How far a ranking, a set, a rule or counterfactuals say what suffices, and what would.
+
+    >>> import pandas as pd
+    >>> from suffice import Explainer, audit
+    >>> people = pd.DataFrame({"pay": [1, 2, 5, 6], "debt": [4, 0, 4, 0]})
+    >>> explainer = Explainer(lambda rows: (rows["pay"] > 3) & (rows["debt"] < 3), people)
+    >>> found = audit.grade(explainer, [6, 0], [{"pay": 1, "debt": 4}, {"pay": 5}])
+    >>> [(row.change, row.flips, row.spare) for row in found.rows]
+    [('pay 6 → 1, debt 0 → 4', True, ('pay',)), ('pay 6 → 5', False, None)]
+    """
 
     plots = ("grades", "measures")
 
