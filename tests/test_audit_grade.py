@@ -563,7 +563,7 @@ def test_of_several_inputs_too_few_claims_are_refused(explainer, loans):
         audit.grade(explainer, X, {"rules": ["age > 3", "age > 4"]})
     with pytest.raises(InputError, match=r"one frame of 'rows'.*Of counterfactuals pass a list"):
         audit.grade(explainer, X, {"rows": loans[1].iloc[:2]})
-    with pytest.raises(InputError, match="ids: got"):
+    with pytest.raises(InputError, match="ids: got 1 names; allowed: one for each of the 3"):
         audit.grade(explainer, X, COLUMNS, ids=["a"])
     with pytest.raises(InputError, match="row 0: other: got unknown feature 'agee'"):
         audit.grade(explainer, X, ["agee"])

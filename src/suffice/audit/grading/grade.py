@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.audit.decisions import VIEWS, ViewName
+from suffice.audit.decisions import VIEWS, ViewName, names_of
 from suffice.audit.grading.claims import (
     About,
     Claim,
@@ -292,7 +292,7 @@ def _many(
     progress: bool | None,
 ) -> Grades:
     rows = _rows(x)
-    names = _names(ids, len(rows))
+    names = tuple(names_of(rows, ids))
     given = {name: _by_row(name, other, len(rows)) for name, other in tools.items()}
     entries: list[Entry] = []
     with progress_bar("rows", len(rows), progress) as bar:
@@ -385,14 +385,6 @@ def _rows(x: Any) -> list[Any]:
         table = as_table(x, argument="x")
         return [table.take(np.array([i])).native for i in range(len(table))]
     return list(x)
-
-
-def _names(ids: Sequence[Any] | None, n: int) -> tuple[str, ...]:
-    if ids is None:
-        return tuple(map(str, range(n)))
-    if isinstance(ids, str | bytes | Mapping) or not hasattr(ids, "__len__") or len(ids) != n:
-        raise InputError("ids", ids, f"a name for each of the {n} inputs")
-    return tuple(map(str, ids))
 
 
 def _checked_labels(labels: object, explainer: Explainer) -> Labels | None:
