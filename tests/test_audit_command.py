@@ -47,6 +47,10 @@ catalogue = "reasons.csv"
 k = 2
 
 [roles]
+
+[global_recourse]
+immutable = ["age"]
+max_size = 1
 """
 
 
@@ -75,7 +79,7 @@ def test_from_the_table_to_the_sealed_folder_and_back(place, capsys, monkeypatch
     assert code == 0, err
     assert "Trained hist-gradient-boosting" in err
     assert "6 decisions to audit" in err
-    assert "Analysing: reliance, reasons, roles." in err
+    assert "Analysing: reliance, reasons, roles, global_recourse." in err
     assert f"suffice audit verify record --seal {seal}" in out
     assert "Keep the seal somewhere else" in out
     assert (place / "record" / "audit.toml").read_text() == CONFIG
@@ -195,6 +199,7 @@ def test_yaml_says_the_same(place, capsys):
         ('by = "home"', 'by = "house"', "[reliance] by: got 'house'"),
         ('by = "home"', "wrong = 1", "[reliance]: got 'wrong'; allowed: protected, by, tau"),
         ("k = 2", "k = 0", "[reasons] k: got 0"),
+        ('immutable = ["age"]', 'immutable = ["ages"]', "[global_recourse] immutable: got"),
         ('"reasons.csv"', '"no.csv"', "[reasons] catalogue: got"),
         (
             'file = "loans.csv"',
@@ -231,7 +236,7 @@ def test_a_declaration_needs_a_model_data_and_an_analysis(place, capsys):
     for without, message in (
         ("[model]", "no section [model]"),
         ("[data]", "no section [data]"),
-        ("[r", "no analysis"),
+        (("[r", "[g"), "no analysis"),
     ):
         parts = ("\n" + CONFIG).split("\n[")
         kept = [part for part in parts if not f"[{part}".startswith(without)]

@@ -39,6 +39,7 @@ ANALYSES = {
     "roles": {},
     "global_factors": {"cover": 0.5},
     "cohort": {"by": "region"},
+    "global_recourse": {"cover": 0.5, "immutable": ["sex", "age"], "max_size": 2, "by": "region"},
 }
 
 
@@ -89,6 +90,8 @@ def test_what_is_recorded_is_what_the_analyses_say():
     assert record["global_factors"] == audit.global_factors(stored, cover=0.5, ids=ids)
     regions = ["north", "south", None] * 4
     assert record["cohort"] == audit.cohort(stored, regions, ids=ids)
+    asked = ANALYSES["global_recourse"] | {"by": regions, "ids": ids}
+    assert record["global_recourse"] == audit.global_recourse(explainer(), DETAINED, **asked)
     more = {k: v for k, v in ANALYSES["reasons"].items() if k != "catalogue"}
     assert record["reasons"] == audit.reasons(stored, CATALOGUE, ids=ids, **more)
     with pytest.raises(InputError, match=r"name: got 'role'; allowed: .*Did you mean 'roles'"):
@@ -151,6 +154,8 @@ def test_a_record_that_is_true_is_verified():
     assert found.files == sum(1 for _ in files_in(folder))
     bare = audit.verify(folder)
     assert bare.ok
+    skipped = {c.what: c.why for c in bare.checks if c.verdict == "not checked"}
+    assert skipped == dict.fromkeys(["explanations", "global_recourse"], "no model was given")
     assert "was not looked at" in bare.sheet.lead[1]
 
 

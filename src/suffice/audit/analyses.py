@@ -5,96 +5,24 @@ What is asked is kept as plain JSON, so that whoever reads the record can ask th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from inspect import Parameter, signature
+from collections.abc import Mapping
+from inspect import Parameter
 from typing import Any
 
 import msgspec
 
-from suffice.audit.catalogue import Catalogue, Entry, read_catalogue
+from suffice.audit.analysis import Analysis, Arguments, Material
+from suffice.audit.asking import ASKING
+from suffice.audit.catalogue import read_catalogue
 from suffice.audit.cohort import Cohort, cohort
 from suffice.audit.global_factors import GlobalFactors, global_factors
 from suffice.audit.reasons import Reasons, reasons
 from suffice.audit.reliance import Reliance, reliance
 from suffice.audit.roles import Roles, roles
 from suffice.errors import InputError, did_you_mean, shorten
-from suffice.explainer import Explainer
-from suffice.explanation import Explanation
 from suffice.results import Result
-from suffice.tables import Table
 
-__all__ = ["ANALYSES", "Analysis", "Arguments", "Material", "asked", "given_of", "run"]
-
-Arguments = dict[str, Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Material:
-    """What analyses are made from."""
-
-    decisions: Sequence[Explanation]
-    ids: Sequence[str]
-    """What each decision is called."""
-    labels: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    """Groups by columns that the model does not see: a label for each decision."""
-    explainer: Explainer | None = None
-    """Of the model, for the analyses that ask it; None: it is not at hand."""
-    rows: Table | None = None
-    """The decisions' inputs, as they were given."""
-    given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """By analysis: what it was given that is no JSON."""
-
-
-def _of_explanations(analysis: Analysis, material: Material, asked: Arguments) -> Result:
-    own = {name: value for name, value in asked.items() if name not in analysis.also}
-    return analysis.function(material.decisions, **own)
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """One of them: what it is called, and its function."""
-
-    name: str
-    heading: str
-    function: Callable[..., Result]
-    result: type[Result]
-    filled: tuple[str, ...] = ("explanations",)
-    """Parameters that are no part of the question: the record itself fills them in."""
-    also: tuple[str, ...] = ()
-    """What may be asked beside the function's own arguments."""
-    given: tuple[str, ...] = ()
-    """What it is given that is no JSON: a record does not keep it."""
-    asks_model: bool = False
-    call: Callable[[Analysis, Material, Arguments], Result] = _of_explanations
-    tried: Arguments = field(default_factory=dict)
-    """What is asked instead where it is only tried."""
-
-    @property
-    def parameters(self) -> dict[str, Parameter]:
-        """What can be asked, by name."""
-        own = signature(self.function).parameters
-        hidden = (*self.filled, *self.given, "ids", "progress")
-        return {name: p for name, p in own.items() if name not in hidden}
-
-    def can_run(self, material: Material) -> str:
-        """Why it cannot be run from this; "" where it can."""
-        if self.asks_model and material.explainer is None:
-            return "no model was given"
-        missing = [name for name in self.given if name not in material.given.get(self.name, {})]
-        return f"{missing[0]} was not given" if missing else ""
-
-    def arguments(self, material: Material, asked: Arguments) -> Arguments:
-        """What the function is called with, from what was asked."""
-        found = dict(asked)
-        if "catalogue" in found:
-            found["catalogue"] = Catalogue(tuple(Entry(**e) for e in found["catalogue"]))
-        if isinstance(found.get("by"), str):
-            found["by"] = material.labels.get(found["by"], found["by"])
-        if "ids" in signature(self.function).parameters:
-            found["ids"] = list(material.ids)
-        return found
-
+__all__ = ["ANALYSES", "asked", "check_names", "given_of", "run"]
 
 ANALYSES: dict[str, Analysis] = {
     found.name: found
@@ -104,6 +32,7 @@ ANALYSES: dict[str, Analysis] = {
         Analysis("roles", "Roles of features", roles, Roles),
         Analysis("global_factors", "What suffices for most", global_factors, GlobalFactors),
         Analysis("cohort", "What suffices, by outcome and group", cohort, Cohort),
+        *ASKING,
     )
 }
 """In the order in which a record tells of them."""
@@ -150,6 +79,15 @@ def asked(analyses: Any) -> dict[str, Arguments]:
             hint = did_you_mean(name, ANALYSES, or_list=False)
             raise InputError("analyses", shorten(name), ", ".join(ANALYSES), hint)
     return {name: _checked(one, wanted[name]) for name, one in ANALYSES.items() if name in wanted}
+
+
+def check_names(analyses: Mapping[str, Mapping[str, Any]]) -> None:
+    """`asked`, of what is still to be given all that is no JSON."""
+    asked({name: {**given, **dict.fromkeys(_given(name))} for name, given in analyses.items()})
+
+
+def _given(name: str) -> tuple[str, ...]:
+    return ANALYSES[name].given if name in ANALYSES else ()
 
 
 def _checked(analysis: Analysis, given: Any) -> Arguments:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from suffice.audit.analyses import Arguments
+from suffice.audit.analysis import Arguments
 from suffice.audit.chain import Fact, Kind
 from suffice.errors import InputError
 from suffice.explainer import Explainer

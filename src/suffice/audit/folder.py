@@ -7,6 +7,7 @@
     record/results/NAME.json       each analysis, as its `from_json` reads it
     record/tables/NAME.csv         each analysis as a table
     record/explanations/           every explanation, as `suffice.load` reads it
+    record/before/                 those that they are compared with, where they are
     record/explanations.jsonl.gz   the JSON of every explanation, one a line
     record/audit.toml              what was declared, where it was declared in a file
 
@@ -23,7 +24,8 @@ from typing import Any
 
 import msgspec
 
-from suffice.audit.analyses import ANALYSES, Arguments
+from suffice.audit.analyses import ANALYSES
+from suffice.audit.analysis import Arguments
 from suffice.audit.chain import Entry
 from suffice.audit.reasons import Reasons
 from suffice.audit.recorded import Asked, Finding, Record, finding_of
@@ -35,6 +37,7 @@ from suffice.tables.csv import as_csv
 
 __all__ = [
     "ASKED",
+    "BEFORE",
     "CONFIG",
     "EXPLANATIONS",
     "LINES",
@@ -49,10 +52,20 @@ __all__ = [
 ]
 
 PAGE, CARD, ASKED = "index.html", "model-card.md", "asked.json"
-EXPLANATIONS, LINES = "explanations", "explanations.jsonl.gz"
+EXPLANATIONS, LINES, BEFORE = "explanations", "explanations.jsonl.gz", "before"
 CONFIG = "audit"
 """The name, without its ending, of the file that a record was declared in."""
-MADE = (f"{EXPLANATIONS}/", "results/", "tables/", LINES, PAGE, CARD, ASKED, f"{CONFIG}.")
+MADE = (
+    f"{EXPLANATIONS}/",
+    f"{BEFORE}/",
+    "results/",
+    "tables/",
+    LINES,
+    PAGE,
+    CARD,
+    ASKED,
+    f"{CONFIG}.",
+)
 """How the names of a record's files begin."""
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from suffice.audit.analyses import Material, asked as read_asked, given_of, run
+from suffice.audit.analyses import asked as read_asked, given_of, run
+from suffice.audit.analysis import Material
 from suffice.audit.chain import (
     MANIFEST,
     START,
@@ -22,24 +23,16 @@ from suffice.audit.chain import (
     manifest_text,
     seal_of,
 )
-from suffice.audit.facts import (
-    about,
-    counts_kept,
-    known_hashes,
-    need_pyarrow,
-    rests_on,
-    stored_names,
-)
+from suffice.audit.explaining import before_of, explained, keep_before
+from suffice.audit.facts import about, need_pyarrow, rests_on, stored_names
 from suffice.audit.folder import EXPLANATIONS, LINES, files_of, write_lines
 from suffice.audit.recorded import Asked, Finding, Record
 from suffice.audit.rehearsal import labels_of, new_folder, read_config, read_date, rehearse
 from suffice.checks import text, truth
-from suffice.errors import InputError
 from suffice.explainer import Asked as Question, Explainer
 from suffice.many.durable import write_for_good
-from suffice.many.lock import LOCK
 from suffice.progress import progress_bar
-from suffice.tables import Table, as_table
+from suffice.tables import as_table
 from suffice.wording import count, harmless, named
 
 if TYPE_CHECKING:
@@ -125,8 +118,17 @@ def record(
     table = as_table(X, names=explainer.data.names, argument="X")
     labels = labels_of(wanted, table, explainer)
     given = given_of(analyses)
+    before = before_of(given["compare"]["with"]) if "compare" in wanted else None
     rehearse(explainer, table, wanted, labels, given, question)
-    stored = _explained(explainer, table, folder, id, hashes, workers, resume, question)
+
+    def explain(asked_of: Explainer, inside: Path) -> Stored:
+        known = hashes if asked_of is explainer else None
+        how: dict[str, Any] = {"id": id, "workers": workers, "resume": resume}
+        return explained(asked_of, table, inside, hashes=known, question=question, **how)
+
+    stored = explain(explainer, folder / EXPLANATIONS)
+    if before is not None:
+        given["compare"]["with"] = keep_before(before, folder, explain)
     names, kept = stored_names(stored), stored.to_frame()["row"].tolist()
     grouped = {column: [cells[row] for row in kept] for column, cells in labels.items()}
     rows = table.take(np.array(kept))
@@ -153,38 +155,3 @@ def record(
 
 def _write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-
-
-def _explained(
-    explainer: Explainer,
-    table: Table,
-    folder: Path,
-    id: str | None,
-    hashes: Mapping[str, str] | None,
-    workers: int | None,
-    resume: bool,
-    question: Question,
-) -> Stored:
-    """Every decision explained, in the folder; what tells of the time is not left there."""
-    from suffice.many.manifest import MANIFEST as BEGUN
-    from suffice.many.store import LOG
-    from suffice.many.to import explain_to
-
-    inside = folder / EXPLANATIONS
-    stored = explain_to(
-        explainer,
-        table.native,
-        inside,
-        id=id,
-        resume=resume and (inside / BEGUN).exists(),
-        workers=workers,
-        counts=counts_kept(explainer),
-        hashes=known_hashes(explainer, hashes),
-        **question,
-    )
-    for name in (LOG, LOCK):
-        (inside / name).unlink(missing_ok=True)
-    if not len(stored):
-        why = stored.errors["message"].iloc[0]
-        raise InputError("X", f"no row that can be explained ({why})", "at least one")
-    return stored

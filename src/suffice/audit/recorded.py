@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from suffice.audit.analyses import ANALYSES, Arguments
+from suffice.audit.analyses import ANALYSES
+from suffice.audit.analysis import Arguments
 from suffice.audit.card import model_card
 from suffice.audit.chain import Entry
 from suffice.errors import InputError, did_you_mean, shorten

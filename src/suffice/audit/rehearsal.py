@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.audit.analyses import ANALYSES, Arguments, Material, run
+from suffice.audit.analyses import ANALYSES, run
+from suffice.audit.analysis import Arguments, Material
 from suffice.audit.chain import MANIFEST, files_in
 from suffice.audit.folder import CONFIG, EXPLANATIONS, MADE, files_of_finding
 from suffice.audit.recorded import Finding
@@ -114,5 +115,8 @@ def rehearse(
     names = [str(at) for at in places]
     material = Material(decisions, names, some, explainer, table.take(np.array(places)), given)
     for name, arguments in wanted.items():
-        found = run(name, material, arguments | ANALYSES[name].tried)
+        tried = ANALYSES[name].tried
+        if tried is None:
+            continue
+        found = run(name, material, arguments | tried)
         list(files_of_finding(Finding(name, found), arguments))

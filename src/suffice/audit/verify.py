@@ -18,10 +18,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from suffice.audit.analyses import ANALYSES, Material, run
+from suffice.audit.analyses import ANALYSES, run
+from suffice.audit.analysis import Material
 from suffice.audit.chain import Entry, Fault, faults_of, read_chain
 from suffice.audit.facts import counts_kept, known_hashes, need_pyarrow, stored_names, versions_now
-from suffice.audit.folder import EXPLANATIONS, LINES, files_of, line_of, lines_of, read_record
+from suffice.audit.folder import (
+    BEFORE,
+    EXPLANATIONS,
+    LINES,
+    files_of,
+    line_of,
+    lines_of,
+    read_record,
+)
 from suffice.audit.recorded import Finding, Record
 from suffice.audit.verification import Check, Verification
 from suffice.checks import text, whole
@@ -116,13 +125,16 @@ def verify(
 
     stored = load(place / EXPLANATIONS)
     checks: list[Check] = []
-    material = Material(stored, stored_names(stored), record.labels)
+    things = dict(given or {})
+    if (place / BEFORE).is_dir():
+        things["compare"] = {"with": load(place / BEFORE)}
+    material = Material(stored, stored_names(stored), record.labels, given=things)
     if explainer is not None and wanted:
         table = as_table(X, names=explainer.data.names, argument="X")
         checks += _explained_again(explainer, table, stored, hashes, wanted, rng)
         kept = [row for row in _by_row(stored) if row < len(table)]
         rows_of = table.take(np.array(kept))
-        material = replace(material, explainer=explainer, rows=rows_of, given=given or {})
+        material = replace(material, explainer=explainer, rows=rows_of)
     else:
         checks.append(Check("explanations", "not checked", "no model was given"))
     checks += _found_again(place, record, material, progress)

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,9 @@ def audit(context: click.Context, /, **options: Any) -> None:
 
 
 def _record(options: dict[str, Any]) -> None:
-    from suffice.audit.analyses import asked
+    from suffice.audit.analyses import check_names
     from suffice.audit.record import record
+    from suffice.cli.audit_given import given_things, read_analyses
     from suffice.cli.audited import audited, find_files
     from suffice.cli.counting import counted
     from suffice.cli.declared import read_declared
@@ -93,11 +95,15 @@ def _record(options: dict[str, Any]) -> None:
     out = options["out"] or (base / declared.audit["out"] if "out" in declared.audit else None)
     if out is None:
         raise InputError("--out", "nothing", "a folder: --out DIR, or out in [audit]")
-    analyses = _with_paths(declared.analyses, base)
-    asked(analyses)  # before a model is opened or trained
+    analyses = read_analyses(declared, base)
+    check_names(analyses)  # before a model is opened or trained
     trust_pickle = options["trust_pickle"] or declared.model.get("trust_pickle", False)
     trusted = (*options["trust_types"], *declared.model.get("trust_types", ()))
     given = audited(declared, find_files(declared, [base]), trust_pickle, trusted)
+    for name, things in given_things(
+        declared, given, base, (trust_pickle, trusted), all=True
+    ).items():
+        analyses[name] |= things
     previous = declared.audit.get("previous")
     tell(f"{count(len(given.rows), 'decision')} to audit. Everything is tried on a few first.")
     try:
@@ -142,15 +148,6 @@ class _Stages:
             tell(named[what])
 
 
-def _with_paths(analyses: dict[str, dict[str, Any]], base: Path) -> dict[str, dict[str, Any]]:
-    """A catalogue that is a file is one relative to the file that names it."""
-    found = {name: dict(arguments) for name, arguments in analyses.items()}
-    for arguments in found.values():
-        if isinstance(arguments.get("catalogue"), str):
-            arguments["catalogue"] = base / arguments["catalogue"]
-    return found
-
-
 def _tell_of_record(made: Any, out: Path) -> None:
     from suffice.cli.output import console
     from suffice.report.record import summary
@@ -185,6 +182,7 @@ def _tell_of_record(made: Any, out: Path) -> None:
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, help="Of the draw of decisions. Default: 0."
 )
+@click.option("--everything", is_flag=True, help="Train models again, too, for [stability].")
 @trust_options
 @click.pass_context
 def verify(context: click.Context, /, folder: Path, **options: Any) -> None:
@@ -204,6 +202,7 @@ def verify(context: click.Context, /, folder: Path, **options: Any) -> None:
 
 def _verified(folder: Path, options: dict[str, Any]) -> Any:
     from suffice.audit.verify import check_bytes, verify
+    from suffice.cli.audit_given import given_things
     from suffice.cli.audited import audited, find_files
     from suffice.cli.declared import read_declared
 
@@ -219,15 +218,20 @@ def _verified(folder: Path, options: dict[str, Any]) -> Any:
         got = f"{folder}, which was not declared in a file"
         raise InputError("--rows", got, "0 for a record made in Python", hint)
     declared = read_declared(config)
-    given = {"[model] file": "model", "[data] file": "data", "[data] background": "background"}
-    for what, option in given.items():
+    files_at = {"[model] file": "model", "[data] file": "data", "[data] background": "background"}
+    for what, option in files_at.items():
         section, _, key = what.strip("[").partition("] ")
         if options[option] is not None:
             getattr(declared, section)[key] = str(options[option].resolve())
     bases = [Path(), folder.parent, folder]
     # Nothing that the record itself says is a reason to trust a file.
     files = find_files(declared, bases)
-    made = audited(declared, files, options["trust_pickle"], options["trust_types"])
+    trust = options["trust_pickle"], options["trust_types"]
+    made = audited(declared, files, *trust)
+    # What decisions were compared with is in the record.
+    others = {name: asked for name, asked in declared.analyses.items() if name != "compare"}
+    again = replace(declared, analyses=others)
+    given = given_things(again, made, folder, trust, all=options["everything"])
     return verify(
         folder,
         made.explainer,
@@ -235,6 +239,7 @@ def _verified(folder: Path, options: dict[str, Any]) -> Any:
         seal=seal,
         rows=rows,
         hashes=made.hashes,
+        given=given,
         random_state=options["seed"],
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
@@ -30,9 +30,13 @@ class Audited:
     explainer: Explainer
     rows: Any
     """The decisions, with the columns that the model does not see."""
+    labels: Any
+    """Of the rows that references come from; None where there are none."""
     id: str
     hashes: dict[str, str]
     question: dict[str, Any]
+    explaining: Callable[[Any], Explainer]
+    """Another model, with the same data and contrast."""
 
 
 def find_files(declared: Declared, bases: Sequence[Path]) -> dict[str, Path]:
@@ -75,13 +79,17 @@ def audited(
         behind = other.drop(columns=[name for name in unseen if name in other.columns])
     hint_at_identifiers(behind)
     options = _options(declared, files, trust_pickle, trust_types)
-    model = open_model(options, behind, behind_labels)
-    explainer = _explainer(options, model, behind, question)
+
+    def explaining(model: Any) -> Explainer:
+        return _explainer(options, model, behind, question)
+
+    explainer = explaining(open_model(options, behind, behind_labels))
     if "id" not in data:
         rows[id_column] = range(len(rows))
     chosen = _chosen(explainer, rows, data, question.get("seed", 0))
     asked = {name: question[name] for name in _QUESTION if name in question}
-    return Audited(explainer, chosen, id_column, _hashes(declared, files), asked)
+    hashes = _hashes(declared, files)
+    return Audited(explainer, chosen, behind_labels, id_column, hashes, asked, explaining)
 
 
 def _table(path: Path, target: str | None, what: str) -> tuple[Any, Any]:
