@@ -262,6 +262,32 @@ def test_the_example_names_every_choice_and_can_be_read(place, capsys):
             assert f"{key} = " in part or f"(or {key})" in part, (section, key)
 
 
+def test_other_models_retraining_and_other_tools_are_declared(place, capsys):
+    pytest.importorskip("shap")
+    model = train("logistic", SMALL.fillna(0), Y).model
+    (place / "old.pkl").write_bytes(pickle.dumps(model))
+    head = CONFIG.split("[reliance]", maxsplit=1)[0]
+    more = '[compare]\nwith = "old.pkl"\n[stability]\nk = 1\nrows = 2\n[grade]\nrows = 2\n'
+    (place / "audit.toml").write_text(head + more + 'tools = ["shap", "permutation"]\n')
+    code, _, err, _ = audited(capsys, "--trust-pickle")
+    assert code == 0, err
+    grades = pd.read_csv(place / "record" / "tables" / "grade.csv")
+    assert set(grades["tool"]) == {"shap", "permutation"}
+    code, out, err = run("audit", "verify", "record", "--rows", 2, capsys=capsys)
+    assert code == 0, out + err
+    assert "fit was not given" in out
+    ask = ("audit", "verify", "record", "--rows", 2, "--everything")
+    code, out, err = run(*ask, capsys=capsys)
+    assert code == 0, out + err
+    assert "not checked" not in out
+    (place / "audit.toml").write_text(head + '[grade]\ntools = ["shapp"]\n')
+    code, _, err, _ = audited(capsys)
+    assert code == 2 and "[grade] tools: got 'shapp'" in err
+    (place / "audit.toml").write_text(head + '[compare]\nwith = "none.skops"\n')
+    code, _, err, _ = audited(capsys)
+    assert code == 2 and "[compare] with: got none.skops, which is not there" in err
+
+
 def test_a_record_without_a_declaration_is_checked_without_its_model(place, capsys):
     from suffice import Explainer, audit
 

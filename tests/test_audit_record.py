@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import suffice
-from suffice import Explainer, Explanation, InputError, audit
+from suffice import Explainer, Explanation, InputError, audit, datasets
 from suffice.audit.card import escaped
 from suffice.audit.chain import (
     MANIFEST,
@@ -450,3 +450,35 @@ def test_a_record_is_made_of_arrays_too(tmp_path):
     assert audit.verify(tmp_path / "r", of_sums, rows, seal=record.seal.upper()).ok
     again = Record.from_json(record.to_json())
     assert dict(files_of(again)) == dict(files_of(record))
+
+
+def test_comparing_retraining_and_grading_are_recorded_and_verified(tmp_path):
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = datasets.loans(120)
+    X = X[["age", "income", "debt"]]
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    of_tree = Explainer(tree.fit(X, y), X, n_references=10)
+    rows = X.iloc[:5]
+    things = {"stability": {"fit": tree, "y": y}, "grade": {"other": {"by hand": ["age", "debt"]}}}
+    plain = {"stability": {"k": 2, "rows": 2}, "grade": {"rows": 2}}
+    stumps = Explainer(DecisionTreeClassifier(max_depth=1).fit(X, y), X, n_references=10)
+    asked = {name: plain[name] | things[name] for name in plain} | {"compare": {"with": stumps}}
+    record = audit.record(of_tree, rows, tmp_path / "r", analyses=asked)
+    before, after = stumps.explain_many(rows), of_tree.explain_many(rows)
+    assert record["compare"].decisions == audit.compare(before, after).decisions
+    assert record["stability"].k == 2
+    assert record["grade"].tools[0].tool == "by hand"
+    assert audit.verify(tmp_path / "r", of_tree, rows, given=things).ok
+    found = audit.verify(tmp_path / "r", of_tree, rows)
+    skipped = {c.what: c.why for c in found.checks if c.verdict == "not checked"}
+    assert found.ok
+    assert skipped == {"stability": "fit was not given", "grade": "other was not given"}
+    again = audit.record(
+        of_tree, rows, tmp_path / "s", analyses={"compare": {"with": tmp_path / "r"}}
+    )
+    assert again["compare"].nothing  # the record that it is compared with is of the same model
+    with pytest.raises(InputError, match=r"compare: with: got .*which has no _manifest"):
+        audit.record(of_tree, rows, tmp_path / "t", analyses={"compare": {"with": tmp_path}})
+    with pytest.raises(InputError, match=r"stability: got no fit; allowed: fit, which it needs"):
+        audit.record(of_tree, rows, tmp_path / "t", analyses={"stability": {"y": y}})

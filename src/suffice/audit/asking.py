@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from suffice.audit.analysis import Analysis, Arguments, Material
+from suffice.audit.comparing import compare
+from suffice.audit.drift import Drift
+from suffice.audit.grading.grade import grade
+from suffice.audit.grading.many import Grades
 from suffice.audit.recourse import GlobalRecourse, global_recourse
+from suffice.audit.retrained import stability
+from suffice.audit.stable import Stability
+from suffice.checks import whole
 from suffice.results import Result
 from suffice.tables import Table
 
 __all__ = ["ASKING"]
+
+_ROWS = 20
+"""Decisions that are retrained or graded on, unless said: spread evenly over all."""
 
 
 def _recourse(analysis: Analysis, m: Material, asked: Arguments) -> Result:
@@ -20,6 +34,51 @@ def _seen(m: Material) -> Table:
     return m.rows.select([m.rows.position(name, "X") for name in m.explainer.data.names])
 
 
+def _compared(analysis: Analysis, m: Material, asked: Arguments) -> Result:
+    asked.pop("ids")  # both sides are stored, and have ids of their own
+    return analysis.function(m.given["compare"]["with"], m.decisions, **asked)
+
+
+def _retrained(analysis: Analysis, m: Material, asked: Arguments) -> Result:
+    """With the model's own contrast, and models fitted to its own data."""
+    assert m.explainer is not None
+    of, given = m.explainer.decider, m.given[analysis.name]
+    rows, ids = _spread(m, asked.pop("rows", _ROWS))
+    names = of.data.names
+    groups = {
+        name: [names[j] for j in columns]
+        for name, columns in zip(of.players.names, of.players.columns, strict=True)
+        if len(columns) > 1
+    }
+    return analysis.function(
+        given["fit"],
+        of.data.native,
+        given["y"],
+        **{"tau": m.decisions[0].tau, "random_state": of.seed} | asked | {"ids": ids},
+        rows=rows,
+        model=of.choice.model,
+        outcome=of.outcome,
+        references=of.references,
+        n_references=of.n_references,
+        groups=groups or None,
+        context=of.context,
+    )
+
+
+def _graded(analysis: Analysis, m: Material, asked: Arguments) -> Result:
+    rows, ids = _spread(m, asked.pop("rows", _ROWS))
+    other = m.given[analysis.name]["other"]
+    tau = {"tau": m.decisions[0].tau}
+    return analysis.function(m.explainer, rows, other, **tau | asked | {"ids": ids})
+
+
+def _spread(m: Material, asked: Any) -> tuple[Any, list[str]]:
+    """So many decisions, spread evenly over all, as the model sees them; and their names."""
+    many = min(whole("rows", asked), len(m.ids))
+    places = np.unique(np.linspace(0, len(m.ids) - 1, many).round().astype(int))
+    return _seen(m).take(places).native, [m.ids[place] for place in places]
+
+
 ASKING = (
     Analysis(
         "global_recourse",
@@ -29,5 +88,38 @@ ASKING = (
         filled=("explainer", "X"),
         asks_model=True,
         call=_recourse,
+    ),
+    Analysis(
+        "compare",
+        "What changed",
+        compare,
+        Drift,
+        filled=("a", "b", "recourse", "explainer", "desired"),
+        given=("with",),
+        call=_compared,
+        tried=None,
+    ),
+    Analysis(
+        "stability",
+        "What holds when the model is trained again",
+        stability,
+        Stability,
+        filled=("X", "model", "outcome", "references", "n_references", "groups", "context"),
+        given=("fit", "y"),
+        asks_model=True,
+        call=_retrained,
+        tried={"k": 1, "rows": 1},
+    ),
+    Analysis(
+        "grade",
+        "What other explainers say",
+        grade,
+        Grades,
+        filled=("explainer", "x"),
+        given=("other",),
+        also=("rows",),
+        asks_model=True,
+        call=_graded,
+        tried={"rows": 1},
     ),
 )
