@@ -5,6 +5,7 @@ digits    the handwritten 2 of the guide to pictures
 dag       the graph of German credit
 modules   the drawing in ARCHITECTURE, from the code
 screens   page and explorer, in a browser (chromium)
+audit     the guide to auditing a credit model, followed line by line (SUFFICE_DATA); minutes
 paper     every figure of the paper, from the data sets (SUFFICE_DATA); minutes
 timing    time against the number of features; on a machine that does nothing else
 """
@@ -45,6 +46,12 @@ def _screens() -> None:
     main()
 
 
+def _audit() -> None:
+    from docs.draw.audit import main
+
+    main()
+
+
 def _paper() -> None:
     from docs.draw.paper import main
 
@@ -63,6 +70,7 @@ DRAWN: dict[str, Callable[[], None]] = {
     "dag": _dag,
     "modules": _modules,
     "screens": _screens,
+    "audit": _audit,
     "paper": _paper,
     "timing": _timing,
 }

@@ -20,9 +20,9 @@ _PAGE = {"width": 1240, "height": 760}
 
 def main() -> None:
     PICTURES.mkdir(exist_ok=True)
-    with _browser() as browser:
-        _page(browser)
-        _explorer(browser)
+    with browser() as chromium:
+        _page(chromium)
+        _explorer(chromium)
 
 
 def _page(browser: Any) -> None:
@@ -53,7 +53,7 @@ def _explorer(browser: Any) -> None:
 
 
 @contextmanager
-def _browser() -> Iterator[Any]:
+def browser() -> Iterator[Any]:
     import shutil
 
     from playwright.sync_api import sync_playwright
