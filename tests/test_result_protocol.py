@@ -282,7 +282,7 @@ def test_a_result_of_another_version_or_without_content_is_not_read(result):
 class Tags(HTMLParser):
     """Every opened tag is closed, and nothing is fetched but what the page itself holds."""
 
-    void = frozenset({"meta", "img", "br", "image"})
+    void = frozenset({"meta", "img", "br", "image", "source"})
 
     def __init__(self):
         super().__init__()
@@ -290,7 +290,7 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         for name, value in attributes:
-            fetches = name in ("src", "href") and not value.startswith("data:")
+            fetches = name in ("src", "srcset", "href") and not value.startswith("data:")
             assert not fetches, f"{tag} fetches {value}"
         if tag not in self.void:
             self.open.append(tag)
