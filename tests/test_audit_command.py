@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from suffice import datasets
-from suffice.audit.analyses import ANALYSES
+from suffice.audit.record.analyses import ANALYSES
 from suffice.cli.declared import _SECTIONS, example, read_declared
 from suffice.cli.training import train
 from tests.test_cli import run
@@ -308,7 +308,7 @@ def test_an_interrupted_run_says_how_to_go_on(place, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(import_module("suffice.audit.record"), "write_lines", stop)
+        patched.setattr(import_module("suffice.audit.record.write"), "write_lines", stop)
         code, _, err, _ = audited(capsys)
     assert code == 130
     assert "To go on" in err and "--resume" in err

@@ -16,8 +16,8 @@ from hypothesis import given, strategies as st
 
 import suffice
 from suffice import Explainer, Explanation, InputError, audit, datasets
-from suffice.audit.card import escaped
-from suffice.audit.chain import (
+from suffice.audit.record.card import escaped
+from suffice.audit.record.chain import (
     MANIFEST,
     START,
     Fact,
@@ -26,8 +26,8 @@ from suffice.audit.chain import (
     files_in,
     manifest_text,
 )
-from suffice.audit.folder import files_of
-from suffice.audit.recorded import Record
+from suffice.audit.record.folder import files_of
+from suffice.audit.record.result import Record
 from tests.mixed_table import mixed_table, rule
 
 TABLE = mixed_table(120).drop(columns="screened")
@@ -285,7 +285,7 @@ def test_another_model_or_other_data_are_found():
 
 
 def test_other_versions_are_told_and_are_no_lie(monkeypatch):
-    module = import_module("suffice.audit.verify")
+    module = import_module("suffice.audit.record.verify")
     now = module.versions_now()
     monkeypatch.setattr(module, "versions_now", lambda: now | {"numpy": "99.0"})
     found = check(made()[1])
@@ -325,7 +325,7 @@ def test_rows_that_cannot_be_explained_are_counted_and_verified(tmp_path):
 
 
 def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
-    module = import_module("suffice.audit.record")
+    module = import_module("suffice.audit.record.write")
 
     def stop(*_):
         raise KeyboardInterrupt

@@ -83,8 +83,8 @@ def audit(context: click.Context, /, **options: Any) -> None:
 
 
 def _record(options: dict[str, Any]) -> None:
-    from suffice.audit.analyses import check_names
-    from suffice.audit.record import record
+    from suffice.audit.record.analyses import check_names
+    from suffice.audit.record.write import record
     from suffice.cli.audit_given import given_things, read_analyses
     from suffice.cli.audited import audited, find_files
     from suffice.cli.counting import counted
@@ -201,7 +201,7 @@ def verify(context: click.Context, /, folder: Path, **options: Any) -> None:
 
 
 def _verified(folder: Path, options: dict[str, Any]) -> Any:
-    from suffice.audit.verify import check_bytes, verify
+    from suffice.audit.record.verify import check_bytes, verify
     from suffice.cli.audit_given import given_things
     from suffice.cli.audited import audited, find_files
     from suffice.cli.declared import read_declared
@@ -250,7 +250,7 @@ def _told_of_file() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        from suffice.audit.analyses import ANALYSES
+        from suffice.audit.record.analyses import ANALYSES
 
         analysis, _, rest = error.argument.partition(": ")
         ours = {error.argument: f"[{analysis}] {rest}".strip()} if analysis in ANALYSES else {}

@@ -97,7 +97,7 @@ _SECTIONS: dict[str, dict[str, Reader]] = {
 
 def read_declared(path: Path) -> Declared:
     """Read a file; an error names the section and the key that it is about."""
-    from suffice.audit.analyses import ANALYSES
+    from suffice.audit.record.analyses import ANALYSES
 
     raw = _parsed(path)
     known = [*_SECTIONS, *ANALYSES]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from suffice.audit.decision_drift import FactorChange
 from suffice.audit.decisions import set_words
-from suffice.audit.drift import Drift
+from suffice.audit.drift.decision import FactorChange
+from suffice.audit.drift.result import Drift
 from suffice.audit.gaps import Share
-from suffice.audit.stable import Stability, StableDecision
+from suffice.audit.stability.result import Stability, StableDecision
 from suffice.checks import whole
 from suffice.errors import InputError
 from suffice.plots.canvas import paint

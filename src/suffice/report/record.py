@@ -11,8 +11,8 @@ from base64 import b64encode
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from suffice.audit.chain import START
-from suffice.audit.recorded import Finding, Record
+from suffice.audit.record.chain import START
+from suffice.audit.record.result import Finding, Record
 from suffice.report.environment import rendered
 from suffice.report.html import document, style_of
 from suffice.report.sheet import cell, fragment, terminal, text

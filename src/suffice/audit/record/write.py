@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from suffice.audit.analyses import asked as read_asked, given_of, run
-from suffice.audit.analysis import Material
-from suffice.audit.chain import (
+from suffice.audit.record.analyses import asked as read_asked, given_of, run
+from suffice.audit.record.analysis import Material
+from suffice.audit.record.chain import (
     MANIFEST,
     START,
     chained,
@@ -23,11 +23,11 @@ from suffice.audit.chain import (
     manifest_text,
     seal_of,
 )
-from suffice.audit.explaining import before_of, explained, keep_before
-from suffice.audit.facts import about, need_pyarrow, rests_on, stored_names
-from suffice.audit.folder import EXPLANATIONS, LINES, files_of, write_lines
-from suffice.audit.recorded import Asked, Finding, Record
-from suffice.audit.rehearsal import labels_of, new_folder, read_config, read_date, rehearse
+from suffice.audit.record.explaining import before_of, explained, keep_before
+from suffice.audit.record.facts import about, need_pyarrow, rests_on, stored_names
+from suffice.audit.record.folder import EXPLANATIONS, LINES, files_of, write_lines
+from suffice.audit.record.rehearsal import labels_of, new_folder, read_config, read_date, rehearse
+from suffice.audit.record.result import Asked, Finding, Record
 from suffice.checks import text, truth
 from suffice.explainer import Asked as Question, Explainer
 from suffice.many.durable import write_for_good

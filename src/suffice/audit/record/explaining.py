@@ -8,9 +8,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suffice.audit.chain import MANIFEST, seal_of
-from suffice.audit.facts import counts_kept, known_hashes
-from suffice.audit.folder import BEFORE, EXPLANATIONS
+from suffice.audit.record.chain import MANIFEST, seal_of
+from suffice.audit.record.facts import counts_kept, known_hashes
+from suffice.audit.record.folder import BEFORE, EXPLANATIONS
 from suffice.errors import InputError
 from suffice.explainer import Asked, Explainer
 from suffice.many.lock import LOCK

@@ -24,11 +24,11 @@ from typing import Any
 
 import msgspec
 
-from suffice.audit.analyses import ANALYSES
-from suffice.audit.analysis import Arguments
-from suffice.audit.chain import Entry
 from suffice.audit.reasons import Reasons
-from suffice.audit.recorded import Asked, Finding, Record, finding_of
+from suffice.audit.record.analyses import ANALYSES
+from suffice.audit.record.analysis import Arguments
+from suffice.audit.record.chain import Entry
+from suffice.audit.record.result import Asked, Finding, Record, finding_of
 from suffice.errors import InputError, shorten
 from suffice.explanation import Explanation
 from suffice.progress import progress_bar

@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from suffice.audit.again import Offered, checked_explainer, still_work
 from suffice.audit.catalogue import Catalogue, read_catalogue
-from suffice.audit.decision_drift import DecisionDrift, FactorChange, Fate, OptionAgain
 from suffice.audit.decisions import ViewName, count_of, inputs, minimal_sets
-from suffice.audit.distance import barcode_distance
-from suffice.audit.drift import Drift
+from suffice.audit.drift.decision import DecisionDrift, FactorChange, Fate, OptionAgain
+from suffice.audit.drift.distance import barcode_distance
+from suffice.audit.drift.options import Offered, checked_explainer, still_work
+from suffice.audit.drift.pairs import Pair, Pairs, paired
+from suffice.audit.drift.result import Drift
 from suffice.audit.gaps import Share
-from suffice.audit.pairs import Pair, Pairs, paired
 from suffice.audit.reasons import reasons
 from suffice.checks import threshold, whole
 from suffice.encodings.recourse import Recourse

@@ -18,11 +18,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from suffice.audit.analyses import ANALYSES, run
-from suffice.audit.analysis import Material
-from suffice.audit.chain import Entry, Fault, faults_of, read_chain
-from suffice.audit.facts import counts_kept, known_hashes, need_pyarrow, stored_names, versions_now
-from suffice.audit.folder import (
+from suffice.audit.record.analyses import ANALYSES, run
+from suffice.audit.record.analysis import Material
+from suffice.audit.record.chain import Entry, Fault, faults_of, read_chain
+from suffice.audit.record.facts import (
+    counts_kept,
+    known_hashes,
+    need_pyarrow,
+    stored_names,
+    versions_now,
+)
+from suffice.audit.record.folder import (
     BEFORE,
     EXPLANATIONS,
     LINES,
@@ -31,8 +37,8 @@ from suffice.audit.folder import (
     lines_of,
     read_record,
 )
-from suffice.audit.recorded import Finding, Record
-from suffice.audit.verification import Check, Verification
+from suffice.audit.record.result import Finding, Record
+from suffice.audit.record.verification import Check, Verification
 from suffice.checks import text, whole
 from suffice.errors import InputError
 from suffice.explainer import Explainer

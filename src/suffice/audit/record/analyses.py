@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from suffice.audit.analysis import Analysis, Arguments, Material
-from suffice.audit.asking import ASKING
 from suffice.audit.catalogue import read_catalogue
 from suffice.audit.cohort import Cohort, cohort
 from suffice.audit.global_factors import GlobalFactors, global_factors
 from suffice.audit.reasons import Reasons, reasons
+from suffice.audit.record.analysis import Analysis, Arguments, Material
+from suffice.audit.record.asking import ASKING
 from suffice.audit.reliance import Reliance, reliance
 from suffice.audit.roles import Roles, roles
 from suffice.errors import InputError, did_you_mean, shorten

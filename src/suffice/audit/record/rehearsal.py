@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from suffice.audit.analyses import ANALYSES, run
-from suffice.audit.analysis import Arguments, Material
-from suffice.audit.chain import MANIFEST, files_in
-from suffice.audit.folder import CONFIG, EXPLANATIONS, MADE, files_of_finding
-from suffice.audit.recorded import Finding
+from suffice.audit.record.analyses import ANALYSES, run
+from suffice.audit.record.analysis import Arguments, Material
+from suffice.audit.record.chain import MANIFEST, files_in
+from suffice.audit.record.folder import CONFIG, EXPLANATIONS, MADE, files_of_finding
+from suffice.audit.record.result import Finding
 from suffice.checks import text
 from suffice.errors import InputError, SufficeError, did_you_mean
 from suffice.explainer import Asked, Explainer

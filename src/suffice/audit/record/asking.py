@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from suffice.audit.analysis import Analysis, Arguments, Material
-from suffice.audit.comparing import compare
-from suffice.audit.drift import Drift
+from suffice.audit.drift.compare import compare
+from suffice.audit.drift.result import Drift
 from suffice.audit.grading.grade import grade
 from suffice.audit.grading.many import Grades
+from suffice.audit.record.analysis import Analysis, Arguments, Material
 from suffice.audit.recourse import GlobalRecourse, global_recourse
-from suffice.audit.retrained import stability
-from suffice.audit.stable import Stability
+from suffice.audit.stability.ask import stability
+from suffice.audit.stability.result import Stability
 from suffice.checks import whole
 from suffice.results import Result
 from suffice.tables import Table

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from suffice.audit.analysis import Arguments
-from suffice.audit.chain import Fact, Kind
+from suffice.audit.record.analysis import Arguments
+from suffice.audit.record.chain import Fact, Kind
 from suffice.errors import InputError
 from suffice.explainer import Explainer
 from suffice.explanation.explain import versions

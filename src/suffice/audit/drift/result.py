@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.audit.decision_drift import DecisionDrift
 from suffice.audit.decisions import ViewName, set_words
+from suffice.audit.drift.decision import DecisionDrift
 from suffice.audit.gaps import Share
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.wording import and_more, count, listed, named, percent, three_digits

@@ -10,12 +10,18 @@ from typing import Any, get_args
 
 import numpy as np
 
-from suffice.audit.again import Offered, checked_explainer, still_work
 from suffice.audit.decisions import ViewName, count_of, inputs, minimal_sets, names_of
-from suffice.audit.distance import barcode_distance
+from suffice.audit.drift.distance import barcode_distance
+from suffice.audit.drift.options import Offered, checked_explainer, still_work
 from suffice.audit.gaps import Share
-from suffice.audit.retraining import Resample, read_targets, retraining
-from suffice.audit.stable import OtherSet, Stability, StableDecision, StableFactor, StableOption
+from suffice.audit.stability.models import Resample, read_targets, retraining
+from suffice.audit.stability.result import (
+    OtherSet,
+    Stability,
+    StableDecision,
+    StableFactor,
+    StableOption,
+)
 from suffice.checks import choice, threshold, whole
 from suffice.context import Context
 from suffice.encodings.recourse import Recourse

@@ -9,7 +9,7 @@ from typing import Any
 
 from suffice.audit.decisions import ViewName, set_words
 from suffice.audit.gaps import Share
-from suffice.audit.retraining import Resample
+from suffice.audit.stability.models import Resample
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.wording import count, named, percent, three_digits
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from suffice.audit.analyses import ANALYSES
-from suffice.audit.analysis import Arguments
-from suffice.audit.card import model_card
-from suffice.audit.chain import Entry
+from suffice.audit.record.analyses import ANALYSES
+from suffice.audit.record.analysis import Arguments
+from suffice.audit.record.card import model_card
+from suffice.audit.record.chain import Entry
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.results import Column, Panel, Result, Sheet, json_text
 from suffice.wording import count, cut, named

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from suffice.audit.chain import Fault
+from suffice.audit.record.chain import Fault
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.wording import count, listed
 

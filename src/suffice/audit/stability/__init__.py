@@ -1,0 +1,1 @@
+"""The same rows under models fitted again: how many of them keep what one explanation says."""
