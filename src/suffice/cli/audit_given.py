@@ -45,7 +45,9 @@ def given_things(
     found: dict[str, dict[str, Any]] = {}
     asked = declared.analyses
     if "compare" in asked and all:
-        found["compare"] = {"with": _other(base / asked["compare"]["with"], made, trust)}
+        classes = declared.model.get("classes")
+        other = _other(base / asked["compare"]["with"], made, (*trust, classes))
+        found["compare"] = {"with": other}
     if "stability" in asked and all:
         if made.labels is None:
             raise InputError("[stability]", "it without labels", "[data] target, to train on")
@@ -56,7 +58,7 @@ def given_things(
     return found
 
 
-def _other(path: Path, made: Audited, trust: tuple[bool, Sequence[str]]) -> Any:
+def _other(path: Path, made: Audited, how: tuple[bool, Sequence[str], Any]) -> Any:
     """Another model of the same data and question; or where its explanations are."""
     if path.is_dir():
         return path
@@ -64,7 +66,7 @@ def _other(path: Path, made: Audited, trust: tuple[bool, Sequence[str]]) -> Any:
         raise InputError("compare: with", f"{path}, which is not there", "a file or a folder")
     from suffice.cli.model_files import load_model
 
-    return made.explaining(load_model(path, *trust))
+    return made.explaining(load_model(path, *how))
 
 
 def _fit(declared: Declared, made: Audited) -> Callable[..., Any] | Any:

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suffice.cli.declared import Declared
-from suffice.cli.inputs import asked_outcome, hint_at_identifiers, open_model, read_table
+from suffice.cli.inputs import (
+    asked_outcome,
+    hint_at_identifiers,
+    model_hash,
+    open_model,
+    read_table,
+)
 from suffice.errors import InputError, did_you_mean
 from suffice.wording import count
 
@@ -133,6 +139,7 @@ def _options(
     question = declared.question
     return {
         "model": files.get("[model] file"),
+        "classes": declared.model.get("classes"),
         "train": declared.model.get("train"),
         "trust_pickle": trust_pickle,
         "trust_types": tuple(trust_types),
@@ -195,7 +202,7 @@ def _hashes(declared: Declared, files: Mapping[str, Path]) -> dict[str, str]:
     found = {f"{what.strip('[]').replace('] ', ' ')}": _hash(path) for what, path in files.items()}
     model = found.pop("model file", None)
     if model is not None:
-        return found | {"model": f"file:{model}"}
+        return found | {"model": model_hash(model, declared.model.get("classes"))}
     learnt = found.get("data background", found["data file"])
     how = f"{declared.model['train']}:{declared.data.get('target')}"
     return found | {"model": f"trained:{how}:{learnt}"}

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.inputs import hint_at_identifiers, make_explainer, told_of_outcome, without_label
+from suffice.cli.inputs import (
+    hint_at_identifiers,
+    make_explainer,
+    model_hash,
+    told_of_outcome,
+    without_label,
+)
 from suffice.cli.options import contrast_options, model_options, question_options, trust_options
 from suffice.cli.output import tell
 from suffice.errors import InputError
@@ -199,7 +205,7 @@ def _model_hash(options: dict[str, Any], whence: TableFile) -> str:
     if options["model"] is None:
         return f"trained:{options['train']}:{options['target']}:{whence.fingerprint()}"
     with options["model"].open("rb") as file:
-        return f"file:{file_digest(file, 'sha256').hexdigest()}"
+        return model_hash(file_digest(file, "sha256").hexdigest(), options["classes"])
 
 
 @contextmanager

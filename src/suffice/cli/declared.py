@@ -62,6 +62,7 @@ _SECTIONS: dict[str, dict[str, Reader]] = {
     "audit": {"title": text, "date": _date, "out": text, "previous": text},
     "model": {
         "file": text,
+        "classes": names,
         "train": _one_of(*MODELS),
         "trust_types": names,
         "trust_pickle": truth,

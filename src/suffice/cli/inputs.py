@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ __all__ = [
     "asked_outcome",
     "hint_at_identifiers",
     "make_explainer",
+    "model_hash",
     "open_model",
     "read_table",
     "told_of_outcome",
@@ -72,9 +74,17 @@ def open_model(options: dict[str, Any], data: Any, labels: Any) -> Any:
     if (options["model"] is None) == (options["train"] is None):
         raise InputError("--model, --train", "both or neither", "exactly one of the two")
     if options["model"] is not None:
+        from suffice.cli.class_names import hint_at_classes
         from suffice.cli.model_files import load_model
 
-        return load_model(options["model"], options["trust_pickle"], options["trust_types"])
+        trust = options["trust_pickle"], options["trust_types"]
+        model = load_model(options["model"], *trust, options["classes"])
+        _check_columns(model, data)
+        if labels is not None and options["classes"] is None:
+            hint_at_classes(model, data, labels)
+        return model
+    if options["classes"] is not None:
+        raise InputError("--classes", "it with --train", "it with --model")
     if labels is None:
         raise InputError("--target", "nothing", "the label's column, with --train")
     from suffice.cli.training import train
@@ -83,6 +93,31 @@ def open_model(options: dict[str, Any], data: Any, labels: Any) -> Any:
     trained = train(options["train"], data, labels, options["seed"], numbers=valued or None)
     tell(f"Trained {options['train']}: {trained.success}.")
     return trained.model
+
+
+def _check_columns(model: Any, data: Any) -> None:
+    """Texts are categories to xgboost and lightgbm only where the table's own column says so."""
+    from suffice.models import fitted_columns
+    from suffice.models.boosters import LightgbmModel, XgboostModel
+    from suffice.tables import as_table
+
+    if not isinstance(model, LightgbmModel | XgboostModel):
+        return
+    seen = fitted_columns(model, as_table(data))
+    for j, name in enumerate(seen.names):
+        if seen.categories(j) is None and any(isinstance(v, str) for v in seen.column(j)):
+            raise InputError(
+                "--data",
+                f"column {name!r}, which holds text",
+                f"numbers or categories for {model}",
+                "A .parquet file keeps columns as categories: "
+                f"data.astype({{{name!r}: 'category'}}).to_parquet('data.parquet').",
+            )
+
+
+def model_hash(digest: str, classes: Sequence[str] | None) -> str:
+    """Of a model's file: with other names for its classes it answers otherwise."""
+    return f"file:{digest}" + "".join(f":{name}" for name in classes or ())
 
 
 def make_explainer(options: dict[str, Any], data: Any, labels: Any) -> Explainer:

@@ -21,6 +21,7 @@ OPTIONS = {
     "engine": "--engine",
     "random_state": "--seed",
     "model": "--model",
+    "classes": "--classes",
     "X": "--data",
     "out": "--out",
     "rows": "--rows",

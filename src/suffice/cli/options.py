@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,11 +11,33 @@ import click
 
 from suffice.cli.training import MODELS
 
-__all__ = ["FILE", "contrast_options", "model_options", "question_options", "trust_options"]
+__all__ = [
+    "CLASSES",
+    "FILE",
+    "FORMATS",
+    "contrast_options",
+    "model_options",
+    "question_options",
+    "trust_options",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+FORMATS = ".skops, .onnx, .json or .ubj (xgboost), .txt (lightgbm), .cbm (catboost)"
+
+
+def _read_names(_: click.Context, __: click.Parameter, given: str | None) -> list[str] | None:
+    return None if given is None else [name.strip() for name in next(csv.reader([given]), [])]
+
+
+CLASSES: Callable[[F], F] = click.option(
+    "--classes",
+    metavar="NAME,NAME",
+    callback=_read_names,
+    help="Names of the classes that a booster's file numbers, in the order of the numbers.",
+)
 
 
 def _joined(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -30,7 +53,8 @@ def model_options(command: F) -> F:
     """Which model is asked, and which column it must not see."""
     return _joined(
         click.option("--target", metavar="COL", help="The label's column: kept from the model."),
-        click.option("--model", type=FILE, help="A fitted model: .skops or .onnx."),
+        click.option("--model", type=FILE, help=f"A fitted model: {FORMATS}."),
+        CLASSES,
         click.option(
             "--train",
             type=click.Choice(MODELS),

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from suffice.cli.inputs import asked_outcome, hint_at_identifiers, open_model, read_table
+from suffice.cli.options import CLASSES, FORMATS
 from suffice.cli.output import tell
 from suffice.cli.training import MODELS
 from suffice.errors import InputError
@@ -28,8 +29,9 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "models",
     type=_FILE,
     multiple=True,
-    help="A fitted model: .skops or .onnx; a second one to compare with.",
+    help=f"A fitted model: {FORMATS}; a second one to compare with.",
 )
+@CLASSES
 @click.option(
     "--train",
     "trains",
@@ -128,9 +130,11 @@ def _ready(address: str) -> None:
 
 def _models(options: dict[str, Any], data: Any, labels: Any) -> dict[str, Any]:
     """The models by a name that tells them apart."""
+    # What is trained on the table has its names.
+    named = {"classes": None} if options["models"] else {}
     given: list[tuple[str, dict[str, Any]]] = [
         *((path.stem, {"model": path, "train": None}) for path in options["models"]),
-        *((name, {"model": None, "train": name}) for name in options["trains"]),
+        *((name, {"model": None, "train": name} | named) for name in options["trains"]),
     ]
     if not given:
         raise InputError("--model, --train", "neither", "at least one of the two")
@@ -186,6 +190,10 @@ def _opening(options: dict[str, Any]) -> Callable[[str], Sequence[str]]:
                 "import onnxruntime",
                 f"model = onnxruntime.InferenceSession({str(file)!r})",
             ]
-        return [*table, "import joblib", f"model = joblib.load({str(file)!r})"]
+        if file.suffix.lower() in (".pkl", ".pickle", ".joblib"):
+            return [*table, "import joblib", f"model = joblib.load({str(file)!r})"]
+        from suffice.cli.model_files import opening_booster
+
+        return [*table, *opening_booster(file, options["classes"])]
 
     return opening

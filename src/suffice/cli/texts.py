@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_kind", "explain_text"]
 
-_OF_TABLES = ("data", "target", "train", "row", "references", "engine", "auto_groups")
+_OF_TABLES = ("data", "target", "classes", "train", "row", "references", "engine", "auto_groups")
 _OF_TEXTS = ("mask", "unit", "refine")
 
 

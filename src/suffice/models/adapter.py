@@ -56,6 +56,11 @@ class Adapter:
             raise AttributeError(f"{self.__name__} has no classes, or none are known yet")
         return as_labels(classes)
 
+    @property
+    def only_names(self) -> bool:
+        """Is the model asked as it is, whatever its classes are called?"""
+        return self._options.threshold is None and self._options.preprocess is None
+
     def predict(self, rows: Any) -> Values:
         """One label per row, or one number."""
         return self._in_batches(rows, self._labels)

@@ -79,7 +79,7 @@ class WrappedModel:
         if not _votes_by_mean(self.original):
             return self.predict(rows), None
         scores = self.scores(rows) if shares is None else shares
-        return self.original.classes_.take(scores.argmax(axis=1)), scores
+        return named(self.classes, scores.argmax(axis=1)), scores
 
     def _prepared(self, rows: Table) -> Table:
         return rows if self.prepare is None else self.prepare(rows)

@@ -20,6 +20,7 @@ from suffice.evaluate.columns import PerColumn, kind_of, split_pipeline
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.registry import find_reader
 from suffice.evaluate.trees.ensemble import Categories, Ensemble, Ints, Tests
+from suffice.models.adapter import Adapter
 from suffice.tables.cells import first_seen, is_missing
 from suffice.tables.labels import own
 from suffice.tables.table import Table
@@ -45,6 +46,8 @@ def read_trees(model: Any, columns: tuple[str, ...] = ()) -> Ensemble:
     `columns` names the table that the model is given, for pipelines: steps before the trees may do
     what they like to a column, as long as they keep it apart from the others.
     """
+    if isinstance(model, Adapter):
+        return _read_adapted(model, columns)
     parts = split_pipeline(model, columns)
     trees = _read_estimator(parts.final, () if parts.steps else columns)
     if not parts.steps:
@@ -58,6 +61,17 @@ def read_trees(model: Any, columns: tuple[str, ...] = ()) -> Ensemble:
         replay=trees.replay
         and replace(trees.replay, scores=partial(_scores_after, parts, trees.replay.scores)),
     )
+
+
+def _read_adapted(model: Adapter, columns: tuple[str, ...]) -> Ensemble:
+    """The trees of a model whose classes are called otherwise, and of which no more is said."""
+    if not model.only_names:
+        raise Unreadable(f"{kind_of(model.original)} is given a threshold or rows of the user's")
+    trees = read_trees(model.original, columns)
+    names = labels_of(model.classes_) if hasattr(model, "classes_") else None
+    if (names is None) != (trees.classes is None):
+        raise Unreadable(f"{kind_of(model.original)} gives numbers that are read as classes")
+    return replace(trees, classes=names)
 
 
 def _read_estimator(model: Any, columns: tuple[str, ...]) -> Ensemble:
