@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,13 +87,16 @@ def _load_onnx(path: Path) -> Any:
 def _load_booster(path: Path) -> Any:
     library = _library(path)
     module = _need(library, library)
-    if library == "catboost":
-        kind = path.suffix.lower()[1:]
-        return _called(path, adapt(_read(path, partial(module.CatBoost().load_model, format=kind))))
-    booster = _read(path, lambda file: module.Booster(model_file=file))
-    if library == "xgboost" and _stops_early(booster):
-        booster = booster[: booster.best_iteration + 1]
-    return _called(path, adapt(booster))
+
+    def opened(file: str) -> Any:
+        if library == "catboost":
+            return adapt(module.CatBoost().load_model(file, format=path.suffix.lower()[1:]))
+        booster = module.Booster(model_file=file)
+        if library == "xgboost" and _stops_early(booster):
+            booster = booster[: booster.best_iteration + 1]
+        return adapt(booster)  # which looks into it: a damaged file may be noticed only here
+
+    return _called(path, _read(path, opened))
 
 
 def opening_booster(path: Path, classes: Sequence[str] | None) -> list[str]:
@@ -162,6 +164,8 @@ def _need(module: str, package: str) -> Any:
 def _read(path: Path, open_with: Any) -> Any:
     try:
         return open_with(str(path))
+    except InputError:
+        raise
     except Exception as error:  # each format's reader raises its own errors for a bad file
         said = one_line(str(error).partition("\nStack trace")[0])
         raise InputError("--model", f"{path.name}: {said}", "a readable model file") from error
