@@ -99,7 +99,7 @@ def test_the_command_answers_as_python_does(
         found = Explanation.from_json((tmp_path / "why.json").read_text())
         wanted = python.explain(X.iloc[row], tau=0.7)
         assert found.provenance.evaluator == "trees"
-        assert found.prediction == wanted.prediction == Y[row] or found.prediction in NAMES
+        assert found.prediction == wanted.prediction in NAMES
         assert answers(found) == answers(wanted)
 
 
