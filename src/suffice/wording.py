@@ -24,6 +24,7 @@ __all__ = [
     "listed",
     "moved",
     "named",
+    "or_none",
     "percent",
     "price",
     "show",
@@ -192,6 +193,15 @@ def count(n: int, noun: str) -> str:
     ('1 reference', '1,200 references')
     """
     return f"{large(n)} {noun}" + ("" if n == 1 else "s")
+
+
+def or_none(n: int) -> str:
+    """How many of some things.
+
+    >>> or_none(0), or_none(1200)
+    ('none', '1,200')
+    """
+    return large(n) if n else "none"
 
 
 def large(n: int) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from suffice.audit.decisions import VIEWS, By, ViewName, as_decisions, set_words
-from suffice.audit.gaps import Gap, Share, adjusted, gap
+from suffice.audit.gaps import Gap, Share, adjusted, gap, points
 from suffice.audit.known import (
     MOST_FEATURES,
     AllFeatures,
@@ -178,8 +178,8 @@ class Cohort(Result):
         note = "Shares of decisions have exact 95% intervals (Clopper–Pearson)"
         if self.differences:
             note += (
-                "; differences Newcombe's, and Fisher's exact test with Holm's adjustment over all "
-                f"of {count(len(self.differences), 'comparison')}"
+                "; differences Newcombe's, and Fisher's exact test, adjusted by Holm's method for "
+                f"{count(len(self.differences), 'comparison')}"
             )
         return Sheet(
             f"What suffices for {count(self.n, 'decision')}",
@@ -201,18 +201,18 @@ class Cohort(Result):
                 continue
             # All features together suffice for every decision, which says nothing.
             best = part.sets[0]
-            does = "keep" if part.view == "keep" else "flip"
             what = listed(map(named, best.features)) or "nothing at all"
+            whom = "it" if part.decisions == 1 else f"{percent(best.share.share)} of them"
             yield (
                 f"“{named(part.who)}” ({count(part.decisions, 'decision')}): {what} "
-                f"suffice{'s' * (len(best.features) == 1)} to {does} "
-                f"{percent(best.share.share)} of them; no set is minimal more often."
+                f"suffice{'s' * (len(best.features) < 2)} to {part.view} {whom}; no set is minimal "
+                "more often."
             )
         found = [d for d in self.differences if d.found]
         if self.differences:
+            some = count(len(found), "difference") if found else "No difference"
             yield (
-                f"{count(len(found), 'difference')} between groups "
-                f"{'is' if len(found) == 1 else 'are'} more than chance gives."
+                f"{some} between groups {'is' if len(found) < 2 else 'are'} more than chance gives."
             )
 
     def _panels(self) -> Iterator[Panel]:
@@ -235,10 +235,9 @@ class Cohort(Result):
                 )
                 for s in part.sets[:_SHOWN]
             )
-            does = "keep" if part.view == "keep" else "flip"
             left = len(part.sets) - len(rows) + part.more
             rest = f"and {left:,} more: .to_frame()" if left else ""
-            yield Panel(columns, rows, f"To {does} “{named(part.who)}”", rest)
+            yield Panel(columns, rows, f"To {part.view} “{named(part.who)}”", rest)
         for least, heading in (
             (self.brittle, "Decisions that the fewest features flip"),
             (self.cheapest, "Decisions that the cheapest change flips"),
@@ -268,7 +267,7 @@ class Cohort(Result):
             (
                 set_words(d.features),
                 f"{d.view} {_sides(d)}",
-                f"{_points(d.gap.difference)} ({_points(d.gap.low)} to {_points(d.gap.high)})",
+                f"{points(d.gap.difference)} ({points(d.gap.low)} to {points(d.gap.high)})",
                 float(f"{d.p_adjusted:.2g}"),
             )
             for d in self.differences[:_SHOWN]
@@ -364,10 +363,6 @@ def cohort(
 
 def _sides(d: Difference) -> str:
     return " / ".join(f"{g} {percent(s.share)}" for g, s in zip(d.groups, d.shares, strict=True))
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:+.0f}"
 
 
 _Key = tuple[str, str | None, ViewName]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import sqrt
@@ -10,8 +11,9 @@ import numpy as np
 
 from suffice.errors import InputError
 from suffice.inference import adjusted_p_values, clopper_pearson, wilson
+from suffice.wording import percent
 
-__all__ = ["Gap", "Share", "adjusted", "gap", "newcombe"]
+__all__ = ["Gap", "Share", "adjusted", "gap", "newcombe", "points"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,16 @@ class Share:
         if not 0 <= self.hits <= self.n:
             raise InputError("hits", self.hits, f"0 to {self.n}")
 
+    @classmethod
+    def of(cls, truths: Iterable[bool | None]) -> Share:
+        """Of what is known, that which is true.
+
+        >>> Share.of([True, None, False, True])
+        Share(hits=2, n=3)
+        """
+        known = [bool(truth) for truth in truths if truth is not None]
+        return cls(sum(known), len(known))
+
     @property
     def share(self) -> float | None:
         """None of none."""
@@ -37,6 +49,15 @@ class Share:
             return 0.0, 1.0
         low, high = clopper_pearson(self.hits, self.n)
         return float(low), float(high)
+
+    @property
+    def within(self) -> str:
+        """The interval in words.
+
+        >>> Share(3, 10).within
+        '7% to 65%'
+        """
+        return " to ".join(map(percent, self.interval))
 
 
 @dataclass(frozen=True)
@@ -87,3 +108,13 @@ def adjusted(gaps: list[Gap]) -> list[float]:
         return []
     found = adjusted_p_values(np.array([g.p_value for g in gaps]), "holm")
     return [float(p) for p in found]
+
+
+def points(share: float) -> str:
+    """A difference of shares, in points.
+
+    >>> points(0.034), points(-0.5), points(0.0)
+    ('+3', '−50', '0')
+    """
+    found = round(100 * share)
+    return f"+{found}" if found > 0 else f"−{-found}" if found else "0"

@@ -81,19 +81,20 @@ class GlobalFactors(Result):
     @property
     def sheet(self) -> Sheet:
         """The sets, in the order in which they add most."""
-        does = "keep" if self.view == "keep" else "flip"
         proof = (
             "No fewer would do."
             if self.proved
             else (f"Fewer might do, but not fewer than {self.could_be}.")
         )
+        size = "" if self.max_size is None else f" of at most {count(self.max_size, 'feature')}"
         if not self.reached:
-            size = "" if self.max_size is None else f" of at most {count(self.max_size, 'feature')}"
             proof = f"{percent(self.wanted)} cannot be reached: no set{size} suffices for the rest."
         lead = (
-            f"{count(len(self.sets), 'set')} of features suffice to {does} "
-            f"{percent(self.share.share)} of {count(self.n, 'decision')}. {proof}"
+            f"{count(len(self.sets), 'set')} of features suffice{'s' * (len(self.sets) == 1)} to "
+            f"{self.view} {percent(self.share.share)} of {count(self.n, 'decision')}. {proof}"
         )
+        if not self.sets:
+            lead = f"No set{size} suffices to {self.view} any of {count(self.n, 'decision')}."
         rows = tuple((set_words(s.features), s.suffices / self.n, s.new) for s in self.sets)
         columns = (
             Column("set"),

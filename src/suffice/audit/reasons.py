@@ -148,7 +148,9 @@ class Reasons(Result):
             Column("share", "share"),
         )
         held = len(self.held)
-        lead = [f"Up to {self.k} reasons for each of {count(len(self.decisions), 'decision')}."]
+        lead = [
+            f"Up to {count(self.k, 'reason')} for each of {count(len(self.decisions), 'decision')}."
+        ]
         if rows:
             often = (f"{said} ({code}, {n:,})" for code, said, _, n, _ in rows[:_OFTEN])
             lead.append(f"Given most often: {'; '.join(often)}.")

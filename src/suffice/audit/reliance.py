@@ -25,7 +25,7 @@ from suffice.explanation import Explanation
 from suffice.inference import certainty
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.typing import Counts
-from suffice.wording import count, listed, named, percent
+from suffice.wording import count, listed, named, or_none, percent
 
 __all__ = ["GroupReliance", "Reliance", "Relied", "reliance"]
 
@@ -148,21 +148,25 @@ class Reliance(Result):
             it = "it" if one else "them"
             is_in = "it is" if one else "one of them is"
             freed = "it is" if one else "they are"
-            if not found.flipped.hits and not found.in_some.hits and not found.falls.hits:
-                low, high = found.flipped.interval
+            flips, falls = found.flipped, found.falls
+            if not (flips.hits or found.in_some.hits or falls.hits):
                 yield (
                     f"{who}: no decision of {found.decisions:,} was found to rest on {it} (if "
-                    f"these are a sample, at most {percent(high)} of all do)."
+                    f"these are a sample, at most {percent(flips.interval[1])} of all do)."
                 )
                 continue
-            low, high = found.flipped.interval
+            all_of = "all" if falls.n == found.decisions else "all that could be asked"
+            stand = (
+                f"{falls.hits:,} do{'es' * (falls.hits == 1)} not stand"
+                if falls.hits
+                else f"{all_of} stand{'s' * (found.decisions == 1)}"
+            )
             yield (
-                f"{who}: changing {it} alone flips {count(found.flipped.hits, 'decision')} of "
-                f"{found.decisions:,} for some reference ({percent(low)} to {percent(high)}); "
-                f"{count(found.falls.hits, 'decision')} "
-                f"do{'es' * (found.falls.hits == 1)} not stand when {freed} freed and all else is "
-                f"held; {is_in} in some minimal set of {found.in_some.hits:,}, and in every one of "
-                f"{found.in_every.hits:,}."
+                f"{who}: changing {it} alone flips {or_none(flips.hits)} of "
+                f"{count(found.decisions, 'decision')}{' for some reference' * bool(flips.hits)} "
+                f"({flips.within}); {stand} when {freed} freed and all else is held; {is_in} in "
+                f"some minimal set of {or_none(found.in_some.hits)}, and in every one of "
+                f"{or_none(found.in_every.hits)}."
             )
         surest = sorted(self.gaps, key=lambda b: (b.gap.p_value, -abs(b.gap.difference)))
         for between in surest[:_GAPS]:

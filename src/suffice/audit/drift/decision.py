@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from suffice.audit.decisions import ViewName
-from suffice.audit.gaps import Share, newcombe
+from suffice.audit.gaps import Share, newcombe, points
 from suffice.typing import Scalar
 
 __all__ = ["DecisionDrift", "FactorChange", "Fate", "OptionAgain", "Shift"]
@@ -33,7 +33,7 @@ class Shift:
         return not self.low <= 0 <= self.high
 
     def __str__(self) -> str:
-        return f"{_points(self.difference)} ({_points(self.low)} to {_points(self.high)})"
+        return f"{points(self.difference)} ({points(self.low)} to {points(self.high)})"
 
 
 @dataclass(frozen=True)
@@ -150,13 +150,3 @@ class DecisionDrift:
         """Is it all as before?"""
         apart = self.changed or bool(self.factors) or bool(self.distance)
         return not (apart or self.other_codes or self.fallen)
-
-
-def _points(share: float) -> str:
-    """A difference of shares, in points.
-
-    >>> _points(0.034), _points(-0.5), _points(0.0)
-    ('+3', '−50', '0')
-    """
-    points = round(100 * share)
-    return f"+{points}" if points > 0 else f"−{-points}" if points else "0"

@@ -17,7 +17,6 @@ __all__ = ["Drift", "FeatureDrift", "SetDrift"]
 
 _SHOWN = 10
 _FATES = ("lost", "gained", "kept")
-_DO = {"keep": "to keep", "flip": "to flip"}
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class Drift(Result):
     @property
     def changed(self) -> Share:
         """Decisions whose outcome is another."""
-        return self._share(self.decisions, [d.changed for d in self.decisions])
+        return Share.of(d.changed for d in self.decisions)
 
     @property
     def same_outcome(self) -> tuple[DecisionDrift, ...]:
@@ -99,19 +98,17 @@ class Drift(Result):
     @property
     def other_sets(self) -> Share:
         """Of the decisions with the same outcome, those with a minimal set gained or lost."""
-        return self._share(self.same_outcome, [d.other_sets for d in self.same_outcome])
+        return Share.of(d.other_sets for d in self.same_outcome)
 
     @property
     def other_codes(self) -> Share:
         """Of the decisions whose codes are known on both sides, those with others."""
-        known = [d for d in self.decisions if d.codes is not None]
-        return self._share(known, [d.other_codes for d in known])
+        return Share.of(d.other_codes for d in self.decisions if d.codes is not None)
 
     @property
     def fallen(self) -> Share:
         """Of the options of recourse, those that no longer work."""
-        options = [o for d in self.decisions for o in d.options]
-        return self._share(options, [not o.works for o in options])
+        return Share.of(not o.works for d in self.decisions for o in d.options)
 
     @property
     def stranded(self) -> tuple[DecisionDrift, ...]:
@@ -179,10 +176,6 @@ class Drift(Result):
         ]
         return tuple(sorted(found, key=lambda f: -abs(f.difference)))
 
-    @staticmethod
-    def _share(of: Any, which: list[bool]) -> Share:
-        return Share(sum(which), len(of))
-
     # -- in words -----------------------------------------------------------------------
 
     @property
@@ -207,7 +200,11 @@ class Drift(Result):
         if self.other_codes.hits and n > 1:
             yield f"Reason codes changed in {_of(self.other_codes, 'decision')}."
         if self.fallen.n and not self.fallen.hits:
-            yield f"All of {count(self.fallen.n, 'way')} out still work."
+            n_ways = self.fallen.n
+            ways = (
+                "The way out still works" if n_ways == 1 else f"All {n_ways:,} ways out still work"
+            )
+            yield f"{ways}."
         elif self.fallen.n:
             left = [d.name for d in self.stranded]
             stranded = f"; none is left for {and_more(left, 5)}" if left and n > 1 else ""
@@ -219,11 +216,11 @@ class Drift(Result):
             yield f"The outcome was “{named(d.outcomes[0])}”, and is “{named(d.outcomes[1])}”."
             return
         lost, gained = len(d.having("lost")), len(d.having("gained"))
-        moved = len(d.having("kept"))
-        yield (
-            f"Still “{named(d.outcomes[0])}”: {count(lost, 'minimal set')} lost, {gained} gained, "
-            f"{moved + d.same} kept ({d.same} just as sufficient)."
-        )
+        kept = len(d.having("kept")) + d.same
+        sets = f"{count(lost, 'minimal set')} lost, {gained} gained, {kept} kept"
+        if not (lost or gained):
+            sets = f"the same {count(kept, 'minimal set')}"
+        yield f"Still “{named(d.outcomes[0])}”: {sets} ({d.same} just as sufficient)."
         if d.distance is not None:
             apart = listed(
                 f"{three_digits(x)} ({name})"
@@ -232,7 +229,8 @@ class Drift(Result):
             )
             yield f"Its barcodes are {apart} apart."
         if d.codes is not None and d.other_codes:
-            yield f"Reason codes: {', '.join(d.codes[0])} before; {', '.join(d.codes[1])} now."
+            before, now = (", ".join(codes) or "none" for codes in d.codes)
+            yield f"Reason codes: {before} before; {now} now."
 
     def _lead_of_many(self) -> Iterator[str]:
         if self.changed.hits:
@@ -268,7 +266,7 @@ class Drift(Result):
             most = max(self.sets, key=lambda s: getattr(s, fate), default=None)
             if most is not None and getattr(most, fate):
                 yield (
-                    f"Most often {fate}, {_DO[most.view]} “{named(most.outcome)}”: "
+                    f"Most often {fate}, to {most.view} “{named(most.outcome)}”: "
                     f"{listed(map(named, most.features)) or 'nothing at all'} "
                     f"({getattr(most, fate):,} of {count(most.decisions, 'decision')})."
                 )
@@ -288,7 +286,7 @@ class Drift(Result):
             rows = tuple(
                 (
                     set_words(f.features),
-                    _DO[f.view],
+                    f"to {f.view}",
                     None if f.before is None else f.before.share,
                     None if f.after is None else f.after.share,
                     None if f.shift is None else str(f.shift),
@@ -313,7 +311,7 @@ class Drift(Result):
             rows = tuple(
                 (
                     set_words(s.features),
-                    f"{_DO[s.view]} {named(s.outcome)}",
+                    f"to {s.view} {named(s.outcome)}",
                     s.decisions,
                     s.lost / s.decisions,
                     s.gained / s.decisions,
@@ -471,8 +469,7 @@ class Drift(Result):
 
 
 def _of(share: Share, noun: str) -> str:
-    low, high = map(percent, share.interval)
     return (
-        f"{share.hits:,} of {count(share.n, noun)} ({percent(share.share)}; 95% interval {low} to "
-        f"{high})"
+        f"{share.hits:,} of {count(share.n, noun)} ({percent(share.share)}; 95% interval "
+        f"{share.within})"
     )

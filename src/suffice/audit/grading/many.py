@@ -172,8 +172,8 @@ class Grades(Result):
         told = f"{who}: {', '.join(parts)}."
         if found.first is not None and found.smallest is not None:
             told += (
-                f" It takes {found.first:.1f} first features to reach {percent(self.tau)}, where "
-                f"{found.smallest:.1f} could."
+                f" To reach {percent(self.tau)} it takes its first {found.first:.1f} features on "
+                f"average, where the best {found.smallest:.1f} would do."
             )
         if found.precise.n:
             share = percent(found.precise.share)
@@ -316,18 +316,18 @@ def _marks_of(name: str, entries: list[Entry]) -> ToolMarks:
         sufficiency=_mean(m.sufficiency for m in marks),
         best=_mean(m.best_sufficiency for m in known),
         beats=_mean(m.beats for m in marks),
-        as_good=_share(m.as_good for m in marks),
-        reaches=_share(m.reaches for m in marks),
-        minimal=_share(m.minimal for m in marks),
+        as_good=Share.of(m.as_good for m in marks),
+        reaches=Share.of(m.reaches for m in marks),
+        minimal=Share.of(m.minimal for m in marks),
         first=_mean(g.first for g in first),
         smallest=_mean(len(g.smallest or ()) for g in first),
         precision=_mean(r.rule.precision for r in rules),
         coverage=_mean(r.rule.coverage for r in rules),
-        precise=_share(r.reaches for r in rules),
-        valid=_share(row.flips for row in rows),
+        precise=Share.of(r.reaches for r in rules),
+        valid=Share.of(row.flips for row in rows),
         cost=_mean(cost for cost, _ in paid),
         cheapest=_mean(cheapest for _, cheapest in paid),
-        lean=_share(None if row.spare is None else not row.spare for row in rows if row.flips),
+        lean=Share.of(None if row.spare is None else not row.spare for row in rows if row.flips),
     )
 
 
@@ -335,8 +335,3 @@ def _mean(values: Iterator[float | int | None] | Any) -> float | None:
     """Of those that are known."""
     known = [float(value) for value in values if value is not None]
     return sum(known) / len(known) if known else None
-
-
-def _share(values: Any) -> Share:
-    known = [bool(value) for value in values if value is not None]
-    return Share(sum(known), len(known))

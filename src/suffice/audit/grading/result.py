@@ -144,18 +144,18 @@ class Grade(Result):
             f"{count(mark.n, 'reference')} (95% interval {low} to {high})"
         )
         if mark.best is None:
-            return f"{told}; not all sets of {mark.size} were counted."
+            return f"{told}; not all {_sets_of(mark.size, many=True)} were counted."
         if mark.as_good:
-            return f"{told}; no set of {mark.size} does for more."
+            return f"{told}; no {_sets_of(mark.size)} does for more."
         return (
-            f"{told}; the best set of {mark.size}, {_these(mark.best)}, for "
+            f"{told}; the best {_sets_of(mark.size)}, {_these(mark.best)}, for "
             f"{percent(mark.best_sufficiency)}. It is better than {percent(mark.beats)} of the "
-            f"other sets of {mark.size}."
+            f"other {_sets_of(mark.size, many=True)}."
         )
 
     def _of_ranking(self) -> str:
         if self.first is None:
-            told = f"None of its first features, nor all of them, reach {percent(self.tau)}"
+            told = f"Neither its first features nor all of them reach {percent(self.tau)}"
         elif self.first == 1:
             told = f"Its first feature alone reaches {percent(self.tau)}"
         else:
@@ -168,8 +168,9 @@ class Grade(Result):
         if not self.rows:
             yield "It gives no counterfactual."
             return
-        do = "flips" if self.valid == 1 else "flip"
-        yield f"{self.valid} of {count(len(self.rows), 'row')} really {do} the outcome."
+        do = "flips" if self.valid < 2 else "flip"
+        some = self.valid or "None"
+        yield f"{some} of {count(len(self.rows), 'row')} really {do} the outcome."
         row = self.row
         if row is not None and row.flips:
             cost = "what nobody can pay" if row.cost is None else price(row.cost)
@@ -305,6 +306,11 @@ COLUMNS = (
     *("rule", "holds", "precision", "coverage", "spare_conditions"),
     *("change", "flips", "cost", "spare_changes", "spare_cost", "cheapest_cost"),
 )
+
+
+def _sets_of(size: int, many: bool = False) -> str:
+    s = "s" * many
+    return f"single feature{s}" if size == 1 else f"set{s} of {size}"
 
 
 def _these(names: tuple[str, ...]) -> str:

@@ -119,24 +119,24 @@ class GlobalRecourse(Result):
     @property
     def sheet(self) -> Sheet:
         """The changes, who is left out, and how groups fare."""
+        found = f"{count(len(self.changes), 'change')} for {percent(self.share.share)}"
         return Sheet(
-            f"From {self.outcome} to {self.desired}: {count(len(self.changes), 'change')} for "
-            f"{percent(self.share.share)} of {count(self.n, 'row')}",
+            f"From {self.outcome} to {self.desired}: "
+            f"{found if self.changes else 'no change for any'} of {count(self.n, 'row')}",
             lead=tuple(self._lead()),
             panels=tuple(self._panels()),
             notes=tuple(self._notes()),
         )
 
     def _lead(self) -> Iterator[str]:
-        low, high = map(percent, self.share.interval)
         every = self.groups[0]
         if not self.changes:
-            yield f"No change that was tried works for any of the {count(self.n, 'refused row')}."
+            yield f"No change that was tried works for any of {count(self.n, 'refused row')}."
             return
         works = "works" if len(self.changes) == 1 else "work"
         yield (
             f"{count(len(self.changes), 'change')} {works} for {self.share.hits:,} of "
-            f"{count(self.n, 'refused row')} ({percent(self.share.share)}; {low} to {high}). "
+            f"{count(self.n, 'refused row')} ({percent(self.share.share)}; {self.share.within}). "
             f"{self._proof()}"
         )
         if every.mean_cost is not None and every.own_cost is not None:
@@ -223,7 +223,8 @@ class GlobalRecourse(Result):
             f"{self.searched:,} of {count(self.n, 'refused row')}, with the values of references."
         )
         if self.cut_short:
-            yield f"Of these searches {self.cut_short:,} were ended by a limit."
+            were = "was" if self.cut_short == 1 else "were"
+            yield f"Of these searches {self.cut_short:,} {were} ended by a limit."
         bounds = [f"at most {count(self.max_size, 'feature')}"] if self.max_size else []
         bounds += [f"a cost of at most {price(self.max_cost)}"] if self.max_cost else []
         yield (

@@ -11,13 +11,12 @@ from suffice.audit.decisions import ViewName, set_words
 from suffice.audit.gaps import Share
 from suffice.audit.stability.models import Resample
 from suffice.results import Column, Panel, Result, Sheet
-from suffice.wording import count, named, percent, three_digits
+from suffice.wording import count, named, or_none, percent, three_digits
 
 __all__ = ["OtherSet", "Stability", "StableDecision", "StableFactor", "StableOption"]
 
 _SHOWN = 10
 _MOSTLY = 0.9
-_DO = {"keep": "to keep", "flip": "to flip"}
 _HOW = {
     "bootstrap": "each to rows drawn anew from all of them (bootstrap)",
     "seed": "each to the same rows with another seed",
@@ -106,7 +105,7 @@ class Stability(Result):
     @property
     def agreed(self) -> Share:
         """Decisions whose outcome is the same in every model."""
-        return Share(sum(d.same.hits == d.same.n for d in self.decisions), len(self.decisions))
+        return Share.of(d.same.hits == d.same.n for d in self.decisions)
 
     @property
     def factors(self) -> tuple[StableFactor, ...]:
@@ -138,24 +137,11 @@ class Stability(Result):
             yield f"“{named(d.outcome)}” in {_valid(d.same)} models."
         else:
             yield (
-                f"The outcome is the same in all {self.k} for {self.agreed.hits:,} of "
+                f"The outcome is the same in every model for {or_none(self.agreed.hits)} of "
                 f"{count(self.agreed.n, 'decision')}."
             )
-        shares = [f.holds.share for f in self.factors if f.holds.share is not None]
-        if shares:
-            mostly = sum(s >= _MOSTLY for s in shares)
-            yield (
-                f"Of {count(len(shares), 'minimal set')}, {mostly:,} still suffice in at least "
-                f"{percent(_MOSTLY)} of the models; on average one does in "
-                f"{percent(fmean(shares))}."
-            )
-        works = [o.works.share for o in self.options if o.works.share is not None]
-        if works:
-            mostly = sum(s >= _MOSTLY for s in works)
-            yield (
-                f"Of {count(len(works), 'way')} out, {mostly:,} work in at least "
-                f"{percent(_MOSTLY)} of the models; on average one does in {percent(fmean(works))}."
-            )
+        yield from _mostly("minimal set", "still suffice", [f.holds for f in self.factors])
+        yield from _mostly("way", "work", [o.works for o in self.options], " out")
 
     def _panels_of_one(self) -> Iterator[Panel]:
         (d,) = self.decisions
@@ -170,10 +156,10 @@ class Stability(Result):
         rows = tuple(
             (
                 set_words(f.features),
-                _DO[f.view],
+                f"to {f.view}",
                 f.sufficiency.share,
                 _valid(f.holds),
-                _within(f.holds),
+                f.holds.within,
                 f.minimal,
             )
             for f in d.factors[:_SHOWN]
@@ -183,7 +169,8 @@ class Stability(Result):
         if d.others:
             heads = Column("set"), Column("suffices"), Column("minimal in")
             cells = tuple(
-                (set_words(s.features), _DO[s.view], _valid(s.minimal)) for s in d.others[:_SHOWN]
+                (set_words(s.features), f"to {s.view}", _valid(s.minimal))
+                for s in d.others[:_SHOWN]
             )
             yield Panel(heads, cells, "Minimal in half of the others or more", _more(d.others))
         yield from self._ways()
@@ -203,7 +190,7 @@ class Stability(Result):
                 d.name,
                 named(d.outcome),
                 _valid(d.same),
-                _within(d.same),
+                d.same.within,
                 _mean(f.holds for f in d.factors),
                 None if d.distance is None else float(three_digits(d.distance)),
             )
@@ -225,7 +212,7 @@ class Stability(Result):
         )
         ways.sort(key=lambda way: way[1].works.hits)
         rows = tuple(
-            (d.name, o.says, o.cost, _valid(o.works), _within(o.works)) for d, o in ways[:_SHOWN]
+            (d.name, o.says, o.cost, _valid(o.works), o.works.within) for d, o in ways[:_SHOWN]
         )
         yield Panel(columns, rows, "Ways out, those that work least often first", _more(ways))
 
@@ -261,17 +248,26 @@ class Stability(Result):
         return pd.DataFrame(rows, columns=names.split())
 
 
+def _mostly(thing: str, does: str, shares: Iterable[Share], tail: str = "") -> Iterator[str]:
+    """How many of these hold in nearly all models, and in how many one does on average."""
+    known = [s.share for s in shares if s.share is not None]
+    if len(known) == 1:
+        yield f"The one {thing}{tail} {does}s in {percent(known[0])} of the models."
+    elif known:
+        mostly = sum(s >= _MOSTLY for s in known)
+        yield (
+            f"Of {count(len(known), thing)}{tail}, {or_none(mostly)} {does}{'s' * (mostly < 2)} in "
+            f"at least {percent(_MOSTLY)} of the models; on average one does in "
+            f"{percent(fmean(known))}."
+        )
+
+
 def _more(of: Sequence[Any]) -> str:
     return f"and {len(of) - _SHOWN:,} more: .to_frame()" if len(of) > _SHOWN else ""
 
 
 def _valid(share: Share) -> str:
     return f"{share.hits} of {share.n}"
-
-
-def _within(share: Share) -> str:
-    low, high = map(percent, share.interval)
-    return f"{low} to {high}"
 
 
 def _mean(shares: Iterable[Share]) -> float | None:
