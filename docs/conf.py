@@ -5,6 +5,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from sphinx_gallery.sorting import ExplicitOrder
+
 import suffice
 
 project = "suffice"
@@ -14,6 +16,7 @@ extensions = [
     "docs.mathml",
     "myst_parser",
     "sphinx.ext.autodoc",
+    "docs.blocks",
     "docs.docstrings",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
@@ -39,6 +42,27 @@ html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_show_sphinx = False
 
+# From one decision to many, then other kinds of models and inputs; a script that comes new is last.
+_GALLERY = (
+    "credit.py",
+    "custom_cost.py",
+    "income_recourse.py",
+    "audit.py",
+    "grade.py",
+    "portfolio.py",
+    "pipeline.py",
+    "xgboost_model.py",
+    "classes.py",
+    "regression.py",
+    "breast_cancer.py",
+    "causal.py",
+    "auxiliaries.py",
+    "sentiment.py",
+    "spam.py",
+    "digits.py",
+    "*",
+)
+
 # What is copied can be pasted: prompts are left behind, and so is what is printed.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -47,6 +71,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
+    "within_subsection_order": ExplicitOrder(_GALLERY),
     # It needs a cluster.
     "ignore_pattern": r"__init__\.py|portfolio_on_dask\.py",
     "abort_on_example_error": True,
