@@ -306,7 +306,7 @@ def test_a_dask_cluster_gives_the_same_bytes(portfolio, capsys):
     code, _, err = batch(portfolio, "here", *options, capsys=capsys)
     assert code == 0, err
     with LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
     ) as cluster:
         address = cluster.scheduler_address
         code, out, err = batch(portfolio, "dask", *options, "--dask", address, capsys=capsys)

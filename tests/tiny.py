@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,8 @@ TARGET = sf.make_target(model, X, "yes")
 BASIS = sf.Basis(TARGET, SAMPLE, TAGGED)
 
 STABILITY = sf.audit.stability(lambda X, y: model, X, list("nnyynn"), k=2, rows=1, tau=0.5)
+FOLDER = mkdtemp()
+RECORD = sf.audit.record(EXPLAINER, X[:2], FOLDER, analyses={"roles": {}}, tau=0.5)
 COUNTS = {(True, True): 30, (True, False): 10, (False, True): 20, (False, False): 40}
 
 RESULTS = [
@@ -83,6 +86,8 @@ RESULTS = [
     STABILITY,
     sf.audit.reasons(E, {"age": ("A", "Age"), "job": ("J", "Job")}),
     sf.audit.grade(EXPLAINER, ROW, "age > 35 and job = a"),
+    RECORD,
+    sf.audit.verify(FOLDER, EXPLAINER, X[:2]),
     sf.audit.grade(EXPLAINER, ROW, {"rows": X[:3], "names": ["job", "age"], "none": None}),
 ]
 """One answer of each kind."""

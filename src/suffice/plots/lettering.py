@@ -35,6 +35,8 @@ _FALLBACKS = (
     "Symbola",
 )
 _JOINS = "\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-15}\N{VARIATION SELECTOR-16}"
+_LINE = 400
+"""Letters that a line has at the most."""
 _LONGEST = 600
 """Of a longer name the beginning is shown, and how long it is."""
 
@@ -69,13 +71,13 @@ class Fonts:
         line = ""
         for word in words.split():
             longer = f"{line} {word}" if line else word
-            if self.width(longer, size, bold) <= room:
+            if self._fits(longer, room, size, bold):
                 line = longer
                 continue
             if line:
                 out.append(line)
             line = word
-            while self.width(line, size, bold) > room and len(line) > 1:
+            while len(line) > 1 and not self._fits(line, room, size, bold):
                 fits = self._that_fit(line, room, size, bold)
                 # A name such as debt_to_income is best broken where its words end.
                 ends = max((line.rfind(sign, 0, fits) for sign in "_-/.,;"), default=-1)
@@ -85,12 +87,16 @@ class Fonts:
         return [*out, line] if line else out
 
     def _that_fit(self, word: str, room: float, size: float, bold: bool) -> int:
-        low, high = 1, min(len(word), 400)
+        low, high = 1, min(len(word), _LINE)
         while low < high:
             middle = (low + high + 1) // 2
-            fits = self.width(word[:middle], size, bold) <= room
+            fits = self._fits(word[:middle], room, size, bold)
             low, high = (middle, high) if fits else (low, middle - 1)
         return low
+
+    def _fits(self, words: str, room: float, size: float, bold: bool) -> bool:
+        # Thousands of letters take long to measure, and fit nowhere.
+        return len(words) <= _LINE and self.width(words, size, bold) <= room
 
 
 @dataclass

@@ -87,6 +87,9 @@ class Record(Result):
     chain: tuple[Entry, ...]
     """What the record rests on, then its files."""
 
+    def __hash__(self) -> int:
+        return hash(self.seal)  # the seal is of all the rest
+
     def __getitem__(self, name: str) -> Result:
         """The result of one analysis."""
         known = {finding.name: finding.result for finding in self.findings}
