@@ -9,9 +9,14 @@ import pytest
 BESIDE = Path(__file__).parents[1] / "shared" / "data"
 LOADERS = "adult", "german", "mails", "reviews", "words"
 
-# What a build of the documentation leaves there; and a page that tests/test_audit_guide.py follows,
-# commands and all.
-collect_ignore = ["docs/_build", "docs/gallery", "docs/guides/audit-a-credit-model.md"]
+# What a build of the documentation leaves there, and what only a build can import; and a page that
+# tests/test_audit_guide.py follows, commands and all.
+collect_ignore = [
+    "docs/_build",
+    "docs/conf.py",
+    "docs/gallery",
+    "docs/guides/audit-a-credit-model.md",
+]
 
 
 @pytest.fixture(autouse=True)
