@@ -306,6 +306,12 @@ def test_groups_may_be_columns_the_model_does_not_know_functions_or_labels():
     assert [g.group for g in by_labels.groups] == [None, "f", "m"]
     by_function = audit.global_recourse(explainer, X, by=lambda row: row["income"] > 40, **asked)
     assert [g.group for g in by_function.groups] == [None, "no", "yes"]
+    known = X.assign(sex=sex)
+    assert audit.global_recourse(explainer, known, by="sex", **asked) == by_labels
+    by_function = audit.global_recourse(explainer, known, by=lambda row: row["sex"], **asked)
+    assert by_function == by_labels
+    with pytest.raises(InputError, match="extra column 'sex'"):
+        audit.global_recourse(explainer, known, **asked)
     model = fitted(mixed_table())
     table = mixed_table(120)
     found = audit.global_recourse(
@@ -468,7 +474,7 @@ def causal():
         ({"by": ["f", "m"]}, "by: got 2 labels; allowed: .*one for each of the 200 rows"),
         ({"by": "income"}, "by: got .* groups; allowed: at most 50.*lambda row"),
         ({"by": lambda row: row["sex"]}, "by: got a function that raised KeyError for row 0"),
-        ({"ids": [1]}, "ids: got 1 label.*; allowed: None or one for each of the 200 rows"),
+        ({"ids": [1]}, "ids: got 1 names; allowed: one for each of the 200 rows"),
         ({"immutable": "incom"}, "immutable: got unknown feature 'incom'"),
         ({"ranges": {"debt": 3}}, "ranges: got debt: 3"),
         ({"max_candidates": 0}, "max_candidates: got 0; allowed: None or a whole number >= 1"),

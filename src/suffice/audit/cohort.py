@@ -15,17 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from suffice.audit.decisions import VIEWS, By, ViewName, as_decisions, set_words
+from suffice.audit.decisions import VIEWS, ViewName, as_decisions, set_words
 from suffice.audit.gaps import Gap, Share, adjusted, gap, points
-from suffice.audit.known import (
-    MOST_FEATURES,
-    AllFeatures,
-    Known,
-    Levels,
-    grouping,
-    label_of,
-    read_decisions,
-)
+from suffice.audit.groups import By, grouping, label_of
+from suffice.audit.known import MOST_FEATURES, AllFeatures, Known, Levels, read_decisions
 from suffice.checks import threshold, whole
 from suffice.errors import InputError
 from suffice.explanation.counting import necessity_curve

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,20 +15,14 @@ from suffice.wording import named
 
 __all__ = [
     "VIEWS",
-    "By",
     "ViewName",
     "as_decisions",
     "count_of",
     "inputs",
     "masks_at",
     "minimal_sets",
-    "names_of",
     "set_words",
 ]
-
-By = str | Callable[[Explanation], Any] | Sequence[Any] | None
-"""How decisions are told apart: a column of the input, a function of the explanation, or a label
-for each."""
 
 ViewName = Literal["keep", "flip"]
 
@@ -95,22 +89,6 @@ def count_of(view: View, features: Iterable[str], tau: float) -> tuple[int | Non
         steps = profile.steps
         return hits, bool(steps.taus[steps.passes[view.tally.lattice.mask(members)]] >= tau)
     return hits, profile.p_value(hits, tau) <= profile.alpha
-
-
-def names_of(decisions: Sequence[Any], ids: Sequence[Any] | None) -> list[str]:
-    """What each decision is called: as it was given, as it was stored, else its number."""
-    if ids is None:
-        stored = getattr(decisions, "ids", None)
-        return [str(name) for name in (range(len(decisions)) if stored is None else stored)]
-    allowed = f"one for each of the {len(decisions)} decisions"
-    if isinstance(ids, str | bytes | Mapping) or not isinstance(ids, Iterable):
-        raise InputError("ids", ids, f"a list of names, {allowed}")
-    given = list(ids)
-    if len(given) != len(decisions):
-        raise InputError("ids", f"{len(given)} names", allowed)
-    if any(name is None for name in given):
-        raise InputError("ids", "no name for some of them", allowed)
-    return [str(name) for name in given]
 
 
 def set_words(features: Sequence[str]) -> str:

@@ -7,21 +7,22 @@ without making an explanation of each (`stored.py`); both give the same numbers.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.audit.decisions import By, ViewName, as_decisions, inputs, masks_at, names_of
-from suffice.checks import ran, threshold
+from suffice.audit.decisions import ViewName, as_decisions, inputs, masks_at
+from suffice.audit.groups import names_of
+from suffice.checks import threshold
 from suffice.errors import InputError, NotVisitedError
 from suffice.explanation import Change, Explanation, View
 from suffice.explanation.changes import CheapestChanges
 from suffice.factors.lattice import over_subsets
 from suffice.progress import progress_bar
 from suffice.typing import BoolVector, Counts, Reals, Scalar, SmallCounts
-from suffice.wording import and_more, show
+from suffice.wording import and_more
 
 __all__ = [
     "MOST_FEATURES",
@@ -29,9 +30,7 @@ __all__ = [
     "Known",
     "Levels",
     "Priced",
-    "grouping",
     "in_closure",
-    "label_of",
     "membership",
     "necessities",
     "read_decisions",
@@ -262,41 +261,6 @@ def _each(
         if not isinstance(e, Explanation):
             raise InputError("explanations", f"a {type(e).__name__} among them", "explanations")
         yield FromExplanation(number, called[number], e, tau)
-
-
-def grouping(by: By, n: int) -> Callable[[Known], str | None]:
-    """How a decision's group is found: its label as it is shown; None where none was asked for."""
-    if by is None:
-        return lambda known: None
-    if isinstance(by, str):
-        column = by
-
-        def value_of(known: Known) -> str:
-            values = known.inputs
-            if column not in values:
-                allowed = f"a column of the inputs: {and_more(map(repr, values))}"
-                raise InputError("by", repr(column), allowed)
-            return label_of(values[column])
-
-        return value_of
-    if callable(by):
-        ask, what = by, "a function of an explanation"
-        return lambda known: label_of(ran("by", ask, what, known.explanation))
-    if isinstance(by, bytes | Mapping) or not isinstance(by, Iterable):
-        allowed = "a column of the inputs, a function of an explanation, or a label for each"
-        raise InputError("by", by, allowed)
-    labels = list(by)
-    if len(labels) != n:
-        raise InputError("by", f"{len(labels)} labels", f"one for each of the {n} decisions")
-    return lambda known: label_of(labels[known.number])
-
-
-def label_of(group: Any) -> str:
-    """A group's name; those whose value is missing are a group, too."""
-    if isinstance(group, str):
-        return group
-    missing = group is None or (isinstance(group, float) and group != group)
-    return "missing" if missing else str(show(getattr(group, "item", lambda: group)()))
 
 
 class AllFeatures:

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from suffice.audit.decisions import VIEWS, By, as_decisions
+from suffice.audit.decisions import VIEWS, as_decisions
 from suffice.audit.gaps import Gap, Share, gap
-from suffice.audit.known import Known, grouping, read_decisions
+from suffice.audit.groups import By, grouping
+from suffice.audit.known import Known, read_decisions
 from suffice.checks import names
 from suffice.errors import InputError, did_you_mean
 from suffice.explanation import Explanation

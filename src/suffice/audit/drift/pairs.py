@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.audit.decisions import as_decisions, inputs, names_of
+from suffice.audit.decisions import as_decisions, inputs
+from suffice.audit.groups import names_of
 from suffice.errors import InputError
 from suffice.explanation import Explanation
 from suffice.explanation.subject import Subject, TextSubject

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.audit.decisions import VIEWS, ViewName, names_of
+from suffice.audit.decisions import VIEWS, ViewName
 from suffice.audit.grading.claims import (
     About,
     Claim,
@@ -28,6 +28,7 @@ from suffice.audit.grading.rankings import Ranking
 from suffice.audit.grading.result import Grade
 from suffice.audit.grading.rows import Cheapest, mark_rows, read_rows
 from suffice.audit.grading.rules import mark_rule
+from suffice.audit.groups import names_of
 from suffice.checks import choice, ran, threshold, truth, whole
 from suffice.errors import InputError, SufficeError, one_line
 from suffice.explainer import Explainer

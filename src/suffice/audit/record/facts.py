@@ -29,7 +29,6 @@ __all__ = [
     "known_hashes",
     "need_pyarrow",
     "rests_on",
-    "stored_names",
     "versions_now",
 ]
 
@@ -42,11 +41,6 @@ def need_pyarrow() -> None:
     if find_spec("pyarrow") is None:
         hint = "pip install suffice[audit]"
         raise InputError("record", "it without pyarrow", "it with pyarrow", hint)
-
-
-def stored_names(stored: Stored) -> list[str]:
-    """What stored decisions are called."""
-    return [show(id) for id in stored.to_frame()["id"].tolist()]
 
 
 def known_hashes(explainer: Explainer, given: Mapping[str, str] | None) -> dict[str, str]:

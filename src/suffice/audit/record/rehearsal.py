@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.audit.groups import label_of
 from suffice.audit.record.analyses import ANALYSES, run
 from suffice.audit.record.analysis import Arguments, Material
 from suffice.audit.record.chain import MANIFEST, files_in
@@ -20,9 +21,9 @@ from suffice.errors import InputError, SufficeError, did_you_mean
 from suffice.explainer import Asked, Explainer
 from suffice.explanation import Explanation
 from suffice.tables import Table
-from suffice.wording import harmless, show
+from suffice.wording import harmless
 
-__all__ = ["labels_of", "new_folder", "read_config", "read_date", "rehearse"]
+__all__ = ["new_folder", "read_config", "read_date", "rehearse", "unseen_labels"]
 
 _REHEARSED, _LOOKED_AT = 3, 12
 """Decisions that everything is tried on, and rows that are looked at to find them."""
@@ -69,7 +70,7 @@ def new_folder(given: Any, resume: bool) -> Path:
     return folder
 
 
-def labels_of(
+def unseen_labels(
     wanted: Mapping[str, Arguments], table: Table, explainer: Explainer
 ) -> dict[str, list[str | None]]:
     """By column that the model does not see, and that groups are made by: each row's label."""
@@ -81,8 +82,7 @@ def labels_of(
         if by not in table.names:
             hint = did_you_mean(by, table.names)
             raise InputError(f"{name}: by", repr(by), "a column of the decisions", hint)
-        cells = table.column(table.position(by, name)).tolist()
-        found[by] = [None if cell is None or cell != cell else show(cell) for cell in cells]
+        found[by] = [label_of(cell) for cell in table.column(table.position(by, name))]
     return found
 
 

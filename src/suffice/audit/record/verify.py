@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from suffice.audit.groups import names_of
 from suffice.audit.record.analyses import ANALYSES, run
 from suffice.audit.record.analysis import Material
 from suffice.audit.record.chain import Entry, Fault, faults_of, read_chain
@@ -25,7 +26,6 @@ from suffice.audit.record.facts import (
     counts_kept,
     known_hashes,
     need_pyarrow,
-    stored_names,
     versions_now,
 )
 from suffice.audit.record.folder import (
@@ -134,7 +134,7 @@ def verify(
     things = dict(given or {})
     if (place / BEFORE).is_dir():
         things["compare"] = {"with": load(place / BEFORE)}
-    material = Material(stored, stored_names(stored), record.labels, given=things)
+    material = Material(stored, names_of(stored, None), record.labels, given=things)
     if explainer is not None and wanted:
         table = as_table(X, names=explainer.data.names, argument="X")
         checks += _explained_again(explainer, table, stored, hashes, wanted, rng)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from suffice.audit.groups import names_of
 from suffice.audit.record.analyses import asked as read_asked, given_of, run
 from suffice.audit.record.analysis import Material
 from suffice.audit.record.chain import (
@@ -24,9 +25,15 @@ from suffice.audit.record.chain import (
     seal_of,
 )
 from suffice.audit.record.explaining import before_of, explained, keep_before
-from suffice.audit.record.facts import about, need_pyarrow, rests_on, stored_names
+from suffice.audit.record.facts import about, need_pyarrow, rests_on
 from suffice.audit.record.folder import EXPLANATIONS, LINES, files_of, write_lines
-from suffice.audit.record.rehearsal import labels_of, new_folder, read_config, read_date, rehearse
+from suffice.audit.record.rehearsal import (
+    new_folder,
+    read_config,
+    read_date,
+    rehearse,
+    unseen_labels,
+)
 from suffice.audit.record.result import Asked, Finding, Record
 from suffice.checks import text, truth
 from suffice.explainer import Asked as Question, Explainer
@@ -116,7 +123,7 @@ def record(
     declared = None if config is None else read_config(config)
     folder = new_folder(out, truth("resume", resume))
     table = as_table(X, names=explainer.data.names, argument="X")
-    labels = labels_of(wanted, table, explainer)
+    labels = unseen_labels(wanted, table, explainer)
     given = given_of(analyses)
     before = before_of(given["compare"]["with"]) if "compare" in wanted else None
     rehearse(explainer, table, wanted, labels, given, question)
@@ -129,7 +136,7 @@ def record(
     stored = explain(explainer, folder / EXPLANATIONS)
     if before is not None:
         given["compare"]["with"] = keep_before(before, folder, explain)
-    names, kept = stored_names(stored), stored.to_frame()["row"].tolist()
+    names, kept = names_of(stored, None), stored.to_frame()["row"].tolist()
     grouped = {column: [cells[row] for row in kept] for column, cells in labels.items()}
     rows = table.take(np.array(kept))
     material = Material(stored, names, grouped, explainer, rows, given)

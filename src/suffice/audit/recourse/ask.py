@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from suffice.audit.groups import RowsBy, labels_of, names_of_rows
 from suffice.audit.recourse.candidates import AT_LEAST, TO, Candidates, make_candidates
 from suffice.audit.recourse.cover import cheap_cover
 from suffice.audit.recourse.facts import GlobalChange, Move, RowRecourse
 from suffice.audit.recourse.result import GlobalRecourse
-from suffice.audit.recourse.row_groups import RowsBy, labels_of, names_of_rows
 from suffice.audit.recourse.trial import Trial
 from suffice.checks import number, whole
 from suffice.context.cost import CostSpec
@@ -144,6 +144,9 @@ def global_recourse(
     )
     given = as_table(X, names=explainer.data.names, argument="X")
     groups, names = labels_of(by, given), names_of_rows(ids, len(given))
+    if by is not None:  # groups may be made by columns that the model does not know
+        own = [j for j, name in enumerate(given.names) if name in explainer.data.names]
+        given = given.select(own)
     table = _read(explainer, given)
     target, wants = _target(explainer, table, desired)
     has = _has(target, table) == wants

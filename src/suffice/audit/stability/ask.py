@@ -10,10 +10,11 @@ from typing import Any, get_args
 
 import numpy as np
 
-from suffice.audit.decisions import ViewName, count_of, inputs, minimal_sets, names_of
+from suffice.audit.decisions import ViewName, count_of, inputs, minimal_sets
 from suffice.audit.drift.distance import barcode_distance
 from suffice.audit.drift.options import Offered, checked_explainer, still_work
 from suffice.audit.gaps import Share
+from suffice.audit.groups import names_of
 from suffice.audit.stability.models import Resample, read_targets, retraining
 from suffice.audit.stability.result import (
     OtherSet,
