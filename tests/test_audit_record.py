@@ -156,7 +156,27 @@ def test_a_record_that_is_true_is_verified():
     assert bare.ok
     skipped = {c.what: c.why for c in bare.checks if c.verdict == "not checked"}
     assert skipped == dict.fromkeys(["explanations", "global_recourse"], "no model was given")
-    assert "was not looked at" in bare.sheet.lead[1]
+    assert bare.sheet.lead[1:] == (
+        "What was worked out again follows from its explanations. Whether these are the model's was "
+        "not looked at.",
+        "Not worked out again: global_recourse.",
+    )
+    none = audit.verify(folder, explainer(), decisions(), rows=0)
+    skipped = {c.what: c.why for c in none.checks if c.verdict == "not checked"}
+    assert none.ok and skipped == {"explanations": "rows = 0"}
+    assert "Whether these are the model's was not looked at." in none.sheet.lead[1]
+
+
+@pytest.mark.parametrize("rows", [0, 4])
+def test_a_table_that_lacks_rows_of_the_record_is_said(rows):
+    _, folder = made()
+    found = audit.verify(folder, explainer(), decisions().iloc[:5], rows=rows)
+    assert not found.ok
+    assert {c.what: c.why for c in found.checks if c.what in ("X", "global_recourse")} == {
+        "X": "5 rows, and row 11 was recorded (counted from 0)",
+        "global_recourse": "X lacks rows that were recorded",
+    }
+    assert "Otherwise than recorded: " in found.sheet.lead[1] and "X" in found.sheet.lead[1]
 
 
 @given(st.data())
@@ -474,6 +494,10 @@ def test_comparing_retraining_and_grading_are_recorded_and_verified(tmp_path):
     skipped = {c.what: c.why for c in found.checks if c.verdict == "not checked"}
     assert found.ok
     assert skipped == {"stability": "fit was not given", "grade": "other was not given"}
+    assert found.sheet.lead[1:] == (
+        "What was worked out again came out the same, explanations among it.",
+        "Not worked out again: stability and grade.",
+    )
     again = audit.record(
         of_tree, rows, tmp_path / "s", analyses={"compare": {"with": tmp_path / "r"}}
     )

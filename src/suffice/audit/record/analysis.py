@@ -30,7 +30,7 @@ class Material:
     explainer: Explainer | None = None
     """Of the model, for the analyses that ask it; None: it is not at hand."""
     rows: Table | None = None
-    """The decisions' inputs, as they were given."""
+    """The decisions' inputs, as they were given; None: not all of them are at hand."""
     given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """By analysis: what it was given that is no JSON."""
 
@@ -70,6 +70,8 @@ class Analysis:
         """Why it cannot be run from this; "" where it can."""
         if self.asks_model and material.explainer is None:
             return "no model was given"
+        if self.asks_model and material.rows is None:
+            return "X lacks rows that were recorded"
         missing = [name for name in self.given if name not in material.given.get(self.name, {})]
         return f"{missing[0]} was not given" if missing else ""
 

@@ -10,15 +10,17 @@ from suffice.audit.record.chain import Fault
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.wording import count, listed
 
-__all__ = ["Check", "Verification"]
+__all__ = ["Check", "Verdict", "Verification"]
 
 Verdict = Literal["agrees", "differs", "not checked"]
+About = Literal["explanations", "analysis", "files"]
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """One thing that was looked at, or could have been."""
 
+    about: About
     what: str
     verdict: Verdict
     why: str = ""
@@ -85,17 +87,24 @@ class Verification(Result):
             )
             return
         yield f"Every byte of {count(self.files, 'file')} is what was sealed."
-        done = {check.what for check in self.checks if check.verdict != "not checked"}
         if self.differs:
             what = listed(check.what for check in self.differs)
             yield f"The record does not tell the truth any more. Otherwise than recorded: {what}."
-        elif len(done) == len(self.checks):
-            yield "The record tells the truth: all that was worked out again came out the same."
-        else:
+            return
+        left = [check for check in self.checks if check.verdict == "not checked"]
+        unseen = any(check.about == "explanations" for check in left)
+        findings = [check.what for check in left if check.about == "analysis"]
+        if unseen:
             yield (
-                "Its findings follow from its explanations. Whether these are the model's was not "
-                "looked at."
+                "What was worked out again follows from its explanations. Whether these are the "
+                "model's was not looked at."
             )
+        elif findings:
+            yield "What was worked out again came out the same, explanations among it."
+        else:
+            yield "The record tells the truth: all that was worked out again came out the same."
+        if findings:
+            yield f"Not worked out again: {listed(findings)}."
 
     def _notes(self) -> Iterator[str]:
         if self.seal is not None:

@@ -38,7 +38,7 @@ from suffice.audit.record.folder import (
     read_record,
 )
 from suffice.audit.record.result import Finding, Record
-from suffice.audit.record.verification import Check, Verification
+from suffice.audit.record.verification import Check, Verdict, Verification
 from suffice.checks import text, whole
 from suffice.errors import InputError
 from suffice.explainer import Explainer
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from suffice.many.load import Stored
 
 __all__ = ["check_bytes", "verify"]
+
+_QUESTION = "model, data and question"
 
 
 def verify(
@@ -135,14 +137,21 @@ def verify(
     if (place / BEFORE).is_dir():
         things["compare"] = {"with": load(place / BEFORE)}
     material = Material(stored, names_of(stored, None), record.labels, given=things)
-    if explainer is not None and wanted:
-        table = as_table(X, names=explainer.data.names, argument="X")
-        checks += _explained_again(explainer, table, stored, hashes, wanted, rng)
-        kept = [row for row in _by_row(stored) if row < len(table)]
-        rows_of = table.take(np.array(kept))
-        material = replace(material, explainer=explainer, rows=rows_of)
+    if explainer is None:
+        checks.append(Check("explanations", "explanations", "not checked", "no model was given"))
     else:
-        checks.append(Check("explanations", "not checked", "no model was given"))
+        table = as_table(X, names=explainer.data.names, argument="X")
+        if wanted:
+            checks += _explained_again(explainer, table, stored, hashes, wanted, rng)
+        else:
+            checks.append(Check("explanations", "explanations", "not checked", "rows = 0"))
+        kept = list(_by_row(stored))
+        there = max(kept, default=-1) < len(table)
+        if not there:
+            why = f"{count(len(table), 'row')}, and row {max(kept)} was recorded (counted from 0)"
+            checks.append(Check("explanations", "X", "differs", why))
+        rows_of = table.take(np.array(kept)) if there else None
+        material = replace(material, explainer=explainer, rows=rows_of)
     checks += _found_again(place, record, material, progress)
     others = tuple(_other_versions(chain))
     return replace(looked_at, title=record.title, checks=tuple(checks), versions=others)
@@ -194,9 +203,9 @@ def _explained_again(
         )
         changed = differences(kept, now)
         if changed:
-            yield Check("model, data and question", "differs", "; ".join(changed))
+            yield Check("explanations", _QUESTION, "differs", "; ".join(changed))
         else:
-            yield Check("model, data and question", "agrees")
+            yield Check("explanations", _QUESTION, "agrees")
         yield _compared(stored, again, places.tolist())
 
 
@@ -218,8 +227,8 @@ def _compared(stored: Stored, again: Stored, places: list[int]) -> Check:
         ):
             bad.append(str(place))
     if bad:
-        return Check(what, "differs", f"row {and_more(bad, 8)}")
-    return Check(what, "agrees")
+        return Check("explanations", what, "differs", f"row {and_more(bad, 8)}")
+    return Check("explanations", what, "agrees")
 
 
 def _by_row(stored: Stored) -> dict[int, int]:
@@ -245,12 +254,12 @@ def _found_again(
             why = ANALYSES[finding.name].can_run(material)
             if why:
                 again.append(finding)
-                yield Check(finding.name, "not checked", why)
-                continue
-            found = run(finding.name, material, record.analyses[finding.name])
-            again.append(Finding(finding.name, found))
-            same = found.to_json() == finding.result.to_json()
-            yield Check(finding.name, "agrees" if same else "differs")
+                yield Check("analysis", finding.name, "not checked", why)
+            else:
+                found = run(finding.name, material, record.analyses[finding.name])
+                again.append(Finding(finding.name, found))
+                same = found.to_json() == finding.result.to_json()
+                yield Check("analysis", finding.name, "agrees" if same else "differs")
             bar.update()
     names, decisions = material.ids, material.decisions
     lines = enumerate(lines_of(folder / LINES))
@@ -258,7 +267,8 @@ def _found_again(
     made = dict(files_of(Record.made_of(record.asked, again, record.chain)))
     odd = [name for name, content in made.items() if (folder / name).read_bytes() != content]
     odd += [LINES] if bad else []
-    yield Check("tables and page", "differs" if odd else "agrees", and_more(map(named, odd), 6))
+    verdict: Verdict = "differs" if odd else "agrees"
+    yield Check("files", "tables and page", verdict, and_more(map(named, odd), 6))
 
 
 def _other_versions(chain: tuple[Entry, ...]) -> Iterator[str]:
