@@ -246,6 +246,31 @@ def test_names_that_are_no_features_are_refused():
         audit.reliance(e, "pya")
     with pytest.raises(InputError, match="at least one feature"):
         audit.reliance(e, [])
+    found = audit.roles(e)
+    with pytest.raises(InputError, match="view: got 'held'; allowed: 'keep' or 'flip'"):
+        found.of("pay", "held")
+    said = "feature: got 'pya'; allowed: one of the features: .*'pay'.*Did you mean 'pay'"
+    with pytest.raises(InputError, match=said):
+        found.of("pya")
+
+
+def test_a_part_that_is_not_there_is_refused_by_its_argument():
+    data = people(50)
+    es = Explainer(lambda rows: rows["pay"] > 40, data).explain_many(data.iloc[:4])
+    sexes = ["f", "f", "m", "m"]
+    found = audit.cohort(es, by=sexes)
+    outcome = found.parts[0].outcome
+    assert found.part("flip", outcome, found.parts[0].group).view == "flip"
+    with pytest.raises(InputError, match="view: got 'held'; allowed: 'keep' or 'flip'"):
+        found.part("held")
+    with pytest.raises(
+        InputError, match=f"outcome: got 'maybe'; allowed: None, or one of .*{outcome}"
+    ):
+        found.part("keep", "maybe")
+    with pytest.raises(InputError, match="group: got 'x'; allowed: None, or one of '[fm]'"):
+        found.part("keep", group="x")
+    with pytest.raises(InputError, match="group: got 'f'; allowed: None: there are no groups.*by"):
+        audit.cohort(es).part("keep", group="f")
 
 
 def test_decisions_about_other_features_cannot_be_added_up():

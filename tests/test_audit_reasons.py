@@ -63,6 +63,9 @@ def test_a_letter_says_the_reasons_in_order():
     assert said == "A-17: refused because of P1, D1.\n1. Income too low (P1)\n2. Debt too high (D1)"
     with pytest.raises(InputError, match="template"):
         found.letter(template="$applicant")
+    with pytest.raises(InputError, match="at: got 99; allowed: a whole number >= -1 and <= 0"):
+        found.letter(99)
+    assert found.letter(-1) == found.letter()
 
 
 def test_entries_by_direction_are_chosen_by_where_the_change_goes():

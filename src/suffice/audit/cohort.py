@@ -19,15 +19,15 @@ from suffice.audit.decisions import VIEWS, ViewName, as_decisions, set_words
 from suffice.audit.gaps import Gap, Share, adjusted, gap, points
 from suffice.audit.groups import By, grouping, label_of
 from suffice.audit.known import MOST_FEATURES, AllFeatures, Known, Levels, read_decisions
-from suffice.checks import threshold, whole
-from suffice.errors import InputError
+from suffice.checks import choice, threshold, whole
+from suffice.errors import InputError, did_you_mean, shorten
 from suffice.explanation.counting import necessity_curve
 from suffice.factors.lattice import members_of
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.search.profile import Profile
 from suffice.search.tally import Tally, smallest_type
 from suffice.typing import Counts, Reals, SmallCounts
-from suffice.wording import count, listed, named, percent
+from suffice.wording import and_more, count, listed, named, percent
 
 __all__ = ["Brittle", "Cohort", "CohortSet", "Difference", "Part", "cohort"]
 
@@ -158,12 +158,16 @@ class Cohort(Result):
 
     def part(self, view: ViewName, outcome: str | None = None, group: Any = None) -> Part:
         """One part, by its view, outcome and group; the first that fits."""
-        for part in self.parts:
-            wanted = group is None or part.group == label_of(group)
-            if part.view == view and outcome in (None, part.outcome) and wanted:
-                return part
-        known = sorted({f"{p.view} {p.outcome} {p.group or ''}".strip() for p in self.parts})
-        raise InputError("part", f"{view} {outcome} {group}", "; ".join(known))
+        side = choice("view", view, VIEWS)
+        fit = {(part.outcome, part.group): part for part in self.parts if part.view == side}
+        if outcome is not None:
+            _require("outcome", outcome, [of for of, _ in fit])
+            fit = {key: part for key, part in fit.items() if key[0] == outcome}
+        if group is not None:
+            label = label_of(group)
+            _require("group", label, [group for _, group in fit if group is not None])
+            fit = {key: part for key, part in fit.items() if key[1] == label}
+        return next(iter(fit.values()))
 
     @property
     def sheet(self) -> Sheet:
@@ -293,6 +297,14 @@ class Cohort(Result):
         ]
         columns = "outcome group view features size suffices minimal decisions share low high"
         return pd.DataFrame(rows, columns=[*columns.split(), "sufficiency"])
+
+
+def _require(argument: str, given: Any, known: list[str]) -> None:
+    if given not in known:
+        names = and_more(map(repr, dict.fromkeys(known)))
+        allowed = f"None, or one of {names}" if known else "None: there are no groups"
+        hint = did_you_mean(given, known, or_list=False) if known else "Ask with by=…"
+        raise InputError(argument, shorten(given), allowed, hint)
 
 
 def cohort(

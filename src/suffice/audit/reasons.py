@@ -109,7 +109,8 @@ class Reasons(Result):
 
     def letter(self, at: int = 0, template: str = _TEMPLATE) -> str:
         """The text of a letter: $outcome, $reasons, $codes and $name of `template` filled in."""
-        chosen = self.decisions[at]
+        n = len(self.decisions)
+        chosen = self.decisions[whole("at", at, -n, n - 1)]
         if chosen.hold:
             got = f"decision {chosen.name}, which is held for review ({chosen.problems[0]})"
             raise InputError("letter", got, "a decision without problems")

@@ -17,12 +17,12 @@ import numpy as np
 
 from suffice.audit.decisions import VIEWS, ViewName
 from suffice.audit.known import AllFeatures, Known, in_closure, necessities, read_decisions
-from suffice.checks import threshold
+from suffice.checks import choice, threshold
 from suffice.encodings.shapley import shapley_of_counts
-from suffice.errors import InputError, did_you_mean
+from suffice.errors import InputError, did_you_mean, shorten
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.typing import BoolVector
-from suffice.wording import count, listed, named
+from suffice.wording import and_more, count, listed, named
 
 __all__ = ["Role", "Roles", "roles"]
 
@@ -83,11 +83,13 @@ class Roles(Result):
 
     def of(self, feature: str, view: ViewName = "keep") -> Role:
         """One feature's role in one view."""
-        for role in self.rows:
-            if (role.feature, role.view) == (feature, view):
-                return role
-        known = {role.feature for role in self.rows}
-        raise InputError("feature", repr(feature), "a feature", did_you_mean(feature, known))
+        side = choice("view", view, VIEWS)
+        own = {role.feature: role for role in self.rows if role.view == side}
+        if not isinstance(feature, str) or feature not in own:
+            hint = did_you_mean(feature, own, or_list=False)
+            allowed = f"one of the features: {and_more(map(repr, own))}"
+            raise InputError("feature", shorten(feature), allowed, hint)
+        return own[feature]
 
     @property
     def sheet(self) -> Sheet:
