@@ -267,9 +267,9 @@ def test_a_part_that_is_not_there_is_refused_by_its_argument():
         InputError, match=f"outcome: got 'maybe'; allowed: None, or one of .*{outcome}"
     ):
         found.part("keep", "maybe")
-    with pytest.raises(InputError, match="group: got 'x'; allowed: None, or one of '[fm]'"):
+    with pytest.raises(InputError, match=r"group: got 'x'; allowed: None, or one of '[fm]'"):
         found.part("keep", group="x")
-    with pytest.raises(InputError, match="group: got 'f'; allowed: None: there are no groups.*by"):
+    with pytest.raises(InputError, match=r"group: got 'f'; allowed: None: there are no groups.*by"):
         audit.cohort(es).part("keep", group="f")
 
 
