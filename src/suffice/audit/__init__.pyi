@@ -1,6 +1,7 @@
 # The names that the audit offers, each once; `as` is how a stub says "offered".
 from .catalogue import Catalogue as Catalogue, read_catalogue as read_catalogue
-from .cohort import Cohort as Cohort, cohort as cohort
+from .cohort.ask import cohort as cohort
+from .cohort.result import Cohort as Cohort
 from .drift.compare import compare as compare
 from .drift.distance import barcode_distance as barcode_distance
 from .drift.result import Drift as Drift

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from suffice.audit.cohort import Cohort, Part
+from suffice.audit.cohort.result import Cohort, Part
 from suffice.audit.decisions import set_words
 from suffice.audit.gaps import Share
 from suffice.audit.global_factors import GlobalFactors

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from suffice.audit.catalogue import read_catalogue
-from suffice.audit.cohort import Cohort, cohort
+from suffice.audit.cohort.ask import cohort
+from suffice.audit.cohort.result import Cohort
 from suffice.audit.global_factors import GlobalFactors, global_factors
 from suffice.audit.reasons import Reasons, reasons
 from suffice.audit.record.analysis import Analysis, Arguments, Material

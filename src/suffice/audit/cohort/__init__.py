@@ -1,0 +1,1 @@
+"""Many decisions together: what suffices for them, who is brittle, where groups differ."""
