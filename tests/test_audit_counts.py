@@ -291,12 +291,13 @@ def test_groups_that_differ_are_told_and_others_are_not():
     found = audit.cohort(
         Explainer(model, data, n_references=60).explain_many(data.iloc[:200]), by="sex"
     )
-    assert any(d.found and "pay" in d.features for d in found.differences)
+    assert any("pay" in d.features for d in found.found)
+    assert found.found == tuple(d for d in found.differences if d.p_adjusted <= 0.05)
     none = audit.cohort(
         Explainer(model, data, n_references=60).explain_many(data.iloc[:200]),
         by=["odd", "even"] * 100,
     )
-    assert not any(d.found for d in none.differences)
+    assert none.differences and none.found == ()
     assert all(d.p_adjusted >= d.gap.p_value for d in none.differences)
 
 

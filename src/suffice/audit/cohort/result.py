@@ -152,6 +152,11 @@ class Cohort(Result):
         return next(iter(fit.values()))
 
     @property
+    def found(self) -> tuple[Difference, ...]:
+        """The differences that are more than chance gives, over all comparisons made."""
+        return tuple(difference for difference in self.differences if difference.found)
+
+    @property
     def sheet(self) -> Sheet:
         """What mostly keeps and flips them, who is brittle, who differs."""
         note = "Shares of decisions have exact 95% intervals (Clopper–Pearson)"
@@ -187,12 +192,10 @@ class Cohort(Result):
                 f"suffice{'s' * (len(best.features) < 2)} to {part.view} {whom}; no set is minimal "
                 "more often."
             )
-        found = [d for d in self.differences if d.found]
         if self.differences:
-            some = count(len(found), "difference") if found else "No difference"
-            yield (
-                f"{some} between groups {'is' if len(found) < 2 else 'are'} more than chance gives."
-            )
+            n = len(self.found)
+            some = count(n, "difference") if n else "No difference"
+            yield f"{some} between groups {'is' if n < 2 else 'are'} more than chance gives."
 
     def _panels(self) -> Iterator[Panel]:
         columns = (
