@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from suffice import Explainer, InputError, audit
+from suffice.audit.covering import cover_with_fewest
 from suffice.audit.gaps import Share, gap
-from suffice.audit.global_factors import cover_with_fewest
 from tests.worlds import World, minimal_by_definition, subsets, taus, two_sided, worlds
 
 

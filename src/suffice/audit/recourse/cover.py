@@ -12,7 +12,7 @@ from math import comb
 
 import numpy as np
 
-from suffice.audit.global_factors import cover_with_fewest, rows_needed
+from suffice.audit.covering import cover_with_fewest, rows_needed
 from suffice.factors.order import ROUNDING
 from suffice.typing import BoolVector, Counts, Reals
 

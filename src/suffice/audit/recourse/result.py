@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from suffice.audit.covering import rows_needed
 from suffice.audit.gaps import Share
-from suffice.audit.global_factors import rows_needed
 from suffice.audit.recourse.facts import (
     GlobalChange,
     GroupGap,
