@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from suffice.audit.all_features import AllFeatures
 from suffice.audit.covering import cover_with_fewest, rows_needed
 from suffice.audit.decisions import VIEWS, ViewName, as_decisions, set_words
 from suffice.audit.gaps import Share
-from suffice.audit.known import AllFeatures, read_decisions
+from suffice.audit.known import read_decisions
 from suffice.checks import choice, number, whole
 from suffice.errors import InputError
 from suffice.results import Column, Panel, Result, Sheet

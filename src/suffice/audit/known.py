@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,25 +18,10 @@ from suffice.checks import threshold
 from suffice.errors import InputError, NotVisitedError
 from suffice.explanation import Change, Explanation, View
 from suffice.explanation.changes import CheapestChanges
-from suffice.factors.lattice import over_subsets
 from suffice.progress import progress_bar
-from suffice.typing import BoolVector, Counts, Reals, Scalar, SmallCounts
-from suffice.wording import and_more
+from suffice.typing import BoolVector, Reals, Scalar, SmallCounts
 
-__all__ = [
-    "MOST_FEATURES",
-    "AllFeatures",
-    "Known",
-    "Levels",
-    "Priced",
-    "in_closure",
-    "membership",
-    "necessities",
-    "read_decisions",
-]
-
-MOST_FEATURES = 20
-"""Of whose sets a list is made."""
+__all__ = ["Known", "Levels", "Priced", "read_decisions"]
 
 
 class Levels(NamedTuple):
@@ -261,103 +245,3 @@ def _each(
         if not isinstance(e, Explanation):
             raise InputError("explanations", f"a {type(e).__name__} among them", "explanations")
         yield FromExplanation(number, called[number], e, tau)
-
-
-class AllFeatures:
-    """The features of all decisions together, and each decision's sets among theirs.
-
-    A decision whose idle features were left out has fewer players: a set suffices for it as the set
-    without them does.
-    """
-
-    def __init__(self) -> None:
-        self.names: tuple[str, ...] = ()
-
-    def take(self, known: Known) -> None:
-        """Learn the names, or refuse a decision about others."""
-        if not self.names:
-            self.names = (*known.features, *known.idle)
-            self._all = frozenset(self.names)
-        if known.features == self.names:
-            return
-        own = frozenset((*known.features, *known.idle))
-        if own != self._all:
-            odd = and_more(map(repr, sorted(own ^ self._all)), 4)
-            got = f"decisions about other features ({odd})"
-            hint = "Explain all of them with the same groups."
-            raise InputError("explanations", got, "decisions about the same features", hint)
-
-    def places(self, features: tuple[str, ...]) -> tuple[int, ...]:
-        """The number of each of a decision's features among all."""
-        return _places(features, self.names)
-
-    def outwards(self, features: tuple[str, ...], masks: Iterable[int]) -> list[int]:
-        """A decision's own bit masks, over all features."""
-        if features == self.names:
-            return list(masks)
-        places = self.places(features)
-        return [_moved(mask, places) for mask in masks]
-
-    def inwards(self, features: tuple[str, ...], masks: Iterable[int]) -> list[int]:
-        """Sets of all features as a decision's own bit masks: idle ones fall away."""
-        if features == self.names:
-            return list(masks)
-        places = self.places(features)
-        return [sum((mask >> at & 1) << i for i, at in enumerate(places)) for mask in masks]
-
-    def spread(self, features: tuple[str, ...], by_mask: Any) -> Any:
-        """What stands by a decision's own bit masks, by those of all features."""
-        if features == self.names:
-            return by_mask
-        return by_mask[_inward_table(self.places(features), len(self.names))]
-
-    def named(self, mask: int) -> tuple[str, ...]:
-        """A set of all features by its names."""
-        return tuple(name for i, name in enumerate(self.names) if mask >> i & 1)
-
-
-@lru_cache(maxsize=256)
-def _places(features: tuple[str, ...], names: tuple[str, ...]) -> tuple[int, ...]:
-    return tuple(map(names.index, features))
-
-
-def _moved(mask: int, places: tuple[int, ...]) -> int:
-    return sum(1 << at for i, at in enumerate(places) if mask >> i & 1)
-
-
-@lru_cache(maxsize=16)
-def _inward_table(places: tuple[int, ...], d: int) -> Counts:
-    masks = np.arange(1 << d)
-    found = np.zeros_like(masks)
-    for i, at in enumerate(places):
-        found |= (masks >> at & 1) << i
-    return found
-
-
-def in_closure(minimal: list[int], d: int) -> BoolVector | None:
-    """By bit mask: does the set contain a minimal one? None: too many sets to list."""
-    if d > MOST_FEATURES:
-        return None
-    found = np.zeros(1 << d, dtype=bool)
-    found[minimal] = True
-    return over_subsets(found, np.logical_or)
-
-
-def necessities(known: Known, view: ViewName) -> Reals | None:
-    """By feature: PN of "at least this one is held" (flip: replaced); None where it is not known.
-
-    The same as `view.necessity_of([feature])`, for all features by one product.
-    """
-    hits = known.hits(view)
-    if hits is None:
-        return None
-    inside = membership(len(known.features))
-    weight = hits * known.weights(view)[inside.sum(axis=1)]
-    total = float(weight.sum())
-    return np.asarray(weight @ inside) / total if total else None
-
-
-@lru_cache(maxsize=16)
-def membership(d: int) -> BoolVector:
-    """(2^d, d): which features each set has, by bit mask."""
-    return np.asarray(np.arange(1 << d)[:, None] >> np.arange(d) & 1, dtype=bool)

@@ -16,8 +16,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from suffice.audit.all_features import ways
 from suffice.audit.catalogue import Catalogue, Direction, read_catalogue
-from suffice.audit.known import Known, membership, read_decisions
+from suffice.audit.known import Known, read_decisions
 from suffice.checks import choice, names, text, whole
 from suffice.errors import InputError, did_you_mean
 from suffice.results import Column, Panel, Result, Sheet, write_text
@@ -268,20 +269,15 @@ def _check_protected(names: Iterable[str], features: tuple[str, ...]) -> None:
 def _reasons_of(
     known: Known, catalogue: Catalogue, k: int, protected: frozenset[str]
 ) -> DecisionReasons:
-    hits = known.hits("flip")
-    if hits is None:
+    out = ways(known, "flip")
+    if out is None:
         problem = "not every set was counted, so reasons cannot be ranked (search='exhaustive')"
         return DecisionReasons(known.name, known.outcome, (), None, (), (), (problem,))
-    inside = membership(len(known.features))
-    each = known.weights("flip")[inside.sum(axis=1)]
-    weight = hits * each
-    total = float(weight.sum())
-    if not total:
+    if not out.total:
         problem = "nothing gives another outcome: no change of these features is a reason"
         return DecisionReasons(known.name, known.outcome, (), None, (), (), (problem,))
-    necessity = (weight @ inside) / total
-    # How likely D is to replace each feature, whatever comes of it.
-    helps = necessity > (each @ inside) / each.sum() + _AS_MUCH
+    necessity = out.necessities
+    helps = necessity > out.expected + _AS_MUCH
     share = {i: _rounded(necessity[i]) for i in np.flatnonzero(helps).tolist()}
     order = sorted(share, key=lambda i: (-share[i], i))
     given, rest = order[:k], order[k:]
@@ -303,7 +299,7 @@ def _reasons_of(
         told.append(
             Reason(rank, entry.code, entry.text, feature, value, direction, float(necessity[i]))
         )
-    covered = float(weight[inside[:, given].any(axis=1)].sum()) / total if given else 0.0
+    covered = out.share_with(given) if given else 0.0
     last = share[given[-1]] if given else 0.0
     return DecisionReasons(
         name=known.name,

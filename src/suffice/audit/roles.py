@@ -15,8 +15,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from suffice.audit.all_features import AllFeatures, in_closure, ways
 from suffice.audit.decisions import VIEWS, ViewName
-from suffice.audit.known import AllFeatures, Known, in_closure, necessities, read_decisions
+from suffice.audit.known import Known, read_decisions
 from suffice.checks import choice, threshold
 from suffice.encodings.shapley import shapley_of_counts
 from suffice.errors import InputError, did_you_mean, shorten
@@ -238,7 +239,8 @@ def _add(sums: dict[tuple[ViewName, str], _Sum], view: ViewName, known: Known) -
     inside = inside.reshape(len(masks), d)
     sizes = inside.sum(axis=1)
     closure = in_closure(masks, d)
-    necessity = necessities(known, view)
+    every = ways(known, view)
+    necessity = every.necessities if every is not None and every.total else None
     hits = known.hits(view)
     values = None if hits is None else shapley_of_counts(hits, known.n)
     for i, name in enumerate((*known.features, *known.idle)):

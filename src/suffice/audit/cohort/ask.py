@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from suffice.audit.all_features import AllFeatures
 from suffice.audit.cohort.brittle import Least, how_cheap, how_small
 from suffice.audit.cohort.result import Cohort, Difference
 from suffice.audit.cohort.sums import LISTED, Key, Sum
 from suffice.audit.decisions import VIEWS, as_decisions
 from suffice.audit.gaps import Share, adjusted, gap
 from suffice.audit.groups import By, grouping
-from suffice.audit.known import AllFeatures, read_decisions
+from suffice.audit.known import read_decisions
 from suffice.checks import threshold, whole
 
 __all__ = ["cohort"]

@@ -10,9 +10,10 @@ from collections import Counter
 
 import numpy as np
 
+from suffice.audit.all_features import MOST_FEATURES, AllFeatures
 from suffice.audit.cohort.result import Barcode, CohortSet, Curve, Part
 from suffice.audit.decisions import ViewName
-from suffice.audit.known import MOST_FEATURES, AllFeatures, Known, Levels
+from suffice.audit.known import Known, Levels
 from suffice.explanation.counting import necessity_curve
 from suffice.search.profile import Profile
 from suffice.search.tally import Tally, smallest_type
