@@ -110,13 +110,20 @@ def test_a_cohort_leads_with_the_set_that_is_minimal_most_often_and_not_with_all
     assert found.sheet.notes == ("Shares of decisions have exact 95% intervals (Clopper–Pearson).",)
 
 
-@given(portfolios(), taus, st.sampled_from([0.5, 0.8, 1.0]), st.sampled_from(["keep", "flip"]))
-def test_global_factors_are_the_fewest(portfolio, tau, cover, view):
+@given(
+    portfolios(),
+    taus,
+    st.sampled_from([0.5, 0.8, 1.0]),
+    st.sampled_from(["keep", "flip"]),
+    st.sampled_from([1, 2, None]),
+)
+def test_global_factors_are_the_fewest(portfolio, tau, cover, view, max_size):
     found = audit.global_factors(
-        explained(portfolio, tau), cover=cover, view=view, tau=tau, max_size=None
+        explained(portfolio, tau), cover=cover, view=view, tau=tau, max_size=max_size
     )
     every = [shares(w, view) for w in portfolio]
-    candidates = {m for s in every for m in minimal_by_definition(s, tau)}
+    most = max_size or portfolio[0].d
+    candidates = {m for s in every for m in s if len(m) <= most and s[m] >= tau}
     covered = {m: {i for i, s in enumerate(every) if s[m] >= tau} for m in candidates}
     reachable = set().union(*covered.values()) if covered else set()
     needed = min(int(np.ceil(cover * len(portfolio) - 1e-9)), len(reachable))
@@ -135,6 +142,25 @@ def test_global_factors_are_the_fewest(portfolio, tau, cover, view):
     assert set(found.left) == set(range(len(portfolio))) - set().union(
         *(covered[tuple(int(f[1:]) for f in s.features)] for s in found.sets), set()
     )
+
+
+def test_a_set_that_suffices_for_all_need_be_minimal_for_none():
+    data = pd.DataFrame({"a": [1, 0, 0, 1], "b": [0, 1, 0, 1]})
+    model = lambda rows: np.where((rows["a"] == 1) | (rows["b"] == 1), "yes", "no")  # noqa: E731
+    decisions = Explainer(model, data).explain_many(data.iloc[:2])
+    found = audit.global_factors(decisions, cover=1.0)
+    assert [s.features for s in found.sets] == [("a", "b")]
+    assert found.proved
+    alone = audit.global_factors(decisions, cover=1.0, max_size=1)
+    assert [s.features for s in alone.sets] == [("a",), ("b",)]
+    assert alone.proved
+
+
+def test_a_global_factor_has_no_feature_more_than_it_needs():
+    data = people(80)
+    model = lambda rows: np.where(rows["pay"] > 40, "yes", "no")  # noqa: E731
+    found = audit.global_factors(Explainer(model, data).explain_many(data.iloc[:10]), cover=0.8)
+    assert [s.features for s in found.sets] == [("pay",)]
 
 
 @given(st.integers(0, 2**32 - 1))

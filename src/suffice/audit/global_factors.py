@@ -7,9 +7,10 @@ told with how many sets fewer there could be at most.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ from suffice.wording import count, percent
 
 __all__ = ["GlobalFactor", "GlobalFactors", "global_factors"]
 
+_LISTED = 1 << 20
+"""So many sets are looked at; where there are more, those that are minimal in some decision."""
 _CANDIDATES = 2000
 """Sets among which is chosen: those that suffice most often."""
 
@@ -58,6 +61,8 @@ class GlobalFactors(Result):
     """The decisions for which none of them suffices, by number."""
     left_names: tuple[str, ...]
     """The same by name."""
+    every_set: bool = False
+    """Was every set of that size looked at, or only those that suffice most often?"""
 
     def __post_init__(self) -> None:
         for hits in (self.covered, *(s.suffices for s in self.sets)):
@@ -89,7 +94,11 @@ class GlobalFactors(Result):
         )
         size = "" if self.max_size is None else f" of at most {count(self.max_size, 'feature')}"
         if not self.reached:
-            proof = f"{percent(self.wanted)} cannot be reached: no set{size} suffices for the rest."
+            proof = (
+                f"{percent(self.wanted)} cannot be reached: no set{size} suffices for the rest."
+                if self.every_set
+                else f"{percent(self.wanted)} was not reached by the sets that were looked at."
+            )
         lead = (
             f"{count(len(self.sets), 'set')} of features suffice{'s' * (len(self.sets) == 1)} to "
             f"{self.view} {percent(self.share.share)} of {count(self.n, 'decision')}. {proof}"
@@ -147,41 +156,55 @@ def global_factors(
     side = choice("view", view, VIEWS)
     largest = None if max_size is None else whole("max_size", max_size, also="None")
     everything = AllFeatures()
-    minimal: Counter[int] = Counter()
+    minimal: set[int] = set()
     called: list[str] = []
     suffices: list[tuple[tuple[str, ...], BoolVector]] = []
     for known in read_decisions(found, tau=tau, ids=ids, progress=progress):
         known.require_counts()
         everything.take(known)
-        own = [
-            mask for mask in known.minimal(side) if largest is None or mask.bit_count() <= largest
-        ]
-        minimal.update(everything.outwards(known.features, own))
+        minimal.update(everything.outwards(known.features, known.minimal(side)))
         suffices.append((known.features, known.levels(side).at_least(known.tau)))
         called.append(known.name)
-    candidates = sorted(minimal, key=lambda m: (-minimal[m], m.bit_count(), m))[:_CANDIDATES]
+    # A set that suffices for many may be minimal for none, so all are looked at where that can be.
+    d = len(everything.names)
+    most = d if largest is None else min(largest, d)
+    every_set = sum(comb(d, k) for k in range(most + 1)) <= _LISTED
+    sets = _sets(d, most) if every_set else [m for m in minimal if m.bit_count() <= most]
+    often = np.zeros(len(sets), dtype=np.int64)
+    for features, by_mask in suffices:
+        often += by_mask[everything.inwards(features, sets)]
+    order = sorted(np.flatnonzero(often), key=lambda j: (-often[j], sets[j].bit_count(), sets[j]))
+    every_set &= len(order) <= _CANDIDATES
+    candidates = [sets[j] for j in order[:_CANDIDATES]]
     table = _table(suffices, candidates, everything)
-    chosen, bound = cover_with_fewest(table, wanted)
-    sets, known_so_far = [], np.zeros(len(table), dtype=bool)
+    sizes = [mask.bit_count() for mask in candidates]
+    cover_of, bound = cover_with_fewest(table, wanted)
+    chosen = _smaller(table, cover_of, sizes, wanted)
+    factors, known_so_far = [], np.zeros(len(table), dtype=bool)
     for j in sorted(chosen, key=lambda j: -int(table[:, j].sum())):
         new = int((table[:, j] & ~known_so_far).sum())
         known_so_far |= table[:, j]
-        sets.append(GlobalFactor(everything.named(candidates[j]), int(table[:, j].sum()), new))
+        factors.append(GlobalFactor(everything.named(candidates[j]), int(table[:, j].sum()), new))
     left = tuple(np.flatnonzero(~known_so_far).tolist())
-    if len(minimal) > len(candidates):
-        bound = min(bound, 1)  # nothing is proved of sets that were not looked at
-    covered = int(known_so_far.sum())
     return GlobalFactors(
         view=side,
         n=len(table),
         wanted=wanted,
         max_size=largest,
-        sets=tuple(sets),
-        covered=covered,
-        could_be=bound,
+        sets=tuple(factors),
+        covered=int(known_so_far.sum()),
+        could_be=bound if every_set else min(bound, 1),
         left=left,
         left_names=tuple(called[i] for i in left),
+        every_set=every_set,
     )
+
+
+def _sets(d: int, most: int) -> list[int]:
+    """All sets of at most so many of d features, as bit masks."""
+    return [
+        sum(1 << i for i in chosen) for k in range(most + 1) for chosen in combinations(range(d), k)
+    ]
 
 
 def _table(
@@ -191,3 +214,15 @@ def _table(
     own = {features: everything.inwards(features, masks) for features, _ in suffices}
     rows = [by_mask[own[features]] for features, by_mask in suffices]
     return np.array(rows, dtype=bool).reshape(len(rows), len(masks))
+
+
+def _smaller(table: Outcomes, chosen: list[int], sizes: list[int], share: float) -> list[int]:
+    """As many columns that reach the share, each of the fewest features that still do."""
+    found = list(chosen)
+    reached = int(table[:, found].any(axis=1).sum()) if found else 0
+    needed = min(rows_needed(share, len(table)), reached)
+    for at, own in enumerate(found):
+        others = np.asarray(table[:, found[:at] + found[at + 1 :]].any(axis=1))
+        enough = np.flatnonzero((table | others[:, None]).sum(axis=0) >= needed)
+        found[at] = min((int(j) for j in enough), key=lambda j: (sizes[j], j), default=own)
+    return found
