@@ -158,24 +158,14 @@ def global_factors(
     everything = AllFeatures()
     minimal: set[int] = set()
     called: list[str] = []
-    suffices: list[tuple[tuple[str, ...], BoolVector]] = []
+    suffices: _Suffices = []
     for known in read_decisions(found, tau=tau, ids=ids, progress=progress):
         known.require_counts()
         everything.take(known)
         minimal.update(everything.outwards(known.features, known.minimal(side)))
         suffices.append((known.features, known.levels(side).at_least(known.tau)))
         called.append(known.name)
-    # A set that suffices for many may be minimal for none, so all are looked at where that can be.
-    d = len(everything.names)
-    most = d if largest is None else min(largest, d)
-    every_set = sum(comb(d, k) for k in range(most + 1)) <= _LISTED
-    sets = _sets(d, most) if every_set else [m for m in minimal if m.bit_count() <= most]
-    often = np.zeros(len(sets), dtype=np.int64)
-    for features, by_mask in suffices:
-        often += by_mask[everything.inwards(features, sets)]
-    order = sorted(np.flatnonzero(often), key=lambda j: (-often[j], sets[j].bit_count(), sets[j]))
-    every_set &= len(order) <= _CANDIDATES
-    candidates = [sets[j] for j in order[:_CANDIDATES]]
+    candidates, every_set = _candidates(suffices, minimal, everything, largest)
     table = _table(suffices, candidates, everything)
     sizes = [mask.bit_count() for mask in candidates]
     cover_of, bound = cover_with_fewest(table, wanted)
@@ -200,6 +190,30 @@ def global_factors(
     )
 
 
+_Suffices = list[tuple[tuple[str, ...], BoolVector]]
+"""Of each decision its features, and which sets of them suffice, by bit mask."""
+
+
+def _candidates(
+    suffices: _Suffices, minimal: set[int], everything: AllFeatures, largest: int | None
+) -> tuple[list[int], bool]:
+    """Sets that suffice in some decision, in most first; and whether these are all there are."""
+    d = len(everything.names)
+    most = d if largest is None else min(largest, d)
+    # A set that suffices for many may be minimal for none, so all are looked at where that can be.
+    all_of_them = sum(comb(d, k) for k in range(most + 1)) <= _LISTED
+    sets = _sets(d, most) if all_of_them else [m for m in minimal if m.bit_count() <= most]
+    own = {
+        features: np.array(everything.inwards(features, sets), dtype=np.int64)
+        for features, _ in suffices
+    }
+    often = np.zeros(len(sets), dtype=np.int64)
+    for features, by_mask in suffices:
+        often += by_mask[own[features]]
+    order = sorted(np.flatnonzero(often), key=lambda j: (-often[j], sets[j].bit_count(), sets[j]))
+    return [sets[j] for j in order[:_CANDIDATES]], all_of_them and len(order) <= _CANDIDATES
+
+
 def _sets(d: int, most: int) -> list[int]:
     """All sets of at most so many of d features, as bit masks."""
     return [
@@ -207,9 +221,7 @@ def _sets(d: int, most: int) -> list[int]:
     ]
 
 
-def _table(
-    suffices: list[tuple[tuple[str, ...], BoolVector]], masks: list[int], everything: AllFeatures
-) -> Outcomes:
+def _table(suffices: _Suffices, masks: list[int], everything: AllFeatures) -> Outcomes:
     """(decisions, sets): does the set suffice?"""
     own = {features: everything.inwards(features, masks) for features, _ in suffices}
     rows = [by_mask[own[features]] for features, by_mask in suffices]
