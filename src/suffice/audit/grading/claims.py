@@ -37,7 +37,15 @@ from suffice.tables import Table, is_frame, storable
 from suffice.tables.labels import find, own
 from suffice.wording import and_more
 
-__all__ = ["About", "Claim", "CounterfactualRows", "FeatureSet", "RuleClaim", "as_claim"]
+__all__ = [
+    "About",
+    "Claim",
+    "CounterfactualRows",
+    "FeatureSet",
+    "RuleClaim",
+    "as_claim",
+    "checked_labels",
+]
 
 ALLOWED = (
     "a ranking (scores by feature, names in order, an Explanation of shap or LIME), a set of "
@@ -107,6 +115,21 @@ class About:
             return self.players.names[int(self.players.of_column[self.data.names.index(text)])]
         hint = did_you_mean(text, self.players.names)
         raise InputError("other", f"unknown feature {text!r}", "features of the data", hint)
+
+
+def checked_labels(labels: object, data: Table) -> Labels | None:
+    """What values are called, by column of the data; None: as they are."""
+    if labels is None:
+        return None
+    allowed = "{column: {value: name}} or {column: [names of 0, 1, …]}"
+    if not isinstance(labels, Mapping):
+        raise InputError("labels", labels, allowed)
+    for column, names in labels.items():
+        data.position(column, "labels")
+        listed = isinstance(names, Sequence) and not isinstance(names, str | bytes)
+        if not listed and not isinstance(names, Mapping):
+            raise InputError("labels", f"{names!r} for {column!r}", allowed)
+    return labels
 
 
 def as_claim(other: Any, about: About) -> Claim:
@@ -296,15 +319,3 @@ def _text(name: object) -> str:
         return storable(name)
     except Exception as error:  # an object that cannot be shown is no name
         raise InputError("other", name, "names of features") from error
-
-
-def sequence_of(other: Any, n: int) -> Sequence[Any] | None:
-    """The claims about each of n rows, where one object holds them; None: it does not."""
-    if hasattr(other, "values") and hasattr(other, "base_values"):
-        values = np.asarray(other.values)
-        return [other[i] for i in range(n)] if values.ndim > 1 and len(values) == n else None
-    if hasattr(other, "cf_examples_list") and len(other.cf_examples_list) == n:
-        return list(other.cf_examples_list)
-    if isinstance(other, np.ndarray) and other.ndim == 2 and len(other) == n:
-        return list(other)
-    return None

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from suffice.audit.decisions import VIEWS, ViewName
+from suffice.audit.grading.by_row import by_row, is_function, is_tools, rows_of
 from suffice.audit.grading.claims import (
     About,
     Claim,
@@ -20,7 +21,7 @@ from suffice.audit.grading.claims import (
     FeatureSet,
     RuleClaim,
     as_claim,
-    sequence_of,
+    checked_labels,
 )
 from suffice.audit.grading.many import Entry, Grades
 from suffice.audit.grading.marks import Marker
@@ -33,10 +34,9 @@ from suffice.checks import choice, ran, threshold, truth, whole
 from suffice.errors import InputError, SufficeError, one_line
 from suffice.explainer import Explainer
 from suffice.explanation import Explanation
-from suffice.factors.kinds import Factor
 from suffice.factors.reading import Labels
 from suffice.progress import checked_progress, progress_bar
-from suffice.tables import as_table, has_several_rows, is_frame
+from suffice.tables import has_several_rows
 
 __all__ = ["grade"]
 
@@ -130,18 +130,18 @@ def grade(
         view=None if view is None else choice("view", view, VIEWS),
         k=None if k is None else whole("k", k),
         absolute=None if absolute is None else truth("absolute", absolute),
-        labels=_checked_labels(labels, explainer),
+        labels=checked_labels(labels, explainer.data),
         time_limit=time_limit,
     )
     grader = _Grader(explainer, how)
     shown = checked_progress(progress)
-    named = _is_tools(other)
+    named = is_tools(other)
     if other is None:
         raise InputError("other", None, "what another tool says of the decision")
     if not named and not has_several_rows(x):
         if ids is not None:
             raise InputError("ids", ids, "None for one input")
-        if _is_function(other):
+        if is_function(other):
             other = ran("other", other, "a function from a row to what a tool says of it", x)
         row = grader.about(x)
         found = grader.one(row, as_claim(other, row.about), "")
@@ -292,9 +292,9 @@ def _many(
     ids: Sequence[Any] | None,
     progress: bool | None,
 ) -> Grades:
-    rows = _rows(x)
+    rows = rows_of(x)
     names = tuple(names_of(rows, ids))
-    given = {name: _by_row(name, other, len(rows)) for name, other in tools.items()}
+    given = {name: by_row(name, other, len(rows)) for name, other in tools.items()}
     entries: list[Entry] = []
     with progress_bar("rows", len(rows), progress) as bar:
         for number, row in enumerate(rows):
@@ -329,74 +329,3 @@ def _entry(
             raise
         grader.unread = grader.unread or error.at(f"row {number}")
         return Entry(tool, number, None, str(error))
-
-
-def _is_tools(other: Any) -> bool:
-    """Claims by the name of a tool, rather than scores by feature."""
-    if not isinstance(other, Mapping) or not other or hasattr(other, "importances_mean"):
-        return False
-    kinds = (bool, int, float, np.number)
-    return all(isinstance(name, str) for name in other) and not any(
-        isinstance(value, kinds) for value in other.values()
-    )
-
-
-def _is_function(other: Any) -> bool:
-    return callable(other) and not isinstance(other, Factor) and not hasattr(other, "as_map")
-
-
-def _by_row(tool: str, other: Any, n: int) -> Callable[[int, Any], Any]:
-    """What the tool says of each row, by the row's number and the row."""
-    if _is_function(other):
-        return lambda number, row: other(row)
-    several = sequence_of(other, n) if n > 1 else None
-    if several is None and n > 1 and isinstance(other, list | tuple) and _one_each(other):
-        several = other
-        if len(other) != n:
-            got = f"{len(other)} of {tool!r}"
-            raise InputError("other", got, f"one for each of the {n} inputs, or a function")
-    if several is None and n > 1 and is_frame(other):
-        hint = "Of counterfactuals pass a list of frames; of scores pass frame.to_numpy()."
-        raise InputError("other", f"one frame of {tool!r}", f"one for each of the {n} inputs", hint)
-    if several is None:
-        return lambda number, row: other
-    each = several
-    return lambda number, row: each[number]
-
-
-def _one_each(other: Sequence[Any]) -> bool:
-    """Is this a list of claims, rather than one: names, scores, or pairs of both?"""
-    if all(isinstance(item, str) for item in other):
-        return any(_looks_like_a_rule(item) for item in other)
-    if all(isinstance(item, int | float | np.number) for item in other):
-        return False
-    pairs = all(isinstance(item, tuple) and len(item) == 2 for item in other)
-    return not (pairs and all(isinstance(score, int | float | np.number) for _, score in other))
-
-
-def _looks_like_a_rule(text: str) -> bool:
-    return any(sign in text for sign in "<>=≤≥≠") or " in {" in text or text == "always"
-
-
-def _rows(x: Any) -> list[Any]:
-    """The inputs one by one, of the kind that they came in."""
-    if not has_several_rows(x):
-        return [x]
-    if is_frame(x):
-        table = as_table(x, argument="x")
-        return [table.take(np.array([i])).native for i in range(len(table))]
-    return list(x)
-
-
-def _checked_labels(labels: object, explainer: Explainer) -> Labels | None:
-    if labels is None:
-        return None
-    allowed = "{column: {value: name}} or {column: [names of 0, 1, …]}"
-    if not isinstance(labels, Mapping):
-        raise InputError("labels", labels, allowed)
-    for column, names in labels.items():
-        explainer.data.position(column, "labels")
-        listed = isinstance(names, Sequence) and not isinstance(names, str | bytes)
-        if not listed and not isinstance(names, Mapping):
-            raise InputError("labels", f"{names!r} for {column!r}", allowed)
-    return labels

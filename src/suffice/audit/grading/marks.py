@@ -98,11 +98,6 @@ class Mark:
         return None if self.best_hits is None else self.best_hits / self.n
 
     @property
-    def short_of_best(self) -> float | None:
-        """How far it is from that."""
-        return None if self.best_hits is None else (self.best_hits - self.hits) / self.n
-
-    @property
     def as_good(self) -> bool | None:
         """Does no set of this size suffice more surely?"""
         return None if self.better is None else self.better == 0
