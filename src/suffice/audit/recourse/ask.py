@@ -9,16 +9,17 @@ is left out, is told row by row and by group.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from suffice.audit.groups import RowsBy, labels_of, names_of_rows
 from suffice.audit.recourse.candidates import AT_LEAST, TO, Candidates, make_candidates
-from suffice.audit.recourse.cover import cheap_cover
+from suffice.audit.recourse.cover import Cover, cheap_cover
 from suffice.audit.recourse.facts import GlobalChange, Move, RowRecourse
 from suffice.audit.recourse.result import GlobalRecourse
-from suffice.audit.recourse.trial import Trial
+from suffice.audit.recourse.trial import Trial, in_parts
 from suffice.checks import number, whole
 from suffice.context.cost import CostSpec
 from suffice.context.players import Players
@@ -34,12 +35,10 @@ from suffice.progress import checked_progress, progress_bar
 from suffice.randomness import Stream, generator
 from suffice.tables import Table, as_table, plain
 from suffice.target import Target, event_for, needs_input
-from suffice.typing import BoolVector, Counts
+from suffice.typing import BoolVector, Counts, Reals
 from suffice.wording import count
 
 __all__ = ["global_recourse"]
-
-_AT_ONCE = 1 << 16
 
 
 def global_recourse(
@@ -149,45 +148,60 @@ def global_recourse(
         given = given.select(own)
     table = _read(explainer, given)
     target, wants = _target(explainer, table, desired)
-    has = _has(target, table) == wants
+    has = _says(target, table) == wants
     refused = np.flatnonzero(~has)
     if not len(refused):
         got = f"{count(len(table), 'row')} that have the desired outcome already"
         raise InputError("X", got, "at least one that has not", "Or ask for another in desired.")
     rows = Rows(table.take(refused))
     asking = explainer if desired is None else explainer.but(outcome=desired)
-    searched = _searched(len(rows), seeds, explainer.decider.seed)
-    constraints, options, cut_short = _own_recourse(asking, rows, searched, request, shown)
+    own = _own_recourse(asking, rows, seeds, request, shown)
     decider = explainer.decider
-    candidates = make_candidates(options, decider.players, constraints.rules, most, decider.seed)
-    price = decider.cost if cost is None else cost
     trial = Trial(
-        target, wants, rows, candidates, constraints, decider.players, decider.data, price
+        target,
+        wants,
+        rows,
+        make_candidates(own.options, decider.players, own.constraints.rules, most, decider.seed),
+        own.constraints,
+        decider.players,
+        decider.data,
+        decider.cost if cost is None else cost,
     )
-    with progress_bar("changes tried", len(rows) * len(candidates), shown) as bar:
+    with progress_bar("changes tried", len(rows) * len(trial.candidates), shown) as bar:
         costs = trial.costs(bar)
     found = cheap_cover(costs, wanted, wished)
-    least = costs.min(axis=1, initial=np.inf)
+    paid = tuple(
+        _row(int(i), names[i], groups[i], each, found.chosen)
+        for i, each in zip(refused, costs, strict=True)
+    )
+    return _answer(trial, found, paid, own, request, wanted, int(has.sum()))
+
+
+def _answer(
+    trial: Trial,
+    found: Cover,
+    rows: tuple[RowRecourse, ...],
+    own: _OwnRecourse,
+    request: RecourseRequest,
+    wanted: float,
+    already: int,
+) -> GlobalRecourse:
+    says, candidates = trial.target.event.describe, trial.candidates
     return GlobalRecourse(
-        desired=target.event.describe(wants),
-        outcome=target.event.describe(not wants),
+        desired=says(trial.wanted),
+        outcome=says(not trial.wanted),
         wanted=wanted,
-        changes=tuple(_change(candidates, j, decider.players) for j in found.chosen),
-        rows=tuple(
-            RowRecourse(
-                int(i), names[i], groups[i], tuple(map(_cost, costs[at, list(found.chosen)])), own
-            )
-            for at, (i, own) in enumerate(zip(refused, map(_cost, least), strict=True))
-        ),
-        already=int(has.sum()),
+        changes=tuple(_change(candidates, j, trial.players) for j in found.chosen),
+        rows=rows,
+        already=already,
         fewest=found.fewest,
         could_be=found.could_be,
         prices=found.prices,
         cheapest=found.cheapest,
         tried=len(candidates),
         possible=candidates.possible,
-        searched=len(searched),
-        cut_short=cut_short,
+        searched=len(own.options),
+        cut_short=own.cut_short,
         asked=trial.asked,
         max_size=request.max_size,
         max_cost=request.max_cost,
@@ -233,7 +247,7 @@ def _target(explainer: Explainer, table: Table, desired: Any) -> tuple[Target, b
     if desired is not None:
         return Target(model, event_for(desired, model, first, "desired")), True
     target = Target(model, event_for(outcome, model, first))
-    truth = _has(target, table)
+    truth = _says(target, table)
     if len(set(truth.tolist())) > 1:
         said = target.event.describe
         one, other = int(truth.sum()), int((~truth).sum())
@@ -246,10 +260,9 @@ def _target(explainer: Explainer, table: Table, desired: Any) -> tuple[Target, b
     return target, not truth[0]
 
 
-def _has(target: Target, table: Table) -> BoolVector:
-    parts = range(0, len(table), _AT_ONCE)
+def _says(target: Target, table: Table) -> BoolVector:
     every = np.arange(len(table))
-    return np.concatenate([target(table.take(every[i : i + _AT_ONCE])) for i in parts])
+    return in_parts(target, len(table), lambda part: table.take(every[part]))
 
 
 def _searched(n: int, most: int | None, seed: int) -> Counts:
@@ -258,16 +271,24 @@ def _searched(n: int, most: int | None, seed: int) -> Counts:
     return np.sort(generator(seed, Stream.CANDIDATES, 1).permutation(n)[:most])
 
 
+@dataclass(frozen=True, eq=False)
+class _OwnRecourse:
+    """What the own recourse of some of the refused tells."""
+
+    constraints: Constraints
+    """What is asked of a change."""
+    options: list[tuple[Decision, Sequence[Option]]]
+    """Of each row that was searched."""
+    cut_short: int
+    """How many searches a limit ended."""
+
+
 def _own_recourse(
-    explainer: Explainer,
-    rows: Rows,
-    searched: Counts,
-    request: RecourseRequest,
-    shown: bool | None,
-) -> tuple[Constraints, list[tuple[Decision, Sequence[Option]]], int]:
-    """What is asked of a change, each row's own options, and how many searches a limit ended."""
+    explainer: Explainer, rows: Rows, most: int | None, request: RecourseRequest, shown: bool | None
+) -> _OwnRecourse:
     options: list[tuple[Decision, Sequence[Option]]] = []
     constraints, cut_short = Constraints(), 0
+    searched = _searched(len(rows), most, explainer.decider.seed)
     decisions = explainer.decide_many(Rows(rows.table.take(searched)))
     with progress_bar("own recourse of rows", len(searched), shown) as bar:
         for decision in decisions:
@@ -281,7 +302,7 @@ def _own_recourse(
             options.append((decision, solution.options))
             cut_short += bool(solution.cut_short)
             bar.update()
-    return constraints, options, cut_short
+    return _OwnRecourse(constraints, options, cut_short)
 
 
 def _change(candidates: Candidates, j: int, players: Players) -> GlobalChange:
@@ -301,6 +322,14 @@ def _change(candidates: Candidates, j: int, players: Players) -> GlobalChange:
             for c in columns
         ),
     )
+
+
+def _row(
+    number: int, name: str, group: str | None, costs: Reals, chosen: tuple[int, ...]
+) -> RowRecourse:
+    """What each of the chosen changes costs one row, and the cheapest of all that were tried."""
+    least = float(costs.min(initial=np.inf))
+    return RowRecourse(number, name, group, tuple(map(_cost, costs[list(chosen)])), _cost(least))
 
 
 def _cost(cost: float) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from suffice.tables.table import Table
 from suffice.target import Target
 from suffice.typing import BoolVector, Counts, Outcomes, Reals
 
-__all__ = ["Trial"]
+__all__ = ["Trial", "in_parts"]
 
 _AT_ONCE = 1 << 16
 """Rows put to the model together."""
@@ -103,12 +104,16 @@ class Trial:
 
     def _asked(self, picks: Counts) -> BoolVector:
         """Does the model give each of these rows the outcome?"""
-        out = [np.empty(0, dtype=bool)]
-        for start in range(0, len(picks), _AT_ONCE):
-            part = picks[start : start + _AT_ONCE]
-            out.append(self.target(self._both.gather(part)) == self.wanted)
         self.asked += len(picks)
-        return np.concatenate(out)
+        found = in_parts(self.target, len(picks), lambda part: self._both.gather(picks[part]))
+        return np.asarray(found == self.wanted)
+
+
+def in_parts(target: Target, n: int, rows: Callable[[slice], Table]) -> BoolVector:
+    """What the target says of n rows, put to the model a part at a time."""
+    found = [np.empty(0, dtype=bool)]
+    found += [target(rows(slice(i, i + _AT_ONCE))) for i in range(0, n, _AT_ONCE)]
+    return np.concatenate(found)
 
 
 def _scattered(possible: Outcomes, works: BoolVector) -> Outcomes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import signature
 from statistics import fmean
 from typing import Any, get_args
@@ -143,15 +143,7 @@ def stability(
 
     with progress_bar("models", models + 1, progress) as bar:
         first = explainer_of(trainer.first() if model is None else model)
-        if asked is not None:
-            checked_explainer(first)
-        try:
-            base = explained(first)
-        except InputError as error:
-            raise _about_rows(error) from error
-        called = names_of(base, numbers if ids is None else ids)
-        ways = _ways(first, base, asked)
-        tracks = [_Track(name, e, way) for name, e, way in zip(called, base, ways, strict=True)]
+        tracks = _begun(first, explained, asked, numbers if ids is None else ids)
         desired = None if asked is None else asked.get("desired")
         bar.update()
         for number, fitted in enumerate(trainer.again(models)):
@@ -163,10 +155,11 @@ def stability(
             except SufficeError as error:
                 raise error.at(f"retrained model {number + 1} of {models}") from error
             bar.update()
+    base = tracks[0].base
     return Stability(
-        model=base[0].provenance.model,
+        model=base.provenance.model,
         k=models,
-        tau=base[0].tau,
+        tau=base.tau,
         resample=how,
         rows=len(table),
         chosen=rows is None or isinstance(rows, int | np.integer),
@@ -256,6 +249,23 @@ class _Track:
         """In the order of the model's features; others, which cannot matter in it, come last."""
         order = {player.name: i for i, player in enumerate(self.base.players)}
         return tuple(sorted(features, key=lambda name: (order.get(name, len(order)), name)))
+
+
+def _begun(
+    first: Explainer,
+    explained: Callable[[Explainer], list[Explanation]],
+    asked: dict[str, Any] | None,
+    ids: Sequence[Any] | None,
+) -> list[_Track]:
+    """A track for each decision of the model itself."""
+    if asked is not None:
+        checked_explainer(first)
+    try:
+        base = explained(first)
+    except InputError as error:
+        raise _about_rows(error) from error
+    names, ways = names_of(base, ids), _ways(first, base, asked)
+    return [_Track(name, e, way) for name, e, way in zip(names, base, ways, strict=True)]
 
 
 def _keys(e: Explanation) -> Iterator[Key]:
