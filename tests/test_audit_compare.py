@@ -72,7 +72,7 @@ def test_a_comparison_is_its_definition(pair, tau):
     if found.changed:
         assert found.factors == () and found.distance is None
         return
-    assert len(found.factors) + found.same == sum(
+    assert len(found.factors) + found.unmoved == sum(
         len(
             minimal_by_definition(shares(before, v), tau)
             | minimal_by_definition(shares(after, v), tau)
@@ -205,7 +205,7 @@ def test_nothing_is_found_between_two_runs_of_one_model(shuffled, explanations):
     assert again.nothing and again.tau == 0.8
     assert again.fallen == Share(0, 0)
     assert set(again.to_frame()["keep_distance"]) == {0.0}
-    assert len(again.factor_frame()) == 0
+    assert len(again.to_factor_frame()) == 0
 
 
 def test_shares_over_all_decisions_are_counts_of_them(explanations):
@@ -215,13 +215,13 @@ def test_shares_over_all_decisions_are_counts_of_them(explanations):
     lost = sum(s.lost for s in found.sets)
     assert lost == sum(len(d.having("lost")) for d in same)
     assert sum(s.gained for s in found.sets) == sum(len(d.having("gained")) for d in same)
-    frame = found.factor_frame()
+    frame = found.to_factor_frame()
     assert (frame["fate"] == "lost").sum() == lost
     for feature in found.by_feature:
         before = [
-            {n: old for n, old, _ in d.members}.get(feature.feature, 0) / d.minimal[0]
+            {n: old for n, old, _ in d.members}.get(feature.feature, 0) / d.n_minimal[0]
             for d in same
-            if all(d.minimal)
+            if all(d.n_minimal)
         ]
         assert feature.before == pytest.approx(np.mean(before))
         assert feature.decisions == len(before)

@@ -462,7 +462,7 @@ def test_tools_are_marked_row_by_row_and_failures_are_told(explainer, loans):
     assert hand.sufficiency == pytest.approx(np.mean([m.sufficiency for m in marks]))
     assert hand.best == pytest.approx(np.mean([m.best_sufficiency for m in marks]))
     assert hand.as_good.hits == sum(m.better == 0 for m in marks)
-    whys = {(e.tool, found.rows[e.row]): e.failed for e in found.failed}
+    whys = {(e.tool, found.decision_names[e.row]): e.failed for e in found.failed}
     assert whys["broken", "Ann"] == "it raised RuntimeError: out of memory"
     assert whys["by hand", "Bo"] == "it said nothing"
     assert "nonsense > 3" in whys["rules", "Bo"]
@@ -472,12 +472,13 @@ def test_tools_are_marked_row_by_row_and_failures_are_told(explainer, loans):
     frame = found.to_frame()
     assert set(frame["decision"]) == {"Ann", "Bo", "Cy"}
     assert len(frame[frame["failed"].notna()]) == 5
-    assert found.to_table()["tool"].tolist() == list(tools)
+    assert found.to_tool_frame()["tool"].tolist() == list(tools)
 
 
 def test_one_row_and_several_tools_make_a_table(explainer, loans):
     found = audit.grade(explainer, loans[1].iloc[8], {"a": ["debt"], "b": {"age", "debt"}})
-    assert found.rows == ("0",) and [e.grade.kind for e in found.entries] == ["ranking", "set"]
+    assert found.decision_names == ("0",)
+    assert [e.grade.kind for e in found.entries] == ["ranking", "set"]
 
 
 def test_the_figure_is_made_from_the_marks(explainer, loans):
@@ -497,7 +498,9 @@ def test_the_figure_is_made_from_the_marks(explainer, loans):
     for way, index in ((up, 0), (short, 1)):
         for point in way.points:
             marks = [
-                e.grade.marks[point.k - 1] for e in found.entries if e.tool == found.names[index]
+                e.grade.marks[point.k - 1]
+                for e in found.entries
+                if e.tool == found.tool_names[index]
             ]
             assert point.sufficiency == pytest.approx(np.mean([m.sufficiency for m in marks]))
             low, high = point.interval

@@ -58,7 +58,7 @@ def run(lab: Lab) -> Result:
         "Figures 2 to 4 as marks: shap, anchor-exp and dice-ml on held-out rows (German credit)",
         claims(found),
         settings,
-        tables={"marks": found.to_table(), "rows": _plain(found.to_frame())},
+        tables={"marks": found.to_tool_frame(), "rows": _plain(found.to_frame())},
         figures={"marks": found.plot().figure},
     )
 
@@ -131,7 +131,7 @@ def together(texts: list[str], rows: list[int]) -> audit.Grades:
     """The marks of single rows as one table of marks."""
     found = [audit.Grades.from_json(text) for text in texts]
     entries = [replace(e, row=i) for i, one in enumerate(found) for e in one.entries]
-    return audit.Grades(TAU, tuple(map(str, rows)), found[0].names, tuple(entries))
+    return audit.Grades(TAU, tuple(map(str, rows)), found[0].tool_names, tuple(entries))
 
 
 def claims(found: audit.Grades) -> tuple[Claim, ...]:

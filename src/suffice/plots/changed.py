@@ -63,7 +63,7 @@ def drift_chart(result: Drift, most: int) -> Chart:
     )
     lines = [_factor(f) for f in shown]
     hidden = len(d.factors) - len(shown)
-    more = f"and {count(hidden, 'more set')}: .factor_frame()" if hidden else ""
+    more = f"and {count(hidden, 'more set')}: .to_factor_frame()" if hidden else ""
     notes = (_RING, "A hollow bar is below zero.") if lines else ()
     return Chart(sheet.title, sheet.lead, headings, tuple(lines), more, notes)
 

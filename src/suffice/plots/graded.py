@@ -89,7 +89,7 @@ def graded_of(result: Grade | Grades) -> Graded:
     else:
         by_tool = {
             name: [e.grade for e in result.entries if e.tool == name and e.grade is not None]
-            for name in result.names
+            for name in result.tool_names
         }
     of = {
         kind: {name: own for name, some in by_tool.items() if (own := _of_kind(some, kind))}

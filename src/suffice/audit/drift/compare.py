@@ -139,7 +139,7 @@ def _drift(
         predictions=(a.prediction, b.prediction),
         scores=(_score(a), _score(b)),
         factors=moved,
-        same=len(changes) - len(moved),
+        unmoved=len(changes) - len(moved),
         members=tuple(_members(a, b, changes)),
         keep_distance=barcode_distance(a.keep, b.keep) if same_outcome else None,
         flip_distance=barcode_distance(a.flip, b.flip) if same_outcome else None,

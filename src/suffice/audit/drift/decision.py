@@ -95,7 +95,7 @@ class DecisionDrift:
     factors: tuple[FactorChange, ...]
     """Minimal sets lost, gained, or kept with another sufficiency; none where the outcome is
     another."""
-    same: int
+    unmoved: int
     """Minimal sets of both, as sufficient as before."""
     members: tuple[tuple[str, int, int], ...]
     """Each feature, with how many of the minimal sets before and after have it."""
@@ -119,9 +119,9 @@ class DecisionDrift:
         return tuple(f for f in self.factors if f.fate == fate)
 
     @property
-    def minimal(self) -> tuple[int, int]:
+    def n_minimal(self) -> tuple[int, int]:
         """How many minimal sets there were, and are."""
-        kept = self.same + len(self.having("kept"))
+        kept = self.unmoved + len(self.having("kept"))
         return kept + len(self.having("lost")), kept + len(self.having("gained"))
 
     @property

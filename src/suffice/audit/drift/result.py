@@ -126,7 +126,7 @@ class Drift(Result):
                 "score_after": d.scores[1],
                 "lost": len(d.having("lost")),
                 "gained": len(d.having("gained")),
-                "kept": len(d.having("kept")) + d.same,
+                "kept": len(d.having("kept")) + d.unmoved,
                 "keep_distance": d.keep_distance,
                 "flip_distance": d.flip_distance,
                 "codes_before": None if d.codes is None else d.codes[0],
@@ -139,7 +139,7 @@ class Drift(Result):
         ]
         return pd.DataFrame(rows)
 
-    def factor_frame(self) -> Any:
+    def to_factor_frame(self) -> Any:
         """A row for each minimal set that was lost, gained, or kept with another sufficiency."""
         import pandas as pd
 

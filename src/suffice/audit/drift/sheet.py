@@ -57,11 +57,11 @@ def _lead_of_one(drift: Drift) -> Iterator[str]:
         yield f"The outcome was “{named(d.outcomes[0])}”, and is “{named(d.outcomes[1])}”."
         return
     lost, gained = len(d.having("lost")), len(d.having("gained"))
-    kept = len(d.having("kept")) + d.same
+    kept = len(d.having("kept")) + d.unmoved
     sets = f"{count(lost, 'minimal set')} lost, {gained} gained, {kept} kept"
     if not (lost or gained):
         sets = f"the same {count(kept, 'minimal set')}"
-    yield f"Still “{named(d.outcomes[0])}”: {sets} ({d.same} just as sufficient)."
+    yield f"Still “{named(d.outcomes[0])}”: {sets} ({d.unmoved} just as sufficient)."
     if d.distance is not None:
         apart = listed(
             f"{three_digits(x)} ({name})"
@@ -140,7 +140,7 @@ def _panels_of_one(drift: Drift) -> Iterator[Panel]:
             for f in order[:_SHOWN]
         )
         left = len(order) - len(rows)
-        yield Panel(columns, rows, more=f"and {left:,} more: .factor_frame()" if left else "")
+        yield Panel(columns, rows, more=f"and {left:,} more: .to_factor_frame()" if left else "")
     yield from _ways(drift)
 
 

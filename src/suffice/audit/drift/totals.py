@@ -74,9 +74,9 @@ def feature_drifts(decisions: Iterable[DecisionDrift]) -> tuple[FeatureDrift, ..
     Of decisions with the same outcome on both sides, those count that have minimal sets on both.
     """
     shares: dict[str, list[tuple[float, float]]] = {}
-    known = [d for d in decisions if all(d.minimal)]
+    known = [d for d in decisions if all(d.n_minimal)]
     for d in known:
-        before, after = d.minimal
+        before, after = d.n_minimal
         for name, old, new in d.members:
             shares.setdefault(name, []).append((old / before, new / after))
     found = [

@@ -23,7 +23,7 @@ from suffice.audit.grading.claims import (
     as_claim,
     checked_labels,
 )
-from suffice.audit.grading.many import Entry, Grades
+from suffice.audit.grading.many import Grades, ToolEntry
 from suffice.audit.grading.marks import Marker
 from suffice.audit.grading.rankings import Ranking
 from suffice.audit.grading.result import Grade
@@ -295,7 +295,7 @@ def _many(
     rows = rows_of(x)
     names = tuple(names_of(rows, ids))
     given = {name: by_row(name, other, len(rows)) for name, other in tools.items()}
-    entries: list[Entry] = []
+    entries: list[ToolEntry] = []
     with progress_bar("rows", len(rows), progress) as bar:
         for number, row in enumerate(rows):
             try:
@@ -313,19 +313,19 @@ def _many(
 
 def _entry(
     grader: _Grader, about: _Row, tool: str, number: int, row: Any, said: Callable[[int, Any], Any]
-) -> Entry:
+) -> ToolEntry:
     """A tool that fails on one row says nothing of it; that is told, and the others go on."""
     try:
         other = said(number, row)
     except Exception as error:  # whatever another tool may raise
         why = f"{type(error).__name__}: {one_line(error, 200)}".rstrip(": ")
-        return Entry(tool, number, None, f"it raised {why}")
+        return ToolEntry(tool, number, None, f"it raised {why}")
     if other is None:
-        return Entry(tool, number, None, "it said nothing")
+        return ToolEntry(tool, number, None, "it said nothing")
     try:
-        return Entry(tool, number, grader.one(about, as_claim(other, about.about), tool))
+        return ToolEntry(tool, number, grader.one(about, as_claim(other, about.about), tool))
     except InputError as error:
         if error.argument == "k":
             raise
         grader.unread = grader.unread or error.at(f"row {number}")
-        return Entry(tool, number, None, str(error))
+        return ToolEntry(tool, number, None, str(error))

@@ -15,14 +15,14 @@ from suffice.errors import InputError
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.wording import and_more, count, cut, named, percent, price
 
-__all__ = ["Entry", "Grades", "ToolMarks"]
+__all__ = ["Grades", "ToolEntry", "ToolMarks"]
 
 _SHOWN = 12
 _ROOM = 18
 
 
 @dataclass(frozen=True)
-class Entry:
+class ToolEntry:
     """One tool's claim about one decision: its grade, or why there is none."""
 
     tool: str
@@ -114,16 +114,18 @@ class Grades(Result):
     plots = ("grades", "measures")
 
     tau: float
-    rows: tuple[str, ...]
+    decision_names: tuple[str, ...]
     """The decisions' names."""
-    names: tuple[str, ...]
+    tool_names: tuple[str, ...]
     """The tools' names."""
-    entries: tuple[Entry, ...]
+    entries: tuple[ToolEntry, ...]
     """By decision, and of each by tool."""
 
     def __post_init__(self) -> None:
         threshold(self.tau)
-        wanted = [(tool, row) for row in range(len(self.rows)) for tool in self.names]
+        wanted = [
+            (tool, row) for row in range(len(self.decision_names)) for tool in self.tool_names
+        ]
         if [(entry.tool, entry.row) for entry in self.entries] != wanted or not wanted:
             raise InputError("entries", f"{len(self.entries)} entries", "one by tool and decision")
 
@@ -131,7 +133,7 @@ class Grades(Result):
     def tools(self) -> tuple[ToolMarks, ...]:
         """Each tool's marks over all decisions."""
         return tuple(
-            _marks_of(name, [e for e in self.entries if e.tool == name]) for name in self.names
+            _marks_of(name, [e for e in self.entries if e.tool == name]) for name in self.tool_names
         )
 
     def of(self, tool: str) -> ToolMarks:
@@ -139,10 +141,10 @@ class Grades(Result):
         for found in self.tools:
             if found.tool == tool:
                 return found
-        raise InputError("tool", repr(tool), f"one of {and_more(map(repr, self.names))}")
+        raise InputError("tool", repr(tool), f"one of {and_more(map(repr, self.tool_names))}")
 
     @property
-    def failed(self) -> tuple[Entry, ...]:
+    def failed(self) -> tuple[ToolEntry, ...]:
         """Where a tool failed, or said nothing."""
         return tuple(entry for entry in self.entries if entry.grade is None or entry.nothing)
 
@@ -152,7 +154,7 @@ class Grades(Result):
     def sheet(self) -> Sheet:
         """A line for each tool, beside what was possible."""
         return Sheet(
-            f"Marks for {self._who} on {count(len(self.rows), 'decision')}",
+            f"Marks for {self._who} on {count(len(self.decision_names), 'decision')}",
             lead=tuple(filter(None, map(self._told, self.tools))),
             panels=tuple(self._panels()),
             notes=tuple(self._notes()),
@@ -160,7 +162,7 @@ class Grades(Result):
 
     @property
     def _who(self) -> str:
-        return and_more(map(named, self.names), 4)
+        return and_more(map(named, self.tool_names), 4)
 
     def _told(self, found: ToolMarks) -> str:
         who = named(found.tool)
@@ -201,7 +203,7 @@ class Grades(Result):
                 yield _panel(heading, columns, some)
         if self.failed:
             rows = tuple(
-                (_short(e.tool), self.rows[e.row], e.failed or "gave no counterfactual")
+                (_short(e.tool), self.decision_names[e.row], e.failed or "gave no counterfactual")
                 for e in self.failed[:_SHOWN]
             )
             more = len(self.failed) - len(rows)
@@ -227,14 +229,14 @@ class Grades(Result):
 
         lines = []
         for entry in self.entries:
-            about = {"decision": self.rows[entry.row], "failed": entry.failed}
+            about = {"decision": self.decision_names[entry.row], "failed": entry.failed}
             if entry.grade is None:
                 lines.append(dict.fromkeys(COLUMNS) | {"tool": entry.tool} | about)
             else:
                 lines += [line | about for line in entry.grade.records()]
         return pd.DataFrame(lines, columns=["decision", *COLUMNS, "failed"])
 
-    def to_table(self) -> Any:
+    def to_tool_frame(self) -> Any:
         """The table of marks: a row for each tool."""
         import pandas as pd
 
@@ -292,7 +294,7 @@ def _panel(heading: str, cells: Cells, tools: tuple[ToolMarks, ...]) -> Panel:
     return Panel(tuple(column for column, _ in cells), rows, heading)
 
 
-def _marks_of(name: str, entries: list[Entry]) -> ToolMarks:
+def _marks_of(name: str, entries: list[ToolEntry]) -> ToolMarks:
     grades = [e.grade for e in entries if e.grade is not None]
     marked = [g for g in grades if g.mark is not None]
     marks = [g.mark for g in marked if g.mark is not None]

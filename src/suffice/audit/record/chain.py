@@ -21,7 +21,7 @@ from suffice.errors import InputError, shorten
 __all__ = [
     "MANIFEST",
     "START",
-    "Entry",
+    "ChainEntry",
     "Fact",
     "Fault",
     "Kind",
@@ -52,7 +52,7 @@ class Fact(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Entry:
+class ChainEntry:
     """A fact, and how it hangs together with the one before it."""
 
     kind: Kind
@@ -73,7 +73,7 @@ class Entry:
 class _Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: str
     version: int
-    entries: list[Entry]
+    entries: list[ChainEntry]
     seal: str
 
 
@@ -98,27 +98,27 @@ class Fault:
         return f"{self.name} {words[self.kind]}" + (f" ({self.why})" if self.why else "")
 
 
-def chained(facts: Iterable[Fact], start: str = START) -> tuple[Entry, ...]:
+def chained(facts: Iterable[Fact], start: str = START) -> tuple[ChainEntry, ...]:
     """Facts as a chain that begins at a link.
 
     >>> a, b = chained([Fact("version", "numpy", "2.0"), Fact("version", "scipy", "1.15")])
     >>> a.previous == START, b.previous == a.link, a.holds and b.holds
     (True, True, True)
     """
-    return tuple(Entry(*fact, start, start := _link(fact, start)) for fact in facts)
+    return tuple(ChainEntry(*fact, start, start := _link(fact, start)) for fact in facts)
 
 
 def _link(fact: Fact, previous: str) -> str:
     return sha256(msgspec.json.encode([previous, *fact])).hexdigest()
 
 
-def manifest_text(entries: Sequence[Entry]) -> bytes:
+def manifest_text(entries: Sequence[ChainEntry]) -> bytes:
     """The chain as it is written: there is one way to write it, so that every byte counts."""
     whole = _Manifest(FORMAT, VERSION, list(entries), entries[-1].link)
     return msgspec.json.format(msgspec.json.encode(whole), indent=1) + b"\n"
 
 
-def read_chain(folder: Path, argument: str = "folder") -> tuple[Entry, ...] | Fault:
+def read_chain(folder: Path, argument: str = "folder") -> tuple[ChainEntry, ...] | Fault:
     """The chain of a folder, or what is wrong with it; an error where the folder is no record."""
     path = folder / MANIFEST
     try:
@@ -176,7 +176,7 @@ def fact_of_file(name: str, path: Path) -> Fact:
     return Fact("file", name, digest, path.stat().st_size)
 
 
-def faults_of(folder: Path, entries: Iterable[Entry]) -> Iterator[Fault]:
+def faults_of(folder: Path, entries: Iterable[ChainEntry]) -> Iterator[Fault]:
     """Files that are not, byte by byte, what was sealed; those that are missing, or too many."""
     sealed = {entry.name: entry for entry in entries if entry.kind == "file"}
     there = dict(files_in(folder))

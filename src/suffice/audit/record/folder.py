@@ -27,7 +27,7 @@ import msgspec
 from suffice.audit.reasons import Reasons
 from suffice.audit.record.analyses import ANALYSES
 from suffice.audit.record.analysis import Arguments
-from suffice.audit.record.chain import Entry
+from suffice.audit.record.chain import ChainEntry
 from suffice.audit.record.result import Asked, Finding, Record, finding_of
 from suffice.errors import InputError, shorten
 from suffice.explanation import Explanation
@@ -109,7 +109,7 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", errors="backslashreplace")
 
 
-def read_record(folder: Path, chain: tuple[Entry, ...]) -> Record:
+def read_record(folder: Path, chain: tuple[ChainEntry, ...]) -> Record:
     """A record from its folder, whose bytes were checked before."""
     try:
         asked = msgspec.json.decode((folder / ASKED).read_bytes(), type=Asked)

@@ -11,7 +11,7 @@ import msgspec
 from suffice.audit.record.analyses import ANALYSES
 from suffice.audit.record.analysis import Arguments
 from suffice.audit.record.card import model_card
-from suffice.audit.record.chain import Entry
+from suffice.audit.record.chain import ChainEntry
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.results import Column, Panel, Result, Sheet, json_text
 from suffice.wording import count, cut, named
@@ -63,7 +63,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 class _Stored(Asked, frozen=True):
     findings: list[_Told]
-    chain: tuple[Entry, ...]
+    chain: tuple[ChainEntry, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,7 +84,7 @@ class Record(Result):
     labels: dict[str, list[str | None]]
     """Groups by columns that the model does not see: a label for each decision."""
     findings: tuple[Finding, ...]
-    chain: tuple[Entry, ...]
+    chain: tuple[ChainEntry, ...]
     """What the record rests on, then its files."""
 
     def __hash__(self) -> int:
@@ -104,7 +104,7 @@ class Record(Result):
         return self.chain[-1].link
 
     @property
-    def rests_on(self) -> tuple[Entry, ...]:
+    def rests_on(self) -> tuple[ChainEntry, ...]:
         """The model, the data and the versions that it was made from."""
         return tuple(entry for entry in self.chain if entry.kind != "file")
 
@@ -145,7 +145,9 @@ class Record(Result):
         return Asked(self.title, self.date, self.about, self.analyses, self.labels)
 
     @classmethod
-    def made_of(cls, asked: Asked, findings: Iterable[Finding], chain: Iterable[Entry]) -> Self:
+    def made_of(
+        cls, asked: Asked, findings: Iterable[Finding], chain: Iterable[ChainEntry]
+    ) -> Self:
         """A record of what was asked and found."""
         head = (asked.title, asked.date, asked.about, asked.analyses, asked.labels)
         return cls(*head, tuple(findings), tuple(chain))

@@ -21,7 +21,7 @@ import numpy as np
 from suffice.audit.groups import names_of
 from suffice.audit.record.analyses import ANALYSES, run
 from suffice.audit.record.analysis import Material
-from suffice.audit.record.chain import Entry, Fault, faults_of, read_chain
+from suffice.audit.record.chain import ChainEntry, Fault, faults_of, read_chain
 from suffice.audit.record.facts import (
     counts_kept,
     known_hashes,
@@ -271,7 +271,7 @@ def _found_again(
     yield Check("files", "tables and page", verdict, and_more(map(named, odd), 6))
 
 
-def _other_versions(chain: tuple[Entry, ...]) -> Iterator[str]:
+def _other_versions(chain: tuple[ChainEntry, ...]) -> Iterator[str]:
     then = {entry.name: entry.value for entry in chain if entry.kind == "version"}
     now = versions_now()
     for name in sorted(then.keys() | now.keys()):

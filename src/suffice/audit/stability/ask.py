@@ -161,7 +161,7 @@ def stability(
         k=models,
         tau=base.tau,
         resample=how,
-        rows=len(table),
+        n_rows=len(table),
         chosen=rows is None or isinstance(rows, int | np.integer),
         decisions=tuple(track.decision() for track in tracks),
     )

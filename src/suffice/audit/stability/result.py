@@ -87,7 +87,7 @@ class Stability(Result):
     k: int
     tau: float
     resample: Resample
-    rows: int
+    n_rows: int
     """Of the table that models are fitted to."""
     chosen: bool
     """Were the rows to explain chosen here, evenly spread over the table?"""
@@ -217,7 +217,7 @@ class Stability(Result):
         yield Panel(columns, rows, "Ways out, those that work least often first", _more(ways))
 
     def _notes(self) -> Iterator[str]:
-        chosen = f" These are {len(self):,} of {self.rows:,} rows, evenly spread." * self.chosen
+        chosen = f" These are {len(self):,} of {self.n_rows:,} rows, evenly spread." * self.chosen
         yield (
             f"{count(self.k, 'model')} fitted again, {_HOW[self.resample]}. A set holds where the "
             f"model gives the same outcome and the set suffices at τ = {self.tau:g}, against "
