@@ -285,6 +285,10 @@ def test_the_figure_shows_what_holds_in_how_many(loans):
     assert len(chart.lines) == 2 and chart.more == "and 3 more: .to_frame()"
     assert len(chart.headings) == 3
     assert chart.lines[0].amounts[0].value == min(d.same.share for d in many)
+    least = min(many, key=lambda d: d.same.hits)
+    held = np.mean([f.holds.share for f in least.factors])
+    assert chart.lines[0].amounts[1].value == least.sets_hold == pytest.approx(held)
+    assert chart.lines[0].amounts[2].value == least.options_work
     assert not cut_off(suffice.plots.stability(many))
     with pytest.raises(InputError, match=r"result: got .*what audit\.stability answers"):
         suffice.plots.stability(3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from suffice.audit.decisions import set_words
@@ -120,7 +120,7 @@ def _held(d: StableDecision) -> Iterator[Line]:
 
 
 def _stable(d: StableDecision, ways: bool) -> Line:
-    held = _mean(f.holds for f in d.factors), _mean(o.works for o in d.options)
+    held = d.sets_hold, d.options_work
     words = f"decision {harmless(d.name)}: {harmless(d.outcome)}"
     return Line((words,), (_of_models(d.same), *map(share, held[: 1 + ways])))
 
@@ -130,11 +130,6 @@ def _of_models(part: Share) -> Amount:
     low, high = map(percent, part.interval)
     told = f"{part.hits} of {part.n} ({low.removesuffix('%')}–{high})"
     return Amount(part.share, told, part.interval)
-
-
-def _mean(shares: Iterable[Share]) -> float | None:
-    known = [part.share for part in shares if part.share is not None]
-    return sum(known) / len(known) if known else None
 
 
 def _counted(result: Drift) -> list[Line]:

@@ -53,7 +53,8 @@ def cheap_cover(costs: Reals, share: float, at_most: int | None = None) -> Cover
     kept = _undominated(costs)
     own = costs[:, kept]
     works = np.isfinite(own)
-    strong = _undominated(np.where(works, 0.0, np.inf))  # by whom they work for alone
+    # Whom a change works for decides how few will do, whatever it costs them.
+    strong = _undominated(np.where(works, 0.0, np.inf))
     found, bound = cover_with_fewest(works[:, strong], share)
     needed = min(rows_needed(share, len(costs)), int(works.any(axis=1).sum()))
     fewest, tried = len(found), own.shape[1]

@@ -76,6 +76,16 @@ class StableDecision:
     same outcome: 0 the same at every τ, 1 nothing in common. None where it is known of none."""
     options: tuple[StableOption, ...]
 
+    @property
+    def sets_hold(self) -> float | None:
+        """The share of models in which one of its minimal sets holds, on average; None: no set."""
+        return _mean(f.holds for f in self.factors)
+
+    @property
+    def options_work(self) -> float | None:
+        """The share of models in which one of its ways out works, on average; None: no way."""
+        return _mean(o.works for o in self.options)
+
 
 @dataclass(frozen=True, repr=False)
 class Stability(Result):
@@ -191,7 +201,7 @@ class Stability(Result):
                 named(d.outcome),
                 _valid(d.same),
                 d.same.within,
-                _mean(f.holds for f in d.factors),
+                d.sets_hold,
                 None if d.distance is None else float(three_digits(d.distance)),
             )
             for d in order[:_SHOWN]
