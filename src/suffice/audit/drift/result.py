@@ -17,7 +17,19 @@ __all__ = ["Drift"]
 
 @dataclass(frozen=True, repr=False)
 class Drift(Result):
-    """What changed between two explanations of the same decisions: see `suffice.audit.compare`."""
+    """What changed between two explanations of the same decisions: see `suffice.audit.compare`.
+
+    >>> import pandas as pd
+    >>> from suffice import Explainer, audit
+    >>> people = pd.DataFrame({"pay": [30, 60, 45, 60], "debt": [20, 20, 0, 40]})
+    >>> old = Explainer(lambda rows: rows["pay"] >= 40, people).explain_many(people)
+    >>> new = Explainer(lambda rows: rows["pay"] - rows["debt"] >= 40, people).explain_many(people)
+    >>> found = audit.compare(old, new, ids=["Ann", "Bo", "Cy", "Di"])
+    >>> [d.name for d in found if d.changed], found.other_sets
+    (['Di'], Share(hits=3, n=3))
+    >>> [(f.feature, round(f.before, 2), round(f.after, 2)) for f in found.by_feature]
+    [('debt', 0.0, 0.83), ('pay', 1.0, 0.83)]
+    """
 
     plots = ("drift", "measures")
 

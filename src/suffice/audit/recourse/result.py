@@ -30,7 +30,22 @@ _GAPS_SHOWN = 6
 
 @dataclass(frozen=True, repr=False)
 class GlobalRecourse(Result):
-    """The fewest changes that work for a share of the refused, and who pays what."""
+    """The fewest changes that work for a share of the refused, and who pays what.
+
+    >>> import pandas as pd
+    >>> from suffice import Explainer, audit
+    >>> people = pd.DataFrame({"pay": [30, 60, 45, 60, 20, 40], "debt": [20, 20, 0, 40, 10, 5]})
+    >>> explainer = Explainer(lambda rows: rows["pay"] - rows["debt"] >= 40, people)
+    >>> found = audit.global_recourse(explainer, people, cover=0.7, desired=True)
+    >>> [change.says for change in found.changes], found.share, found.left
+    (['pay to at least 60'], Share(hits=3, n=4), ('3',))
+    >>> found.to_frame()[["row", "cost", "left_out"]].round(2)
+      row  cost  left_out
+    0   0  2.00     False
+    1   3   NaN      True
+    2   4  2.67     False
+    3   5  1.33     False
+    """
 
     plots = ("global_recourse", "measures")
 

@@ -89,7 +89,19 @@ class StableDecision:
 
 @dataclass(frozen=True, repr=False)
 class Stability(Result):
-    """In how many of k retrained models things hold: see `suffice.audit.stability`."""
+    """In how many of k retrained models things hold: see `suffice.audit.stability`.
+
+    >>> import pandas as pd
+    >>> from suffice import audit
+    >>> people = pd.DataFrame({"pay": [30, 60, 45, 60, 20, 40], "debt": [20, 20, 0, 40, 10, 5]})
+    >>> def fit(X, y):  # grants at the mean of those it is shown, and above
+    ...     return lambda rows: rows["pay"] >= X["pay"].mean()
+    >>> found = audit.stability(fit, people, [0, 1, 1, 1, 0, 0], k=5, rows=people.iloc[:3])
+    >>> found.agreed
+    Share(hits=2, n=3)
+    >>> [(d.outcome, d.same.hits, d.sets_hold) for d in found]
+    [('False', 5, 1.0), ('True', 5, 1.0), ('True', 3, 0.6)]
+    """
 
     plots = ("stability", "measures")
 
