@@ -144,8 +144,8 @@ def global_recourse(
     given = as_table(X, names=explainer.data.names, argument="X")
     groups, names = labels_of(by, given), names_of_rows(ids, len(given))
     if by is not None:  # groups may be made by columns that the model does not know
-        own = [j for j, name in enumerate(given.names) if name in explainer.data.names]
-        given = given.select(own)
+        known = [j for j, name in enumerate(given.names) if name in explainer.data.names]
+        given = given.select(known)
     table = _read(explainer, given)
     target, wants = _target(explainer, table, desired)
     has = _says(target, table) == wants
