@@ -292,3 +292,16 @@ def test_classes_of_onnx_models_can_be_named(numbers, tmp_path, capsys):
     path.write_bytes(to_onnx(classifier, NUMERIC.to_numpy()[:1]).SerializeToString())
     ask = ["explain", "--data", numbers, "--target", "decision", "--model", path, "--row", 0]
     assert run(*ask, "--outcome", "1", capsys=capsys)[0] == 0
+
+
+def test_the_choices_are_the_librarys_own():
+    from typing import get_args
+
+    from suffice.cli import choices
+    from suffice.evaluate.choice import ENGINES
+    from suffice.inference import Adjustment
+    from suffice.search.strategy import STRATEGIES
+
+    assert get_args(Adjustment) == choices.ADJUSTMENTS
+    assert STRATEGIES == choices.SEARCHES
+    assert ENGINES == choices.ENGINES

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from suffice.checks import choice, names, number, text, truth, whole
+from suffice.cli.choices import ADJUSTMENTS, ENGINES, REFERENCES, SEARCHES
 from suffice.cli.training import MODELS
 from suffice.errors import InputError, did_you_mean, one_line, shorten
 
@@ -80,10 +81,10 @@ _SECTIONS: dict[str, dict[str, Reader]] = {
     "question": {
         "tau": _number,
         "alpha": _number,
-        "adjust": _one_of("none", "bonferroni", "holm", "bh"),
-        "search": _one_of("auto", "exhaustive", "bounds", "pruned", "greedy"),
-        "engine": _one_of("auto", "blackbox", "additive", "trees"),
-        "references": _one_of("opposite", "all"),
+        "adjust": _one_of(*ADJUSTMENTS),
+        "search": _one_of(*SEARCHES),
+        "engine": _one_of(*ENGINES),
+        "references": _one_of(*REFERENCES),
         "n_references": whole,
         "outcome": lambda _, given: str(given),
         "at_least": _number,

@@ -9,14 +9,17 @@ from typing import Any, TypeVar
 
 import click
 
+from suffice.cli.choices import ADJUSTMENTS, ENGINES, REFERENCES, SEARCHES
 from suffice.cli.training import MODELS
 
 __all__ = [
     "CLASSES",
     "FILE",
     "FORMATS",
+    "TARGET",
     "contrast_options",
     "model_options",
+    "outcome_options",
     "question_options",
     "trust_options",
 ]
@@ -32,6 +35,9 @@ def _read_names(_: click.Context, __: click.Parameter, given: str | None) -> lis
     return None if given is None else [name.strip() for name in next(csv.reader([given]), [])]
 
 
+TARGET: Callable[[F], F] = click.option(
+    "--target", metavar="COL", help="The label's column: kept from the model."
+)
 CLASSES: Callable[[F], F] = click.option(
     "--classes",
     metavar="NAME,NAME",
@@ -52,7 +58,7 @@ def _joined(*options: Callable[[F], F]) -> Callable[[F], F]:
 def model_options(command: F) -> F:
     """Which model is asked, and which column it must not see."""
     return _joined(
-        click.option("--target", metavar="COL", help="The label's column: kept from the model."),
+        TARGET,
         click.option("--model", type=FILE, help=f"A fitted model: {FORMATS}."),
         CLASSES,
         click.option(
@@ -75,8 +81,8 @@ def trust_options(command: F) -> F:
     )(command)
 
 
-def contrast_options(n_references: int | None = None) -> Callable[[F], F]:
-    """What is asked about, and what it is contrasted with; at most so many, unless said."""
+def outcome_options(command: F) -> F:
+    """What is asked about."""
     return _joined(
         click.option(
             "--outcome", metavar="CLASS", help="The class to ask about; else the predicted one."
@@ -87,9 +93,16 @@ def contrast_options(n_references: int | None = None) -> Callable[[F], F]:
         click.option(
             "--at-most", type=float, metavar="T", help="For numbers: the outcome is <= T."
         ),
+    )(command)
+
+
+def contrast_options(n_references: int | None = None) -> Callable[[F], F]:
+    """What is asked about, and what it is contrasted with; at most so many, unless said."""
+    return _joined(
+        outcome_options,
         click.option(
             "--references",
-            type=click.Choice(["opposite", "all"]),
+            type=click.Choice(REFERENCES),
             default="opposite",
             show_default=True,
             help="Rows predicted otherwise, or all.",
@@ -112,13 +125,13 @@ def question_options(command: F) -> F:
         click.option("--alpha", type=float, help="Test each share at this level."),
         click.option(
             "--adjust",
-            type=click.Choice(["none", "bonferroni", "holm", "bh"]),
+            type=click.Choice(ADJUSTMENTS),
             default="none",
             help="Multiple testing, with --alpha.",
         ),
         click.option(
             "--search",
-            type=click.Choice(["auto", "exhaustive", "bounds", "pruned", "greedy"]),
+            type=click.Choice(SEARCHES),
             default="auto",
             show_default=True,
             help="Every set where that takes seconds, else the best found in time; or as named: "
@@ -127,7 +140,7 @@ def question_options(command: F) -> F:
         ),
         click.option(
             "--engine",
-            type=click.Choice(["auto", "blackbox", "additive", "trees"]),
+            type=click.Choice(ENGINES),
             default="auto",
             show_default=True,
             help="How outcomes are worked out.",

@@ -11,23 +11,21 @@ from typing import Any
 import click
 
 from suffice.cli.inputs import asked_outcome, hint_at_identifiers, open_model, read_table
-from suffice.cli.options import CLASSES, FORMATS
+from suffice.cli.options import CLASSES, FILE, FORMATS, TARGET, outcome_options, trust_options
 from suffice.cli.output import tell
 from suffice.cli.training import MODELS
 from suffice.errors import InputError
 
 __all__ = ["run_explorer", "serve"]
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-
 
 @click.command()
-@click.option("--data", type=_FILE, required=True, help="The table: .csv, .parquet or .json.")
-@click.option("--target", metavar="COL", help="The label's column: kept from the model.")
+@click.option("--data", type=FILE, required=True, help="The table: .csv, .parquet or .json.")
+@TARGET
 @click.option(
     "--model",
     "models",
-    type=_FILE,
+    type=FILE,
     multiple=True,
     help=f"A fitted model: {FORMATS}; a second one to compare with.",
 )
@@ -42,12 +40,10 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--text", metavar="COL", help="The model reads texts, which are in this column.")
 @click.option(
     "--graph",
-    type=_FILE,
+    type=FILE,
     help="A causal graph of the columns: a line 'cause -> effect' for each arrow.",
 )
-@click.option("--outcome", metavar="CLASS", help="The class to ask about; else the predicted one.")
-@click.option("--at-least", type=float, metavar="T", help="For numbers: the outcome is >= T.")
-@click.option("--at-most", type=float, metavar="T", help="For numbers: the outcome is <= T.")
+@outcome_options
 @click.option(
     "--n-references",
     type=click.IntRange(min=1),
@@ -70,8 +66,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     default=0,
     help="The port to listen at [default: any that is free].",
 )
-@click.option("--trust-pickle", is_flag=True, help="Open a pickled model: it can run any code.")
-@click.option("--trust-type", "trust_types", multiple=True, help="Trust a type in a .skops file.")
+@trust_options
 def serve(**options: Any) -> None:
     """Explore a table and its model in the browser: rows, reasons, what-ifs, ways out.
 
