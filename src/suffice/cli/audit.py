@@ -14,7 +14,7 @@ import click
 
 from suffice.cli.names import OPTIONS
 from suffice.cli.options import FILE, trust_options
-from suffice.cli.output import tell
+from suffice.cli.output import tell, tell_of_stop
 from suffice.errors import InputError
 from suffice.progress import Watcher, watched
 from suffice.wording import count
@@ -126,10 +126,7 @@ def _record(options: dict[str, Any]) -> None:
                 **given.question,
             )
     except KeyboardInterrupt:
-        words = ["suffice", *sys.argv[1:]]
-        again = shlex.join(words if "--resume" in words else [*words, "--resume"])
-        tell("Stopped. What was explained is kept. To go on:")
-        click.echo(f"  {again}", err=True)
+        tell_of_stop("Stopped. What was explained is kept.")
         sys.exit(130)
     _tell_of_record(made, out)
 

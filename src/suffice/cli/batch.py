@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import file_digest
@@ -21,7 +19,7 @@ from suffice.cli.inputs import (
     without_label,
 )
 from suffice.cli.options import contrast_options, model_options, question_options, trust_options
-from suffice.cli.output import tell
+from suffice.cli.output import tell, tell_of_stop
 from suffice.errors import InputError
 from suffice.wording import count, duration
 
@@ -130,7 +128,7 @@ def batch(context: click.Context, /, **options: Any) -> None:
     with _cluster(options["dask"]) as client, counted(lambda: brake.errors) as counter:
         stored = _run(explainer, options, brake, client, whence)
     if brake.reason is not None:
-        _tell_of_stop(stored, brake.reason)
+        tell_of_stop(f"Stopped: {brake.reason}. What is done is kept.")
         context.exit(_SIGNALS.get(brake.reason.partition(" ")[0], 1))
     _tell_of_result(stored, options["out"], counter.rows, monotonic() - started)
 
@@ -253,11 +251,3 @@ def _tell_of_result(stored: Stored, out: Path, rows: int, seconds: float) -> Non
     click.echo(f"     or in Python: {load}")
     if len(failed):
         click.echo(f"     the errors: SELECT row, kind, message FROM '{out}/errors/*.parquet'")
-
-
-def _tell_of_stop(stored: Stored, reason: str) -> None:
-    """Why it stopped, and the very command that goes on."""
-    words = ["suffice", *sys.argv[1:]]
-    again = shlex.join(words if "--resume" in words else [*words, "--resume"])
-    tell(f"Stopped: {reason}. What is done is kept. To go on:")
-    click.echo(f"  {again}", err=True)

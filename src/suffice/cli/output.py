@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from suffice.explanation import Explanation
 
-__all__ = ["console", "tell", "write_html", "write_text"]
+__all__ = ["console", "tell", "tell_of_stop", "write_html", "write_text"]
 
 _LONGEST = 2000
 """Letters of a message: whatever a file or a name holds, the screen stays readable."""
@@ -35,6 +37,14 @@ def tell(message: str) -> None:
     """A word to the user, beside the answer: nothing in it steers the terminal."""
     text = harmless(message)
     click.echo(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…", err=True)
+
+
+def tell_of_stop(message: str) -> None:
+    """That a run has stopped, and the very command that goes on with it."""
+    words = ["suffice", *sys.argv[1:]]
+    again = shlex.join(words if "--resume" in words else [*words, "--resume"])
+    tell(f"{message} To go on:")
+    click.echo(f"  {again}", err=True)  # whole, however long: it is there to be copied
 
 
 def write_html(explanation: Explanation, path: Path) -> None:
