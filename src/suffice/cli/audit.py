@@ -217,11 +217,14 @@ def _verified(folder: Path, options: dict[str, Any]) -> Any:
         got = f"{folder}, which was not declared in a file"
         raise InputError("--rows", got, "0 for a record made in Python", hint)
     declared = read_declared(config)
-    files_at = {"[model] file": "model", "[data] file": "data", "[data] background": "background"}
-    for what, option in files_at.items():
-        section, _, key = what.strip("[").partition("] ")
+    said_at = {
+        "model": (declared.model, "file"),
+        "data": (declared.data, "file"),
+        "background": (declared.data, "background"),
+    }
+    for option, (section, key) in said_at.items():
         if options[option] is not None:
-            getattr(declared, section)[key] = str(options[option].resolve())
+            section[key] = str(options[option].resolve())
     bases = [Path(), folder.parent, folder]
     # Nothing that the record itself says is a reason to trust a file.
     files = find_files(declared, bases)

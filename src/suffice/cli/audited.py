@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import file_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from suffice.cli.declared import Declared
 from suffice.cli.inputs import (
@@ -22,7 +21,7 @@ from suffice.wording import count
 if TYPE_CHECKING:
     from suffice.explainer import Explainer
 
-__all__ = ["Audited", "audited", "find_files"]
+__all__ = ["Audited", "Files", "audited", "find_files"]
 
 _REFERENCES = 100
 """As in `suffice batch`: there are many rows."""
@@ -45,43 +44,50 @@ class Audited:
     """Another model, with the same data and contrast."""
 
 
-def find_files(declared: Declared, bases: Sequence[Path]) -> dict[str, Path]:
-    """Where the model, the data and the background are: in the first of some folders that has them.
+class Files(NamedTuple):
+    """What an audit is made from; None: a model that is trained, references of the data itself."""
+
+    data: Path
+    model: Path | None
+    background: Path | None
+
+
+def find_files(declared: Declared, bases: Sequence[Path]) -> Files:
+    """Where the data, the model and the background are: in the first of some folders that has them.
 
     A file that is nowhere is an error that says where it was looked for.
     """
-    wanted = {
-        "[model] file": declared.model.get("file"),
-        "[data] file": declared.data["file"],
-        "[data] background": declared.data.get("background"),
-    }
-    found: dict[str, Path] = {}
-    for what, name in wanted.items():
-        if name is None:
-            continue
+
+    def find(key: str, name: str) -> Path:
         places = [base / name for base in bases]
         there = next((place for place in places if place.is_file()), None)
         if there is None:
             looked = " or ".join(dict.fromkeys(str(place) for place in places))
-            raise InputError(what, f"{looked}, which is not there", "a file")
-        found[what] = there
-    return found
+            raise InputError(key, f"{looked}, which is not there", "a file")
+        return there
+
+    model, background = declared.model.get("file"), declared.data.get("background")
+    return Files(
+        model=None if model is None else find("[model] file", model),
+        data=find("[data] file", declared.data["file"]),
+        background=None if background is None else find("[data] background", background),
+    )
 
 
 def audited(
-    declared: Declared, files: Mapping[str, Path], trust_pickle: bool, trust_types: Sequence[str]
+    declared: Declared, files: Files, trust_pickle: bool, trust_types: Sequence[str]
 ) -> Audited:
     """Open the model and the tables, and choose the decisions."""
     data, question = declared.data, declared.question
     target = data.get("target")
-    frame, labels = _table(files["[data] file"], target, "[data] file")
+    frame, labels = _table(files.data, target, "[data] file")
     rows = frame.reset_index(drop=True)
     id_column = _id_column(rows, data)
     unseen = _unseen(rows, data, id_column)
     seen = rows.drop(columns=unseen)
     behind, behind_labels = seen, labels
-    if "[data] background" in files:
-        other, behind_labels = _table(files["[data] background"], target, "[data] background")
+    if files.background is not None:
+        other, behind_labels = _table(files.background, target, "[data] background")
         behind = other.drop(columns=[name for name in unseen if name in other.columns])
     hint_at_identifiers(behind)
     options = _options(declared, files, trust_pickle, trust_types)
@@ -133,12 +139,12 @@ def _known(rows: Any, names: Sequence[str], what: str) -> list[str]:
 
 
 def _options(
-    declared: Declared, files: Mapping[str, Path], trust_pickle: bool, trust_types: Sequence[str]
+    declared: Declared, files: Files, trust_pickle: bool, trust_types: Sequence[str]
 ) -> dict[str, Any]:
     """As the other commands have them."""
     question = declared.question
     return {
-        "model": files.get("[model] file"),
+        "model": files.model,
         "classes": declared.model.get("classes"),
         "train": declared.model.get("train"),
         "trust_pickle": trust_pickle,
@@ -197,17 +203,15 @@ def _chosen(explainer: Explainer, rows: Any, data: Mapping[str, Any], seed: int)
     return rows.reset_index(drop=True)
 
 
-def _hashes(declared: Declared, files: Mapping[str, Path]) -> dict[str, str]:
+def _hashes(declared: Declared, files: Files) -> dict[str, str]:
     """Of the files: what is read from one need not be the same, bit by bit, in every process."""
-    found = {f"{what.strip('[]').replace('] ', ' ')}": _hash(path) for what, path in files.items()}
-    model = found.pop("model file", None)
-    if model is not None:
-        return found | {"model": model_hash(model, declared.model.get("classes"))}
-    learnt = found.get("data background", found["data file"])
+    from suffice.many.fingerprint import hash_of_file
+
+    learnt = hash_of_file(files.data)
+    found = {"data file": learnt}
+    if files.background is not None:
+        learnt = found["data background"] = hash_of_file(files.background)
+    if files.model is not None:
+        return found | {"model": model_hash(files.model, declared.model.get("classes"))}
     how = f"{declared.model['train']}:{declared.data.get('target')}"
     return found | {"model": f"trained:{how}:{learnt}"}
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()

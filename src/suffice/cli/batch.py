@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import file_digest
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -202,8 +201,7 @@ def _model_hash(options: dict[str, Any], whence: TableFile) -> str:
     """Of the file: what is read from it need not be the same, bit by bit, in every process."""
     if options["model"] is None:
         return f"trained:{options['train']}:{options['target']}:{whence.fingerprint()}"
-    with options["model"].open("rb") as file:
-        return model_hash(file_digest(file, "sha256").hexdigest(), options["classes"])
+    return model_hash(options["model"], options["classes"])
 
 
 @contextmanager

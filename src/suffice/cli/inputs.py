@@ -115,9 +115,11 @@ def _check_columns(model: Any, data: Any) -> None:
             )
 
 
-def model_hash(digest: str, classes: Sequence[str] | None) -> str:
+def model_hash(file: Path, classes: Sequence[str] | None) -> str:
     """Of a model's file: with other names for its classes it answers otherwise."""
-    return f"file:{digest}" + "".join(f":{name}" for name in classes or ())
+    from suffice.many.fingerprint import hash_of_file
+
+    return f"file:{hash_of_file(file)}" + "".join(f":{name}" for name in classes or ())
 
 
 def make_explainer(options: dict[str, Any], data: Any, labels: Any) -> Explainer:

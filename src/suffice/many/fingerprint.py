@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import pickle
 from contextlib import suppress
-from hashlib import sha256
+from hashlib import file_digest, sha256
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -20,7 +21,7 @@ from suffice.decision import Decider
 from suffice.tables import Table, plain
 from suffice.typing import Values
 
-__all__ = ["hash_of_model", "hash_of_object", "hash_of_table"]
+__all__ = ["hash_of_file", "hash_of_model", "hash_of_object", "hash_of_table"]
 
 
 def hash_of_model(given: Decider) -> str:
@@ -43,6 +44,12 @@ def hash_of_object(given: Any) -> str:
     with suppress(Exception):
         return f"state:{_sha256(_hashed(given))}"
     return f"name:{_sha256(type(given).__qualname__)}"
+
+
+def hash_of_file(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def hash_of_table(table: Table) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from suffice.errors import InputError, shorten
+from suffice.many.fingerprint import hash_of_file
 
 __all__ = [
     "MANIFEST",
@@ -171,9 +172,7 @@ def seal_of(given: Any, argument: str = "folder") -> str:
 
 def fact_of_file(name: str, path: Path) -> Fact:
     """What is sealed of a file."""
-    with path.open("rb") as file:
-        digest = file_digest(file, "sha256").hexdigest()
-    return Fact("file", name, digest, path.stat().st_size)
+    return Fact("file", name, hash_of_file(path), path.stat().st_size)
 
 
 def faults_of(folder: Path, entries: Iterable[ChainEntry]) -> Iterator[Fault]:
