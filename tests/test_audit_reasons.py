@@ -1,5 +1,7 @@
 """Reason codes: ranked by counts, checked against the catalogue, the same every time."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -126,6 +128,15 @@ def test_catalogues_are_read_from_files(tmp_path):
     other = tmp_path / "codes.yaml"
     other.write_text(yaml.safe_dump({k: list(v) for k, v in CATALOGUE.items()}))
     assert audit.reasons(REFUSED, str(other))[0].codes == ("P1", "D1")
+    other.write_text("pay: [P1")
+    with pytest.raises(InputError, match=r"catalogue: got codes.yaml: .*; allowed: valid YAML"):
+        audit.reasons(REFUSED, other)
+
+
+def test_a_catalogue_in_yaml_needs_pyyaml_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(InputError, match=r"allowed: a .csv file. pip install pyyaml, or write it"):
+        audit.reasons(REFUSED, tmp_path / "codes.yaml")
 
 
 def test_a_batch_is_written_to_a_table(tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from math import isfinite
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +22,8 @@ __all__ = [
     "names",
     "number",
     "ran",
+    "read_text",
+    "read_yaml",
     "text",
     "threshold",
     "truth",
@@ -194,3 +197,24 @@ def ran(
 def _refused(argument: str, given: object, allowed: str, hint: str = "") -> InputError:
     """The error for a value; a text is shown in quotes, since unquoted ones are our own words."""
     return InputError(argument, repr(given) if isinstance(given, str) else given, allowed, hint)
+
+
+def read_text(argument: str, path: Path) -> str:
+    """What a file says."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(argument, f"{path} ({error})", "a readable file") from error
+
+
+def read_yaml(argument: str, path: Path, instead: str) -> Any:
+    """What a YAML file holds; `instead` is the kind of file that needs no pyyaml."""
+    try:
+        import yaml
+    except ImportError as error:
+        hint = f"pip install pyyaml, or write it as {instead}."
+        raise InputError(argument, path.name, f"a {instead} file", hint) from error
+    try:
+        return yaml.safe_load(read_text(argument, path))
+    except yaml.YAMLError as error:
+        raise InputError(argument, f"{path.name}: {error}", "valid YAML") from error

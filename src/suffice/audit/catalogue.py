@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from suffice.checks import truth
+from suffice.checks import read_text, read_yaml, truth
 from suffice.errors import InputError, did_you_mean
 from suffice.wording import and_more
 
@@ -134,27 +134,15 @@ def _direction(given: Any) -> Direction | None:
 
 
 def _from_file(path: Path) -> Iterator[Entry]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("catalogue", f"{path} ({error})", "a readable file") from error
     if path.suffix.lower() in (".yaml", ".yml"):
-        try:
-            import yaml
-        except ImportError as error:
-            hint = "pip install pyyaml, or write the catalogue as .csv"
-            raise InputError("catalogue", f"{path.name}", "a .csv file", hint) from error
-        try:
-            found = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise InputError("catalogue", f"{path.name}: {error}", "valid YAML") from error
+        found = read_yaml("catalogue", path, ".csv")
         if not isinstance(found, Mapping):
             raise InputError("catalogue", path.name, "a mapping of feature to what is said")
         yield from _from_mapping(found)
         return
     if path.suffix.lower() != ".csv":
         raise InputError("catalogue", path.name, "a .csv or .yaml file")
-    rows = csv.DictReader(text.splitlines())
+    rows = csv.DictReader(read_text("catalogue", path).splitlines())
     lacking = {"feature", "code", "text"} - set(rows.fieldnames or ())
     if lacking:
         got = f"{path.name} without the column {sorted(lacking)[0]!r}"

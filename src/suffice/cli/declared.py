@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from suffice.checks import choice, names, number, text, truth, whole
+from suffice.checks import choice, names, number, read_text, read_yaml, text, truth, whole
 from suffice.cli.choices import ADJUSTMENTS, ENGINES, REFERENCES, SEARCHES
 from suffice.cli.training import MODELS
 from suffice.errors import InputError, did_you_mean, one_line, shorten
@@ -136,31 +136,15 @@ def _section(name: str, given: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _parsed(path: Path) -> dict[str, Any]:
-    try:
-        raw = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("--config", f"{path} ({error})", "a readable file") from error
     if path.suffix.lower() in (".yaml", ".yml"):
-        found = _yaml(path, raw)
+        found = read_yaml("--config", path, ".toml")
     else:
         import tomllib
 
         try:
-            found = tomllib.loads(raw)
+            found = tomllib.loads(read_text("--config", path))
         except tomllib.TOMLDecodeError as error:
             raise InputError("--config", f"{path.name}: {error}", "valid TOML") from error
     if not isinstance(found, dict):
         raise InputError("--config", path.name, "sections of keys and values")
     return found
-
-
-def _yaml(path: Path, raw: str) -> Any:
-    try:
-        import yaml
-    except ImportError as error:
-        hint = "pip install pyyaml, or write it as TOML."
-        raise InputError("--config", path.name, "a .toml file", hint) from error
-    try:
-        return yaml.safe_load(raw)
-    except yaml.YAMLError as error:
-        raise InputError("--config", f"{path.name}: {error}", "valid YAML") from error
