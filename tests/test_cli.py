@@ -305,3 +305,14 @@ def test_the_choices_are_the_librarys_own():
     assert get_args(Adjustment) == choices.ADJUSTMENTS
     assert STRATEGIES == choices.SEARCHES
     assert ENGINES == choices.ENGINES
+
+
+def test_a_letter_that_no_file_can_hold_is_spelled_out(tmp_path, capsysbinary):
+    from pathlib import Path
+
+    from suffice.cli.output import write_out
+
+    write_out("a \ud800", tmp_path / "a.csv")
+    write_out("a \ud800", Path("-"))
+    assert (tmp_path / "a.csv").read_bytes() == b"a \\ud800"
+    assert capsysbinary.readouterr().out == b"a \\ud800\n"

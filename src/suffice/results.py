@@ -27,6 +27,7 @@ __all__ = [
     "Panel",
     "Result",
     "Sheet",
+    "as_bytes",
     "json_text",
     "read_json",
     "renderer",
@@ -210,21 +211,30 @@ def renderer(face: Face, result: Result) -> Callable[[Any], Any]:
     return found
 
 
-def write_text(path: object, text: str) -> None:
+def as_bytes(text: str) -> bytes:
+    r"""A text as files hold it; lone surrogates, which UTF-8 cannot hold, are spelled out.
+
+    >>> as_bytes("caf\u00e9 \ud800")
+    b'caf\xc3\xa9 \\ud800'
+    """
+    return text.encode("utf-8", errors="backslashreplace")
+
+
+def write_text(path: object, text: str, argument: str = "path") -> None:
     """Write a file, or say why it cannot be written."""
-    write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
+    write_bytes(path, as_bytes(text), argument)
 
 
-def write_bytes(path: object, content: bytes) -> None:
+def write_bytes(path: object, content: bytes, argument: str = "path") -> None:
     """Write a file, or say why it cannot be written."""
     allowed = "the path of a file that can be written"
     try:
         Path(path).write_bytes(content)  # type: ignore[arg-type]
     except TypeError as error:
-        raise InputError("path", path, allowed) from error
+        raise InputError(argument, path, allowed) from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise InputError("path", f"{one_line(path)} ({why})", allowed) from error
+        raise InputError(argument, f"{one_line(path)} ({why})", allowed) from error
 
 
 def json_text(value: Any) -> str:

@@ -70,7 +70,7 @@ _OUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 @trust_options
 def explain(**options: Any) -> None:
     """Explain one row or text: what suffices to keep its prediction, and what to flip it."""
-    from suffice.cli.output import console, write_html, write_text
+    from suffice.cli.output import console, write_html, write_out
     from suffice.cli.texts import check_kind, explain_text
     from suffice.tables.csv import as_csv
 
@@ -89,12 +89,12 @@ def explain(**options: Any) -> None:
     if not quiet:
         console().print(_screen(_chosen_view(explanation, options["view"])))
     if options["json_path"]:
-        write_text(explanation.to_json(), options["json_path"])
+        write_out(explanation.to_json(), options["json_path"])
     if options["csv_path"]:
         frame = explanation.to_frame()
         if options["view"] != "both":
             frame = frame[frame["view"] == options["view"]]
-        write_text(as_csv(frame), options["csv_path"])
+        write_out(as_csv(frame), options["csv_path"])
     if options["html_path"]:
         write_html(explanation, options["html_path"])
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from suffice.errors import InputError
 from suffice.wording import harmless
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from suffice.explanation import Explanation
 
-__all__ = ["console", "tell", "tell_of_stop", "write_html", "write_text"]
+__all__ = ["console", "tell", "tell_of_stop", "write_html", "write_out"]
 
 _LONGEST = 2000
 """Letters of a message: whatever a file or a name holds, the screen stays readable."""
@@ -49,20 +48,17 @@ def tell_of_stop(message: str) -> None:
 
 def write_html(explanation: Explanation, path: Path) -> None:
     """Write the report and say where."""
-    write_text(explanation.to_html(), path)
+    write_out(explanation.to_html(), path)
     if str(path) != "-":
         tell(f"Report: {path.resolve()}")
 
 
-def write_text(text: str, path: Path) -> None:
-    """Write a file, or to standard output for '-'."""
+def write_out(text: str, path: Path) -> None:
+    """Write a file, or to standard output for '-': the same bytes."""
+    from suffice.results import as_bytes, write_text
+
     if str(path) == "-":
         # As bytes: another encoding of the terminal must not cost letters of a file.
-        click.echo(text.encode("utf-8", errors="replace"), nl=not text.endswith("\n"))
-        return
-    try:
-        path.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise InputError(
-            "output", f"{path} ({error.strerror})", "a file that can be written"
-        ) from error
+        click.echo(as_bytes(text), nl=not text.endswith("\n"))
+    else:
+        write_text(path, text, "output")

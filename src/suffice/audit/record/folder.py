@@ -32,7 +32,7 @@ from suffice.audit.record.result import Asked, Finding, Record, finding_of
 from suffice.errors import InputError, shorten
 from suffice.explanation import Explanation
 from suffice.progress import progress_bar
-from suffice.results import json_text, renderer
+from suffice.results import as_bytes, json_text, renderer
 from suffice.tables.csv import as_csv
 
 __all__ = [
@@ -74,18 +74,18 @@ def files_of(record: Record) -> Iterator[tuple[str, bytes]]:
     yield ASKED, msgspec.json.format(json_text(record.asked).encode(), indent=1) + b"\n"
     for finding in record.findings:
         yield from files_of_finding(finding, record.analyses[finding.name])
-    yield CARD, _bytes(record.model_card)
+    yield CARD, as_bytes(record.model_card)
     page: Any = renderer("page", record)
-    yield PAGE, _bytes(page(record, links=True))
+    yield PAGE, as_bytes(page(record, links=True))
 
 
 def files_of_finding(finding: Finding, asked: Arguments) -> Iterator[tuple[str, bytes]]:
     """The files of one analysis."""
     yield f"results/{finding.name}.json", finding.result.to_json().encode() + b"\n"
-    yield f"tables/{finding.name}.csv", _bytes(as_csv(finding.result.to_frame()))
+    yield f"tables/{finding.name}.csv", as_bytes(as_csv(finding.result.to_frame()))
     if isinstance(finding.result, Reasons):
         letters = _letters(finding.result, asked.get("template"))
-        yield "tables/letters.csv", _bytes(as_csv(letters))
+        yield "tables/letters.csv", as_bytes(as_csv(letters))
 
 
 def _letters(found: Reasons, template: str | None) -> Any:
@@ -103,10 +103,6 @@ def _letters(found: Reasons, template: str | None) -> Any:
         }
         for at, d in enumerate(found.decisions)
     )
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", errors="backslashreplace")
 
 
 def read_record(folder: Path, chain: tuple[ChainEntry, ...]) -> Record:
