@@ -472,6 +472,18 @@ def test_a_record_is_made_of_arrays_too(tmp_path):
     assert dict(files_of(again)) == dict(files_of(record))
 
 
+def test_what_a_record_rests_on_is_sealed_by_its_kind(tmp_path):
+    rows = np.array([[a, b] for a in (0, 1) for b in (0, 1)], dtype=float)
+    of_sums = Explainer(lambda r: np.asarray(r).sum(axis=1) > 1, rows)
+    known = {"data file": "a" * 64, "notes": "b" * 64}
+    record = audit.record(of_sums, rows, tmp_path / "r", analyses=["roles"], hashes=known)
+    kinds = {entry.name: entry.kind for entry in record.chain}
+    assert kinds["data file"] == kinds["notes"] == kinds["decisions"] == "data"
+    assert {name for name, kind in kinds.items() if kind == "question"} == {
+        *("context", "cost", "outcome", "references"),
+    }
+
+
 def test_comparing_retraining_and_grading_are_recorded_and_verified(tmp_path):
     from sklearn.tree import DecisionTreeClassifier
 

@@ -34,6 +34,8 @@ __all__ = [
 
 _COUNTS = 16
 """Up to so many features the counts of all sets are kept: analyses read them."""
+_ASKED = ("context", "cost", "outcome", "references")
+"""Hashes of a stored portfolio that are of its question."""
 
 
 def need_pyarrow() -> None:
@@ -94,9 +96,12 @@ def rests_on(stored: Stored, wanted: Mapping[str, Arguments]) -> Iterator[Fact]:
         "data": ("data", "rows that references come from"),
         "input": ("data", "decisions"),
     }
-    others = sorted(m.hashes.keys() - told.keys(), key=lambda name: ("data" not in name, name))
-    for name in (*told, *others):
-        kind, called = told.get(name, ("data" if "data" in name else "question", name))
+    # What else whoever recorded it knew the hash of is a file that something was read from.
+    others: dict[str, tuple[Kind, str]] = {
+        name: ("data", name) for name in sorted(m.hashes.keys() - told.keys() - set(_ASKED))
+    }
+    asked: dict[str, tuple[Kind, str]] = {name: ("question", name) for name in _ASKED}
+    for name, (kind, called) in (told | others | asked).items():
         yield Fact(kind, called, str(m.hashes[name]))
     for name, arguments in wanted.items():
         if "catalogue" in arguments:
