@@ -85,7 +85,8 @@ def audit(context: click.Context, /, **options: Any) -> None:
 
 
 def _record(options: dict[str, Any]) -> None:
-    from suffice.audit.record.analyses import check_names
+    from suffice.audit.record.analyses import ANALYSING, check_names
+    from suffice.audit.record.folder import WRITING
     from suffice.audit.record.write import record
     from suffice.cli.audit_given import given_things, read_analyses
     from suffice.cli.audited import audited, find_files
@@ -108,8 +109,9 @@ def _record(options: dict[str, Any]) -> None:
         analyses[name] |= things
     previous = declared.audit.get("previous")
     tell(f"{count(len(given.rows), 'decision')} to audit. Everything is tried on a few first.")
+    stages = {ANALYSING: f"Analysing: {', '.join(analyses)}.", WRITING: "Writing."}
     try:
-        with counted(lambda: 0) as counter, watched(_Stages(counter.see, list(analyses))):
+        with counted(lambda: 0) as counter, watched(_Stages(counter.see, stages)):
             made = record(
                 given.explainer,
                 given.rows,
@@ -134,17 +136,15 @@ def _record(options: dict[str, Any]) -> None:
 class _Stages:
     """Shows the explaining as it is shown elsewhere, and says when what comes after it begins."""
 
-    def __init__(self, see: Watcher, analyses: list[str]) -> None:
-        self._see, self._analyses = see, analyses
-        self._said: set[str] = set()
+    def __init__(self, see: Watcher, said_of: dict[str, str]) -> None:
+        self._see = see
+        self._unsaid = dict(said_of)
 
     def __call__(self, what: str, done: float, total: float | None) -> None:
         """So much is done."""
         self._see(what, done, total)
-        if what in ("analyses", "JSON") and what not in self._said:
-            self._said.add(what)
-            named = {"analyses": f"Analysing: {', '.join(self._analyses)}.", "JSON": "Writing."}
-            tell(named[what])
+        if what in self._unsaid:
+            tell(self._unsaid.pop(what))
 
 
 def _tell_of_record(made: Any, out: Path) -> None:

@@ -23,7 +23,7 @@ from suffice.audit.roles import Roles, roles
 from suffice.errors import InputError, did_you_mean, shorten
 from suffice.results import Result
 
-__all__ = ["ANALYSES", "asked", "check_names", "given_of", "run"]
+__all__ = ["ANALYSES", "ANALYSING", "asked", "check_names", "given_of", "run"]
 
 ANALYSES: dict[str, Analysis] = {
     found.name: found
@@ -38,12 +38,15 @@ ANALYSES: dict[str, Analysis] = {
 }
 """In the order in which a record tells of them."""
 
+ANALYSING = "analyses"
+"""What the progress of analysing is called."""
+
 
 def run(name: str, material: Material, asked: Arguments) -> Result:
     """One analysis, as it was asked for."""
     analysis = ANALYSES[name]
     try:
-        return analysis.call(analysis, material, analysis.arguments(material, asked))
+        return analysis.run(material, asked)
     except InputError as error:
         raise error.at(name) from error
 

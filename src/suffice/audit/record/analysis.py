@@ -35,11 +35,6 @@ class Material:
     """By analysis: what it was given that is no JSON."""
 
 
-def _of_explanations(analysis: Analysis, material: Material, asked: Arguments) -> Result:
-    own = {name: value for name, value in asked.items() if name not in analysis.also}
-    return analysis.function(material.decisions, **own)
-
-
 @dataclass(frozen=True)
 class Analysis:
     """One of them: what it is called, and its function."""
@@ -55,7 +50,9 @@ class Analysis:
     given: tuple[str, ...] = ()
     """What it is given that is no JSON: a record does not keep it."""
     asks_model: bool = False
-    call: Callable[[Analysis, Material, Arguments], Result] = _of_explanations
+    call: Callable[[Material, Mapping[str, Any], Arguments], Result] | None = None
+    """How the function is called, with what is given that is no JSON, and what is asked. None: with
+    the decisions and what is asked."""
     tried: Arguments | None = field(default_factory=dict)
     """What is asked instead where it is only tried; None: it is not tried."""
 
@@ -66,16 +63,24 @@ class Analysis:
         hidden = (*self.filled, *self.given, "ids", "progress")
         return {name: p for name, p in own.items() if name not in hidden}
 
-    def can_run(self, material: Material) -> str:
-        """Why it cannot be run from this; "" where it can."""
+    def lacks(self, material: Material) -> str | None:
+        """Why it cannot be run from this; None where it can."""
         if self.asks_model and material.explainer is None:
             return "no model was given"
         if self.asks_model and material.rows is None:
             return "X lacks rows that were recorded"
         missing = [name for name in self.given if name not in material.given.get(self.name, {})]
-        return f"{missing[0]} was not given" if missing else ""
+        return f"{missing[0]} was not given" if missing else None
 
-    def arguments(self, material: Material, asked: Arguments) -> Arguments:
+    def run(self, material: Material, asked: Arguments) -> Result:
+        """Ask it."""
+        found = self._arguments(material, asked)
+        if self.call is not None:
+            return self.call(material, material.given.get(self.name, {}), found)
+        own = {name: value for name, value in found.items() if name not in self.also}
+        return self.function(material.decisions, **own)
+
+    def _arguments(self, material: Material, asked: Arguments) -> Arguments:
         """What the function is called with, from what was asked."""
         found = dict(asked)
         if "catalogue" in found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,12 @@ _ROWS = 20
 """Decisions that are retrained or graded on, unless said: spread evenly over all."""
 
 
-def _recourse(analysis: Analysis, m: Material, asked: Arguments) -> Result:
-    return analysis.function(m.explainer, _seen(m).native, **asked)
+Given = Mapping[str, Any]
+
+
+def _recourse(m: Material, _: Given, asked: Arguments) -> Result:
+    assert m.explainer is not None
+    return global_recourse(m.explainer, _seen(m).native, **asked)
 
 
 def _seen(m: Material) -> Table:
@@ -34,15 +39,15 @@ def _seen(m: Material) -> Table:
     return m.rows.select([m.rows.position(name, "X") for name in m.explainer.data.names])
 
 
-def _compared(analysis: Analysis, m: Material, asked: Arguments) -> Result:
+def _compared(m: Material, given: Given, asked: Arguments) -> Result:
     asked.pop("ids")  # both sides are stored, and have ids of their own
-    return analysis.function(m.given["compare"]["with"], m.decisions, **asked)
+    return compare(given["with"], m.decisions, **asked)
 
 
-def _retrained(analysis: Analysis, m: Material, asked: Arguments) -> Result:
+def _retrained(m: Material, given: Given, asked: Arguments) -> Result:
     """With the model's own contrast, and models fitted to its own data."""
     assert m.explainer is not None
-    of, given = m.explainer.decider, m.given[analysis.name]
+    of = m.explainer.decider
     rows, ids = _spread(m, asked.pop("rows", _ROWS))
     names = of.data.names
     groups = {
@@ -50,11 +55,12 @@ def _retrained(analysis: Analysis, m: Material, asked: Arguments) -> Result:
         for name, columns in zip(of.players.names, of.players.columns, strict=True)
         if len(columns) > 1
     }
-    return analysis.function(
+    asked = {"tau": m.decisions[0].tau, "random_state": of.seed, **asked, "ids": ids}
+    return stability(
         given["fit"],
         of.data.native,
         given["y"],
-        **{"tau": m.decisions[0].tau, "random_state": of.seed} | asked | {"ids": ids},
+        **asked,
         rows=rows,
         model=of.choice.model,
         outcome=of.outcome,
@@ -65,11 +71,11 @@ def _retrained(analysis: Analysis, m: Material, asked: Arguments) -> Result:
     )
 
 
-def _graded(analysis: Analysis, m: Material, asked: Arguments) -> Result:
+def _graded(m: Material, given: Given, asked: Arguments) -> Result:
+    assert m.explainer is not None
     rows, ids = _spread(m, asked.pop("rows", _ROWS))
-    other = m.given[analysis.name]["other"]
-    tau = {"tau": m.decisions[0].tau}
-    return analysis.function(m.explainer, rows, other, **tau | asked | {"ids": ids})
+    asked = {"tau": m.decisions[0].tau, **asked, "ids": ids}
+    return grade(m.explainer, rows, given["other"], **asked)
 
 
 def _spread(m: Material, asked: Any) -> tuple[Any, list[str]]:

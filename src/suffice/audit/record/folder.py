@@ -43,6 +43,7 @@ __all__ = [
     "LINES",
     "MADE",
     "PAGE",
+    "WRITING",
     "files_of",
     "files_of_finding",
     "line_of",
@@ -67,6 +68,8 @@ MADE = (
     f"{CONFIG}.",
 )
 """How the names of a record's files begin."""
+WRITING = "JSON"
+"""What the progress of writing is called."""
 
 
 def files_of(record: Record) -> Iterator[tuple[str, bytes]]:
@@ -127,7 +130,7 @@ def write_lines(path: Path, decisions: Sequence[Explanation], ids: Sequence[str]
     with (
         path.open("wb") as file,
         gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed,
-        progress_bar("JSON", len(ids)) as bar,
+        progress_bar(WRITING, len(ids)) as bar,
     ):
         for name, e in zip(ids, decisions, strict=True):
             packed.write(line_of(name, e))

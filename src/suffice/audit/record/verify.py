@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from suffice.audit.groups import names_of
-from suffice.audit.record.analyses import ANALYSES, run
+from suffice.audit.record.analyses import ANALYSES, ANALYSING, run
 from suffice.audit.record.analysis import Material
 from suffice.audit.record.chain import ChainEntry, Fault, faults_of, read_chain
 from suffice.audit.record.facts import (
@@ -249,10 +249,10 @@ def _found_again(
 ) -> Iterator[Check]:
     """Every analysis anew; every file from the analyses."""
     again = []
-    with progress_bar("analyses", len(record.findings), progress) as bar:
+    with progress_bar(ANALYSING, len(record.findings), progress) as bar:
         for finding in record.findings:
-            why = ANALYSES[finding.name].can_run(material)
-            if why:
+            why = ANALYSES[finding.name].lacks(material)
+            if why is not None:
                 again.append(finding)
                 yield Check("analysis", finding.name, "not checked", why)
             else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from suffice.audit.groups import names_of
-from suffice.audit.record.analyses import asked as read_asked, given_of, run
+from suffice.audit.record.analyses import ANALYSING, asked as read_asked, given_of, run
 from suffice.audit.record.analysis import Material
 from suffice.audit.record.chain import (
     MANIFEST,
@@ -141,7 +141,7 @@ def record(
     rows = table.take(np.array(kept))
     material = Material(stored, names, grouped, explainer, rows, given)
     found = []
-    with progress_bar("analyses", len(wanted), question.get("progress")) as bar:
+    with progress_bar(ANALYSING, len(wanted), question.get("progress")) as bar:
         for name, arguments in wanted.items():
             found.append(Finding(name, run(name, material, arguments)))
             bar.update()
