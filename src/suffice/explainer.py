@@ -36,7 +36,7 @@ from suffice.search import Limits, Question
 from suffice.search.plan import Plan
 from suffice.search.strategy import STRATEGIES
 from suffice.tables import Table, as_table, has_several_rows, read_row
-from suffice.typing import Values
+from suffice.typing import Values, ViewName
 from suffice.wording import count
 
 if TYPE_CHECKING:
@@ -427,7 +427,7 @@ class Explainer:
         return score_rule(self, x, rule, **options)
 
     def shapley(
-        self, x: Any, *, view: Literal["keep", "flip"] = "keep", progress: bool | None = None
+        self, x: Any, *, view: ViewName = "keep", progress: bool | None = None
     ) -> ShapleyValues:
         """What each feature adds to sufficiency (Prop. 1), from all sets: see `suffice.shapley`."""
         from suffice.encodings.shapley import shapley

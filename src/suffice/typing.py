@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,3 +33,8 @@ Values: TypeAlias = NDArray[Any]
 
 Scalar: TypeAlias = str | int | float | bool | None
 """A value as it is shown and stored."""
+
+ViewName: TypeAlias = Literal["keep", "flip"]
+"""Which of the two views."""
+
+VIEWS: tuple[ViewName, ...] = ("keep", "flip")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from suffice.errors import InputError, NotVisitedError
 from suffice.explanation import Explanation, View
 from suffice.factors.lattice import members_of
-from suffice.typing import Counts, Scalar
+from suffice.typing import VIEWS, Counts, Scalar, ViewName
 from suffice.wording import named
 
 __all__ = [
@@ -23,11 +23,6 @@ __all__ = [
     "minimal_sets",
     "set_words",
 ]
-
-ViewName = Literal["keep", "flip"]
-
-VIEWS: tuple[ViewName, ...] = ("keep", "flip")
-
 
 def as_decisions(given: Any, argument: str = "explanations") -> Sequence[Explanation]:
     """One explanation, or several, as a sequence; a stored portfolio stays where it is.

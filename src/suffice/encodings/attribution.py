@@ -17,12 +17,12 @@ from typing import Any, Literal, TypeVar
 from suffice.checks import number, whole
 from suffice.errors import InputError
 from suffice.results import Column, Panel, Result, Sheet
+from suffice.typing import ViewName
 from suffice.wording import large, listed, percent, three_digits
 
-__all__ = ["Index", "ShapleyInteractions", "ShapleyValues", "ViewName"]
+__all__ = ["Index", "ShapleyInteractions", "ShapleyValues"]
 
 Index = Literal["shapley", "shapley-taylor"]
-ViewName = Literal["keep", "flip"]
 K = TypeVar("K")
 
 _SHOWN = 12

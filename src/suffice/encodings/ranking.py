@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from suffice.checks import number, truth, whole
-from suffice.encodings.attribution import ViewName
 from suffice.encodings.shapley import check_view, shapley_values
 from suffice.errors import InputError, NotVisitedError, did_you_mean
 from suffice.explanation.view import View
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.tables import storable
+from suffice.typing import ViewName
 from suffice.wording import listed, percent
 
 __all__ = ["Ranking", "TopK", "top_k"]

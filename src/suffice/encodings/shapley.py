@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.checks import choice, whole
-from suffice.encodings.attribution import Index, ShapleyInteractions, ShapleyValues, ViewName
+from suffice.encodings.attribution import Index, ShapleyInteractions, ShapleyValues
 from suffice.errors import InputError, NotVisitedError
 from suffice.explanation.explanation import Explanation
 from suffice.explanation.view import View
 from suffice.progress import progress_bar
-from suffice.typing import Reals
+from suffice.typing import VIEWS, Reals, ViewName
 from suffice.wording import large
 
 __all__ = [
@@ -76,8 +76,7 @@ def shapley(
     >>> round(values["income"], 3), values.base, values.everything
     (0.423, 0.0, 1.0)
     """
-    known: tuple[ViewName, ...] = ("keep", "flip")
-    name = choice("view", view, known)
+    name = choice("view", view, VIEWS)
     given: object = explainer
     if isinstance(given, type) or not isinstance(given, Explains):
         raise InputError("explainer", given, "an Explainer")

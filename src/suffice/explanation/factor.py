@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from suffice.evaluate import Idle
 from suffice.results import Frozen
 from suffice.search.findings import Proof
-from suffice.typing import Scalar
+from suffice.typing import Scalar, ViewName
 from suffice.wording import condition, count, moved, percent, price
 
 __all__ = ["Change", "LeftOut", "Player", "SufficientFactor", "factor_frame"]
@@ -89,7 +89,7 @@ class SufficientFactor:
     {'income': 60}
     """
 
-    view: Literal["keep", "flip"]
+    view: ViewName
     players: tuple[Player, ...]
     """The features, with the input's values: held (keep), or to be replaced (flip)."""
     sufficiency: float

@@ -19,7 +19,7 @@ from suffice.search.findings import Proof
 from suffice.search.plan import Plan
 from suffice.search.stop import Stop
 from suffice.target import OwnScore
-from suffice.typing import Scalar
+from suffice.typing import Scalar, ViewName
 
 __all__ = [
     "ChangeRecord",
@@ -190,5 +190,5 @@ class ExplanationRecord(msgspec.Struct, frozen=True):
 class ViewRecord(msgspec.Struct, frozen=True):
     """A view: which one, and of what."""
 
-    view: Literal["keep", "flip"]
+    view: ViewName
     explanation: ExplanationRecord

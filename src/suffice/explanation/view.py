@@ -21,6 +21,7 @@ from suffice.results import Result, Sheet, renderer
 from suffice.search.findings import Proof
 from suffice.search.profile import Minimal, Profile
 from suffice.search.tally import Tally
+from suffice.typing import ViewName
 from suffice.wording import named
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class View(Result):
 
     explanation: Explanation
     """Whose view it is."""
-    name: Literal["keep", "flip"]
+    name: ViewName
 
     @property
     def outcome(self) -> str:

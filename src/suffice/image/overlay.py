@@ -9,7 +9,6 @@ from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from suffice.explanation.subject import ImageSubject
 from suffice.image.png import Bytes, read_png, write_png
 from suffice.image.regions import Labels
 from suffice.results import write_bytes
-from suffice.typing import BoolVector
+from suffice.typing import VIEWS, BoolVector, ViewName
 
 __all__ = ["Overlay", "draw_map", "draw_marked", "label_places", "overlay", "subject_of"]
 
@@ -62,7 +61,7 @@ class Overlay:
 def overlay(
     explanation: Explanation,
     *,
-    view: Literal["keep", "flip"] = "keep",
+    view: ViewName = "keep",
     factor: int | Sequence[str] = 0,
     size: int | None = None,
 ) -> Overlay:
@@ -89,7 +88,7 @@ def overlay(
     (240, 240, 3)
     """
     subject = subject_of(explanation)
-    chosen = choice("view", view, ("keep", "flip"))
+    chosen = choice("view", view, VIEWS)
     marked = _members(explanation, chosen, factor)
     most = None if size is None else whole("size", size, also="None")
     return draw_marked(subject, marked, chosen, most)

@@ -20,10 +20,10 @@ from suffice.search.findings import Findings, Found, joined
 from suffice.search.greedy import Greedy, Memo, greedy_search
 from suffice.search.limits import LimitKeeper
 from suffice.search.profile import Profile
-from suffice.search.question import Ends, Question, ViewName
+from suffice.search.question import Ends, Question
 from suffice.search.stop import Stop
 from suffice.search.sweep import Sweep, run_sweep
-from suffice.typing import BoolVector
+from suffice.typing import BoolVector, ViewName
 
 __all__ = ["anytime_search"]
 

@@ -9,9 +9,7 @@ from suffice.errors import InputError
 from suffice.inference import Adjustment, fewest_hits
 from suffice.search.limits import Limits
 
-__all__ = ["Ends", "Question", "ViewName"]
-
-ViewName = Literal["keep", "flip"]
+__all__ = ["Ends", "Question"]
 
 Ends = Literal["both", "held", "replaced"]
 """Whose small sets are visited first: one view's, or both in turn."""

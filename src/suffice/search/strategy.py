@@ -22,8 +22,9 @@ from suffice.search.limits import LimitKeeper
 from suffice.search.plan import Way
 from suffice.search.profile import Profile
 from suffice.search.pruned import pruned_search
-from suffice.search.question import Ends, Question, ViewName
+from suffice.search.question import Ends, Question
 from suffice.search.sweep import run_sweep
+from suffice.typing import ViewName
 
 __all__ = ["STRATEGIES", "answer"]
 

@@ -24,11 +24,9 @@ from suffice.testing.claims import (
     same_dtypes,
     sent,
 )
-from suffice.typing import Counts, Held
+from suffice.typing import VIEWS, Counts, Held
 
 __all__ = ["check_context"]
-
-_VIEWS = "keep", "flip"
 
 
 def check_context(
@@ -68,7 +66,7 @@ def check_context(
     rng = np.random.default_rng(seed)
     compared = 0
     for view, hybrids in enumerate((keep,) if keep is flip else (keep, flip)):
-        asked = _Asked(_VIEWS[view] if keep is not flip else "", hybrids, pool, players, rng)
+        asked = _Asked(VIEWS[view] if keep is not flip else "", hybrids, pool, players, rng)
         asked.check_size()
         asked.check_ends()
         asked.check_sides(context.is_causal)

@@ -27,8 +27,7 @@ from suffice.search.bounds.few import FEW, minimal_among
 from suffice.search.bounds.frontier import Cubes, Frontier
 from suffice.search.bounds.passing import Passing
 from suffice.search.limits import LimitKeeper
-from suffice.search.question import ViewName
-from suffice.typing import Counts, Held, Outcomes, Reals
+from suffice.typing import Counts, Held, Outcomes, Reals, ViewName
 
 __all__ = ["Side"]
 

@@ -13,8 +13,8 @@ from suffice.search.greedy.verdicts import (
 )
 from suffice.search.limits import LimitKeeper
 from suffice.search.open_sets import OpenSets
-from suffice.search.question import Question, ViewName
-from suffice.typing import BoolVector, Held, Outcomes
+from suffice.search.question import Question
+from suffice.typing import BoolVector, Held, Outcomes, ViewName
 
 __all__ = ["Judge"]
 

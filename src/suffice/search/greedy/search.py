@@ -26,9 +26,9 @@ from suffice.search.greedy.memo import Memo
 from suffice.search.greedy.shrink import ALL_INSIDE, Probe, Search, find_one
 from suffice.search.greedy.starts import Starts
 from suffice.search.limits import LimitKeeper, LimitReached
-from suffice.search.question import Question, ViewName
+from suffice.search.question import Question
 from suffice.search.stop import Stop
-from suffice.typing import BoolVector
+from suffice.typing import BoolVector, ViewName
 
 __all__ = ["Greedy", "greedy_search"]
 
