@@ -1,6 +1,7 @@
 """What draws the committed pictures of these pages: a build of them needs no data and no time."""
 
 from doctest import DocTestParser
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,14 @@ PICTURES = DOCS / "pictures"
 
 
 def run(text: str, names: dict[str, Any]) -> None:
-    """Run the code of a page, or of a part of it, save what is there to fail."""
+    """Run the code of a page, or of a part of it, but for the examples that show an error."""
     for example in DocTestParser().get_examples(text):
         if not example.exc_msg:
             exec(example.source, names)
+
+
+def save(drawn: BytesIO, path: Path) -> None:
+    """Keep a picture, in 64 colours: a small file."""
+    from PIL import Image
+
+    Image.open(drawn).convert("RGB").quantize(64).save(path, optimize=True)

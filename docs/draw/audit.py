@@ -4,6 +4,7 @@ from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from docs.draw import save
 from docs.draw.walk import walk
 
 PAGE = Path(__file__).parents[1] / "guides" / "audit-a-credit-model.md"
@@ -14,7 +15,6 @@ def main(dpi: int = 90) -> None:
     import matplotlib
 
     matplotlib.use("agg")
-    from PIL import Image
 
     from docs.draw.screens import browser
 
@@ -32,5 +32,5 @@ def main(dpi: int = 90) -> None:
                     drawn.write(page.screenshot())
             else:
                 names["ax"].figure.savefig(drawn, dpi=dpi)
-            Image.open(drawn).convert("RGB").quantize(64).save(path, optimize=True)
+            save(drawn, path)
             print(path)

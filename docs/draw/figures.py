@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from docs.draw import DOCS, PICTURES, run
+from docs.draw import DOCS, PICTURES, run, save
 
 FOLDER = PICTURES / "figures"
 _SHOWN = re.compile(r"!\[[^\]]*\]\((?:\.\./)?pictures/figures/([\w-]+\.png)\)")
@@ -30,7 +30,6 @@ def main(into: Path = FOLDER, dpi: int = 90) -> None:
 
     matplotlib.use("agg")
     from matplotlib import pyplot
-    from PIL import Image
 
     into.mkdir(exist_ok=True)
     for page, _ in pages():
@@ -45,6 +44,6 @@ def main(into: Path = FOLDER, dpi: int = 90) -> None:
                     figure = figure.figure
                 drawn = BytesIO()
                 figure.savefig(drawn, dpi=dpi)
-                Image.open(drawn).convert("RGB").quantize(64).save(into / name, optimize=True)
+                save(drawn, into / name)
                 pyplot.close("all")
                 print(into / name)

@@ -14,6 +14,7 @@ from suffice.typing import VIEWS, Counts, Scalar, ViewName
 from suffice.wording import named
 
 __all__ = [
+    "FEW",
     "VIEWS",
     "ViewName",
     "as_decisions",
@@ -22,7 +23,12 @@ __all__ = [
     "masks_at",
     "minimal_sets",
     "set_words",
+    "spread",
 ]
+
+FEW = 20
+"""Decisions that models are retrained or tools graded on, unless said: it takes long for each."""
+
 
 def as_decisions(given: Any, argument: str = "explanations") -> Sequence[Explanation]:
     """One explanation, or several, as a sequence; a stored portfolio stays where it is.
@@ -89,3 +95,12 @@ def count_of(view: View, features: Iterable[str], tau: float) -> tuple[int | Non
 def set_words(features: Sequence[str]) -> str:
     """A set of features, as a table shows it."""
     return ", ".join(map(named, features)) or "nothing"
+
+
+def spread(few: int, n: int) -> Counts:
+    """The numbers of a few of n rows, spread evenly over all; of all where there are no more.
+
+    >>> spread(3, 11).tolist(), spread(3, 2).tolist()
+    ([0, 5, 10], [0, 1])
+    """
+    return np.unique(np.linspace(0, n - 1, min(few, n)).round().astype(np.int64))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from suffice.audit.decisions import FEW, spread
 from suffice.audit.drift.compare import compare
 from suffice.audit.drift.result import Drift
 from suffice.audit.grading.grade import grade
@@ -20,10 +19,6 @@ from suffice.results import Result
 from suffice.tables import Table
 
 __all__ = ["ASKING"]
-
-_ROWS = 20
-"""Decisions that are retrained or graded on, unless said: spread evenly over all."""
-
 
 Given = Mapping[str, Any]
 
@@ -48,7 +43,7 @@ def _retrained(m: Material, given: Given, asked: Arguments) -> Result:
     """With the model's own contrast, and models fitted to its own data."""
     assert m.explainer is not None
     of = m.explainer.decider
-    rows, ids = _spread(m, asked.pop("rows", _ROWS))
+    rows, ids = _spread(m, asked.pop("rows", FEW))
     names = of.data.names
     groups = {
         name: [names[j] for j in columns]
@@ -73,15 +68,14 @@ def _retrained(m: Material, given: Given, asked: Arguments) -> Result:
 
 def _graded(m: Material, given: Given, asked: Arguments) -> Result:
     assert m.explainer is not None
-    rows, ids = _spread(m, asked.pop("rows", _ROWS))
+    rows, ids = _spread(m, asked.pop("rows", FEW))
     asked = {"tau": m.decisions[0].tau, **asked, "ids": ids}
     return grade(m.explainer, rows, given["other"], **asked)
 
 
 def _spread(m: Material, asked: Any) -> tuple[Any, list[str]]:
     """So many decisions, spread evenly over all, as the model sees them; and their names."""
-    many = min(whole("rows", asked), len(m.ids))
-    places = np.unique(np.linspace(0, len(m.ids) - 1, many).round().astype(int))
+    places = spread(whole("rows", asked), len(m.ids))
     return _seen(m).take(places).native, [m.ids[place] for place in places]
 
 

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from suffice.audit.decisions import ViewName, count_of, inputs, minimal_sets
+from suffice.audit.decisions import FEW, ViewName, count_of, inputs, minimal_sets, spread
 from suffice.audit.drift.distance import barcode_distance
 from suffice.audit.drift.options import Offered, checked_explainer, still_work
 from suffice.audit.gaps import Share
@@ -34,7 +34,6 @@ from suffice.tables import Table, as_table
 
 __all__ = ["stability"]
 
-_ROWS = 20
 _OPTIONS = 5
 
 Key = tuple[ViewName, frozenset[str]]
@@ -278,9 +277,8 @@ def _rows(given: Any, table: Table) -> tuple[Any, list[int] | None]:
     """The rows to explain, and their numbers where they are rows of the table."""
     if given is not None and not isinstance(given, int | np.integer | float | str):
         return given, None
-    wanted = _ROWS if given is None else whole("rows", given, also="a table of rows, None")
-    n = min(wanted, len(table))
-    numbers = np.unique(np.linspace(0, len(table) - 1, n).round().astype(np.int64))
+    wanted = FEW if given is None else whole("rows", given, also="a table of rows, None")
+    numbers = spread(wanted, len(table))
     return table.take(numbers).native, numbers.tolist()
 
 
