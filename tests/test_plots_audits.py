@@ -1,5 +1,6 @@
 """Figures of audits: their facts exactly, their pictures by pixels."""
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -79,6 +80,13 @@ def test_roles_show_from_every_to_some_and_one_decision_its_words():
     told = {line.words[0]: line.amounts[0].told for line in audit_chart(one).lines}
     assert told == {r.feature: r.kind for r in one.rows if r.view == "keep"}
     assert audit_chart(found, 2).more == "and 5 more features: .to_frame()"
+
+
+def test_what_a_feature_takes_away_has_the_sign_of_every_other_figure():
+    found = results()["roles"]
+    against = replace(found, rows=(replace(found.rows[0], shapley=-0.25),))
+    (line,) = audit_chart(against).lines
+    assert line.amounts[-1].told == "−0.250"
 
 
 def test_reliance_shows_groups_with_intervals_and_their_gaps():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from docs.draw import DOCS, PICTURES, run, save
+from suffice.plots.canvas import root_figure
 
 FOLDER = PICTURES / "figures"
 _SHOWN = re.compile(r"!\[[^\]]*\]\((?:\.\./)?pictures/figures/([\w-]+\.png)\)")
@@ -39,11 +40,8 @@ def main(into: Path = FOLDER, dpi: int = 90) -> None:
         for words, name in zip(parts[::2], [*parts[1::2], ""], strict=True):
             run(words, names)
             if name:
-                figure = names["ax"].figure
-                while figure.figure is not figure:
-                    figure = figure.figure
                 drawn = BytesIO()
-                figure.savefig(drawn, dpi=dpi)
+                root_figure(names["ax"]).savefig(drawn, dpi=dpi)
                 save(drawn, into / name)
                 pyplot.close("all")
                 print(into / name)

@@ -13,9 +13,18 @@ from suffice.audit.reasons import Reasons
 from suffice.audit.reliance import Reliance
 from suffice.audit.roles import Role, Roles
 from suffice.checks import whole
-from suffice.errors import InputError
-from suffice.plots.canvas import Canvas, paint
-from suffice.plots.charts import Amount, Chart, Heading, Line, draw_chart, share, width_of
+from suffice.plots.canvas import Canvas, paint, require_answer
+from suffice.plots.charts import (
+    Amount,
+    Chart,
+    Heading,
+    Line,
+    draw_chart,
+    paint_chart,
+    share,
+    signed,
+    width_of,
+)
 from suffice.plots.steps import Span, Spans, draw_spans
 from suffice.wording import count, harmless, percent
 
@@ -51,8 +60,8 @@ def roles(result: Roles, *, ax: Any = None, most: int = 20) -> Axes:
     >>> es = suffice.Explainer(model, X).explain_many(X.iloc[:20])
     >>> ax = suffice.plots.roles(suffice.audit.roles(es))
     """
-    _require(result, Roles, "what audit.roles answers")
-    return _paint(ax, audit_chart(result, whole("most", most)))
+    require_answer(result, Roles, "what audit.roles answers")
+    return paint_chart(ax, audit_chart(result, whole("most", most)))
 
 
 def reliance(result: Reliance, *, ax: Any = None, most: int = 20) -> Axes:
@@ -69,7 +78,7 @@ def reliance(result: Reliance, *, ax: Any = None, most: int = 20) -> Axes:
     >>> es = suffice.Explainer(model, X).explain_many(X.iloc[:20])
     >>> ax = suffice.plots.reliance(suffice.audit.reliance(es, "age"))
     """
-    _require(result, Reliance, "what audit.reliance answers")
+    require_answer(result, Reliance, "what audit.reliance answers")
     most = whole("most", most)
     chart, gaps = audit_chart(result, most), gap_spans(result, most)
 
@@ -94,8 +103,8 @@ def reasons(result: Reasons, *, ax: Any = None, most: int = 20) -> Axes:
     >>> said = {"income": ("R1", "Income too low"), "debt": ("R2", "Debt too high")}
     >>> ax = suffice.plots.reasons(suffice.audit.reasons(e, said))
     """
-    _require(result, Reasons, "what audit.reasons answers")
-    return _paint(ax, audit_chart(result, whole("most", most)))
+    require_answer(result, Reasons, "what audit.reasons answers")
+    return paint_chart(ax, audit_chart(result, whole("most", most)))
 
 
 def cohort(result: Cohort, *, ax: Any = None, most: int = 5) -> Axes:
@@ -112,8 +121,8 @@ def cohort(result: Cohort, *, ax: Any = None, most: int = 5) -> Axes:
     >>> es = suffice.Explainer(model, X).explain_many(X.iloc[:20])
     >>> ax = suffice.plots.cohort(suffice.audit.cohort(es))
     """
-    _require(result, Cohort, "what audit.cohort answers")
-    return _paint(ax, audit_chart(result, whole("most", most)))
+    require_answer(result, Cohort, "what audit.cohort answers")
+    return paint_chart(ax, audit_chart(result, whole("most", most)))
 
 
 def cover(result: GlobalFactors, *, ax: Any = None, most: int = 20) -> Axes:
@@ -130,7 +139,7 @@ def cover(result: GlobalFactors, *, ax: Any = None, most: int = 20) -> Axes:
     >>> es = suffice.Explainer(model, X).explain_many(X.iloc[:20])
     >>> ax = suffice.plots.cover(suffice.audit.global_factors(es))
     """
-    _require(result, GlobalFactors, "what audit.global_factors answers")
+    require_answer(result, GlobalFactors, "what audit.global_factors answers")
     spans = cover_spans(result, whole("most", most))
     return paint(ax, (7.2, 4.0), lambda canvas: draw_spans(spans, canvas, 0.0))
 
@@ -160,7 +169,7 @@ def _of_roles(result: Roles, most: int) -> Chart:
             (harmless(name),),
             (
                 *(_role(by_view.get((view, name)), result.n) for view in ("keep", "flip")),
-                _signed(_shapley(by_view, name)),
+                signed(_shapley(by_view, name)),
             ),
         )
         for name in names[:most]
@@ -189,10 +198,6 @@ def _of_roles(result: Roles, most: int) -> Chart:
 def _shapley(by_view: dict[Any, Role], name: str) -> float | None:
     found = by_view.get(("keep", name))
     return None if found is None else found.shapley
-
-
-def _signed(value: float | None) -> Amount:
-    return Amount(value, "–" if value is None else f"{value:+.3f}")
 
 
 def _role(role: Role | None, n: int) -> Amount:
@@ -348,12 +353,3 @@ def cover_spans(result: GlobalFactors, most: int = 20) -> Spans:
     title, lead = result.sheet.title, result.sheet.lead
     wanted = f"wanted: {percent(result.wanted)}"
     return Spans(title, lead, tuple(spans), result.wanted, wanted, more)
-
-
-def _require(given: object, kind: type, allowed: str) -> None:
-    if not isinstance(given, kind):
-        raise InputError("result", given, allowed)
-
-
-def _paint(ax: Any, chart: Chart) -> Axes:
-    return paint(ax, (width_of(chart), 4.0), lambda canvas: draw_chart(chart, canvas))

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.audit.recourse import GlobalRecourse
 from suffice.checks import whole
-from suffice.errors import InputError
-from suffice.plots.canvas import Canvas, Ink, Scale, paint
+from suffice.plots.canvas import Canvas, Ink, Scale, paint, require_answer
 from suffice.plots.charts import Amount, Chart, Heading, Line, draw_chart, fewest, share, width_of
 from suffice.plots.lettering import Legend
 from suffice.wording import count, named, percent, price
@@ -62,9 +61,7 @@ def global_recourse(result: GlobalRecourse, *, ax: Any = None, most: int = 12) -
     >>> few = suffice.audit.global_recourse(explainer, X, desired="granted", max_searched=10)
     >>> ax = suffice.plots.global_recourse(few)
     """
-    given: object = result
-    if not isinstance(given, GlobalRecourse):
-        raise InputError("result", given, "what audit.global_recourse answers")
+    require_answer(result, GlobalRecourse, "what audit.global_recourse answers")
     found = burden_of(result, whole("most", most))
     return paint(ax, (width_of(found.chart), 6.0), lambda canvas: _draw(found, canvas))
 

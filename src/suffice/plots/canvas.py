@@ -31,6 +31,8 @@ __all__ = [
     "ink_for",
     "label",
     "paint",
+    "require_answer",
+    "root_figure",
     "tidy",
 ]
 
@@ -218,7 +220,7 @@ def paint(ax: Any, size: tuple[float, float], draw: Callable[[Canvas], float]) -
     ink = ink_for(host)
     if ax is None:
         used = draw(_canvas(host, width, height, 1.0, ink))
-        _figure(host).set_size_inches(width, used)
+        root_figure(host).set_size_inches(width, used)
         host.set_ylim(used, 0)
         return host
     across, down = _inches(host)
@@ -258,6 +260,21 @@ def axes_for(ax: Any, size: tuple[float, float], *, bare: bool = False) -> Axes:
 
     figure = pyplot.figure(figsize=size, layout=None if bare else "constrained")
     return figure.add_axes((0, 0, 1, 1)) if bare else figure.add_subplot()
+
+
+def root_figure(ax: Axes) -> Figure:
+    """The figure that axes are in, also where a part of it lies between."""
+    figure: Any = ax.figure
+    while figure.figure is not figure:
+        figure = figure.figure
+    whole: Figure = figure
+    return whole
+
+
+def require_answer(given: object, kind: Any, allowed: str) -> None:
+    """Refuse to draw what is no answer of this kind, and say whose answer is drawn."""
+    if not isinstance(given, kind):
+        raise InputError("result", given, allowed)
 
 
 def ink_for(ax: Axes) -> Ink:
@@ -305,16 +322,7 @@ def _canvas(host: Axes, width: float, height: float, scale: float, ink: Ink) -> 
 
 def _inches(ax: Axes) -> tuple[float, float]:
     """How large axes are, once their figure's layout is made."""
-    figure = _figure(ax)
+    figure = root_figure(ax)
     if figure.get_layout_engine() is not None:
         figure.draw_without_rendering()
     return ax.bbox.width / figure.dpi, ax.bbox.height / figure.dpi
-
-
-def _figure(ax: Axes) -> Figure:
-    """The figure that axes are in, also where a part of it lies between."""
-    figure: Any = ax.figure
-    while figure.figure is not figure:
-        figure = figure.figure
-    whole: Figure = figure
-    return whole

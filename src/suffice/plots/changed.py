@@ -11,9 +11,8 @@ from suffice.audit.drift.result import Drift
 from suffice.audit.gaps import Share
 from suffice.audit.stability.result import Stability, StableDecision
 from suffice.checks import whole
-from suffice.errors import InputError
-from suffice.plots.canvas import paint
-from suffice.plots.charts import Amount, Chart, Heading, Line, draw_chart, share, width_of
+from suffice.plots.canvas import require_answer
+from suffice.plots.charts import Amount, Chart, Heading, Line, paint_chart, share
 from suffice.wording import count, harmless, percent, price
 
 if TYPE_CHECKING:
@@ -38,11 +37,8 @@ def drift(result: Drift, *, ax: Any = None, most: int = 12) -> Axes:
     >>> before, after = (suffice.Explainer(m, X).explain_many(X.iloc[:20]) for m in models)
     >>> ax = suffice.plots.drift(suffice.audit.compare(before, after))
     """
-    given: object = result
-    if not isinstance(given, Drift):
-        raise InputError("result", given, "what audit.compare answers")
-    chart = drift_chart(result, whole("most", most))
-    return paint(ax, (width_of(chart), 4.0), lambda canvas: draw_chart(chart, canvas))
+    require_answer(result, Drift, "what audit.compare answers")
+    return paint_chart(ax, drift_chart(result, whole("most", most)))
 
 
 def drift_chart(result: Drift, most: int) -> Chart:
@@ -82,11 +78,8 @@ def stability(result: Stability, *, ax: Any = None, most: int = 20) -> Axes:
     >>> found = suffice.audit.stability(tree, X, y, k=3, rows=X.iloc[[8]], recourse=True)
     >>> ax = suffice.plots.stability(found)
     """
-    given: object = result
-    if not isinstance(given, Stability):
-        raise InputError("result", given, "what audit.stability answers")
-    chart = stability_chart(result, whole("most", most))
-    return paint(ax, (width_of(chart), 4.0), lambda canvas: draw_chart(chart, canvas))
+    require_answer(result, Stability, "what audit.stability answers")
+    return paint_chart(ax, stability_chart(result, whole("most", most)))
 
 
 def stability_chart(result: Stability, most: int) -> Chart:

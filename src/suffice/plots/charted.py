@@ -9,9 +9,17 @@ from suffice.encodings.anchors import AnchorRules, Rule
 from suffice.encodings.attribution import ShapleyInteractions, ShapleyValues
 from suffice.encodings.causation import Causation, CausationBounds
 from suffice.encodings.recourse import Option, Recourse
-from suffice.errors import InputError
-from suffice.plots.canvas import paint
-from suffice.plots.charts import Amount, Chart, Heading, Line, draw_chart, fewest, share, width_of
+from suffice.plots.canvas import paint, require_answer
+from suffice.plots.charts import (
+    Amount,
+    Chart,
+    Heading,
+    Line,
+    fewest,
+    paint_chart,
+    share,
+    signed,
+)
 from suffice.plots.heat import draw_heat, heat_of
 from suffice.results import Column, Panel, Result
 from suffice.typing import Scalar
@@ -41,8 +49,10 @@ def recourse(result: Recourse | Option, *, ax: Any = None, most: int = 12) -> Ax
     >>> ways = suffice.Explainer(model, X).recourse(X.iloc[8])
     >>> ax = suffice.plots.recourse(ways)
     """
-    _require(result, Recourse | Option, "what explainer.recourse answers, or one of its options")
-    return _paint(ax, chart_of(result, whole("most", most)))
+    require_answer(
+        result, Recourse | Option, "what explainer.recourse answers, or one of its options"
+    )
+    return paint_chart(ax, chart_of(result, whole("most", most)))
 
 
 def rule(result: Rule | AnchorRules, *, ax: Any = None, most: int = 12) -> Axes:
@@ -58,8 +68,8 @@ def rule(result: Rule | AnchorRules, *, ax: Any = None, most: int = 12) -> Axes:
     >>> rules = suffice.Explainer(model, X).anchor(X.iloc[8])
     >>> ax = suffice.plots.rule(rules)
     """
-    _require(result, Rule | AnchorRules, "a rule, or what explainer.anchor answers")
-    return _paint(ax, chart_of(result, whole("most", most)))
+    require_answer(result, Rule | AnchorRules, "a rule, or what explainer.anchor answers")
+    return paint_chart(ax, chart_of(result, whole("most", most)))
 
 
 def shapley(result: ShapleyValues | ShapleyInteractions, *, ax: Any = None, most: int = 20) -> Axes:
@@ -77,12 +87,12 @@ def shapley(result: ShapleyValues | ShapleyInteractions, *, ax: Any = None, most
     >>> ax = suffice.plots.shapley(suffice.shapley_interactions(e.keep))
     """
     allowed = "what shapley_values or shapley_interactions answers"
-    _require(result, ShapleyValues | ShapleyInteractions, allowed)
+    require_answer(result, ShapleyValues | ShapleyInteractions, allowed)
     most = whole("most", most)
     if isinstance(result, ShapleyInteractions) and result.order == 2:
         heat = heat_of(result, most)
         return paint(ax, heat.size, lambda canvas: draw_heat(heat, canvas))
-    return _paint(ax, chart_of(result, most))
+    return paint_chart(ax, chart_of(result, most))
 
 
 def measures(result: Result, *, ax: Any = None, most: int = 20) -> Axes:
@@ -94,8 +104,8 @@ def measures(result: Result, *, ax: Any = None, most: int = 20) -> Axes:
     >>> bounds = suffice.causation_bounds({(True, True): 30, (False, False): 40})
     >>> ax = suffice.plots.measures(bounds)
     """
-    _require(result, Result, "an answer of this package")
-    return _paint(ax, chart_of(result, whole("most", most)))
+    require_answer(result, Result, "an answer of this package")
+    return paint_chart(ax, chart_of(result, whole("most", most)))
 
 
 def chart_of(result: Result, most: int = 20) -> Chart:
@@ -119,15 +129,6 @@ def chart_of(result: Result, most: int = 20) -> Chart:
     if isinstance(result, CausationBounds):
         return _of_bounds(result)
     return _of_sheet(result, most)
-
-
-def _require(given: object, kind: Any, allowed: str) -> None:
-    if not isinstance(given, kind):
-        raise InputError("result", given, allowed)
-
-
-def _paint(ax: Any, chart: Chart) -> Axes:
-    return paint(ax, (width_of(chart), 4.0), lambda canvas: draw_chart(chart, canvas))
 
 
 # -- recourse -----------------------------------------------------------------------------
@@ -223,22 +224,10 @@ def _of_amounts(result: ShapleyValues | ShapleyInteractions, most: int) -> Chart
         title=sheet.title,
         lead=sheet.lead,
         headings=(Heading(what, "number"),),
-        lines=tuple(
-            Line((name,), (Amount(value, _signed(value)),)) for name, value in pairs[:most]
-        ),
+        lines=tuple(Line((name,), (signed(value),)) for name, value in pairs[:most]),
         more=more,
         notes=(*sheet.notes, "A hollow bar is below zero."),
     )
-
-
-def _signed(value: float) -> str:
-    """A value with its sign.
-
-    >>> _signed(0.25), _signed(-0.25), _signed(0.0)
-    ('+0.250', '−0.250', '0.000')
-    """
-    sign = "+" if value > 0 else "−" if value < 0 else ""
-    return sign + three_digits(abs(value))
 
 
 # -- causes -------------------------------------------------------------------------------

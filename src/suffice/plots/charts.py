@@ -7,14 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from suffice.plots.canvas import Canvas, Scale
+from suffice.plots.canvas import Canvas, Scale, paint
 from suffice.plots.lettering import Legend, fonts
 from suffice.plots.signature import starts_at
-from suffice.wording import percent
+from suffice.wording import percent, three_digits
 
-__all__ = ["Amount", "Chart", "Heading", "Line", "draw_chart", "width_of"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "Amount",
+    "Chart",
+    "Heading",
+    "Line",
+    "draw_chart",
+    "fewest",
+    "paint_chart",
+    "share",
+    "signed",
+    "width_of",
+]
 
 _EDGE = 0.18
 _LETTERS = 8.5
@@ -82,6 +96,18 @@ def share(value: float | None, interval: tuple[float, float] | None = None) -> A
     return Amount(value, f"{percent(value)} ({low.removesuffix('%')}–{high})", interval)
 
 
+def signed(value: float | None) -> Amount:
+    """A value with its sign.
+
+    >>> [signed(value).told for value in (0.25, -0.25, 0.0, None)]
+    ['+0.250', '−0.250', '0.000', '–']
+    """
+    if value is None:
+        return Amount(None, "–")
+    sign = "+" if value > 0 else "−" if value < 0 else ""
+    return Amount(value, sign + three_digits(abs(value)))
+
+
 def width_of(chart: Chart) -> float:
     """How wide the picture is in a figure of its own."""
     labels = _LABELS
@@ -107,6 +133,11 @@ def _told(chart: Chart, column: int) -> float:
         return _TOLD
     told = (line.amounts[column].told for line in chart.lines)
     return max((fonts().width(words, 8.0) for words in told), default=0.0) + 0.22
+
+
+def paint_chart(ax: Any, chart: Chart) -> Axes:
+    """A figure that is one chart, and as wide as it needs."""
+    return paint(ax, (width_of(chart), 4.0), lambda canvas: draw_chart(chart, canvas))
 
 
 def draw_chart(chart: Chart, canvas: Canvas) -> float:

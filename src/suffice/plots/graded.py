@@ -16,9 +16,8 @@ import numpy as np
 from suffice.audit.grading.many import Grades
 from suffice.audit.grading.marks import Mark
 from suffice.audit.grading.result import Grade
-from suffice.errors import InputError
 from suffice.inference import clopper_pearson
-from suffice.plots.canvas import Ink, axes_for, ink_for, label, tidy
+from suffice.plots.canvas import Ink, axes_for, ink_for, label, require_answer, tidy
 from suffice.plots.charted import measures
 from suffice.plots.comparison import BySize, Way, draw_ways
 from suffice.plots.lettering import fonts
@@ -65,9 +64,7 @@ def grades(result: Grade | Grades, *, ax: Any = None) -> Axes:
     >>> found = suffice.audit.grade(suffice.Explainer(model, X), X.iloc[:5], tools)
     >>> ax = suffice.plots.grades(found)
     """
-    given: object = result
-    if not isinstance(given, Grade | Grades):
-        raise InputError("result", given, "what audit.grade answers")
+    require_answer(result, Grade | Grades, "what audit.grade answers")
     found = graded_of(result)
     parts = list(_parts(found))
     if not parts or (isinstance(result, Grade) and not found.ways):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from suffice.errors import InputError, SufficeError, shorten
+from suffice.plots.canvas import root_figure
 from suffice.testing.claims import claim, raising
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def check_figure(
                 figure = pyplot.figure(figsize=_SIZES[0], facecolor=paper)
                 with raising(f"drawing into a {paper} figure"):
                     ax = draw(result, ax=figure)
-                claim(_root(ax) is figure, "given a figure, it draws into another")
+                claim(root_figure(ax) is figure, "given a figure, it draws into another")
                 seen += _look_at(ax, False)
             changed = [name for name in style if rcParams[name] != style[name]]
             claim(not changed, f"it changes the global setting {', '.join(changed)}")
@@ -142,7 +143,7 @@ def _look_at(ax: Axes, cut_off: bool) -> int:
     from matplotlib.colors import to_rgba
     from matplotlib.text import Text
 
-    figure = _root(ax)
+    figure = root_figure(ax)
     figure.canvas.draw()
     written = [t for t in figure.findobj(Text) if t.get_text().strip() and t.get_visible()]
     edges = figure.bbox
@@ -176,13 +177,6 @@ def _contrast(one: tuple[float, ...], other: tuple[float, ...]) -> float:
 def _luminance(rgba: tuple[float, ...]) -> float:
     parts = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgba[:3])
     return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
-
-
-def _root(ax: Axes) -> Any:
-    figure: Any = ax.figure
-    while figure.figure is not figure:
-        figure = figure.figure
-    return figure
 
 
 def _stored(result: Any) -> Any:
