@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 import suffice
 from suffice import Explainer, InputError, NotVisitedError, TextExplainer, audit, datasets
 from suffice.audit.gaps import Share, newcombe
-from suffice.plots.changed import drift_chart
+from suffice.plots.audit.drift import drift_chart
 from tests.drawn import cut_off, words_of
 from tests.worlds import VALUES, World, minimal_by_definition, subsets, taus, two_sided
 

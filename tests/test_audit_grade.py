@@ -22,7 +22,7 @@ from suffice import (
     score_rule,
 )
 from suffice.audit.grading.claims import About, as_claim
-from suffice.plots.graded import graded_of
+from suffice.plots.audit.grades import graded_of
 from tests.worlds import World, subsets, taus, two_sided, worlds
 
 COLUMNS = ["age", "income", "debt", "late payments", "home"]

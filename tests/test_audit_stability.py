@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 import suffice
 from suffice import Explainer, InputError, audit, datasets
 from suffice.audit.gaps import Share
-from suffice.plots.changed import stability_chart
+from suffice.plots.audit.stability import stability_chart
 from suffice.progress import watched
 from tests.drawn import cut_off, words_of
 from tests.worlds import VALUES, World, minimal_by_definition, subsets, taus, two_sided

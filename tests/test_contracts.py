@@ -48,6 +48,15 @@ from suffice.context.swap import PooledHybrids, SwapHybrids
 from suffice.evaluate import register_reader
 from suffice.evaluate.additive import AdditiveReading
 from suffice.image.explainer import InPicture
+from suffice.plots.audit.cohort import cohort_chart
+from suffice.plots.audit.cover import cover_spans
+from suffice.plots.audit.drift import drift_chart
+from suffice.plots.audit.grades import graded_of
+from suffice.plots.audit.reasons import reasons_chart
+from suffice.plots.audit.recourse import burden_of
+from suffice.plots.audit.reliance import gap_spans, reliance_chart
+from suffice.plots.audit.roles import roles_chart
+from suffice.plots.audit.stability import stability_chart
 from suffice.plots.causes import dag_of
 from suffice.plots.charted import chart_of
 from suffice.plots.comparison import comparison_of
@@ -476,13 +485,27 @@ FIGURES: dict[str, tuple[Any, Any]] = {
     "image": (OF_IMAGE, None),  # its facts hold pixels
     "dag": (GRAPH, dag_of),
 }
+AUDITS: dict[str, Any] = {
+    "cohort": cohort_chart,
+    "cover": cover_spans,
+    "drift": drift_chart,
+    "global_recourse": burden_of,
+    "grades": graded_of,
+    "reasons": reasons_chart,
+    "reliance": lambda result: (reliance_chart(result), gap_spans(result)),
+    "roles": roles_chart,
+    "stability": stability_chart,
+}
 
 
 @pytest.mark.parametrize("kind", suffice.plots.__all__)
 def test_figures_keep_the_contract(kind: str) -> None:
     pytest.importorskip("matplotlib")
-    of_kind = (result for result in RESULTS if kind in type(result).plots)
-    result, facts = FIGURES[kind] if kind in FIGURES else (next(of_kind), None)
+    if kind in AUDITS:
+        facts = AUDITS[kind]
+        result = next(result for result in RESULTS if kind in type(result).plots)
+    else:
+        result, facts = FIGURES[kind]
     assert check_figure(getattr(suffice.plots, kind), result, facts=facts) > 3
 
 

@@ -7,7 +7,11 @@ import pytest
 
 import suffice
 from suffice import Explainer, InputError, audit
-from suffice.plots.audited import audit_chart, cover_spans, gap_spans
+from suffice.plots.audit.cohort import cohort_chart
+from suffice.plots.audit.cover import cover_spans
+from suffice.plots.audit.reasons import reasons_chart
+from suffice.plots.audit.reliance import gap_spans, reliance_chart
+from suffice.plots.audit.roles import roles_chart
 from tests.drawn import assert_as_kept, cut_off, words_of
 from tests.mixed_table import mixed_table, rule
 
@@ -69,7 +73,7 @@ def test_every_audit_has_a_figure_of_its_own(kind):
 
 def test_roles_show_from_every_to_some_and_one_decision_its_words():
     found = results()["roles"]
-    chart = audit_chart(found)
+    chart = roles_chart(found)
     for line in chart.lines:
         keep, _, shapley = line.amounts
         role = found.of(line.words[0])
@@ -77,21 +81,21 @@ def test_roles_show_from_every_to_some_and_one_decision_its_words():
         assert keep.value == role.relevant / role.decisions
         assert shapley.value == role.shapley
     one = audit.roles(decisions()[0])
-    told = {line.words[0]: line.amounts[0].told for line in audit_chart(one).lines}
+    told = {line.words[0]: line.amounts[0].told for line in roles_chart(one).lines}
     assert told == {r.feature: r.kind for r in one.rows if r.view == "keep"}
-    assert audit_chart(found, 2).more == "and 5 more features: .to_frame()"
+    assert roles_chart(found, 2).more == "and 5 more features: .to_frame()"
 
 
 def test_what_a_feature_takes_away_has_the_sign_of_every_other_figure():
     found = results()["roles"]
     against = replace(found, rows=(replace(found.rows[0], shapley=-0.25),))
-    (line,) = audit_chart(against).lines
+    (line,) = roles_chart(against).lines
     assert line.amounts[-1].told == "−0.250"
 
 
 def test_reliance_shows_groups_with_intervals_and_their_gaps():
     found = results()["reliance"]
-    chart = audit_chart(found)
+    chart = reliance_chart(found)
     assert [line.words[0] for line in chart.lines] == ["all decisions", "female", "male"]
     for line, group in zip(chart.lines, found.groups, strict=True):
         flips, falls = line.amounts
@@ -105,18 +109,18 @@ def test_reliance_shows_groups_with_intervals_and_their_gaps():
 
 def test_reasons_show_how_often_each_is_given_and_one_decision_its_own():
     found = results()["reasons"]
-    first = audit_chart(found).lines[0]
+    first = reasons_chart(found).lines[0]
     given = sum(r.code == "R1" for d in found for r in d.reasons)
     assert first.words == ("Earlier convictions (R1)",)
     assert first.amounts[0].value == given / len(found)
     one = audit.reasons(detained()[0], CATALOGUE)
-    values = [line.amounts[0].value for line in audit_chart(one).lines]
+    values = [line.amounts[0].value for line in reasons_chart(one).lines]
     assert values == [r.necessity for r in one[0].reasons]
 
 
 def test_a_cohort_shows_each_part_with_shares_and_its_barcode():
     found = results()["cohort"]
-    lines = iter(audit_chart(found, 3).lines)
+    lines = iter(cohort_chart(found, 3).lines)
     for part in found.parts:
         assert next(lines).words[0].startswith(f"To {part.view} “{part.who}”")
         bars = {features: (low, high) for features, low, high in part.barcode}

@@ -17,6 +17,8 @@ from suffice.wording import percent, three_digits
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from suffice.audit.gaps import Share
+
 __all__ = [
     "Amount",
     "Chart",
@@ -26,6 +28,7 @@ __all__ = [
     "fewest",
     "paint_chart",
     "share",
+    "share_of",
     "signed",
     "width_of",
 ]
@@ -94,6 +97,11 @@ def share(value: float | None, interval: tuple[float, float] | None = None) -> A
     if value is None:
         return Amount(value, low if low == high else f"{low} to {high}", interval)
     return Amount(value, f"{percent(value)} ({low.removesuffix('%')}–{high})", interval)
+
+
+def share_of(counted: Share) -> Amount:
+    """So many of so many, told with the interval."""
+    return share(counted.share, counted.interval if counted.n else None)
 
 
 def signed(value: float | None) -> Amount:

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 from suffice.audit.recourse import GlobalRecourse
 from suffice.checks import whole
 from suffice.plots.canvas import Canvas, Ink, Scale, paint, require_answer
-from suffice.plots.charts import Amount, Chart, Heading, Line, draw_chart, fewest, share, width_of
+from suffice.plots.charts import (
+    Amount,
+    Chart,
+    Heading,
+    Line,
+    draw_chart,
+    fewest,
+    share_of,
+    width_of,
+)
 from suffice.plots.lettering import Legend
 from suffice.wording import count, named, percent, price
 
@@ -73,7 +82,7 @@ def burden_of(result: GlobalRecourse, most: int = 12) -> Burden:
         Line(
             fewest([move.says for move in change.moves], 4),
             (
-                share(worth.works.share, worth.works.interval),
+                share_of(worth.works),
                 Amount(worth.taken, f"{worth.taken:,}"),
                 _paid(worth.mean_cost),
             ),

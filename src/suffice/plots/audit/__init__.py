@@ -1,0 +1,1 @@
+"""Figures of audits: a file for each result."""
