@@ -290,4 +290,5 @@ def test_errors_arrive_from_other_processes():
     import pickle
 
     error = InputError("x", 5, "a row", "Pass one.")
+    assert error.hint == pickle.loads(pickle.dumps(error)).hint == "Pass one."
     assert str(pickle.loads(pickle.dumps(error))) == str(error)

@@ -37,6 +37,8 @@ class InputError(SufficeError, ValueError):
 
     >>> print(InputError("tau", 1.5, "a number in (0, 1]"))
     tau: got 1.5; allowed: a number in (0, 1].
+
+    `argument`, `got` and `hint` (what would work; "" where that is plain) are there to be read.
     """
 
     def __init__(self, argument: str, got: object, allowed: str, hint: str = "") -> None:
@@ -44,7 +46,8 @@ class InputError(SufficeError, ValueError):
         self.got = got
         # A name of ten thousand letters must not drown what is to be done about it.
         text = one_line(got, 400) if isinstance(got, str) and got.strip() else shorten(got)
-        self._parts = argument, text, one_line(allowed, 600), one_line(hint, 600)
+        self.hint = one_line(hint, 600)
+        self._parts = argument, text, one_line(allowed, 600), self.hint
         super().__init__(self.told())
 
     def told(self, names: Mapping[str, str] | None = None) -> str:

@@ -43,8 +43,7 @@ def check_order(order: Order, factors: Sequence[Factor], *, seed: int = 0) -> in
     try:
         check_axioms(relation, given)
     except InputError as error:
-        _, _, hint = str(error).partition("partial order on the factor space. ")
-        raise AssertionError(f"{hint} Found: {error.got}.") from error
+        raise AssertionError(f"{error.hint} Found: {error.got}.") from error
     repeated = np.array_equal(relation, _asked(order, given))
     claim(repeated, "asked twice about the same factors, the order answers otherwise")
     _check_lists(order, given, relation, rng)
