@@ -1,5 +1,10 @@
 """One, none and many, as the sheets of audits say them."""
 
+import re
+
+import pytest
+
+from suffice import InputError
 from suffice.audit import GlobalFactors, Reliance, Stability
 from suffice.audit.gaps import Share
 from suffice.audit.global_factors import GlobalFactor
@@ -49,3 +54,19 @@ def test_ways_out_that_last():
     assert held(7, 5)[1].startswith("Of 2 ways out, none works in at least 90% of the models;")
     assert held(9, 5)[1].startswith("Of 2 ways out, 1 works in")
     assert held(9, 10)[1].startswith("Of 2 ways out, 2 work in")
+
+
+def test_reliance_is_told_of_each_set_of_features_by_its_name():
+    none = Share(0, 4)
+    groups = tuple(
+        GroupReliance(name, group, 4, none, none, none, none)
+        for name in ("sex", "age and sex")
+        for group in (None, "north")
+    )
+    sets = ("sex", ("sex",)), ("age and sex", ("age", "sex"))
+    found = Reliance(sets, (), groups, (), "swapped")
+    assert found.sheet.lead == (found.told_of("sex"), found.told_of("age and sex"))
+    assert found.told_of("age and sex").startswith("age and sex: no decision of 4 was found to ")
+    says = "protected: got 'sx'; allowed: a name that was asked about. Did you mean 'sex'?"
+    with pytest.raises(InputError, match=re.escape(says)):
+        found.told_of("sx")

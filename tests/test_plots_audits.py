@@ -118,6 +118,17 @@ def test_reasons_show_how_often_each_is_given_and_one_decision_its_own():
     assert values == [r.necessity for r in one[0].reasons]
 
 
+def test_figures_of_reasons_and_roles_say_what_is_held_and_what_is_not_known():
+    found = results()["reasons"]
+    assert reasons_chart(found).lead == tuple(filter(None, (found.asked, found.withheld)))
+    held = replace(found, decisions=tuple(replace(d, problems=("?",)) for d in found))
+    n = len(found)
+    assert reasons_chart(held).lead[-1] == f"{n} decisions are held for review: no letter goes out."
+    assert held.withheld in held.sheet.lead
+    bounded = replace(results()["roles"], complete=False)
+    assert roles_chart(bounded).notes[-1] == bounded.caveats[0] == bounded.sheet.notes[-1]
+
+
 def test_a_cohort_shows_each_part_with_shares_and_its_barcode():
     found = results()["cohort"]
     lines = iter(cohort_chart(found, 3).lines)

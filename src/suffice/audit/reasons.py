@@ -108,6 +108,18 @@ class Reasons(Result):
         """Those to be looked at before a letter is sent."""
         return tuple(d for d in self.decisions if d.hold)
 
+    @property
+    def asked(self) -> str:
+        """How many reasons were asked for, in a sentence."""
+        return f"Up to {count(self.k, 'reason')} for each of {count(len(self), 'decision')}."
+
+    @property
+    def withheld(self) -> str:
+        """How many decisions are held, in a sentence; "" where none is."""
+        held = len(self.held)
+        verb = "is" if held == 1 else "are"
+        return f"{count(held, 'decision')} {verb} held for review: no letter goes out." * bool(held)
+
     def letter(self, at: int = 0, template: str = _TEMPLATE) -> str:
         """The text of a letter: $outcome, $reasons, $codes and $name of `template` filled in."""
         n = len(self.decisions)
@@ -149,16 +161,11 @@ class Reasons(Result):
             Column("decisions", "number"),
             Column("share", "share"),
         )
-        held = len(self.held)
-        lead = [
-            f"Up to {count(self.k, 'reason')} for each of {count(len(self.decisions), 'decision')}."
-        ]
+        lead = [self.asked]
         if rows:
             often = (f"{said} ({code}, {n:,})" for code, said, _, n, _ in rows[:_OFTEN])
             lead.append(f"Given most often: {'; '.join(often)}.")
-        if held:
-            verb = "is" if held == 1 else "are"
-            lead.append(f"{count(held, 'decision')} {verb} held for review: no letter goes out.")
+        lead += [self.withheld] if self.withheld else []
         return Sheet("Principal reasons", tuple(lead), (Panel(columns, rows),))
 
     def to_frame(self) -> Any:

@@ -139,36 +139,39 @@ class Reliance(Result):
         if uncounted:
             yield f"{count(uncounted, 'decision')} could not be asked: that set was not counted."
 
+    def told_of(self, protected: str) -> str:
+        """What was found of one set of protected features over all decisions, in a sentence."""
+        known = {g.protected: g for g in self.groups if g.group is None}
+        if protected not in known:
+            hint = did_you_mean(protected, known)
+            raise InputError("protected", repr(protected), "a name that was asked about", hint)
+        found, one = known[protected], len(dict(self.protected)[protected]) == 1
+        it = "it" if one else "them"
+        is_in = "it is" if one else "one of them is"
+        freed = "it is" if one else "they are"
+        flips, falls = found.flipped, found.falls
+        if not (flips.hits or found.in_some.hits or falls.hits):
+            return (
+                f"{named(protected)}: no decision of {found.decisions:,} was found to rest on {it} "
+                f"(if these are a sample, at most {percent(flips.interval[1])} of all do)."
+            )
+        all_of = "all" if falls.n == found.decisions else "all that could be asked"
+        stand = (
+            f"{falls.hits:,} do{'es' * (falls.hits == 1)} not stand"
+            if falls.hits
+            else f"{all_of} stand{'s' * (found.decisions == 1)}"
+        )
+        return (
+            f"{named(protected)}: changing {it} alone flips {or_none(flips.hits)} of "
+            f"{count(found.decisions, 'decision')}{' for some reference' * bool(flips.hits)} "
+            f"({flips.within}); {stand} when {freed} freed and all else is held; {is_in} in "
+            f"some minimal set of {or_none(found.in_some.hits)}, and in every one of "
+            f"{or_none(found.in_every.hits)}."
+        )
+
     def _lead(self) -> Iterator[str]:
-        features = dict(self.protected)
-        for found in self.groups:
-            if found.group is not None:
-                continue
-            who = named(found.protected)
-            one = len(features.get(found.protected, ())) == 1
-            it = "it" if one else "them"
-            is_in = "it is" if one else "one of them is"
-            freed = "it is" if one else "they are"
-            flips, falls = found.flipped, found.falls
-            if not (flips.hits or found.in_some.hits or falls.hits):
-                yield (
-                    f"{who}: no decision of {found.decisions:,} was found to rest on {it} (if "
-                    f"these are a sample, at most {percent(flips.interval[1])} of all do)."
-                )
-                continue
-            all_of = "all" if falls.n == found.decisions else "all that could be asked"
-            stand = (
-                f"{falls.hits:,} do{'es' * (falls.hits == 1)} not stand"
-                if falls.hits
-                else f"{all_of} stand{'s' * (found.decisions == 1)}"
-            )
-            yield (
-                f"{who}: changing {it} alone flips {or_none(flips.hits)} of "
-                f"{count(found.decisions, 'decision')}{' for some reference' * bool(flips.hits)} "
-                f"({flips.within}); {stand} when {freed} freed and all else is held; {is_in} in "
-                f"some minimal set of {or_none(found.in_some.hits)}, and in every one of "
-                f"{or_none(found.in_every.hits)}."
-            )
+        for name, _ in self.protected:
+            yield self.told_of(name)
         surest = sorted(self.gaps, key=lambda b: (b.gap.p_value, -abs(b.gap.difference)))
         for between in surest[:_GAPS]:
             g = between.gap

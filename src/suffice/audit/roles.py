@@ -93,23 +93,28 @@ class Roles(Result):
         return own[feature]
 
     @property
+    def caveats(self) -> tuple[str, ...]:
+        """What is not known, in sentences; () where all is."""
+        if self.complete:
+            return ()
+        return ("Not every minimal set is known: roles are those in the sets found.",)
+
+    @property
     def sheet(self) -> Sheet:
         """Who can be done without, and who cannot."""
         about = "one decision" if self.n == 1 else count(self.n, "decision")
         every = "In every, in some minimal set: shares of decisions. " if self.n > 1 else ""
-        notes = [
+        note = (
             f"{every}Pivotal: the share of sufficient combinations that are so because of the "
             "feature. "
             "Holler, Deegan–Packel: power indices over the minimal sets; each adds up to 1. "
-            "Shapley value: what the feature adds to sufficiency on average.",
-        ]
-        if not self.complete:
-            notes.append("Not every minimal set is known: roles are those in the sets found.")
+            "Shapley value: what the feature adds to sufficiency on average."
+        )
         return Sheet(
             f"What each feature is to {about}",
             lead=tuple(self._lead()),
             panels=tuple(self._panels()),
-            notes=tuple(notes),
+            notes=(note, *self.caveats),
         )
 
     def _lead(self) -> Iterator[str]:

@@ -57,8 +57,7 @@ def reasons_chart(result: Reasons, most: int = 20) -> Chart:
     ]
     hidden = len(ranked) - len(lines)
     more = f"and {count(hidden, 'more reason')}: .to_frame()" if hidden else ""
-    held = [words for words in sheet.lead if "held for review" in words]
-    lead = (sheet.lead[0], *held)
+    lead = tuple(filter(None, (result.asked, result.withheld)))
     heading = Heading("given in", "share")
     note = "Shares of decisions, with exact 95% intervals. A decision has several reasons."
     return Chart(sheet.title, lead, (heading,), tuple(lines), more, (note,))

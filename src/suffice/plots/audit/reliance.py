@@ -67,7 +67,7 @@ def reliance_chart(result: Reliance, most: int = 20) -> Chart:
     hidden = len(result.groups) - len(shown)
     return Chart(
         title=result.sheet.title,
-        lead=result.sheet.lead[: len(result.protected)],
+        lead=tuple(result.told_of(name) for name, _ in result.protected),
         headings=(
             Heading("flipped by them alone", "share"),
             Heading("do not stand with them freed", "share"),

@@ -69,7 +69,7 @@ def roles_chart(result: Roles, most: int = 20) -> Chart:
         ),
         lines=lines,
         more=f"and {count(hidden, 'more feature')}: .to_frame()" if hidden else "",
-        notes=(note, "A hollow bar is below zero.", *result.sheet.notes[1:]),
+        notes=(note, "A hollow bar is below zero.", *result.caveats),
     )
 
 
