@@ -129,6 +129,15 @@ def test_figures_of_reasons_and_roles_say_what_is_held_and_what_is_not_known():
     assert roles_chart(bounded).notes[-1] == bounded.caveats[0] == bounded.sheet.notes[-1]
 
 
+def test_one_code_for_several_features_is_counted_once_in_a_decision():
+    same = dict.fromkeys(CATALOGUE, ("R0", "Your record"))
+    found = audit.reasons(detained(), same, problems="hold")
+    (line,) = reasons_chart(found).lines
+    given = sum(bool(d.reasons) for d in found)
+    assert any(len(d.reasons) > 1 for d in found)
+    assert line.amounts[0].value == given / len(found)
+
+
 def test_a_cohort_shows_each_part_with_shares_and_its_barcode():
     found = results()["cohort"]
     lines = iter(cohort_chart(found, 3).lines)

@@ -49,7 +49,8 @@ def reasons_chart(result: Reasons, most: int = 20) -> Chart:
         hidden = len(d.reasons) - len(lines)
         more = f"and {count(hidden, 'more reason')}: [0].reasons" if hidden else ""
         return Chart(sheet.title, sheet.lead, (heading,), tuple(lines), more, sheet.notes)
-    given = Counter((r.code, r.text) for d in result for r in d.reasons)
+    # Several features of a decision may have one code: it is given once.
+    given = Counter(said for d in result for said in {(r.code, r.text) for r in d.reasons})
     ranked = sorted(given.items(), key=lambda item: (-item[1], item[0]))
     lines = [
         Line((f"{harmless(said)} ({harmless(code)})",), (share_of(Share(n, len(result))),))
