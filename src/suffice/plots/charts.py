@@ -158,8 +158,8 @@ def draw_chart(chart: Chart, canvas: Canvas) -> float:
     y += 0.12
     if chart.lines:
         y = _rows(chart, canvas, legend, y)
-    for words in filter(None, (chart.more,)):
-        y = canvas.paragraph(_EDGE, y, words, room, size=8.5, color=ink.soft)
+    if chart.more:
+        y = canvas.paragraph(_EDGE, y, chart.more, room, size=8.5, color=ink.soft)
     for words in (*legend.told, *chart.notes):
         y = canvas.paragraph(_EDGE, y + 0.02, words, room, size=7.5, color=ink.soft)
     return y + _EDGE

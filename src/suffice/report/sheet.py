@@ -13,7 +13,6 @@ from suffice.wording import harmless, percent, show
 __all__ = ["fragment", "page", "terminal", "text"]
 
 _WIDTH = 92
-_BAR = 12
 
 
 def text(result: Result) -> str:

@@ -70,9 +70,8 @@ def cohort_chart(result: Cohort, most: int = 5) -> Chart:
 
 
 def _part(part: Part, most: int) -> list[Line]:
-    does = "keep" if part.view == "keep" else "flip"
     nothing = Amount(None, "")
-    heading = f"To {does} “{harmless(part.who)}”: {count(part.decisions, 'decision')}"
+    heading = f"To {part.view} “{harmless(part.who)}”: {count(part.decisions, 'decision')}"
     lines = [Line((heading,), (nothing, nothing))]
     bars = {features: (low, high) for features, low, high in part.barcode or ()}
     for s in part.sets[:most]:
