@@ -259,6 +259,9 @@ def test_groups_are_compared_with_an_interval():
     (between,) = found.gaps
     assert between.groups == ("f", "m")
     assert between.gap.low <= between.gap.difference <= between.gap.high
+    of_jobs = [b.gap for b in relied_on(model, by="job").gaps]
+    assert len(of_jobs) > 2
+    assert of_jobs == sorted(of_jobs, key=lambda g: (g.p_value, -abs(g.difference)))
 
 
 def test_names_that_are_no_features_are_refused():

@@ -6,10 +6,11 @@ import pytest
 
 from suffice import InputError
 from suffice.audit import GlobalFactors, Reliance, Stability
-from suffice.audit.gaps import Share
+from suffice.audit.gaps import Gap, Share
 from suffice.audit.global_factors import GlobalFactor
-from suffice.audit.reliance import GroupReliance
+from suffice.audit.reliance import Between, GroupReliance
 from suffice.audit.stability.result import StableDecision, StableOption
+from suffice.plots.audit.reliance import gap_spans
 
 
 def few(*sets: GlobalFactor, covered: int) -> str:
@@ -70,3 +71,14 @@ def test_reliance_is_told_of_each_set_of_features_by_its_name():
     says = "protected: got 'sx'; allowed: a name that was asked about. Did you mean 'sex'?"
     with pytest.raises(InputError, match=re.escape(says)):
         found.told_of("sx")
+
+
+def test_gaps_between_groups_are_told_in_whole_points_with_a_minus_sign():
+    none = Share(0, 4)
+    whole = GroupReliance("sex", None, 4, none, none, none, none)
+    between = Between("sex", ("f", "m"), Gap(-0.5, -0.704, 0.001, 0.2))
+    found = Reliance((("sex", ("sex",)),), (), (whole,), (between,), "swapped")
+    told = "sex: f less m: −50 points of decisions that are flipped so (−70 to 0)."
+    assert found.sheet.lead[-1] == told
+    (span,) = gap_spans(found).spans
+    assert span.told == "−50 (−70 to 0)"

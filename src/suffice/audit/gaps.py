@@ -13,7 +13,7 @@ from suffice.errors import InputError
 from suffice.inference import adjusted_p_values, clopper_pearson, wilson
 from suffice.wording import percent
 
-__all__ = ["Gap", "Share", "adjusted", "gap", "newcombe", "points"]
+__all__ = ["Gap", "Share", "adjusted", "gap", "newcombe", "points", "points_within"]
 
 
 @dataclass(frozen=True)
@@ -118,3 +118,12 @@ def points(share: float) -> str:
     """
     found = round(100 * share)
     return f"+{found}" if found > 0 else f"−{-found}" if found else "0"
+
+
+def points_within(difference: float, low: float, high: float) -> str:
+    """A difference of shares with its interval, in points.
+
+    >>> points_within(-0.034, -0.5, 0.0)
+    '−3 (−50 to 0)'
+    """
+    return f"{points(difference)} ({points(low)} to {points(high)})"

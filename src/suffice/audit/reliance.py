@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from suffice.audit.decisions import VIEWS, as_decisions
-from suffice.audit.gaps import Gap, Share, gap
+from suffice.audit.gaps import Gap, Share, gap, points
 from suffice.audit.groups import By, grouping
 from suffice.audit.known import Known, read_decisions
 from suffice.checks import names
@@ -32,7 +32,7 @@ __all__ = ["GroupReliance", "Reliance", "Relied", "reliance"]
 
 _WORST = 10
 _GAPS = 3
-"""Between groups that are told in words, the surest first; `gaps` has all."""
+"""Between groups that are told in words; `gaps` has all."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,7 @@ class Reliance(Result):
     rows: tuple[Relied, ...]
     groups: tuple[GroupReliance, ...]
     gaps: tuple[Between, ...]
+    """Every two groups, the surest difference first."""
     context: str
     """How hybrids were made: whether changes had consequences."""
 
@@ -172,13 +173,12 @@ class Reliance(Result):
     def _lead(self) -> Iterator[str]:
         for name, _ in self.protected:
             yield self.told_of(name)
-        surest = sorted(self.gaps, key=lambda b: (b.gap.p_value, -abs(b.gap.difference)))
-        for between in surest[:_GAPS]:
+        for between in self.gaps[:_GAPS]:
             g = between.gap
             yield (
                 f"{named(between.protected)}: {between.groups[0]} less {between.groups[1]}: "
-                f"{100 * g.difference:+.1f} points of decisions that are flipped so "
-                f"({100 * g.low:+.1f} to {100 * g.high:+.1f})."
+                f"{points(g.difference)} points of decisions that are flipped so "
+                f"({points(g.low)} to {points(g.high)})."
             )
 
     def _panels(self) -> Iterator[Panel]:
@@ -297,6 +297,7 @@ def reliance(
         if one.protected == other.protected and None not in (one.group, other.group)
         if one.flipped.n and other.flipped.n
     ]
+    gaps.sort(key=lambda between: (between.gap.p_value, -abs(between.gap.difference)))
     return Reliance(tuple(sets.items()), tuple(rows), tuple(groups), tuple(gaps), context)
 
 

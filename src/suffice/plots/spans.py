@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from suffice.audit.gaps import points
 from suffice.plots.canvas import Canvas, Scale
 from suffice.plots.lettering import Legend
 from suffice.wording import percent
@@ -71,7 +72,7 @@ def draw_spans(spans: Spans, canvas: Canvas, y: float) -> float:
         canvas.write(scale.right + 0.1, middle, span.told, size=8)
         y += high
     canvas.line([at, at], [top, y], color=ink.text, lw=1, ls=(0, (4, 2)), zorder=4)
-    y = canvas.axis(scale, y, _points if spans.signed else percent) + 0.04
+    y = canvas.axis(scale, y, points if spans.signed else percent) + 0.04
     for words in filter(None, (spans.more, *legend.told)):
         y = canvas.paragraph(_EDGE, y, words, room, size=7.5, color=ink.soft)
     return y + _EDGE
@@ -96,7 +97,3 @@ def _draw(span: Span, scale: Scale, canvas: Canvas, middle: float) -> None:
         canvas.line([end, end], [middle - 0.05, middle + 0.05], color=ink.keep, lw=1.2)
     canvas.line([scale.at(span.value)], [middle], color=ink.keep, ls="", marker="o", ms=5.5,
                 zorder=4)  # fmt: skip
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:+.0f}" if share else "0"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suffice.audit.covering import rows_needed
-from suffice.audit.gaps import Share
+from suffice.audit.gaps import Share, points
 from suffice.audit.recourse.facts import (
     GlobalChange,
     GroupGap,
@@ -288,8 +288,8 @@ def _gap_words(found: GroupGap, one: GroupRecourse, other: GroupRecourse) -> str
     g, shares = found.covered, (one.covered.share, other.covered.share)
     said = (
         f"“{named(found.groups[0])}” against “{named(found.groups[1])}”: a change works for "
-        f"{' and '.join(map(percent, shares))} ({100 * g.difference:+.0f} points; "
-        f"{100 * g.low:+.0f} to {100 * g.high:+.0f}, p = {found.p_adjusted:.2g})"
+        f"{' and '.join(map(percent, shares))} ({points(g.difference)} points; "
+        f"{points(g.low)} to {points(g.high)}, p = {found.p_adjusted:.2g})"
     )
     if found.cost is None:
         return f"{said}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from suffice.audit.gaps import points_within
 from suffice.audit.reliance import Reliance
 from suffice.checks import whole
 from suffice.plots.canvas import Canvas, paint, require_answer
@@ -80,7 +81,6 @@ def reliance_chart(result: Reliance, most: int = 20) -> Chart:
 
 def gap_spans(result: Reliance, most: int = 20) -> Spans:
     """The gaps between groups, the surest first."""
-    ranked = sorted(result.gaps, key=lambda b: (b.gap.p_value, -abs(b.gap.difference)))
     several = len(result.protected) > 1
     spans = tuple(
         Span(
@@ -89,11 +89,11 @@ def gap_spans(result: Reliance, most: int = 20) -> Spans:
             b.gap.low,
             b.gap.high,
             b.gap.difference,
-            f"{100 * b.gap.difference:+.0f} ({100 * b.gap.low:+.0f} to {100 * b.gap.high:+.0f})",
+            points_within(b.gap.difference, b.gap.low, b.gap.high),
         )
-        for b in ranked[: min(most, 10)]
+        for b in result.gaps[: min(most, 10)]
     )
-    hidden = len(ranked) - len(spans)
+    hidden = len(result.gaps) - len(spans)
     more = f"and {count(hidden, 'more pair')} of groups: .gaps" if hidden else ""
     title = "Gaps between groups, in points of decisions so flipped (95%)"
     return Spans(title, (), spans, 0.0, "no gap", more, signed=True)
