@@ -139,6 +139,14 @@ def test_a_catalogue_in_yaml_needs_pyyaml_and_says_so(tmp_path, monkeypatch):
         audit.reasons(REFUSED, tmp_path / "codes.yaml")
 
 
+def test_comments_above_a_table_are_left_out_and_features_that_look_like_one_are_not(tmp_path):
+    table = tmp_path / "codes.csv"
+    table.write_text(
+        "# codes.csv\n#\nfeature,code,text\npay,P1,Income too low\n# of late payments,L1,Late\n"
+    )
+    assert [e.feature for e in audit.read_catalogue(table).entries] == ["pay", "# of late payments"]
+
+
 def test_a_batch_is_written_to_a_table(tmp_path):
     refused = PEOPLE[granted(PEOPLE) == "refused"]
     found = audit.reasons(EXPLAINER.explain_many(refused), CATALOGUE, k=2, ids=refused.index)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -65,8 +66,9 @@ def read_catalogue(given: Any, *, blanks: bool = False) -> Catalogue:
 
     In a mapping a feature has (code, text), or {"code": …, "text": …}, or one of these for each
     direction: {"higher": …, "lower": …}. A file has the same: in CSV the columns feature, code,
-    text and, where it is wanted, direction. Entries without a code or a text are refused, unless
-    `blanks` says that whoever reads it looks out for them.
+    text and, where it is wanted, direction; lines above their names that begin with # are
+    comments. Entries without a code or a text are refused, unless `blanks` says that whoever reads
+    it looks out for them.
 
     >>> said = {"debt": ("R1", "Debt is too high"), "age": {"higher": ("R2", "Too young")}}
     >>> found = read_catalogue(said)
@@ -142,7 +144,9 @@ def _from_file(path: Path) -> Iterator[Entry]:
         return
     if path.suffix.lower() != ".csv":
         raise InputError("catalogue", path.name, "a .csv or .yaml file")
-    rows = csv.DictReader(read_text("catalogue", path).splitlines())
+    lines = read_text("catalogue", path).splitlines()
+    # Only above the names: further down, "# of loans" may be a feature.
+    rows = csv.DictReader(dropwhile(lambda line: line.startswith("#"), lines))
     lacking = {"feature", "code", "text"} - set(rows.fieldnames or ())
     if lacking:
         got = f"{path.name} without the column {sorted(lacking)[0]!r}"
