@@ -78,8 +78,26 @@ def test_every_page_is_in_one_toctree():
 
 
 def test_no_two_pages_have_the_same_title():
-    first = [titles(page)[0] for page in PAGES if page.name != "changelog.md"]
+    included = "```{include}"  # its title is another file's
+    first = [titles(page)[0] for page in PAGES if not text_of(page).startswith(included)]
     assert len(set(first)) == len(first)
+
+
+def test_verdicts_are_counted_as_the_results_have_them():
+    results = text_of(ROOT / "experiments" / "RESULTS.md")
+    counted = {"all": (0, 0)}
+    for name, body in re.findall(
+        r"^`suffice reproduce (\S+)`$(.*?)(?=^## |\Z)", results, re.S | re.M
+    ):
+        hold, fail = (
+            len(re.findall(rf"\| {verdict}(?: \[\d+\])? \|$", body, re.M))
+            for verdict in ("yes", r"\*\*no\*\*")
+        )
+        counted[name] = hold, fail
+        counted["all"] = counted["all"][0] + hold, counted["all"][1] + fail
+    page = text_of(DOCS / "theory" / "reproduced.md")
+    told = re.findall(r"^\| `?([\w-]+)`? \|[^|]*\| (\d+) \| (\d+) \|$", page, re.M)
+    assert {name: (int(hold), int(fail)) for name, hold, fail in told} == counted
 
 
 def test_every_public_name_is_in_the_reference_once():
