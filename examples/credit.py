@@ -34,7 +34,7 @@ print(e)
 ax = e.plot()
 
 # %%
-# Hollow rows are what another threshold would give: at 0.6, say, income with a missing guarantor is
+# Hollow rows are what another threshold would give: at 0.6, say, income without a guarantor is
 # already a reason. No model is asked again:
 for factor in e.keep.at(0.6):
     print(f"{factor.sufficiency:.0%}", ", ".join(factor.features))
