@@ -286,6 +286,37 @@ def test_a_set_that_is_needlessly_large_now_is_told_from_one_that_fails():
     assert told["keep", ("a",)] == "lost"
 
 
+def test_codes_that_are_not_known_are_not_taken_for_unchanged(explanations):
+    before, after = explanations
+    found = audit.compare(before, after, catalogue={"pay": ("P", "Pay")})
+    known = [d for d in found if d.codes is not None]
+    lacking = [d for d in found if d.codes_unknown]
+    assert lacking and not set(known) & set(lacking)
+    assert found.other_codes.n == len(known)
+    assert all("has no entry in the catalogue" in d.codes_unknown[0] for d in lacking)
+    assert f"Reason codes of {len(lacking)} decision" in str(found)
+
+
+def test_a_catalogue_may_have_features_that_one_side_lacks():
+    data = pd.DataFrame({"pay": [30, 60, 45, 50], "debt": [5, 5, 9, 1], "age": [30, 40, 50, 60]})
+    one = Explainer(lambda rows: rows["pay"] > 40, data)
+    other = Explainer(lambda rows: rows["pay"] > 40, data[["pay", "debt"]])
+    catalogue = {name: (name, name) for name in data.columns}
+    sides = one.explain_many(data), other.explain_many(data[["pay", "debt"]])
+    found = audit.compare(*sides, catalogue=catalogue)
+    assert all(d.codes == (("pay",), ("pay",)) for d in found)
+    with pytest.raises(InputError, match="an entry for 'pya', which is no feature"):
+        audit.compare(*sides, catalogue={"pya": ("P", "Pay")})
+
+
+def test_what_is_no_explanation_and_k_for_nothing_are_refused(explanations):
+    before, after = explanations
+    with pytest.raises(InputError, match="b: got a int among them; allowed: explanations"):
+        audit.compare(before[:2], [after[0], 3])
+    with pytest.raises(InputError, match="k: got 2 without a catalogue; allowed: None"):
+        audit.compare(before, after, k=2)
+
+
 def test_reason_codes_that_changed_are_those_of_reasons(explanations):
     catalogue = {name: (name[0].upper(), name) for name in ("pay", "job", "age", "late")}
     found = audit.compare(*explanations, catalogue=catalogue, k=2)

@@ -17,7 +17,7 @@ from suffice.audit.drift.options import Offered, checked_explainer, still_work
 from suffice.audit.drift.pairs import Pair, Pairs, paired
 from suffice.audit.drift.result import Drift
 from suffice.audit.gaps import Share
-from suffice.audit.reasons import reasons
+from suffice.audit.reasons import DecisionReasons, reasons
 from suffice.checks import threshold, whole
 from suffice.encodings.recourse import Recourse
 from suffice.errors import InputError, NotVisitedError
@@ -33,7 +33,7 @@ def compare(
     tau: float | None = None,
     ids: Sequence[Any] | None = None,
     catalogue: Any = None,
-    k: int = 4,
+    k: int | None = None,
     recourse: Any = None,
     explainer: Any = None,
     desired: Any = None,
@@ -55,7 +55,8 @@ def compare(
     ids
         What the decisions are called; None: their ids where they are stored, else their numbers.
     catalogue, k
-        With a catalogue, the (at most k) reason codes of both sides are compared, as in `reasons`.
+        With a catalogue, the reason codes of both sides are compared, at most k (None: 4), as in
+        `reasons`; where those of one side are not known, why not is told instead.
     recourse, explainer, desired
         What `Explainer.recourse` answered for the rows of `a`, one for each (None where there is
         none), and an explainer of the model after, **which is asked** about every option: which no
@@ -80,14 +81,19 @@ def compare(
     """
     asked = None if tau is None else threshold(tau)
     pairs = paired(a, b, ids)
-    known = None if catalogue is None else read_catalogue(catalogue)
-    most = whole("k", k)
+    known = None if catalogue is None else read_catalogue(catalogue, blanks=True)
+    if known is None and k is not None:
+        raise InputError("k", f"{k} without a catalogue", "None", "Pass catalogue=… as well.")
+    most = 4 if k is None else whole("k", k, also="None")
     again = _again(pairs, recourse, explainer, desired)
     found: list[DecisionDrift] = []
     thresholds: set[float] = set()
     first: Pair | None = None
     for pair in pairs:
-        first = first or pair
+        if first is None:
+            first = pair
+            if known is not None:
+                known.check(sorted(_all_of(pair.before) | _all_of(pair.after)))
         at = _tau(pair, asked)
         thresholds.add(at)
         try:
@@ -130,9 +136,12 @@ def _drift(
     if same_outcome:
         changes += [*_changes(a.keep, b.keep, tau), *_changes(a.flip, b.flip, tau)]
     moved = tuple(change for change in changes if not (change.fate == "kept" and change.stays))
-    codes = None
+    codes: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    unknown: tuple[str, ...] = ()
     if catalogue is not None and same_outcome:
-        codes = _codes(pair.name, a, catalogue, k), _codes(pair.name, b, catalogue, k)
+        was, now = (_codes(pair.name, e, catalogue, k) for e in (a, b))
+        unknown = (*was.problems, *now.problems)
+        codes = None if unknown else (was.codes, now.codes)
     return DecisionDrift(
         name=pair.name,
         outcomes=(a.outcome, b.outcome),
@@ -144,6 +153,7 @@ def _drift(
         keep_distance=barcode_distance(a.keep, b.keep) if same_outcome else None,
         flip_distance=barcode_distance(a.flip, b.flip) if same_outcome else None,
         codes=codes,
+        codes_unknown=unknown,
         options=options,
         complete=a.complete and b.complete,
     )
@@ -188,8 +198,14 @@ def _score(e: Explanation) -> float | None:
     return None if e.score is None else e.score.value
 
 
-def _codes(name: str, e: Explanation, catalogue: Catalogue, k: int) -> tuple[str, ...]:
-    return reasons(e, catalogue, k=k, problems="hold", ids=[name])[0].codes
+def _codes(name: str, e: Explanation, catalogue: Catalogue, k: int) -> DecisionReasons:
+    """The codes of one side, by the entries of the features that it has."""
+    own = Catalogue(tuple(entry for entry in catalogue.entries if entry.feature in _all_of(e)))
+    return reasons(e, own, k=k, problems="hold", ids=[name])[0]
+
+
+def _all_of(e: Explanation) -> set[str]:
+    return {player.name for player in (*e.players, *(left.player for left in e.left_out))}
 
 
 def _features(pair: Pair) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -104,7 +104,10 @@ class DecisionDrift:
     another, or where not every set was counted."""
     flip_distance: float | None
     codes: tuple[tuple[str, ...], tuple[str, ...]] | None
-    """Reason codes before and after; None where none were asked for, or the outcome is another."""
+    """Reason codes before and after; None where none were asked for, where the outcome is another,
+    or where those of one side are not known."""
+    codes_unknown: tuple[str, ...]
+    """Why they are not, of either side."""
     options: tuple[OptionAgain, ...]
     complete: bool
     """Were all minimal sets of both sides known?"""

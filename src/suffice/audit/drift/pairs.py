@@ -42,9 +42,17 @@ class Pairs:
 
     def __iter__(self) -> Iterator[Pair]:
         for name, (i, j) in zip(self.names, self.places, strict=True):
-            pair = Pair(name, i, self.before[i], self.after[j])
+            pair = Pair(
+                name, i, _explanation("a", self.before[i]), _explanation("b", self.after[j])
+            )
             _require_same_row(pair)
             yield pair
+
+
+def _explanation(argument: str, given: Any) -> Explanation:
+    if not isinstance(given, Explanation):
+        raise InputError(argument, f"a {type(given).__name__} among them", "explanations")
+    return given
 
 
 def paired(a: Any, b: Any, ids: Sequence[Any] | None = None) -> Pairs:

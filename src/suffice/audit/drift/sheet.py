@@ -255,6 +255,13 @@ def _notes(drift: Drift) -> Iterator[str]:
     for side, columns in zip(("before", "after"), drift.features, strict=True):
         if columns:
             yield f"Known {side} only: {listed(map(named, columns))}."
+    unknown = [d for d in drift.decisions if d.codes_unknown]
+    if unknown:
+        first = unknown[0]
+        yield (
+            f"Reason codes of {count(len(unknown), 'decision')} are not compared, since one side's "
+            f"are not known. Decision {first.name}: {first.codes_unknown[0]}."
+        )
     partial = sum(not d.complete for d in drift.decisions)
     if partial:
         yield (
