@@ -57,6 +57,9 @@ def test_a_grid_never_costs_more_and_few_options_are_the_cheapest(case):
     for all_of, mode in ((observed, asked), (grid, replace(asked, grid=True))):
         few = explainer.recourse(world.x, max_options=2, **mode.arguments())
         assert few.options == all_of.options[:2]
+        assert all_of.more == 0
+        left_out = max(0, len(all_of) - 2)
+        assert few.more == left_out or (mode.grid and few.more is None and len(few) == 2)
 
 
 @settings(max_examples=40)

@@ -1,5 +1,6 @@
 """The answer of recourse as a result: words, frames, JSON, pages; a sequence of its options."""
 
+import json
 import pickle
 from dataclasses import FrozenInstanceError, replace
 from datetime import datetime
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 from suffice import Explainer, InputError, Option, Recourse
+from suffice.plots.charted import chart_of
 from suffice.results import Result, result_schema
 from tests.test_recourse import loans_explainer
 
@@ -80,6 +82,31 @@ def test_no_way_is_said_with_its_reason(stuck):
     assert str(stuck).startswith("From refused to granted: no way found\n  ")
     assert "if it could change" in str(stuck) and not stuck.feasible
     assert stuck.to_frame().empty
+
+
+def test_what_is_left_out_for_max_options_is_told_everywhere(found):
+    explainer, loans, _ = loans_explainer()
+    few = explainer.recourse(loans.iloc[8], immutable="age", max_options=1)
+    assert few == replace(found, options=found[:1], more=len(found) - 1)
+    assert few.complete and few.reason is None
+    title = f"From refused to granted: the cheapest of {len(found)} ways"
+    assert str(few).startswith(f"{title}\n") and chart_of(few, 12).title == title
+    for text in (str(few), few.to_html()):
+        assert f"Left out for max_options: {len(found) - 1} way" in text
+    assert json.loads(few.to_json())["content"]["more"] == len(found) - 1
+    assert Recourse.from_json(few.to_json()) == few
+    assert explainer.recourse(loans.iloc[8], immutable="age", max_options=len(found)) == found
+    assert "max_options" not in str(found)
+
+
+def test_a_search_that_ends_with_the_cheapest_says_that_there_may_be_more():
+    explainer, loans, _ = loans_explainer()
+    few = explainer.recourse(loans.iloc[8], values="grid", max_options=1)
+    assert len(few) == 1 and few.more is None
+    assert few.sheet.title == "From refused to granted: the cheapest way; there may be more"
+    assert "The search ended with the cheapest, as max_options asks." in few.sheet.notes
+    with pytest.raises(InputError, match="more: got -1"):
+        replace(few, more=-1)
 
 
 def test_frames_have_a_row_per_option_and_per_column(found):

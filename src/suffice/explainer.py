@@ -521,7 +521,8 @@ class Explainer:
         max_cost, max_size
             The dearest option, and the largest set of features.
         max_options
-            Give only so many options, the cheapest. None: all.
+            Give only so many options, the cheapest; the result's `more` tells how many were left
+            out. None: all.
         values
             "observed": a set takes a reference's values together. "grid": any combination of values
             that the columns have in the data (with `steps`: of the input's own plus or minus whole

@@ -147,8 +147,9 @@ def _of_recourse(result: Recourse, most: int) -> Chart:
     sheet, shown = result.sheet, result.options[:most]
     random = any(option.reliability < 1 for option in result.options)
     more = len(result) - len(shown)
+    order = ", the cheapest first" if len(result) > 1 and result.more == 0 else ""
     return Chart(
-        title=f"{harmless(sheet.title)}, the cheapest first" if len(result) > 1 else sheet.title,
+        title=f"{harmless(sheet.title)}{order}",
         lead=(),
         headings=_ways_headings(result.tau, random),
         lines=tuple(_of_option(option, random) for option in shown),

@@ -16,6 +16,7 @@ from suffice.context.cost import cheapest_first
 from suffice.decision import Decision
 from suffice.encodings.recourse.actionable_sweep import ActionableSweep
 from suffice.encodings.recourse.constraints import AllowedReferences, Constraints
+from suffice.encodings.recourse.result import beyond
 from suffice.encodings.recourse.set_counts import SetCounts, count_sets
 from suffice.factors.order import no_dearer
 from suffice.search.limits import LimitKeeper
@@ -81,11 +82,11 @@ class Candidates:
         ok = self.eligible & no_dearer(self.counts.cost, self.constraints.max_cost)
         return np.where(ok, self.counts.cost, np.inf)
 
-    def minimal(self, costs: Reals, most: int | None) -> Counts:
+    def minimal(self, costs: Reals) -> Counts:
         """Positions of the sets that are minimal under the cost order: cheapest, then smallest."""
         positions = np.flatnonzero(self.counts.sets.minimal(costs))
         # Positions are by size, so where costs are equal the smaller set stays first.
-        return positions[cheapest_first(costs[positions])][:most]
+        return positions[cheapest_first(costs[positions])]
 
     def rows_of(self, members: Sequence[int], row: int) -> Counts:
         """One row of the pool for the columns of these players, the input for all others."""
@@ -122,6 +123,8 @@ class Choices:
     pool: Table
     chosen: list[Chosen]
     cut_short: tuple[str, ...] = ()
+    more: int | None = 0
+    """Further options that were left out; None: not looked for."""
 
 
 def stopped_by(stop: Stop | None) -> str:
@@ -196,6 +199,6 @@ def flipped(
 
 def choose_observed(candidates: Candidates, most: int | None) -> Choices:
     """Each set's cheapest reference that succeeds, for the sets that are minimal."""
-    positions = candidates.minimal(candidates.affordable, most)
-    chosen = [candidates.observed(int(position)) for position in positions]
-    return Choices(candidates.decision.pool, chosen)
+    positions = candidates.minimal(candidates.affordable)
+    chosen = [candidates.observed(int(position)) for position in positions[:most]]
+    return Choices(candidates.decision.pool, chosen, more=beyond(most, len(positions)))

@@ -25,6 +25,7 @@ from suffice.encodings.recourse.choose import Candidates, Choices, Chosen, flipp
 from suffice.encodings.recourse.constraints import Constraints, satisfied
 from suffice.encodings.recourse.grid import Grid, Points, make_grid
 from suffice.encodings.recourse.request import RecourseRequest
+from suffice.encodings.recourse.result import beyond
 from suffice.factors.lattice import masks_by_size, over_supersets
 from suffice.factors.order import ROUNDING, no_dearer
 from suffice.progress import progress_bar
@@ -78,18 +79,21 @@ def choose_on_grid(
     reach[masks] = np.minimum(known, sets.least_inside(known))
     reach[~over_supersets(wanted.copy(), np.logical_or)] = -1.0  # not inside a wanted one
     # What the grid does not improve on has yet to be verified, a row for each.
-    searching = keeper.keeping_back(len(candidates.minimal(known, most)))
+    searching = keeper.keeping_back(len(candidates.minimal(known)[:most]))
     search = _GridSearch(grid, decision, worlds, constraints, wanted, reach, searching)
     best = search.run(enough, request.progress)
     costs = least(best)
+    positions = candidates.minimal(costs)
     chosen = []
-    for position in candidates.minimal(costs, most):
+    for position in positions[:most]:
         option = candidates.observed(int(position))
         if costs[position] < known[position]:
             price, rows = best.found[int(masks[position])]
             option = Chosen(option.members, price, rows, confirmed=True)
         chosen.append(option)
-    return Choices(grid.pool, chosen, _why_cut_short(best))
+    ended_early = best.stop is None and best.exact_below < np.inf
+    more = None if ended_early else beyond(most, len(positions))
+    return Choices(grid.pool, chosen, _why_cut_short(best), more)
 
 
 @dataclass
@@ -145,6 +149,8 @@ class _GridSearch:
                 aim = max(_FEW, asked // 4)
                 width *= 2.0 if in_slab < aim else 0.5 if in_slab > 4 * aim else 1.0
                 low = high
+        if low < top and (self.reach > low).any():
+            best.exact_below = low
         return best
 
     def _ask(self, points: Points, best: GridBest) -> Stop | None:

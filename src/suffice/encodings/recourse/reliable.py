@@ -17,6 +17,7 @@ import numpy as np
 from suffice.context.cost import SetCosts, cheapest_first
 from suffice.encodings.recourse.choose import Candidates, Choices, Chosen, flipped, stopped_by
 from suffice.encodings.recourse.consequences import Worlds, draw_worlds
+from suffice.encodings.recourse.result import beyond
 from suffice.factors.order import no_dearer
 from suffice.inference import clopper_pearson
 from suffice.search.limits import LimitKeeper, LimitReached
@@ -73,7 +74,9 @@ def choose_reliable(candidates: Candidates, most: int | None, keeper: LimitKeepe
     if stop is not None:
         up_to = f"changes that cost more than {tries.cost[at - 1]:.3g} were" if at else "any was"
         said += (f"{stopped_by(stop)} before {up_to} tried.",)
-    return Choices(candidates.decision.pool, by_cost[:most], said)
+    ended_early = stop is None and not done[tries.of_set[at:]].all()
+    more = None if ended_early else beyond(most, len(by_cost))
+    return Choices(candidates.decision.pool, by_cost[:most], said, more)
 
 
 def _enough(chosen: list[Chosen], most: int | None, next_cost: float) -> bool:

@@ -12,7 +12,7 @@ from suffice.results import Column, Frozen, Panel, Result, Sheet
 from suffice.typing import Scalar
 from suffice.wording import count, listed, percent, show
 
-__all__ = ["Option", "Recourse", "Solution", "cheapest"]
+__all__ = ["Option", "Recourse", "Solution", "beyond", "cheapest"]
 
 _SHOWN = 10
 _LEGEND = (
@@ -162,10 +162,15 @@ class Recourse(Result, Sequence[Option]):
     """False where the search was cut short: `reason` then says where."""
     reason: str | None
     """Why there is no option, or why there may be better ones; None where neither is so."""
+    more: int | None = 0
+    """How many further options were found and left out for `max_options`; None: the search ended
+    with those asked for, so there may be more."""
 
     def __post_init__(self) -> None:
         if self.tau is not None:
             threshold(self.tau)
+        if self.more is not None:
+            whole("more", self.more, least=0)
 
     @property
     def feasible(self) -> bool:
@@ -208,8 +213,22 @@ class Recourse(Result, Sequence[Option]):
         more = f"and {left_out} more: .options" if left_out > 0 else ""
         panel = Panel((*columns, Column("change")), tuple(rows), more=more)
         legend = f"{_LEGEND} {_WORKS}" if random else _LEGEND
-        title = f"{head}{count(len(self.options), 'way')}"
-        return Sheet(title, panels=(panel,), notes=(legend, *reasons))
+        notes = (legend, *self._left_out(), *reasons)
+        return Sheet(f"{head}{self._how_many()}", panels=(panel,), notes=notes)
+
+    def _how_many(self) -> str:
+        n = len(self.options)
+        if self.more == 0:
+            return count(n, "way")
+        first = "the cheapest" if n == 1 else f"the {n} cheapest"
+        if self.more is None:
+            return f"{first} {'way' if n == 1 else 'ways'}; there may be more"
+        return f"{first} of {count(n + self.more, 'way')}"
+
+    def _left_out(self) -> tuple[str, ...]:
+        if self.more is None:
+            return ("The search ended with the cheapest, as max_options asks.",)
+        return (f"Left out for max_options: {count(self.more, 'way')}.",) if self.more else ()
 
     def to_frame(self) -> Any:
         """One row per option, as a pandas frame."""
@@ -241,3 +260,10 @@ class Solution:
 
     options: tuple[Option, ...]
     cut_short: tuple[str, ...] = ()
+    more: int | None = 0
+    """Further options that were left out; None: not looked for."""
+
+
+def beyond(most: int | None, found: int) -> int:
+    """How many of those found are left out where at most so many are asked for."""
+    return 0 if most is None else max(0, found - most)

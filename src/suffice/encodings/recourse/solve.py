@@ -32,7 +32,7 @@ from suffice.encodings.recourse.constraints import AllowedReferences, Constraint
 from suffice.encodings.recourse.grid_search import choose_on_grid
 from suffice.encodings.recourse.infeasible import why_infeasible
 from suffice.encodings.recourse.request import RecourseRequest, ValuesFrom
-from suffice.encodings.recourse.result import Option, Recourse, Solution, cheapest
+from suffice.encodings.recourse.result import Option, Recourse, Solution, beyond, cheapest
 from suffice.errors import InputError, ModelError
 from suffice.evaluate import ModelReader
 from suffice.search.idle import WORTH_LOOKING
@@ -95,6 +95,7 @@ def find_recourse(decision: Decision, request: RecourseRequest) -> Recourse:
         values=request.values,
         complete=not solution.cut_short,
         reason="\n".join(reasons) or None,
+        more=solution.more,
     )
 
 
@@ -191,7 +192,7 @@ class Solver:
             for option, pn in zip(chosen, necessity, strict=True)
         ]
         cut_short = (*candidates.not_looked_at, *choices.cut_short, *unverified)
-        return Solution(tuple(options), cut_short)
+        return Solution(tuple(options), cut_short, choices.more)
 
     def what_helps(self, constraints: Constraints) -> str:
         """What to ask for to have more looked at than there was time for."""
@@ -239,7 +240,8 @@ class Solver:
         )
         options = cheapest([*found, *observed.options])
         cut_short = dict.fromkeys((said, *observed.cut_short, *grid.cut_short))
-        return Solution(options[:most], tuple(cut_short))
+        more = beyond(most, len(options)) if grid.more == 0 else None
+        return Solution(options[:most], tuple(cut_short), more)
 
     def _free(
         self, constraints: Constraints, values: ValuesFrom, keeper: LimitKeeper

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from suffice.encodings.recourse.choose import Candidates, Choices, Chosen
+from suffice.encodings.recourse.result import beyond
 from suffice.encodings.recourse.shrink import Change, LargeSets, undominated
 from suffice.search.limits import LimitReached
 
@@ -23,7 +24,7 @@ _TOGETHER = 32
 
 def choose_widely(candidates: Candidates, large: LargeSets, most: int | None) -> Choices:
     """The minimal ones among the sets that were swept and the larger ones that were found."""
-    swept = [_swept(candidates, int(p)) for p in candidates.minimal(candidates.affordable, None)]
+    swept = [_swept(candidates, int(p)) for p in candidates.minimal(candidates.affordable)]
     whole = candidates.whole
     found = [change for change in large.known.values() if len(change.members) > whole]
     d = candidates.counts.sets.d
@@ -33,7 +34,8 @@ def choose_widely(candidates: Candidates, large: LargeSets, most: int | None) ->
     chosen = [_chosen(candidates, change) for change in options[:most]]
     kept = {change.members for change in options[:most]}
     unsure = sum(change.members in kept for change in improved.unsure)
-    return Choices(candidates.decision.pool, chosen, _said(large, unsure, len(chosen)))
+    more = None if improved.ended_early else beyond(most, len(options))
+    return Choices(candidates.decision.pool, chosen, _said(large, unsure, len(chosen)), more)
 
 
 def _swept(candidates: Candidates, position: int) -> Change:
@@ -58,6 +60,7 @@ class _Improved:
 
     def __post_init__(self) -> None:
         self.unsure: list[Change] = []
+        self.ended_early = False
 
     def run(self, changes: list[Change], most: int | None) -> None:
         """Go through them, as far as the limits allow; without τ those left uncounted count too."""
@@ -79,6 +82,7 @@ class _Improved:
                 if better.members not in seen:
                     seen.add(better.members)
                     heappush(queue, (better.cost, better.members, better))
+        self.ended_early = bool(queue)
 
     def _improve(self, changes: list[Change]) -> list[Change]:
         """Take the sets that may be options; of the others those inside that cost no more."""
