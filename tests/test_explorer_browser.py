@@ -95,7 +95,7 @@ def test_a_value_is_changed_and_back_undoes_it(visit):
     assert "refused" in page.inner_text("h2 >> nth=0")
     page.fill("label:has(span[title='late payments']) input", "0")
     page.keyboard.press("Enter")
-    page.select_option("label:has(span[title='guarantor']) select", label="true")
+    page.select_option("label:has(span[title='guarantor']) select", label="yes")
     page.wait_for_selector(".predicted:text-is('granted')")
     changed = X.iloc[1].to_dict() | {"late payments": 0, "guarantor": True}
     assert MODEL.predict(pd.DataFrame([changed]))[0] == "granted"
@@ -115,6 +115,28 @@ def test_a_way_out_is_tried_by_one_click(visit):
     page.click("text=Try it >> nth=0")
     page.wait_for_selector(".predicted:text-is('granted')")
     assert page.get_attribute("#tab-explanation", "aria-selected") == "true"
+
+
+def test_truths_and_costs_are_shown_as_on_the_page_and_sent_as_they_are(visit):
+    page = visit("&tab=recourse")
+    page.wait_for_selector("table.rows tbody tr")
+    page.select_option("[aria-label=Column]", "guarantor")
+    page.select_option("[aria-label=Value]", label="yes")
+    page.click(".conditions button[type=submit]")
+    page.wait_for_selector(".chip:has-text('guarantor is yes')")
+    page.wait_for_selector(f"[role=status]:has-text('of {X['guarantor'].sum()}.')")
+    cells = page.locator(f"table.rows td:nth-child({3 + X.columns.get_loc('guarantor')})")
+    assert set(cells.all_inner_texts()) == {"yes"}
+    page = visit("&row=1&tab=recourse")
+    page.wait_for_selector("text=Try it", timeout=120_000)
+    own = Explainer(MODEL, X, n_references=60).recourse(X.iloc[1], max_options=20)
+    rows = page.eval_on_selector_all(
+        "tr:has(button:text-is('Try it'))",
+        "rows => rows.map(r => [...r.cells].slice(0, 2).map(c => c.textContent))",
+    )
+    assert rows == [[option.says, f"{option.cost:.3g}"] for option in own]
+    assert page.inner_text("caption") == own.sheet.title
+    assert page.locator(f".note:text-is('{own.sheet.notes[-1]}')").count() == 1
 
 
 def test_two_models_stand_side_by_side(visit):

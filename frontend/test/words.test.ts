@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cell } from "../src/downloads";
 import { nextMark } from "../src/controls";
+import { figure, label, shown } from "../src/explorer/parts";
 import { brief, count, cut, listed, percent, price } from "../src/words";
 
 test("a share never rounds up to certainty", () => {
@@ -14,6 +15,12 @@ test("numbers are brief", () => {
   assert.equal(count(1200, "reference"), "1,200 references");
   assert.equal(listed(["age", "job", "debt"], "or"), "age, job or debt");
   assert.equal(cut("an unusually long name", 12), "an unusuall…");
+});
+
+test("the explorer shows values as the page does", () => {
+  assert.deepEqual([true, false, null, 0.65181, 1200, "own"].map(shown), ["yes", "no", "missing", "0.6518", "1,200", "own"]);
+  assert.deepEqual([4 / 3, 4, 1234].map(figure), ["1.33", "4", "1,234"]);
+  assert.deepEqual([true, "granted", 7].map(label), ["True", "granted", "7"]);
 });
 
 test("no cell is a formula, and commas and quotes stay inside", () => {

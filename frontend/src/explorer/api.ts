@@ -39,9 +39,11 @@ export interface Page {
   predictions: Scalar[];
 }
 
+export type Kind = "text" | "share" | "number";
+
 export interface Panel {
   heading: string;
-  columns: { heading: string; kind: "text" | "share" | "number" }[];
+  columns: { heading: string; kind: Kind }[];
   rows: Scalar[][];
   more: string;
 }
@@ -56,6 +58,7 @@ export interface Sheet {
 export interface Option {
   features: string[];
   changes: Record<string, [Scalar, Scalar]>;
+  says: string;
   cost: number;
   sufficiency: number | null;
   necessity: number | null;

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, follow, Refused, type About, type Scalar, type Sheet } from "./api";
 import { ContrastForm } from "./contrast";
 import { GraphView } from "./graph";
-import { download, SheetView, shown, useAnswer, Waiting } from "./parts";
+import { download, label, SheetView, useAnswer, Waiting } from "./parts";
 import { RecoursePanel } from "./recourse";
 import { input, question, type State, type Tab } from "./state";
 import { WhatIf } from "./whatif";
@@ -49,7 +49,7 @@ export function Detail({ about, state, go }: Props) {
       <h2>
         Row {state.row}
         {Object.keys(state.values).length > 0 && ", changed"}:{" "}
-        <span class="predicted">{predicted ? shown(predicted.prediction) : "…"}</span>
+        <span class="predicted">{predicted ? label(predicted.prediction) : "…"}</span>
       </h2>
       {about.text ? (
         <TextEdit about={about} state={state} own={own} go={go} />
@@ -140,7 +140,7 @@ function Other({ about, state, go }: Props) {
     <div class="other">
       <h3>
         {state.otherRow >= 0 ? `Row ${row}` : "The same row"}
-        {state.otherModel && `, by ${state.otherModel}`}: {predicted ? shown(predicted.prediction) : "…"}
+        {state.otherModel && `, by ${state.otherModel}`}: {predicted ? label(predicted.prediction) : "…"}
       </h3>
       <Answer about={about} state={state} go={go} row={row} model={model} />
     </div>

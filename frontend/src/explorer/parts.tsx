@@ -1,17 +1,26 @@
 /** Small pieces that several rooms of the explorer share. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { follow, Refused, type Progress, type Scalar, type Sheet } from "./api";
+import { percent } from "../words";
+import { follow, Refused, type Kind, type Progress, type Scalar, type Sheet } from "./api";
 
-export const shown = (value: Scalar): string =>
-  value === null ? "—" : typeof value === "number" ? plainNumber(value) : String(value);
+/** A value as `suffice.wording.show` has it. */
+export function shown(value: Scalar): string {
+  if (value === null) return "missing";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return typeof value === "number" ? plainNumber(value, 4) : value;
+}
 
-export const percent = (share: number | null): string =>
-  share === null ? "—" : `${Math.round(share * 1000) / 10}%`;
+/** A prediction, by the name that the page and the filter have for it. */
+export const label = (prediction: Scalar): string =>
+  typeof prediction === "boolean" ? (prediction ? "True" : "False") : shown(prediction);
 
-function plainNumber(value: number): string {
+/** A cost or a count. */
+export const figure = (value: number): string => plainNumber(value, 3);
+
+function plainNumber(value: number, digits: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString("en");
-  return String(Number(value.toPrecision(4)));
+  return String(Number(value.toPrecision(digits)));
 }
 
 export interface Followed<T> {
@@ -93,6 +102,12 @@ export function Waiting({ of, children }: { of: Followed<unknown>; children: Com
   );
 }
 
+function inColumn(kind: Kind, cell: Scalar): string {
+  if (cell === null) return "–";
+  if (typeof cell !== "number" || kind === "text") return shown(cell);
+  return kind === "share" ? percent(cell) : figure(cell);
+}
+
 /** Any result in words and tables. */
 export function SheetView({ sheet }: { sheet: Sheet }) {
   return (
@@ -118,12 +133,7 @@ export function SheetView({ sheet }: { sheet: Sheet }) {
                 <tr>
                   {row.map((cell, j) => {
                     const kind = panel.columns[j]?.kind ?? "text";
-                    const share = kind === "share" && typeof cell === "number";
-                    return (
-                      <td class={kind === "text" ? "" : "number"}>
-                        {share ? percent(cell) : shown(cell)}
-                      </td>
-                    );
+                    return <td class={kind === "text" ? "" : "number"}>{inColumn(kind, cell)}</td>;
                   })}
                 </tr>
               ))}

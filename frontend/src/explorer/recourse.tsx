@@ -1,11 +1,11 @@
 /** The cheapest ways to another outcome, under constraints; each can be tried on by one click. */
 import type { About, Option, Scalar, Sheet } from "./api";
 import { number, question, type State } from "./state";
-import { percent, SheetView, shown, useAnswer, Waiting } from "./parts";
+import { percent } from "../words";
+import { figure, SheetView, useAnswer, Waiting } from "./parts";
 
 interface Found {
   options: Option[];
-  reason: string | null;
   sheet: Sheet;
 }
 
@@ -101,51 +101,50 @@ export function RecoursePanel({ about, state, go }: Props) {
       </details>
       <Waiting of={found}>
         {found.answer && found.answer.options.length > 0 ? (
-          <div class="scroll">
-            <table>
-              <caption>Ways to another outcome, the cheapest first</caption>
-              <thead>
-                <tr>
-                  <th scope="col">change</th>
-                  <th scope="col" class="number">
-                    cost
-                  </th>
-                  <th scope="col" class="number">
-                    sufficiency
-                  </th>
-                  <th scope="col" class="number">
-                    necessity
-                  </th>
-                  <th scope="col">
-                    <span class="unseen">try</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {found.answer.options.map((option) => (
+          <>
+            <div class="scroll">
+              <table>
+                <caption>{found.answer.sheet.title}</caption>
+                <thead>
                   <tr>
-                    <td>
-                      {Object.entries(option.changes)
-                        .map(([name, [from, to]]) => `${name} ${shown(from)} → ${shown(to)}`)
-                        .join(", ")}
-                    </td>
-                    <td class="number">{shown(option.cost)}</td>
-                    <td class="number">{percent(option.sufficiency)}</td>
-                    <td class="number">{percent(option.necessity)}</td>
-                    <td>
-                      <button type="button" onClick={() => apply(option)}>
-                        Try it
-                      </button>
-                    </td>
+                    <th scope="col">change</th>
+                    <th scope="col" class="number">
+                      cost
+                    </th>
+                    <th scope="col" class="number">
+                      sufficiency
+                    </th>
+                    <th scope="col" class="number">
+                      necessity
+                    </th>
+                    <th scope="col">
+                      <span class="unseen">try</span>
+                    </th>
                   </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        ) : null}
-        {found.answer?.reason && <p class="note">{found.answer.reason}</p>}
-        {found.answer && found.answer.options.length === 0 && (
-          <SheetView sheet={found.answer.sheet} />
+                </thead>
+                <tbody>
+                  {found.answer.options.map((option) => (
+                    <tr>
+                      <td>{option.says}</td>
+                      <td class="number">{figure(option.cost)}</td>
+                      <td class="number">{percent(option.sufficiency)}</td>
+                      <td class="number">{percent(option.necessity)}</td>
+                      <td>
+                        <button type="button" onClick={() => apply(option)}>
+                          Try it
+                        </button>
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+            {found.answer.sheet.notes.map((line) => (
+              <p class="note">{line}</p>
+            ))}
+          </>
+        ) : (
+          found.answer && <SheetView sheet={found.answer.sheet} />
         )}
       </Waiting>
     </div>

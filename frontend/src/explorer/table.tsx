@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, Refused, type About, type Condition, type Page, type Test } from "./api";
 import { number, type State } from "./state";
-import { shown } from "./parts";
+import { label, shown } from "./parts";
 
 const PAGE = 50;
 const TESTS: Test[] = ["is", "is not", "at least", "at most", "contains", "is missing"];
@@ -121,12 +121,12 @@ export function Rows({ about, state, go }: Props) {
                       </button>
                     </th>
                     <td>
-                      <b>{shown(page.predictions[i]!)}</b>
+                      <b>{label(page.predictions[i]!)}</b>
                     </td>
                     {page.values[i]!.map((cell, j) => (
                       <td
                         class={about.columns[j]!.kind === "number" ? "number" : ""}
-                        title={String(cell ?? "missing")}
+                        title={typeof cell === "number" ? String(cell) : shown(cell)}
                       >
                         {shown(cell)}
                       </td>
@@ -169,6 +169,8 @@ interface ConditionsProps {
   change: (given: Condition[]) => void;
 }
 
+const sought = (c: Condition): string => (c.value === undefined ? "" : shown(c.value));
+
 /** Conditions on columns, each a line that can be taken away. */
 export function Conditions({ about, given, label, change }: ConditionsProps) {
   const [column, setColumn] = useState(about.columns[0]!.name);
@@ -177,7 +179,8 @@ export function Conditions({ about, given, label, change }: ConditionsProps) {
   const facts = about.columns.find((c) => c.name === column)!;
   const add = (event: Event) => {
     event.preventDefault();
-    const read = facts.kind === "number" && number(value) !== null ? number(value) : value;
+    const listed = facts.values?.find((v) => String(v) === value);
+    const read = listed ?? (facts.kind === "number" ? number(value) : null) ?? value;
     change([...given, test === "is missing" ? { column, test } : { column, test, value: read }]);
     setValue("");
   };
@@ -188,10 +191,10 @@ export function Conditions({ about, given, label, change }: ConditionsProps) {
         <button
           type="button"
           class="chip"
-          aria-label={`Take away: ${c.column} ${c.test} ${c.value ?? ""}`}
+          aria-label={`Take away: ${c.column} ${c.test} ${sought(c)}`}
           onClick={() => change(given.filter((_, j) => j !== i))}
         >
-          {c.column} {c.test} {c.test === "is missing" ? "" : String(c.value)}{" "}
+          {c.column} {c.test} {sought(c)}{" "}
           <span aria-hidden="true">×</span>
         </button>
       ))}

@@ -66,7 +66,7 @@ function Field({ column, value, set }: FieldProps) {
         onChange={(e) => set(choices[Number(e.currentTarget.value)]!)}
       >
         {choices.map((v, i) => (
-          <option value={String(i)}>{v === null ? "missing" : shown(v)}</option>
+          <option value={String(i)}>{shown(v)}</option>
         ))}
       </select>
     );

@@ -55,13 +55,14 @@ def _recourse(room: Room, asked: AskedRecourse) -> Any:
         {
             "features": list(option.features),
             "changes": {name: list(change) for name, change in option.changes.items()},
+            "says": option.says,
             "cost": option.cost,
             "sufficiency": option.sufficiency,
             "necessity": option.necessity,
         }
         for option in found.options
     ]
-    return {"options": options, "reason": found.reason, "sheet": _sheet(found)}
+    return {"options": options, "more": found.more, "sheet": _sheet(found)}
 
 
 def _shapley(room: Room, asked: ExplainInput) -> Any:
