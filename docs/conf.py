@@ -18,6 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "docs.blocks",
     "docs.docstrings",
+    "docs.images",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
