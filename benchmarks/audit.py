@@ -75,7 +75,7 @@ def audits(folder: Path) -> dict:
             es, {"x8": "x8", "x8, x9": ["x8", "x9"]}, by="x7"
         ),
         "cohort": lambda es: suffice.audit.cohort(es, by="x7"),
-        "reasons": lambda es: suffice.audit.reasons(es, _CATALOGUE),
+        "reasons": lambda es: suffice.audit.reasons(es, _CATALOGUE, adverse="refused"),
     }
     seconds, decisions = {}, 0
     for what, ask in asked.items():

@@ -39,6 +39,7 @@ DOORS = [
             "explanations": E,
             "catalogue": CATALOGUE,
             "k": 2,
+            "adverse": None,
             "protected": (),
             "problems": "raise",
             "ids": None,

@@ -1,6 +1,7 @@
 """However decisions come (in memory, stored, with features left out, unfinished): one answer."""
 
 from dataclasses import replace
+from itertools import compress
 from math import comb
 
 import numpy as np
@@ -18,10 +19,11 @@ NAMES = ["a", "b", "c", "d"]
 
 def answers(es, catalogue, protected, by=None, **asked):
     """What every audit says."""
+    adverse = (es if isinstance(es, suffice.Explanation) else es[0]).outcome
     return {
         "roles": audit.roles(es),
         "reliance": audit.reliance(es, protected, by=by, **asked),
-        "reasons": audit.reasons(es, catalogue, problems="hold", **asked),
+        "reasons": audit.reasons(es, catalogue, adverse=adverse, problems="hold", **asked),
         "cohort": audit.cohort(es, by=by, **asked),
         "keep": audit.global_factors(es, cover=0.8, **asked),
         "flip": audit.global_factors(es, cover=0.8, view="flip", max_size=None, **asked),
@@ -88,7 +90,10 @@ def test_stored_decisions_are_called_as_they_were_stored(tmp_path):
     found = audit.cohort(stored)
     assert {b.name for b in found.brittle} <= set(stored.ids)
     assert [r.name for r in audit.reliance(stored, "a").rows] == stored.ids
-    assert [d.name for d in audit.reasons(stored, texts(NAMES), problems="hold")] == stored.ids
+    adverse = [e.outcome == stored[0].outcome for e in stored]
+    given = audit.reasons(stored, texts(NAMES), adverse=stored[0].outcome, problems="hold")
+    assert [d.name for d in given] == [*compress(stored.ids, adverse)]
+    assert given.others == adverse.count(False)
     few = audit.global_factors(stored, cover=0.2, max_size=1)
     assert [stored.ids[i] for i in few.left] == list(few.left_names)
     assert audit.reliance(stored, "a", ids=range(10)).rows[3].name == "3"
@@ -111,7 +116,8 @@ def test_what_was_stored_without_counts_is_refused_or_answered_at_its_tau(tmp_pa
         audit.roles(stored, tau=0.8)
     with pytest.raises(InputError, match="not every set was counted, so reasons cannot be ranked"):
         audit.reasons(stored, texts(NAMES))
-    assert len(audit.reasons(stored, texts(NAMES), problems="hold").held) == 6
+    found = audit.reasons(stored, texts(NAMES), adverse=full[0].outcome, problems="hold")
+    assert len(found.held) == len(found)
 
 
 # -- features that were left out ----------------------------------------------------------
@@ -152,7 +158,8 @@ def test_features_that_were_left_out_never_matter_and_rows_may_leave_out_others(
         replace(r, change=None, cost=None) for r in other.rows
     ]
     said = texts(X.columns)
-    for one, other in zip(audit.reasons(some, said), audit.reasons(full, said), strict=True):
+    given = (audit.reasons(es, said, adverse=some[0].outcome) for es in (some, full))
+    for one, other in zip(*given, strict=True):
         assert one.codes == other.codes
         assert one.covered == pytest.approx(other.covered)
         assert one.left_out == other.left_out

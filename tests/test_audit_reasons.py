@@ -36,7 +36,7 @@ def test_reasons_are_ranked_by_flip_necessity_and_help(world, k):
     hits = {s: world.flips(s) for s in subsets(world.d)}
     total = sum(hits.values())
     if not total:
-        assert found.hold and not found.reasons
+        assert found.hold and not found.reasons and found.covered is None
         return
     necessity = {i: sum(h for s, h in hits.items() if i in s) / total for i in range(world.d)}
     helping = {i for i in necessity if necessity[i] > 0.5 + 1e-9}
@@ -44,6 +44,9 @@ def test_reasons_are_ranked_by_flip_necessity_and_help(world, k):
     assert len(given_) == min(k, len(helping)) and set(given_) <= helping
     ranked = [necessity[i] for i in given_]
     assert ranked == pytest.approx(sorted(ranked, reverse=True))
+    if not helping:
+        assert "no single feature's change helps" in found.problems[0] and found.covered is None
+        return
     rest = helping - set(given_)
     assert {int(f[1:]) for f in found.left_out} == rest
     if rest and given_:
@@ -68,6 +71,134 @@ def test_a_letter_says_the_reasons_in_order():
     with pytest.raises(InputError, match="at: got 99; allowed: a whole number >= -1 and <= 0"):
         found.letter(99)
     assert found.letter(-1) == found.letter()
+
+
+@st.composite
+def monotone(draw):
+    """Weights of one sign each, a threshold, an input and references on both sides of it."""
+    d = draw(st.integers(1, 4))
+    whole = st.integers(-4, 4)
+    weights = draw(st.lists(whole.filter(bool), min_size=d, max_size=d))
+    rows = draw(st.lists(st.tuples(*[whole] * d), min_size=2, max_size=8))
+    scores = np.array(rows) @ weights
+    return weights, draw(st.sampled_from(scores.tolist())), rows
+
+
+@given(monotone())
+def test_a_direction_that_is_told_is_the_one_that_helps(world):
+    weights, least, rows = world
+    table = pd.DataFrame(rows, columns=[f"x{i}" for i in range(len(weights))])
+    truth = table.to_numpy() @ weights >= least
+    if truth.all():
+        return
+    explainer = Explainer(lambda rows: rows.to_numpy() @ weights >= least, table)
+    e = explainer.explain(table.iloc[0], search="exhaustive")
+    (found,) = audit.reasons(e, {name: (name, name) for name in table}, problems="hold")
+    for r in found.reasons:
+        up = (weights[int(r.feature[1:])] > 0) != bool(truth[0])
+        assert r.direction in (None, "higher" if up else "lower")
+
+
+def test_a_change_that_works_without_a_feature_tells_nothing_of_it():
+    rng = np.random.default_rng(1)
+    people = pd.DataFrame({"income": rng.integers(10, 60, 80), "debt": rng.integers(0, 60, 80)})
+    explainer = Explainer(lambda rows: rows["income"] - rows["debt"] >= 20, people)
+    refused = explainer.explain_many(people[people["income"] - people["debt"] < 20])
+    said = {"income": ("I", "Income"), "debt": ("D", "Debt")}
+    told = {(r.feature, r.direction) for d in audit.reasons(refused, said) for r in d.reasons}
+    assert told == {("income", "higher"), ("income", None), ("debt", "lower"), ("debt", None)}
+    one_way = said | {"income": {"higher": ("I+", "Income too low")}}
+    found = audit.reasons(refused, one_way, problems="hold")
+    words = "'income' is a reason, no change shows which way it should go"
+    assert {d.problems[0].partition(", and")[0] for d in found.held} == {words}
+    assert all("Income" not in r.text for d in found.held for r in d.reasons)
+
+
+def test_what_is_no_number_goes_to_another_value():
+    people = pd.DataFrame({"home": ["own", "rent", "rent"], "debt": [1, 2, 3]})
+    e = Explainer(lambda rows: rows["home"] == "own", people).explain(people.iloc[1])
+    (found,) = audit.reasons(e, {"home": {"other": ("H", "Housing")}, "debt": ("D", "Debt")})
+    assert [(r.code, r.direction) for r in found.reasons] == [("H", "other")]
+
+
+def test_reasons_are_given_for_one_outcome():
+    every = EXPLAINER.explain_many(PEOPLE)
+    with pytest.raises(InputError) as caught:
+        audit.reasons(every, CATALOGUE)
+    assert str(caught.value) == (
+        "adverse: got None, for decisions with the outcomes 'refused' and 'granted'; allowed: None "
+        "where all have the same outcome. Say for which of them reasons are given: "
+        "adverse='refused' or adverse='granted'."
+    )
+    with pytest.raises(InputError, match=r"'refusd'; allowed: an outcome .*Did you mean 'refused'"):
+        audit.reasons(every, CATALOGUE, adverse="refusd")
+    found = audit.reasons(every, CATALOGUE, adverse="refused", ids=list("abcde"))
+    assert [d.name for d in found] == ["a", "d"] and found.others == 3
+    assert "3 decisions with another outcome are left out." in found.sheet.lead
+    assert audit.Reasons.from_json(found.to_json()) == found
+    one = audit.reasons(every[:2], CATALOGUE, adverse="refused")
+    assert one.sheet.lead[0] == "1 decision with another outcome is left out."
+
+
+def test_an_outcome_is_named_as_the_model_has_it():
+    people = PEOPLE.assign(age=0)
+    explainer = Explainer(lambda rows: rows["pay"] - rows["debt"] >= 40, people)
+    found = audit.reasons(explainer.explain_many(people), CATALOGUE, adverse=np.bool_(False))
+    assert {d.outcome for d in found} == {"False"} and found.others == 3
+
+
+def test_features_of_which_the_same_is_said_are_one_reason():
+    same = {"pay": ("M", "Money"), "debt": ("M", "Money"), "age": ("A", "Age")}
+    apart = audit.reasons(REFUSED, CATALOGUE)[0].reasons
+    for k in (1, 2):
+        found = audit.reasons(REFUSED, same, k=k)
+        (reason,) = found[0].reasons
+        assert reason.features == ("pay", "debt") and found[0].left_out == ()
+        assert (reason.rank, reason.necessity) == (1, apart[0].necessity)
+        assert found[0].covered == 1.0
+        assert found.letter().count("Money") == 1
+        assert "pay, debt" in str(found)
+    refused = EXPLAINER.explain_many(PEOPLE.iloc[[0, 3, 0]])
+    many = audit.reasons(refused, same)
+    assert "Given most often: Money (M, 3)." in many.sheet.lead
+    assert many.to_frame()["also"].tolist()[0] == "debt"
+    assert audit.reasons(REFUSED, same, protected="debt", problems="hold")[0].hold
+    blank = {"pay": ("", ""), "debt": ("", "")}
+    assert len(audit.reasons(REFUSED, blank, problems="hold")[0].reasons) == 2
+
+
+def test_where_no_feature_helps_by_itself_somebody_looks():
+    same = pd.DataFrame({"a": [1, 1], "b": [1, 1]})
+    explainer = Explainer(
+        lambda rows: rows["a"] != rows["b"],
+        pd.DataFrame({"a": [0, 0], "b": [0, 1]}),
+        references=same,
+    )
+    e, said = explainer.explain([0, 0]), {"a": ("A", "a"), "b": ("B", "b")}
+    with pytest.raises(InputError, match="no single feature's change helps more than chance"):
+        audit.reasons(e, said)
+    found = audit.reasons(e, said, problems="hold")
+    assert found[0].hold and found[0].reasons == () and found[0].covered is None
+
+
+def test_only_reasons_that_are_given_cover():
+    found = audit.reasons(REFUSED, {"debt": ("D1", "Debt too high")}, problems="hold")[0]
+    assert found.codes == ("D1",)
+    assert found.covered == pytest.approx(found.reasons[0].necessity)
+    assert audit.reasons(REFUSED, {"age": ("A", "Age")}, problems="hold")[0].covered is None
+
+
+def test_tables_tell_what_was_left_out_and_what_helps_as_much(tmp_path):
+    people = pd.DataFrame({"a": [0, 1, 0], "b": [0, 1, 0], "c": [0, 1, 1]})
+    explainer = Explainer(lambda rows: rows.sum(axis=1) >= 2, people)
+    said = {name: (name, name) for name in people}
+    found = audit.reasons(explainer.explain_many(people.iloc[[0, 0]]), said, k=1)
+    assert [d.equal for d in found] == [("b", "c")] * 2
+    words = "In 2 decisions a reason left out helps just as much as the last one given."
+    assert words in found.sheet.lead
+    found.to_csv(tmp_path / "reasons.csv")
+    for table in (found.to_frame(), pd.read_csv(tmp_path / "reasons.csv")):
+        assert table["left out"].tolist() == table["equal"].tolist() == ["b, c"] * 2
 
 
 def test_entries_by_direction_are_chosen_by_where_the_change_goes():
@@ -117,10 +248,10 @@ def test_a_protected_feature_among_the_reasons_is_loud_or_held():
 def test_catalogues_are_read_from_files(tmp_path):
     table = tmp_path / "codes.csv"
     table.write_text(
-        "feature,code,text,direction\npay,P1,Income too low,\ndebt,D+,Little debt,higher\n"
-        "debt,D-,Debt too high,lower\nage,A1,Age,\n"
+        "feature,code,text,direction\npay,P+,Income too low,higher\npay,P-,Much income,lower\n"
+        "debt,D1,Debt too high,\nage,A1,Age,\n"
     )
-    assert audit.reasons(REFUSED, table)[0].codes == ("P1", "D-")
+    assert audit.reasons(REFUSED, table)[0].codes == ("P+", "D1")
     table.write_text("feature,code\npay,P1\n")
     with pytest.raises(InputError, match="without the column 'text'"):
         audit.reasons(REFUSED, table)

@@ -150,7 +150,7 @@ SAMPLES = {
     "Option": lambda: recourse().best,
     "Plausibility": lambda: explainer().plausibility(row()),
     "Plan": lambda: explainer().plan(row(), search="greedy"),
-    "Reasons": lambda: audit.reasons(several(), CATALOGUE),
+    "Reasons": lambda: audit.reasons(several(), CATALOGUE, adverse=several()[0].outcome),
     "Record": lambda: recorded()[0],
     "Recourse": lambda: recourse(),
     "Reliance": lambda: audit.reliance(several(), ["age"]),

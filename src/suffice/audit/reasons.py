@@ -8,23 +8,26 @@ the same codes every time.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from suffice.audit.all_features import ways
-from suffice.audit.catalogue import Catalogue, Direction, read_catalogue
+from suffice.audit.catalogue import Catalogue, Direction, Entry, read_catalogue
+from suffice.audit.decisions import set_words
 from suffice.audit.known import Known, read_decisions
 from suffice.checks import choice, names, text, whole
-from suffice.errors import InputError, did_you_mean
+from suffice.errors import InputError, did_you_mean, shorten
 from suffice.results import Column, Panel, Result, Sheet, write_text
 from suffice.tables.csv import as_csv
-from suffice.typing import Scalar
-from suffice.wording import count, listed, named, percent, show
+from suffice.tables.labels import own, say
+from suffice.typing import Scalar, SmallCounts
+from suffice.wording import and_more, count, listed, named, percent, show
 
 __all__ = ["DecisionReasons", "Reason", "Reasons", "reasons"]
 
@@ -53,9 +56,17 @@ class Reason:
     value: Scalar
     """The input's; of a group its columns' values in words."""
     direction: Direction | None
-    """Where the cheapest helpful change goes; None where no change was priced."""
+    """Where a number goes in the cheapest change that cannot do without it; None where no change
+    shows it. All that is no number goes to "other"."""
     necessity: float
     """Of the ways to the other outcome, the share that has this feature changed."""
+    also: tuple[str, ...] = ()
+    """Further features that help, at most as much, and of which the same is said."""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """All of which this is said, the one that helps most first."""
+        return (self.feature, *self.also)
 
 
 @dataclass(frozen=True)
@@ -66,7 +77,8 @@ class DecisionReasons:
     outcome: str
     reasons: tuple[Reason, ...]
     covered: float | None
-    """Of the ways to the other outcome, the share that changes at least one of these."""
+    """Of the ways to the other outcome, the share that changes at least one feature of these
+    reasons; None where there are none."""
     left_out: tuple[str, ...]
     """Features whose change helps, too, but which are not among the first k."""
     equal: tuple[str, ...]
@@ -93,6 +105,8 @@ class Reasons(Result):
 
     k: int
     decisions: tuple[DecisionReasons, ...]
+    others: int = 0
+    """Decisions with another outcome, which were left out."""
 
     def __len__(self) -> int:
         return len(self.decisions)
@@ -143,16 +157,17 @@ class Reasons(Result):
     def sheet(self) -> Sheet:
         """One decision's reasons; of many, how often each code is given."""
         if len(self.decisions) == 1:
-            return _sheet_of_one(self.decisions[0])
-        given: dict[tuple[str, str, str], int] = {}
+            return _sheet_of_one(self.decisions[0], self._others_in_words)
+        given: dict[tuple[str, str], int] = {}
+        features: dict[tuple[str, str], dict[str, None]] = {}
         for decision in self.decisions:
+            for said in dict.fromkeys((r.code, r.text) for r in decision.reasons):
+                given[said] = given.get(said, 0) + 1
             for r in decision.reasons:
-                given[r.code, r.text, r.feature] = given.get((r.code, r.text, r.feature), 0) + 1
+                features.setdefault((r.code, r.text), {}).update(dict.fromkeys(r.features))
         rows = tuple(
-            (code, said, named(feature), n, n / len(self.decisions))
-            for (code, said, feature), n in sorted(
-                given.items(), key=lambda item: (-item[1], item[0])
-            )
+            (code, said, set_words(tuple(features[code, said])), n, n / len(self.decisions))
+            for (code, said), n in sorted(given.items(), key=lambda item: (-item[1], item[0]))
         )
         columns = (
             Column("code"),
@@ -161,15 +176,28 @@ class Reasons(Result):
             Column("decisions", "number"),
             Column("share", "share"),
         )
-        lead = [self.asked]
+        lead = [self.asked, *self._others_in_words]
         if rows:
             often = (f"{said} ({code}, {n:,})" for code, said, _, n, _ in rows[:_OFTEN])
             lead.append(f"Given most often: {'; '.join(often)}.")
+        tied = sum(bool(d.equal) for d in self.decisions)
+        if tied:
+            lead.append(
+                f"In {count(tied, 'decision')} a reason left out helps just as much as the last "
+                "one given."
+            )
         lead += [self.withheld] if self.withheld else []
         return Sheet("Principal reasons", tuple(lead), (Panel(columns, rows),))
 
+    @property
+    def _others_in_words(self) -> tuple[str, ...]:
+        if not self.others:
+            return ()
+        verb = "is" if self.others == 1 else "are"
+        return (f"{count(self.others, 'decision')} with another outcome {verb} left out.",)
+
     def to_frame(self) -> Any:
-        """A row for each reason given; a decision that is held has its problems in each."""
+        """A row for each reason given; what is known of its decision stands in each."""
         import pandas as pd
 
         rows = [
@@ -180,12 +208,12 @@ class Reasons(Result):
                 "code": r.code,
                 "text": r.text,
                 "feature": r.feature,
+                "also": ", ".join(r.also),
                 "value": r.value,
                 "direction": r.direction,
                 "necessity": r.necessity,
-                "covered": d.covered,
-                "hold": "; ".join(d.problems),
             }
+            | _known_of(d)
             for d in self.decisions
             for r in d.reasons or (_NO_REASON,)
         ]
@@ -205,8 +233,18 @@ class Reasons(Result):
                 known = d.reasons[i] if i < len(d.reasons) else None
                 row[f"code {i + 1}"] = None if known is None else known.code
                 row[f"reason {i + 1}"] = None if known is None else known.text
-            rows.append(row | {"covered": d.covered, "hold": "; ".join(d.problems)})
+            rows.append(row | _known_of(d))
         write_text(path, as_csv(pd.DataFrame(rows)))
+
+
+def _known_of(d: DecisionReasons) -> dict[str, Any]:
+    """What a table says of a decision beside its reasons."""
+    return {
+        "covered": d.covered,
+        "left out": ", ".join(d.left_out),
+        "equal": ", ".join(d.equal),
+        "hold": "; ".join(d.problems),
+    }
 
 
 _NO_REASON = Reason(0, "", "", "", None, None, 0.0)
@@ -217,6 +255,7 @@ def reasons(
     catalogue: Any,
     *,
     k: int = 4,
+    adverse: Any = None,
     protected: str | Iterable[str] = (),
     problems: Literal["raise", "hold"] = "raise",
     ids: Sequence[Any] | None = None,
@@ -224,11 +263,12 @@ def reasons(
 ) -> Reasons:
     """The principal reasons for each decision, by a catalogue of codes and texts.
 
-    Explain the adverse decisions, and only those. At most `k` reasons are given. A reason without
-    an entry in the catalogue, one whose entry has no text, or one of the `protected` features among
-    the reasons is an error that names the decision; with problems="hold" such a decision is held
-    for review instead. `ids` names the decisions (else they are called as they were stored, or by
-    their numbers).
+    Reasons are given for decisions with the `adverse` outcome; others are left out, and counted.
+    None: all have the same. At most `k` reasons are given; features of which the catalogue says the
+    same are one reason. No reason at all, a reason without an entry in the catalogue, one whose
+    entry has no text, or one of the `protected` features among the reasons is an error that names
+    the decision; with problems="hold" such a decision is held for review instead. `ids` names the
+    decisions (else they are called as they were stored, or by their numbers).
 
     >>> import pandas as pd
     >>> from suffice import Explainer, audit
@@ -252,8 +292,15 @@ def reasons(
     hold = choice("problems", problems, ("raise", "hold")) == "hold"
     told = read_catalogue(catalogue, blanks=hold)
     forbidden = frozenset(names("protected", protected))
+    wanted = None if adverse is None else say(own(adverse))
     found: list[DecisionReasons] = []
+    others: Counter[str] = Counter()
     for known in read_decisions(explanations, tau=None, ids=ids, progress=progress):
+        if wanted is not None and known.outcome != wanted:
+            others[known.outcome] += 1
+            continue
+        if found and known.outcome != found[0].outcome:
+            raise _which_is_adverse(found[0].outcome, known.outcome)
         if not found:
             told.check((*known.features, *known.idle))
             _check_protected(forbidden, (*known.features, *known.idle))
@@ -263,7 +310,18 @@ def reasons(
             got = f"decision {known.name}: {one.problems[0]}"
             raise InputError("catalogue", got, "no problem", hint)
         found.append(one)
-    return Reasons(most, tuple(found))
+    if not found:
+        hint = did_you_mean(wanted, others, or_list=False)
+        allowed = f"an outcome of the decisions: {and_more(map(repr, others))}"
+        raise InputError("adverse", shorten(adverse), allowed, hint)
+    return Reasons(most, tuple(found), others.total())
+
+
+def _which_is_adverse(*outcomes: str) -> InputError:
+    got = f"None, for decisions with the outcomes {listed(map(repr, outcomes))}"
+    either = listed((f"adverse={outcome!r}" for outcome in outcomes), "or")
+    hint = f"Say for which of them reasons are given: {either}."
+    return InputError("adverse", got, "None where all have the same outcome", hint)
 
 
 def _check_protected(names: Iterable[str], features: tuple[str, ...]) -> None:
@@ -276,43 +334,50 @@ def _check_protected(names: Iterable[str], features: tuple[str, ...]) -> None:
 def _reasons_of(
     known: Known, catalogue: Catalogue, k: int, protected: frozenset[str]
 ) -> DecisionReasons:
-    out = ways(known, "flip")
-    if out is None:
-        problem = "not every set was counted, so reasons cannot be ranked (search='exhaustive')"
+    def none(problem: str) -> DecisionReasons:
         return DecisionReasons(known.name, known.outcome, (), None, (), (), (problem,))
+
+    hits, out = known.hits("flip"), ways(known, "flip")
+    if hits is None or out is None:
+        return none("not every set was counted, so reasons cannot be ranked (search='exhaustive')")
     if not out.total:
-        problem = "nothing gives another outcome: no change of these features is a reason"
-        return DecisionReasons(known.name, known.outcome, (), None, (), (), (problem,))
+        return none("nothing gives another outcome: no change of these features is a reason")
     necessity = out.necessities
     helps = necessity > out.expected + _AS_MUCH
     share = {i: _rounded(necessity[i]) for i in np.flatnonzero(helps).tolist()}
+    if not share:
+        problem = "no single feature's change helps more than chance would have it"
+        return none(f"{problem}, though there are ways to another outcome")
     order = sorted(share, key=lambda i: (-share[i], i))
-    given, rest = order[:k], order[k:]
-    told, problems = [], []
-    for i in given:
-        feature = known.features[i]
-        direction = _direction(known, i)
-        entry = catalogue.entry(feature, direction)
-        way = "" if direction is None else f" ({direction})"
-        if feature in protected:
-            problems.append(f"{feature!r}, a protected feature, is among the reasons")
-        if entry is None:
-            problems.append(f"{feature!r}{way} is a reason, and has no entry in the catalogue")
+    groups = _same_said(known, catalogue, order, hits)
+    given, rest = groups[:k], [i for group in groups[k:] for i in group.members]
+    told: list[Reason] = []
+    problems: list[str] = []
+    covering: list[int] = []
+    for group in given:
+        problems += _problems_of(known, group, protected)
+        if group.entry is None:
             continue
-        if entry.lacks:
-            problems.append(f"{feature!r}{way} is a reason, and its entry has no {entry.lacks}")
-        rank = 1 + sum(share[j] > share[i] for j in given)
-        value = _value(known.values(i))
+        first, *more = group.members
+        covering += group.members
         told.append(
-            Reason(rank, entry.code, entry.text, feature, value, direction, float(necessity[i]))
+            Reason(
+                rank=1 + sum(share[other.members[0]] > share[first] for other in given),
+                code=group.entry.code,
+                text=group.entry.text,
+                feature=known.features[first],
+                value=_value(known.values(first)),
+                direction=group.direction,
+                necessity=float(necessity[first]),
+                also=tuple(known.features[i] for i in more),
+            )
         )
-    covered = out.share_with(given) if given else 0.0
-    last = share[given[-1]] if given else 0.0
+    last = share[given[-1].members[0]]
     return DecisionReasons(
         name=known.name,
         outcome=known.outcome,
         reasons=tuple(told),
-        covered=covered,
+        covered=out.share_with(covering) if told else None,
         left_out=tuple(known.features[i] for i in rest),
         equal=tuple(known.features[i] for i in rest if share[i] == last),
         problems=tuple(problems),
@@ -323,20 +388,67 @@ def _rounded(share: float) -> float:
     return round(float(share) / _AS_MUCH) * _AS_MUCH
 
 
-def _direction(known: Known, i: int) -> Direction | None:
-    """Where the cheapest change goes that has this feature in it."""
-    priced = known.priced
-    cheapest = priced.cheapest((priced.masks >> i & 1).astype(bool))
-    if cheapest is None:
-        return None
+class _Said(NamedTuple):
+    """Features of which the same is said, the one that helps most first; and its direction."""
+
+    members: list[int]
+    entry: Entry | None
+    direction: Direction | None
+
+
+def _same_said(
+    known: Known, catalogue: Catalogue, order: Iterable[int], hits: SmallCounts
+) -> list[_Said]:
+    """These features, joined where a letter would say the same of them, in their order."""
+    found: dict[Any, _Said] = {}
+    for i in order:
+        direction = _direction(known, i, hits)
+        entry = catalogue.entry(known.features[i], direction)
+        # Nothing is not the same as nothing.
+        key = i if entry is None or entry.lacks else (entry.code, entry.text)
+        found.setdefault(key, _Said([], entry, direction)).members.append(i)
+    return list(found.values())
+
+
+def _problems_of(known: Known, group: _Said, protected: frozenset[str]) -> Iterator[str]:
+    features = [known.features[i] for i in group.members]
+    for feature in features:
+        if feature in protected:
+            yield f"{feature!r}, a protected feature, is among the reasons"
+    way = "" if group.direction is None else f" ({group.direction})"
+    if group.entry is None and group.direction is None:
+        yield (
+            f"{features[0]!r} is a reason, no change shows which way it should go, and it has no "
+            "entry in the catalogue for any direction"
+        )
+    elif group.entry is None:
+        yield f"{features[0]!r}{way} is a reason, and has no entry in the catalogue"
+    elif group.entry.lacks:
+        yield f"{features[0]!r}{way} is a reason, and its entry has no {group.entry.lacks}"
+
+
+def _direction(known: Known, i: int, hits: SmallCounts) -> Direction | None:
+    """Where the cheapest change goes that surely needs this feature.
+
+    A change of a set may work without one of its features, and then says nothing of it. It does not
+    where what is left of the set flips for no reference. Of what is no number there is nothing to
+    find out: any change is to something else.
+    """
     values = known.values(i)
     if len(values) != 1:
         return "other"
     ((column, old),) = values.items()
-    new = known.change(cheapest).values[column]
-    if not (_is_number(old) and _is_number(new)):
+    if not _is_number(old):
         return "other"
-    return "higher" if new > old else "lower"  # type: ignore[operator]
+    masks, costs = known.priced.masks.astype(np.int64), known.priced.costs
+    needed = np.flatnonzero((masks >> i & 1).astype(bool) & (hits[masks & ~(1 << i)] == 0))
+    for at in needed[np.argsort(costs[needed], kind="stable")]:
+        new = known.change(int(masks[at])).values[column]
+        if not _is_number(new):
+            return "other"
+        if new != old:  # where effects follow at random, luck may flip what did not move
+            return "higher" if new > old else "lower"  # type: ignore[operator]
+    return None
 
 
 def _is_number(value: Scalar) -> bool:
@@ -349,7 +461,7 @@ def _value(values: Mapping[str, Scalar]) -> Scalar:
     return ", ".join(f"{column} = {show(value)}" for column, value in values.items())
 
 
-def _sheet_of_one(d: DecisionReasons) -> Sheet:
+def _sheet_of_one(d: DecisionReasons, others: tuple[str, ...]) -> Sheet:
     columns = (
         Column("", "number"),
         Column("code"),
@@ -357,9 +469,9 @@ def _sheet_of_one(d: DecisionReasons) -> Sheet:
         Column("feature"),
         Column("in ways out", "share"),
     )
-    rows = tuple((r.rank, r.code, r.text, named(r.feature), r.necessity) for r in d.reasons)
-    lead = []
-    if d.covered is not None and d.reasons:
+    rows = tuple((r.rank, r.code, r.text, set_words(r.features), r.necessity) for r in d.reasons)
+    lead = list(others)
+    if d.covered is not None:
         lead.append(
             f"Of the ways to another outcome, {percent(d.covered)} change at least one of these."
         )
