@@ -401,6 +401,36 @@ def test_mistakes_are_told_before_anything_long(tmp_path, asked, message, monkey
     assert left == [] and not (tmp_path / "r" / MANIFEST).exists()
 
 
+def test_the_page_is_tried_before_anything_long(tmp_path, monkeypatch):
+    def broken(record, links=False):
+        raise InputError("page", "a picture that cannot be drawn", "another")
+
+    monkeypatch.setattr(import_module("suffice.report.record"), "page", broken)
+    with pytest.raises(InputError, match="page: got a picture"):
+        make(tmp_path / "r", analyses={"roles": {}})
+    assert not list((tmp_path / "r").iterdir())
+
+
+def test_decisions_with_several_outcomes_say_which_is_adverse(tmp_path):
+    some = pd.concat([TABLE[rule(TABLE) != "detained"].iloc[:5], DETAINED.iloc[:2]])
+    asked = {"catalogue": CATALOGUE, "problems": "hold"}
+    with pytest.raises(InputError, match=r"reasons: adverse: got None, .*adverse='detained'"):
+        audit.record(explainer(), some, tmp_path / "a", analyses={"reasons": asked})
+    assert not list((tmp_path / "a").iterdir())
+    asked["adverse"] = "detained"
+    found = audit.record(explainer(), some, tmp_path / "b", analyses={"reasons": asked})
+    assert [d.name for d in found["reasons"]] == ["5", "6"] and found["reasons"].others == 5
+    assert len(pd.read_csv(tmp_path / "b" / "tables" / "letters.csv")) == 2
+    assert audit.verify(tmp_path / "b", explainer(), some, rows=4).ok
+
+
+def test_an_entry_without_text_is_held(tmp_path):
+    said = {name: (code, "") for name, (code, _) in CATALOGUE.items()}
+    asked = {"reasons": {"catalogue": said, "problems": "hold"}}
+    found = make(tmp_path / "r", analyses=asked)["reasons"]
+    assert len(found.held) == len(found) == 12
+
+
 @pytest.mark.parametrize("out", [None, 3, ""])
 def test_a_folder_must_be_one(out):
     with pytest.raises(InputError, match="out: got"):

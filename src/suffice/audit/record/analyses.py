@@ -110,14 +110,16 @@ def _checked(analysis: Analysis, given: Any) -> Arguments:
         if name not in given:
             raise InputError(analysis.name, f"no {name}", f"{name}, which it needs")
     kept = {name: value for name, value in given.items() if name not in analysis.given}
-    return {str(name): _plain(analysis.name, name, value) for name, value in kept.items()}
+    # Where decisions without a text are held, entries without one are found out when it matters.
+    blanks = given.get("problems") == "hold"
+    return {str(name): _plain(analysis.name, name, value, blanks) for name, value in kept.items()}
 
 
-def _plain(analysis: str, name: str, value: Any) -> Any:
+def _plain(analysis: str, name: str, value: Any, blanks: bool) -> Any:
     """What JSON has: a record must be able to ask again."""
     if name == "catalogue":
         try:
-            return msgspec.to_builtins(list(read_catalogue(value).entries))
+            return msgspec.to_builtins(list(read_catalogue(value, blanks=blanks).entries))
         except InputError as error:
             raise error.at(analysis) from error
     try:

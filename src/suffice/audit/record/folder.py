@@ -45,7 +45,6 @@ __all__ = [
     "PAGE",
     "WRITING",
     "files_of",
-    "files_of_finding",
     "line_of",
     "lines_of",
     "read_record",
@@ -76,13 +75,13 @@ def files_of(record: Record) -> Iterator[tuple[str, bytes]]:
     """Every file that follows from what was asked and found."""
     yield ASKED, msgspec.json.format(json_text(record.asked).encode(), indent=1) + b"\n"
     for finding in record.findings:
-        yield from files_of_finding(finding, record.analyses[finding.name])
+        yield from _files_of_finding(finding, record.analyses[finding.name])
     yield CARD, as_bytes(record.model_card)
     page: Any = renderer("page", record)
     yield PAGE, as_bytes(page(record, links=True))
 
 
-def files_of_finding(finding: Finding, asked: Arguments) -> Iterator[tuple[str, bytes]]:
+def _files_of_finding(finding: Finding, asked: Arguments) -> Iterator[tuple[str, bytes]]:
     """The files of one analysis."""
     yield f"results/{finding.name}.json", finding.result.to_json().encode() + b"\n"
     yield f"tables/{finding.name}.csv", as_bytes(as_csv(finding.result.to_frame()))

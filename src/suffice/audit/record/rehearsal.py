@@ -1,8 +1,9 @@
-"""Before the long work: everything is read, and tried on a few decisions."""
+"""Before the long work: everything is read, and tried on a few decisions, up to the page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import date
 from os import PathLike
 from pathlib import Path
@@ -13,14 +14,16 @@ import numpy as np
 from suffice.audit.groups import label_of
 from suffice.audit.record.analyses import ANALYSES, run
 from suffice.audit.record.analysis import Arguments, Material
-from suffice.audit.record.chain import MANIFEST, files_in
-from suffice.audit.record.folder import CONFIG, EXPLANATIONS, MADE, files_of_finding
-from suffice.audit.record.result import Finding
+from suffice.audit.record.chain import MANIFEST, Fact, chained, files_in
+from suffice.audit.record.folder import CONFIG, EXPLANATIONS, MADE, files_of
+from suffice.audit.record.result import Asked, Finding, Record
 from suffice.checks import text
 from suffice.errors import InputError, SufficeError, did_you_mean
-from suffice.explainer import Asked, Explainer
+from suffice.explainer import Asked as Question, Explainer
 from suffice.explanation import Explanation
 from suffice.tables import Table
+from suffice.tables.labels import own, say
+from suffice.target import Target, event_for, needs_input
 from suffice.wording import harmless
 
 __all__ = ["new_folder", "read_config", "read_date", "rehearse", "unseen_labels"]
@@ -92,16 +95,17 @@ def rehearse(
     wanted: Mapping[str, Arguments],
     labels: Mapping[str, list[str | None]],
     given: Mapping[str, Mapping[str, Any]],
-    question: Asked,
+    question: Question,
 ) -> None:
-    """Everything once, on the first decisions that can be explained."""
+    """Everything once, on decisions that can be explained: the first of each outcome."""
     seen = table.select([table.position(name, "X") for name in explainer.data.names])
     quiet = question.copy()
     quiet["progress"] = False
     places: list[int] = []
     decisions: list[Explanation] = []
     errors: list[SufficeError] = []
-    for at in range(min(len(table), _LOOKED_AT)):
+    adverse = wanted.get("reasons", {}).get("adverse")
+    for at in _in_turn(_outcomes(explainer, seen), adverse)[:_LOOKED_AT]:
         try:
             decisions.append(explainer.explain(seen.take(np.array([at])).native, **quiet))
             places.append(at)
@@ -114,9 +118,37 @@ def rehearse(
     some = {column: [cells[at] for at in places] for column, cells in labels.items()}
     names = [str(at) for at in places]
     material = Material(decisions, names, some, explainer, table.take(np.array(places)), given)
+    found = []
     for name, arguments in wanted.items():
         tried = ANALYSES[name].tried
-        if tried is None:
-            continue
-        found = run(name, material, arguments | tried)
-        list(files_of_finding(Finding(name, found), arguments))
+        if tried is not None:
+            found.append(Finding(name, run(name, material, arguments | tried)))
+    head = Asked("Tried", None, (), dict(wanted), some)
+    list(files_of(Record.made_of(head, found, chained([Fact("question", "tried", "")]))))
+
+
+def _outcomes(explainer: Explainer, rows: Table) -> list[str]:
+    """Each row's outcome in words, by asking the model once; "" where that cannot be told."""
+    of = explainer.decider
+    try:
+        answers = of.model.predict(rows)
+        if needs_input(of.outcome):
+            return [say(own(answer)) for answer in answers]
+        target = Target(of.model, event_for(of.outcome, of.model, answers[0]))
+        return [target.event.describe(bool(y)) for y in target(rows)]
+    except SufficeError:  # what is wrong is told when they are explained
+        return [""] * len(rows)
+
+
+def _in_turn(outcomes: Sequence[str], first: Any) -> list[int]:
+    """The places of rows, such that every outcome comes before any comes again.
+
+    >>> _in_turn(["granted", "granted", "refused", "granted"], "refused")
+    [2, 0, 1, 3]
+    """
+    seen: Counter[str] = Counter()
+    keys = []
+    for at, outcome in enumerate(outcomes):
+        keys.append((seen[outcome], first is None or outcome != say(own(first)), at))
+        seen[outcome] += 1
+    return [at for *_, at in sorted(keys)]
