@@ -45,7 +45,7 @@ DOORS = [
             "ids": None,
             "progress": False,
         },
-        {**TAKES, "protected": NAMES},
+        {**TAKES, "adverse": "none", "protected": NAMES},
     ),
     Door(
         "audit.read_catalogue",
