@@ -1,6 +1,8 @@
 """Roles, cohorts, global factors and reliance against their definitions, word by word."""
 
+from functools import cache
 from itertools import combinations
+from math import comb
 
 import numpy as np
 import pandas as pd
@@ -8,8 +10,10 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from suffice import Explainer, InputError, audit
+from suffice.audit import Reliance
 from suffice.audit.covering import cover_with_fewest
 from suffice.audit.gaps import Share, gap
+from suffice.wording import percent
 from tests.worlds import World, minimal_by_definition, subsets, taus, two_sided, worlds
 
 
@@ -259,9 +263,94 @@ def test_groups_are_compared_with_an_interval():
     (between,) = found.gaps
     assert between.groups == ("f", "m")
     assert between.gap.low <= between.gap.difference <= between.gap.high
+    assert between.p_adjusted == between.gap.p_value > 0.05 and not between.found
     of_jobs = [b.gap for b in relied_on(model, by="job").gaps]
     assert len(of_jobs) > 2
     assert of_jobs == sorted(of_jobs, key=lambda g: (g.p_value, -abs(g.difference)))
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(1, 12)), min_size=2, max_size=4))
+def test_gaps_have_fishers_p_adjusted_by_holm(groups):
+    """Against both definitions: every table with the same sums; every step of Holm's."""
+    shares = [(min(hits, n), n) for hits, n in groups]
+    e = flipped_or_not()
+    es = [e[i < hits] for hits, n in shares for i in range(n)]
+    found = audit.reliance(
+        es, "sex", by=[f"{g}" for g, (_, n) in enumerate(shares) for _ in "x" * n]
+    )
+    for between in found.gaps:
+        (a, n), (b, m) = (shares[int(g)] for g in between.groups)
+        ways = {k: comb(n, k) * comb(m, a + b - k) for k in range(a + b + 1)}
+        as_odd = sum(w for w in ways.values() if w <= ways[a])
+        assert between.gap.p_value == pytest.approx(as_odd / sum(ways.values()))
+    p = [between.gap.p_value for between in found.gaps]
+    assert len(p) == comb(len(shares), 2)
+    for between in found.gaps:
+        steps = [(len(p) - sum(q < r for q in p)) * r for r in p if r <= between.gap.p_value]
+        assert between.p_adjusted == pytest.approx(min(1, max(steps)))
+        assert between.found == (between.p_adjusted <= 0.05)
+    frame = found.gap_frame()
+    assert frame["p_adjusted"].tolist() == sorted(b.p_adjusted for b in found.gaps)
+    assert sorted(frame["p_value"]) == sorted(p)
+    assert Reliance.from_json(found.to_json()) == found
+
+
+@cache
+def flipped_or_not():
+    """A decision that sex alone does not flip, and one that it does."""
+    data = pd.DataFrame({"sex": ["f", "m"] * 2, "pay": [1, 1, 9, 9]})
+    explainer = Explainer(lambda rows: (rows["sex"] == "m") & (rows["pay"] > 5), data)
+    return explainer.explain_many(pd.DataFrame({"sex": ["f", "f"], "pay": [1, 9]}))
+
+
+def test_groups_drawn_at_random_are_seldom_said_to_differ():
+    """Of 28 pairs the surest is often beyond its own interval; over all of them it is not."""
+    rng, e = np.random.default_rng(0), flipped_or_not()
+    alone = told = 0
+    for _ in range(40):
+        es = [e[int(hit)] for hit in rng.random(150) < 0.6]
+        found = audit.reliance(es, "sex", by=rng.integers(0, 8, 150).tolist())
+        alone += any(not b.gap.low <= 0 <= b.gap.high for b in found.gaps)
+        told += not found.differing.startswith("No difference")
+    assert alone > 15 and told <= 4
+    assert len(found.gaps) == 28 and "25 of 28 pairs not shown" in found.sheet.lead[1]
+    notes = " ".join(found.sheet.notes)
+    assert "Fisher's exact test, adjusted by Holm's method for 28 comparisons" in notes
+    assert "adjusted p = " in found.sheet.lead[2]
+    assert "adjusted by Holm" in found.to_html()
+
+
+def test_groups_that_are_flipped_otherwise_are_said_to_be():
+    e = flipped_or_not()
+    found = audit.reliance([e[i % 2] for i in range(80)], "sex", by=["a", "b"] * 40)
+    (between,) = found.gaps
+    assert between.found
+    assert found.sheet.lead[1] == "1 difference between groups is more than chance gives."
+
+
+def test_the_cheapest_of_several_is_called_what_is_known():
+    """Only sets that are minimal at some threshold are priced."""
+    e = flipped_or_not()
+    found = audit.reliance(e, ["sex", "pay"])
+    assert "cheapest change known" in str(found) and "may flip a decision for less" in str(found)
+    one = audit.reliance(e, "sex")
+    assert "cheapest change known" in str(one) and "for less" not in str(one)
+
+
+def test_every_share_of_decisions_has_its_interval():
+    found = audit.reliance(flipped_or_not(), "pay")
+    (whole,) = found.groups
+    shares = whole.flipped, whole.in_some, whole.in_every, whole.falls
+    told = tuple(f"{percent(s.share)} ({s.within})" for s in shares)
+    assert found.sheet.panels[0].rows == (("pay", "all", 2, *told),)
+
+
+def test_a_feature_is_named_once():
+    e = flipped_or_not()
+    for protected in (["sex", "sex"], {"sex": ["sex", "sex"]}):
+        with pytest.raises(InputError, match="protected: got 'sex' twice; allowed: each feature o"):
+            audit.reliance(e, protected)
+    assert len(audit.reliance(e, {"one": "sex", "two": "sex"}).groups) == 2
 
 
 def test_names_that_are_no_features_are_refused():

@@ -108,6 +108,9 @@ def test_what_was_stored_without_counts_is_refused_or_answered_at_its_tau(tmp_pa
     assert kinds == [(r.feature, r.view, r.kind, r.holler) for r in audit.roles(full).rows]
     rests, known = audit.reliance(stored, "a"), audit.reliance(full, "a")
     assert [r.in_every for r in rests.rows] == [r.in_every for r in known.rows]
+    unasked = sum(r.flips_alone is None for r in rests.rows)
+    assert unasked and "could not be asked" in rests.sheet.lead[0]
+    assert "flips none" not in rests.sheet.lead[0]
     with pytest.raises(InputError, match=r"decision 0, of which not every.*counts=True"):
         audit.cohort(stored)
     with pytest.raises(InputError, match=r"of which not every set was counted"):

@@ -328,14 +328,20 @@ def test_records_of_successive_dates_are_chained(tmp_path, copied):
         make(tmp_path / "third", previous=tmp_path)
 
 
-def test_rows_that_cannot_be_explained_are_counted_and_verified(tmp_path):
+def one_that_fails(place):
+    """Decisions of which one cannot be explained, and an explainer that cannot."""
+
     def fails(rows):
         if (rows["age"] == 99).any():
             raise ValueError("too old")
         return rule(rows)
 
-    rows = decisions().assign(age=lambda f: np.where(f.index == f.index[5], 99, f["age"]))
-    with_it = Explainer(fails, TABLE, n_references=12)
+    rows = decisions().assign(age=lambda f: np.where(f.index == f.index[place], 99, f["age"]))
+    return Explainer(fails, TABLE, n_references=12), rows
+
+
+def test_rows_that_cannot_be_explained_are_counted_and_verified(tmp_path):
+    with_it, rows = one_that_fails(5)
     record = audit.record(with_it, rows, tmp_path / "r", analyses=ANALYSES, id="case")
     assert ("Not explained", "1 row, each with its reason in the record") in record.about
     assert record["reliance"].groups[0].decisions == 11
@@ -376,6 +382,10 @@ def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
         (
             {"analyses": {"cohort": {"by": "regon"}}},
             "cohort: by: got 'regon'.*Did you mean 'region'",
+        ),
+        (
+            {"analyses": {"cohort": {"by": ["a", "b", "c"]}}},
+            "cohort: by: got 3 labels; allowed: a column, or a label for each of the 12 rows of X",
         ),
         ({"analyses": {"cohort": {"by": len}}}, "cohort: by: got .*no functions"),
         ({"analyses": {"roles": {"tau": 7}}}, "roles: tau: got 7"),
@@ -431,6 +441,26 @@ def test_an_entry_without_text_is_held(tmp_path):
     assert len(found.held) == len(found) == 12
 
 
+def test_groups_may_be_a_label_for_each_row(tmp_path):
+    """Also where a row cannot be explained: its label is left out with it."""
+    with_it, rows = one_that_fails(1)
+    regions = ["north", "south", "west", "north"] * 3
+    asked = {"reliance": {"protected": "sex"}, "cohort": {}, "global_recourse": {"max_size": 1}}
+    analyses = {name: more | {"by": regions} for name, more in asked.items()}
+    record = audit.record(with_it, rows, tmp_path / "r", analyses=analyses)
+    groups = {g.group: g.decisions for g in record["reliance"].groups[1:]}
+    assert groups == {"north": 6, "south": 2, "west": 3}
+    assert record.analyses["cohort"]["by"] == [regions[0], *regions[2:]]
+    assert audit.verify(tmp_path / "r", with_it, rows, seal=record.seal).ok
+
+
+def test_a_model_is_no_explainer(tmp_path):
+    for model in (rule, 3):
+        with pytest.raises(InputError, match=r"explainer: got .*Pass Explainer\(model, data\)"):
+            audit.record(model, decisions(), tmp_path / "r", analyses={"roles": {}})
+    assert not (tmp_path / "r").exists()
+
+
 @pytest.mark.parametrize("out", [None, 3, ""])
 def test_a_folder_must_be_one(out):
     with pytest.raises(InputError, match="out: got"):
@@ -476,6 +506,14 @@ def test_words_of_the_data_are_no_markup(tmp_path):
         ({"random_state": -1}, "random_state: got -1"),
         ({"explainer": None}, "explainer, X: got one of the two"),
         ({"explainer": 3}, "explainer: got 3"),
+        ({"given": {"stabilty": {}}}, "given: got 'stabilty'; .* Did you mean 'stability'"),
+        (
+            {"given": {"stability": {"fits": 1}}},
+            "given: stability: got 'fits'; allowed: fit, y. Di",
+        ),
+        ({"given": {"roles": {"fit": 1}}}, "given: roles: got 'fit'; allowed: {}"),
+        ({"given": {"stability": 3}}, "given: stability: got 3; allowed: what it is given by name"),
+        ({"given": "stability"}, "given: got stability; allowed: {analysis: {name: thing}}"),
     ],
 )
 def test_verify_checks_its_arguments(asked, message):

@@ -5,12 +5,14 @@ import re
 import pytest
 
 from suffice import InputError
-from suffice.audit import GlobalFactors, Reliance, Stability
+from suffice.audit import GlobalFactors, Reliance, Roles, Stability
 from suffice.audit.gaps import Gap, Share
 from suffice.audit.global_factors import GlobalFactor
 from suffice.audit.reliance import Between, GroupReliance
+from suffice.audit.roles import Role
 from suffice.audit.stability.result import StableDecision, StableOption
 from suffice.plots.audit.reliance import gap_spans
+from suffice.results import Sheet
 
 
 def few(*sets: GlobalFactor, covered: int) -> str:
@@ -25,23 +27,67 @@ def test_few_sets():
     assert few(covered=0) == "No set of at most 3 features suffices to keep any of 10 decisions."
 
 
-def relied(flips: int, falls: Share, some: int, every: int) -> str:
-    of = [Share(n, 10) for n in (flips, some, every)]
+def relied(flips: int, falls: Share, some: int, every: int, asked: int = 10) -> Sheet:
     group = GroupReliance(
-        protected="sex", group=None, decisions=10,
-        flipped=of[0], in_some=of[1], in_every=of[2], falls=falls,
+        protected="sex", group=None, decisions=10, flipped=Share(flips, asked),
+        in_some=Share(some, 10), in_every=Share(every, 10), falls=falls,
     )  # fmt: skip
-    return Reliance((("sex", ("sex",)),), (), (group,), (), "swapped").sheet.lead[0]
+    return Reliance((("sex", ("sex",)),), (), (group,), (), "swapped").sheet
 
 
 def test_reliance_on_a_feature():
-    told = relied(3, Share(1, 10), 4, 2)
-    assert "flips 3 of 10 decisions for some reference (7% to 65%); 1 does not stand when" in told
-    assert told.endswith("it is in some minimal set of 4, and in every one of 2.")
-    told = relied(0, Share(0, 10), 4, 0)
-    assert "flips none of 10 decisions (0% to 31%); all stand when it is freed" in told
-    assert told.endswith("in some minimal set of 4, and in every one of none.")
-    assert "all that could be asked stand" in relied(0, Share(0, 9), 4, 0)
+    told = relied(3, Share(1, 10), 4, 2).lead[0]
+    assert "flips 3 of 10 decisions for some reference (95% interval 7% to 65%); " in told
+    assert "with all else held and it left open, 1 does not stand;" in told
+    assert told.endswith("it is in some minimal set of 4, and in every minimal set of 2.")
+    told = relied(0, Share(0, 10), 4, 0).lead[0]
+    assert "flips none of 10 decisions (95% interval 0% to 31%); with all else held" in told
+    assert "it left open, all stand;" in told
+    assert told.endswith("in some minimal set of 4, and in every minimal set of none.")
+    assert "all 9 that could be asked stand" in relied(0, Share(0, 9), 4, 0).lead[0]
+    assert "2 of 9 that could be asked do not stand" in relied(0, Share(2, 9), 4, 0).lead[0]
+
+
+def test_reliance_where_little_was_counted_clears_nothing():
+    sheet = relied(0, Share(0, 0), 4, 2, asked=0)
+    (told,) = sheet.lead
+    assert "flips none" not in told and "0% to 100%" not in told
+    assert told.startswith(
+        "sex: whether changing it alone flips any of 10 decisions could not be asked (that set was "
+        "not counted; explain with search='exhaustive', and where decisions are stored, write them "
+        "with counts=True); whether they stand with all else held and it left open"
+    )
+    assert sheet.panels[0].rows[0][3:] == (None, "40% (12% to 74%)", "20% (3% to 56%)", None)
+    assert "could not be asked" in relied(0, Share(0, 0), 0, 0, asked=0).lead[0]
+
+
+def test_reliance_where_some_were_not_asked_is_told_of_those_that_were():
+    sheet = relied(2, Share(0, 10), 4, 2, asked=6)
+    assert (
+        "flips 2 of 6 decisions for some reference (95% interval 4% to 78%; 4 more could not be asked)"
+        in (sheet.lead[0])
+    )
+    assert sheet.panels[0].rows[0][3] == "33% of 6 (4% to 78%)"
+    assert "no random sample of all" in sheet.notes[-1] and "counts=True" in sheet.notes[-1]
+    assert relied(0, Share(0, 10), 0, 0, asked=6).lead[0] == (
+        "sex: no decision of 6 was found to rest on it (if these are a sample, at most 46% of all "
+        "do; 4 more could not be asked)."
+    )
+
+
+def roles_of(*relevant: int, complete: bool) -> str:
+    rows = tuple(
+        Role("keep", name, 1, n == 2, n > 0, None, None, None, None, None)
+        for name, n in zip("abc", relevant, strict=True)
+    )
+    return Roles(1, None, rows, complete).sheet.lead[0]
+
+
+def test_a_feature_in_no_minimal_set_may_matter_all_the_same():
+    told = "Nothing suffices to keep without a; b and c are in no minimal set at this threshold."
+    assert roles_of(2, 0, 0, complete=True) == told
+    told = "No set found suffices to keep without a; c is in none of the sets found."
+    assert roles_of(2, 1, 0, complete=False) == told
 
 
 def held(*works: int) -> tuple[str, ...]:
@@ -76,9 +122,11 @@ def test_reliance_is_told_of_each_set_of_features_by_its_name():
 def test_gaps_between_groups_are_told_in_whole_points_with_a_minus_sign():
     none = Share(0, 4)
     whole = GroupReliance("sex", None, 4, none, none, none, none)
-    between = Between("sex", ("f", "m"), Gap(-0.5, -0.704, 0.001, 0.2))
+    between = Between("sex", ("f", "m"), Gap(-0.5, -0.704, 0.001, 0.2), 0.4)
     found = Reliance((("sex", ("sex",)),), (), (whole,), (between,), "swapped")
-    told = "sex: f less m: −50 points of decisions that are flipped so (−70 to 0)."
+    told = (
+        "sex: f less m: −50 points of decisions that are flipped so (−70 to 0; adjusted p = 0.4)."
+    )
     assert found.sheet.lead[-1] == told
     (span,) = gap_spans(found).spans
     assert span.told == "−50 (−70 to 0)"

@@ -102,6 +102,7 @@ def test_reliance_shows_groups_with_intervals_and_their_gaps():
         assert (flips.value, flips.interval) == (group.flipped.share, group.flipped.interval)
         assert (falls.value, falls.interval) == (group.falls.share, group.falls.interval)
     (span,) = gap_spans(found).spans
+    assert gap_spans(found).lead == ("No difference between groups is more than chance gives.",)
     (between,) = found.gaps
     assert (span.words, span.value) == ("female less male", between.gap.difference)
     assert (span.low, span.high) == (between.gap.low, between.gap.high)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from suffice.audit.decisions import VIEWS, as_decisions
-from suffice.audit.gaps import Gap, Share, gap, points
+from suffice.audit.gaps import Gap, Share, adjusted, gap, points
 from suffice.audit.groups import By, grouping
 from suffice.audit.known import Known, read_decisions
 from suffice.checks import names
@@ -28,11 +28,13 @@ from suffice.results import Column, Panel, Result, Sheet
 from suffice.typing import Counts
 from suffice.wording import count, listed, named, or_none, percent
 
-__all__ = ["GroupReliance", "Reliance", "Relied", "reliance"]
+__all__ = ["Between", "GroupReliance", "Reliance", "Relied", "reliance"]
 
 _WORST = 10
 _GAPS = 3
 """Between groups that are told in words; `gaps` has all."""
+_LEVEL = 0.05
+"""Groups are said to differ below this, over all comparisons."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class Relied:
     interval: tuple[float, float] | None
     """95% Clopper–Pearson interval of that share."""
     flips_most: float | None
-    """The same of those of them that flip it most often: one may undo what another does."""
+    """The same of those of them that flip it most often: one may undo what another does. Where not
+    every set was counted, that of all of them together."""
     in_some: bool
     """Is one of them in some minimal set, of either view?"""
     in_every: bool
@@ -93,6 +96,13 @@ class Between:
     protected: str
     groups: tuple[str, str]
     gap: Gap
+    p_adjusted: float
+    """Its p-value by Holm's method, for all pairs of groups and sets that were compared."""
+
+    @property
+    def found(self) -> bool:
+        """Is it more than chance gives, over all comparisons made?"""
+        return self.p_adjusted <= _LEVEL
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,28 +127,49 @@ class Reliance(Result):
         return tuple(sorted(flipped, key=lambda r: (-(r.flips_most or 0.0), r.number))[:_WORST])
 
     @property
+    def differing(self) -> str:
+        """How many gaps between groups are more than chance gives, in words; "" without groups."""
+        if not self.gaps:
+            return ""
+        differ = sum(between.found for between in self.gaps)
+        some = count(differ, "difference") if differ else "No difference"
+        return f"{some} between groups {'is' if differ < 2 else 'are'} more than chance gives"
+
+    @property
     def sheet(self) -> Sheet:
         """Each set of protected features: how many decisions, and which."""
         return Sheet(
             f"Do decisions rest on {listed((named(name) for name, _ in self.protected), 'or')}?",
             lead=tuple(self._lead()),
             panels=tuple(self._panels()),
-            notes=(
-                f"Measured, with hybrids made so: {self.context}. Shares of decisions have exact "
-                "95% intervals. This is what the model does with these features on these "
-                "decisions; whether it may is not for a count to say.",
-                *self._unknown(),
-            ),
+            notes=tuple(self._notes()),
         )
 
-    def _unknown(self) -> Iterator[str]:
+    def _notes(self) -> Iterator[str]:
+        yield (
+            f"Measured, with hybrids made so: {self.context}. Shares of decisions have exact "
+            "95% intervals. This is what the model does with these features on these "
+            "decisions; whether it may is not for a count to say."
+        )
+        if self.gaps:
+            yield (
+                "A gap has Newcombe's 95% interval, of its two groups alone; p by Fisher's exact "
+                f"test, adjusted by Holm's method for {count(len(self.gaps), 'comparison')}."
+            )
+        if any(len(features) > 1 for _, features in self.protected) and self.worst:
+            yield (
+                "Changes are priced of sets that are minimal at some threshold: another set of "
+                "protected features may flip a decision for less."
+            )
         unknown = len({row.number for row in self.rows if not row.complete})
         if unknown:
             which = "Of one decision" if unknown == 1 else f"Of {unknown:,} decisions"
             yield f"{which} not every minimal set is known: roles are those in the sets found."
-        uncounted = len({row.number for row in self.rows if row.flips_alone is None})
-        if uncounted:
-            yield f"{count(uncounted, 'decision')} could not be asked: that set was not counted."
+        if any(0 < s.n < g.decisions for g in self.groups for s in (g.flipped, g.falls)):
+            yield (
+                "Decisions that could be asked are no random sample of all. Of the others "
+                f"{_UNCOUNTED}."
+            )
 
     def told_of(self, protected: str) -> str:
         """What was found of one set of protected features over all decisions, in a sentence."""
@@ -147,38 +178,21 @@ class Reliance(Result):
             hint = did_you_mean(protected, known)
             raise InputError("protected", repr(protected), "a name that was asked about", hint)
         found, one = known[protected], len(dict(self.protected)[protected]) == 1
-        it = "it" if one else "them"
-        is_in = "it is" if one else "one of them is"
-        freed = "it is" if one else "they are"
-        flips, falls = found.flipped, found.falls
-        if not (flips.hits or found.in_some.hits or falls.hits):
-            return (
-                f"{named(protected)}: no decision of {found.decisions:,} was found to rest on {it} "
-                f"(if these are a sample, at most {percent(flips.interval[1])} of all do)."
-            )
-        all_of = "all" if falls.n == found.decisions else "all that could be asked"
-        stand = (
-            f"{falls.hits:,} do{'es' * (falls.hits == 1)} not stand"
-            if falls.hits
-            else f"{all_of} stand{'s' * (found.decisions == 1)}"
-        )
-        return (
-            f"{named(protected)}: changing {it} alone flips {or_none(flips.hits)} of "
-            f"{count(found.decisions, 'decision')}{' for some reference' * bool(flips.hits)} "
-            f"({flips.within}); {stand} when {freed} freed and all else is held; {is_in} in "
-            f"some minimal set of {or_none(found.in_some.hits)}, and in every one of "
-            f"{or_none(found.in_every.hits)}."
-        )
+        return f"{named(protected)}: {_found_words(found, one)}."
 
     def _lead(self) -> Iterator[str]:
         for name, _ in self.protected:
             yield self.told_of(name)
+        if self.gaps:
+            hidden = len(self.gaps) - _GAPS
+            rest = f"; {hidden:,} of {len(self.gaps):,} pairs not shown: .gap_frame()"
+            yield f"{self.differing}{rest * (hidden > 0)}."
         for between in self.gaps[:_GAPS]:
-            g = between.gap
+            g, p = between.gap, between.p_adjusted
             yield (
                 f"{named(between.protected)}: {between.groups[0]} less {between.groups[1]}: "
                 f"{points(g.difference)} points of decisions that are flipped so "
-                f"({points(g.low)} to {points(g.high)})."
+                f"({points(g.low)} to {points(g.high)}; adjusted p = {p:.2g})."
             )
 
     def _panels(self) -> Iterator[Panel]:
@@ -186,27 +200,21 @@ class Reliance(Result):
             Column("protected"),
             Column("group"),
             Column("decisions", "number"),
-            Column("it alone flips", "share"),
-            Column("from", "share"),
-            Column("to", "share"),
-            Column("in some set", "share"),
-            Column("in every set", "share"),
-            Column("does not stand freed", "share"),
+            Column("it alone flips"),
+            Column("in some set"),
+            Column("in every set"),
+            Column("falls if freed"),
         )
         rows = tuple(
             (
                 named(g.protected),
                 "all" if g.group is None else g.group,
                 g.decisions,
-                g.flipped.share,
-                *g.flipped.interval,
-                g.in_some.share,
-                g.in_every.share,
-                g.falls.share,
+                *(_share_words(s, g) for s in (g.flipped, g.in_some, g.in_every, g.falls)),
             )
             for g in self.groups
         )
-        yield Panel(columns, rows, "Share of decisions")
+        yield Panel(columns, rows, "Share of decisions (95% interval)")
         if self.worst:
             cells = tuple(
                 (r.name, named(r.protected), r.outcome, r.group, r.flips_most, r.change, r.cost)
@@ -218,7 +226,7 @@ class Reliance(Result):
                 Column("outcome"),
                 Column("group"),
                 Column("references that flip it", "share"),
-                Column("cheapest such change"),
+                Column("cheapest change known"),
                 Column("cost", "number"),
             )
             yield Panel(heads, cells, "Where it matters most")
@@ -247,6 +255,69 @@ class Reliance(Result):
             for r in self.rows
         ]
         return pd.DataFrame(rows)
+
+    def gap_frame(self) -> Any:
+        """A row for each two groups that were compared, the surest difference first."""
+        import pandas as pd
+
+        names = "protected group other difference low high p_value p_adjusted"
+        rows = [
+            (b.protected, *b.groups, g.difference, g.low, g.high, g.p_value, b.p_adjusted)
+            for b, g in ((b, b.gap) for b in self.gaps)
+        ]
+        return pd.DataFrame(rows, columns=names.split())
+
+
+_UNCOUNTED = (
+    "that set was not counted; explain with search='exhaustive', and where decisions are stored, "
+    "write them with counts=True"
+)
+
+
+def _found_words(found: GroupReliance, one: bool) -> str:
+    """What was found over all decisions, of one protected feature or of several."""
+    it = "it" if one else "them"
+    is_in = "it is" if one else "one of them is"
+    freed = f"with all else held and {it} left open"
+    flips, falls = found.flipped, found.falls
+    unasked = found.decisions - flips.n
+    left = f"; {unasked:,} more could not be asked" if unasked else ""
+    if not flips.n:
+        alone = (
+            f"whether changing {it} alone flips any of {count(found.decisions, 'decision')} could "
+            f"not be asked ({_UNCOUNTED})"
+        )
+    elif not (flips.hits or found.in_some.hits or falls.hits):
+        return (
+            f"no decision of {flips.n:,} was found to rest on {it} (if these are a sample, at "
+            f"most {percent(flips.interval[1])} of all do{left})"
+        )
+    else:
+        alone = (
+            f"changing {it} alone flips {or_none(flips.hits)} of {count(flips.n, 'decision')}"
+            f"{' for some reference' * bool(flips.hits)} (95% interval {flips.within}{left})"
+        )
+    every = falls.n == found.decisions
+    if not falls.n:
+        stand = f"whether they stand {freed} could not be asked either"
+    elif falls.hits:
+        asked = "" if every else f" of {falls.n:,} that could be asked"
+        stand = f"{freed}, {falls.hits:,}{asked} do{'es' * (falls.hits == 1)} not stand"
+    else:
+        asked = "all" if every else f"all {falls.n:,} that could be asked"
+        stand = f"{freed}, {asked} stand{'s' * (found.decisions == 1)}"
+    return (
+        f"{alone}; {stand}; {is_in} in some minimal set of {or_none(found.in_some.hits)}, and in "
+        f"every minimal set of {or_none(found.in_every.hits)}"
+    )
+
+
+def _share_words(share: Share, found: GroupReliance) -> str | None:
+    """A share of a group's decisions with its interval; of how many, where not all were asked."""
+    if not share.n:
+        return None
+    of = "" if share.n == found.decisions else f" of {share.n:,}"
+    return f"{percent(share.share)}{of} ({share.within})"
 
 
 def reliance(
@@ -291,11 +362,16 @@ def reliance(
         rows += [_relied(known, name, features, group, minimal) for name, features in sets.items()]
     labels = sorted({row.group for row in rows if row.group is not None})
     groups = list(_groups(rows, sets, labels))
-    gaps = [
-        Between(one.protected, (str(one.group), str(other.group)), gap(one.flipped, other.flipped))
+    pairs = [
+        (one, other)
         for one, other in combinations(groups, 2)
         if one.protected == other.protected and None not in (one.group, other.group)
         if one.flipped.n and other.flipped.n
+    ]
+    found_gaps = [gap(one.flipped, other.flipped) for one, other in pairs]
+    gaps = [
+        Between(one.protected, (str(one.group), str(other.group)), g, p)
+        for (one, other), g, p in zip(pairs, found_gaps, adjusted(found_gaps), strict=True)
     ]
     gaps.sort(key=lambda between: (between.gap.p_value, -abs(between.gap.difference)))
     return Reliance(tuple(sets.items()), tuple(rows), tuple(groups), tuple(gaps), context)
@@ -314,6 +390,9 @@ def _features(given: Any, e: Explanation) -> tuple[str, ...]:
     found = names("protected", given, "features, a list of them, or {name: features}")
     if not found:
         raise InputError("protected", "no names", "at least one feature")
+    twice = next((name for name in found if found.count(name) > 1), None)
+    if twice is not None:
+        raise InputError("protected", f"{twice!r} twice", "each feature once")
     players = (*e.players, *(left.player for left in e.left_out))
     known = {player.name for player in players}
     for name in found:

@@ -121,18 +121,20 @@ class Roles(Result):
         for view, does in (("keep", "keep"), ("flip", "flip")):
             own = [role for role in self.rows if role.view == view]
             if not any(role.decisions for role in own):
-                yield f"No set suffices to {does} at this threshold."
+                none = "No set suffices" if self.complete else "No set was found that suffices"
+                yield f"{none} to {does} at this threshold."
                 continue
             always = [named(r.feature) for r in own if r.kind == "indispensable"]
             never = [named(r.feature) for r in own if r.kind == "irrelevant"]
+            nothing = "Nothing" if self.complete else "No set found"
             without = (
-                f"Nothing suffices to {does} without {listed(always)}"
+                f"{nothing} suffices to {does} without {listed(always)}"
                 if always
-                else (f"No single feature is in every set that suffices to {does}")
+                else f"No single feature is in every set that suffices to {does}"
             )
-            yield without + (
-                f"; {listed(never)} never matter{'s' * (len(never) == 1)}." if never else "."
-            )
+            is_in = "is" if len(never) == 1 else "are"
+            none = "no minimal set at this threshold" if self.complete else "none of the sets found"
+            yield without + (f"; {listed(never)} {is_in} in {none}." if never else ".")
 
     def _panels(self) -> Iterator[Panel]:
         # Of one decision the role is one word; of several it is two shares of them.

@@ -24,9 +24,9 @@ from suffice.explanation import Explanation
 from suffice.tables import Table
 from suffice.tables.labels import own, say
 from suffice.target import Target, event_for, needs_input
-from suffice.wording import harmless
+from suffice.wording import count, harmless
 
-__all__ = ["new_folder", "read_config", "read_date", "rehearse", "unseen_labels"]
+__all__ = ["for_rows", "new_folder", "read_config", "read_date", "rehearse", "unseen_labels"]
 
 _REHEARSED, _LOOKED_AT = 3, 12
 """Decisions that everything is tried on, and rows that are looked at to find them."""
@@ -80,6 +80,9 @@ def unseen_labels(
     found: dict[str, list[str | None]] = {}
     for name, arguments in wanted.items():
         by = arguments.get("by")
+        if isinstance(by, list) and len(by) != len(table):
+            allowed = f"a column, or a label for each of the {count(len(table), 'row')} of X"
+            raise InputError(f"{name}: by", count(len(by), "label"), allowed)
         if not isinstance(by, str) or by in explainer.data.names:
             continue
         if by not in table.names:
@@ -87,6 +90,12 @@ def unseen_labels(
             raise InputError(f"{name}: by", repr(by), "a column of the decisions", hint)
         found[by] = [label_of(cell) for cell in table.column(table.position(by, name))]
     return found
+
+
+def for_rows(arguments: Arguments, rows: Sequence[int]) -> Arguments:
+    """The same of some rows only: where groups are labels of all rows, theirs."""
+    by = arguments.get("by")
+    return arguments | {"by": [by[row] for row in rows]} if isinstance(by, list) else arguments
 
 
 def rehearse(
@@ -122,7 +131,8 @@ def rehearse(
     for name, arguments in wanted.items():
         tried = ANALYSES[name].tried
         if tried is not None:
-            found.append(Finding(name, run(name, material, arguments | tried)))
+            of_these = for_rows(arguments, places)
+            found.append(Finding(name, run(name, material, of_these | tried)))
     head = Asked("Tried", None, (), dict(wanted), some)
     list(files_of(Record.made_of(head, found, chained([Fact("question", "tried", "")]))))
 

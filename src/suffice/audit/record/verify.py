@@ -40,7 +40,7 @@ from suffice.audit.record.folder import (
 from suffice.audit.record.result import Finding, Record
 from suffice.audit.record.verification import Check, Verdict, Verification
 from suffice.checks import text, whole
-from suffice.errors import InputError
+from suffice.errors import InputError, did_you_mean, shorten
 from suffice.explainer import Explainer
 from suffice.progress import progress_bar
 from suffice.randomness import Stream, generator
@@ -121,6 +121,7 @@ def verify(
         raise InputError("explainer, X", "one of the two", "both, or neither")
     if explainer is not None and not isinstance(explainer, Explainer):
         raise InputError("explainer", explainer, "the Explainer that the record was made with")
+    things = _read_given(given)
     rng = generator(whole("random_state", random_state, least=0), Stream.VERIFIED)
     place = Path(folder)
     looked_at = check_bytes(place, expected)
@@ -133,7 +134,6 @@ def verify(
 
     stored = load(place / EXPLANATIONS)
     checks: list[Check] = []
-    things = dict(given or {})
     if (place / BEFORE).is_dir():
         things["compare"] = {"with": load(place / BEFORE)}
     material = Material(stored, names_of(stored, None), record.labels, given=things)
@@ -155,6 +155,27 @@ def verify(
     checks += _found_again(place, record, material, progress)
     others = tuple(_other_versions(chain))
     return replace(looked_at, title=record.title, checks=tuple(checks), versions=others)
+
+
+def _read_given(given: Any) -> dict[str, Mapping[str, Any]]:
+    """By analysis: what it is given, each under a name that it has."""
+    if given is None:
+        return {}
+    like = "such as {'stability': {'fit': …, 'y': …}}"
+    if not isinstance(given, Mapping):
+        raise InputError("given", given, f"{{analysis: {{name: thing}}}}, {like}")
+    for name, things in given.items():
+        if name not in ANALYSES:
+            hint = did_you_mean(name, ANALYSES, or_list=False)
+            raise InputError("given", shorten(name), ", ".join(ANALYSES), hint)
+        known = ANALYSES[name].given
+        if not isinstance(things, Mapping):
+            raise InputError(f"given: {name}", things, f"what it is given by name, {like}")
+        for thing in things:
+            if thing not in known:
+                hint = did_you_mean(thing, known, or_list=False)
+                raise InputError(f"given: {name}", shorten(thing), ", ".join(known) or "{}", hint)
+    return dict(given)
 
 
 def check_bytes(folder: Path, expected: str | None = None) -> Verification:

@@ -28,6 +28,7 @@ from suffice.audit.record.explaining import before_of, explained, keep_before
 from suffice.audit.record.facts import about, need_pyarrow, rests_on
 from suffice.audit.record.folder import EXPLANATIONS, LINES, files_of, write_lines
 from suffice.audit.record.rehearsal import (
+    for_rows,
     new_folder,
     read_config,
     read_date,
@@ -36,6 +37,7 @@ from suffice.audit.record.rehearsal import (
 )
 from suffice.audit.record.result import Asked, Finding, Record
 from suffice.checks import text, truth
+from suffice.errors import InputError
 from suffice.explainer import Asked as Question, Explainer
 from suffice.many.durable import write_for_good
 from suffice.progress import progress_bar
@@ -116,6 +118,7 @@ def record(
     True
     """
     need_pyarrow()
+    _check_explainer(explainer)
     wanted = read_asked(analyses)
     heading = None if title is None else harmless(text("title", title))
     dated = read_date(date)
@@ -138,6 +141,7 @@ def record(
         given["compare"]["with"] = keep_before(before, folder, explain)
     names, kept = names_of(stored, None), stored.to_frame()["row"].tolist()
     grouped = {column: [cells[row] for row in kept] for column, cells in labels.items()}
+    wanted = {name: for_rows(arguments, kept) for name, arguments in wanted.items()}
     rows = table.take(np.array(kept))
     material = Material(stored, names, grouped, explainer, rows, given)
     found = []
@@ -158,6 +162,12 @@ def record(
     chain = chained([*rests, *files], start)
     write_for_good(folder / MANIFEST, lambda path: _write(path, manifest_text(chain)), folder)
     return Record.made_of(head, found, chain)
+
+
+def _check_explainer(given: object) -> None:
+    if not isinstance(given, Explainer):
+        allowed = "an Explainer: the model with its data"
+        raise InputError("explainer", given, allowed, "Pass Explainer(model, data).")
 
 
 def _write(path: Path, content: bytes) -> None:

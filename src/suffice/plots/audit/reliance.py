@@ -96,4 +96,5 @@ def gap_spans(result: Reliance, most: int = 20) -> Spans:
     hidden = len(result.gaps) - len(spans)
     more = f"and {count(hidden, 'more pair')} of groups: .gaps" if hidden else ""
     title = "Gaps between groups, in points of decisions so flipped (95%)"
-    return Spans(title, (), spans, 0.0, "no gap", more, signed=True)
+    lead = (f"{result.differing}.",) if result.gaps else ()
+    return Spans(title, lead, spans, 0.0, "no gap", more, signed=True)
