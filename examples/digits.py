@@ -35,7 +35,9 @@ ax = e.plot("image")
 # Other digits have strokes of their own that could make it something else. Against them a single
 # region is no longer enough:
 others = digits.images[:20][digits.target[:20] != 2]
-against = ImageExplainer(read_digit, regions="grid", n_regions=9, references=others)(image)
+against = ImageExplainer(read_digit, regions="grid", n_regions=9, references=others)(
+    image, search="exhaustive"
+)
 print(f"{against.keep.sufficiency(['row 3 column 2']):.0%} for the bottom stroke alone")
 for factor in against.keep.factors[:3]:
     print(f"{factor.sufficiency:.0%} for", ", ".join(factor.features))

@@ -183,7 +183,8 @@ def within(delta: float) -> Outcome:
 def versus(label: object, foil: object) -> Outcome:
     """This class rather than that one: which of the two does the model score higher?
 
-    Equal scores count for whichever class the model lists first, as in its own `predict`.
+    Equal scores count for whichever class the model lists first, as in its own `predict`; so do
+    rows to which the model gives neither class at all.
 
     >>> versus("cat", "dog")
     versus('cat', 'dog')

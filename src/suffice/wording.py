@@ -7,7 +7,7 @@ comes here.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time
 
 from suffice.typing import Scalar
@@ -29,6 +29,7 @@ __all__ = [
     "price",
     "show",
     "three_digits",
+    "with_sign",
 ]
 
 _NAME = 60
@@ -69,6 +70,15 @@ def three_digits(share: float | None) -> str:
             if float(text) < 1:
                 return text
     return f"{share:.3f}"
+
+
+def with_sign(value: float, written: Callable[[float], str] = three_digits) -> str:
+    """A difference, with a plus or a true minus.
+
+    >>> with_sign(0.25), with_sign(-0.25), with_sign(0.0), with_sign(-12.5, price)
+    ('+0.250', '−0.250', '0.000', '−12.5')
+    """
+    return ("+" if value > 0 else "−" if value < 0 else "") + written(abs(value))
 
 
 def show(value: Scalar | date | time) -> str:

@@ -11,9 +11,18 @@ import numpy as np
 
 from suffice.errors import InputError
 from suffice.inference import adjusted_p_values, clopper_pearson, wilson
-from suffice.wording import percent
+from suffice.wording import count, percent
 
-__all__ = ["Gap", "Share", "adjusted", "gap", "newcombe", "points", "points_within"]
+__all__ = [
+    "Gap",
+    "Share",
+    "adjusted",
+    "differing",
+    "gap",
+    "newcombe",
+    "points",
+    "points_within",
+]
 
 
 @dataclass(frozen=True)
@@ -127,3 +136,13 @@ def points_within(difference: float, low: float, high: float) -> str:
     '−3 (−50 to 0)'
     """
     return f"{points(difference)} ({points(low)} to {points(high)})"
+
+
+def differing(n: int) -> str:
+    """How many differences between groups were found, in a sentence.
+
+    >>> differing(0), differing(2)
+    ('No difference between groups is more than chance gives', '2 differences between groups are ...
+    """
+    some = count(n, "difference") if n else "No difference"
+    return f"{some} between groups {'is' if n < 2 else 'are'} more than chance gives"

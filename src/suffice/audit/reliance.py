@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from suffice.audit.decisions import VIEWS, as_decisions
-from suffice.audit.gaps import Gap, Share, adjusted, gap, points
+from suffice.audit.gaps import Gap, Share, adjusted, differing, gap, points
 from suffice.audit.groups import By, grouping
 from suffice.audit.known import Known, read_decisions
 from suffice.checks import names
@@ -131,9 +131,7 @@ class Reliance(Result):
         """How many gaps between groups are more than chance gives, in words; "" without groups."""
         if not self.gaps:
             return ""
-        differ = sum(between.found for between in self.gaps)
-        some = count(differ, "difference") if differ else "No difference"
-        return f"{some} between groups {'is' if differ < 2 else 'are'} more than chance gives"
+        return differing(sum(between.found for between in self.gaps))
 
     @property
     def sheet(self) -> Sheet:

@@ -38,7 +38,7 @@ def measures_of(profile: Profile, asked: Asked, closed: bool) -> Measures:
     if not tally.complete:
         raise NotVisitedError(
             "necessity and the contrapositives are taken over all subsets, and the search was "
-            f"bounded (exhaustive up to size {tally.exhaustive_size}). Use sufficiency, or "
+            f"bounded ({tally.evaluated_whole}). Use sufficiency, or "
             "necessity_of for an estimate."
         )
     n, total = tally.n, tally.n << (tally.d + asked.all_idle)

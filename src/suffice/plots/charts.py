@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from suffice.plots.canvas import Canvas, Scale, paint
 from suffice.plots.lettering import Legend, fonts
 from suffice.plots.signature import starts_at
-from suffice.wording import percent, three_digits
+from suffice.wording import percent, with_sign
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,10 +110,7 @@ def signed(value: float | None) -> Amount:
     >>> [signed(value).told for value in (0.25, -0.25, 0.0, None)]
     ['+0.250', '−0.250', '0.000', '–']
     """
-    if value is None:
-        return Amount(None, "–")
-    sign = "+" if value > 0 else "−" if value < 0 else ""
-    return Amount(value, sign + three_digits(abs(value)))
+    return Amount(None, "–") if value is None else Amount(value, with_sign(value))
 
 
 def width_of(chart: Chart) -> float:

@@ -100,6 +100,12 @@ class Tally:
                 return size - 1
         return self.d
 
+    @property
+    def evaluated_whole(self) -> str:
+        """Up to which size, in words."""
+        size = self.exhaustive_size
+        return f"exhaustive up to size {size}" if size >= 0 else "exhaustive at no size"
+
     def hits(self, members: Sequence[int]) -> int:
         """The count of one subset."""
         if self.complete:
@@ -108,9 +114,8 @@ class Tally:
         at = self.lattice.rank(members) - self.start(size)
         if not 0 <= at < len(level):
             raise NotVisitedError(
-                f"this subset of {size} features was not evaluated: the search was "
-                f"bounded, and exhaustive up to size {self.exhaustive_size}. "
-                "Raise max_size, budget or time_limit."
+                f"this subset of {size} features was not evaluated: the search was bounded, and "
+                f"{self.evaluated_whole}. Raise max_size, budget or time_limit."
             )
         return int(level[at])
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suffice.audit.decisions import VIEWS, ViewName, set_words
-from suffice.audit.gaps import Gap, Share, points
+from suffice.audit.gaps import Gap, Share, differing, points
 from suffice.audit.groups import label_of
 from suffice.checks import choice, threshold
 from suffice.errors import InputError, did_you_mean, shorten
@@ -74,11 +74,14 @@ class Part:
     more: int
     """How many sets are minimal in some decision, but not listed."""
     barcode: Barcode | None
-    """Of the summed counts: sets that are minimal at some τ, and for which (low, high]; None where
-    there are too many features to list all their sets."""
+    """Of the summed counts: sets that are minimal at some τ, and for which (low, high]: those that
+    are so for most τ, and those of `sets`. None where there are too many features to list all
+    their sets."""
     curve: Curve | None
     """Of the summed counts: (τ, cumulative necessity); None also where D is not the same for all of
     them."""
+    more_bars: int = 0
+    """How many sets are minimal at some τ besides, but not in the barcode."""
 
     @property
     def who(self) -> str:
@@ -178,6 +181,9 @@ class Cohort(Result):
                 "There are too many features for a barcode of all their sets: each set listed is "
                 "counted on its own."
             )
+        hidden = sum(part.more_bars for part in self.parts)
+        if hidden:
+            yield f"Barcodes leave out {count(hidden, 'shorter bar')}: .parts tell how many each."
 
     def _lead(self) -> Iterator[str]:
         for part in self.parts:
@@ -193,9 +199,7 @@ class Cohort(Result):
                 "more often."
             )
         if self.differences:
-            n = len(self.found)
-            some = count(n, "difference") if n else "No difference"
-            yield f"{some} between groups {'is' if n < 2 else 'are'} more than chance gives."
+            yield f"{differing(len(self.found))}."
 
     def _panels(self) -> Iterator[Panel]:
         columns = (

@@ -15,6 +15,7 @@ from suffice.audit.cohort.result import Barcode, CohortSet, Curve, Part
 from suffice.audit.decisions import ViewName
 from suffice.audit.known import Known, Levels
 from suffice.explanation.counting import necessity_curve
+from suffice.factors.lattice import members_of
 from suffice.search.profile import Profile
 from suffice.search.tally import Tally, smallest_type
 from suffice.typing import Counts, Reals, SmallCounts
@@ -96,24 +97,37 @@ class Sum:
             )
             for j, mask in enumerate(masks)
         )
-        more = len(self._minimal) - len(masks)
-        barcode, curve = self._every_tau()
+        barcode, more_bars, curve = self._every_tau(masks)
         return Part(
-            outcome, group, view, self.decisions, self.references, sets, more, barcode, curve
+            outcome=outcome,
+            group=group,
+            view=view,
+            decisions=self.decisions,
+            references=self.references,
+            sets=sets,
+            more=len(self._minimal) - len(masks),
+            barcode=barcode,
+            more_bars=more_bars,
+            curve=curve,
         )
 
-    def _every_tau(self) -> tuple[Barcode | None, Curve | None]:
+    def _every_tau(self, masks: list[int]) -> tuple[Barcode | None, int, Curve | None]:
+        """The longest bars, those of these sets among them; how many more; and the curve."""
         if self._hits is None:
-            return None, None
+            return None, 0, None
         # Where D is not the same for all, no curve is that of their sum.
         same = next(iter(self._likely)) if len(self._likely) == 1 else None
         profile = Profile(Tally.of_dense(self._hits, self.references), size_weights=same)
-        names = self._of.names
-        barcode = tuple(
-            (tuple(names[i] for i in m.members), m.low, m.high)
-            for m in profile.minimal_somewhere(LISTED)
-        )
-        return barcode, necessity_curve(profile) if len(self._likely) == 1 else None
+        bars = {m.members: (m.low, m.high) for m in profile.minimal_somewhere(LISTED)}
+        for mask in masks:
+            members = members_of(mask)
+            low, high = profile.interval(members)
+            if low < high:
+                bars[members] = low, high
+        order = sorted(bars, key=lambda m: (-bars[m][1], bars[m][0], len(m), m[::-1]))
+        barcode = tuple((tuple(self._of.names[i] for i in m), *bars[m]) for m in order)
+        more = profile.n_minimal_somewhere - len(bars)
+        return barcode, more, necessity_curve(profile) if len(self._likely) == 1 else None
 
 
 def _steps(shares: Reals) -> Curve:

@@ -20,7 +20,7 @@ from suffice.audit.recourse.facts import (
 )
 from suffice.errors import InputError
 from suffice.results import Column, Panel, Result, Sheet
-from suffice.wording import and_more, count, named, percent, price
+from suffice.wording import and_more, count, named, percent, price, with_sign
 
 __all__ = ["GlobalRecourse"]
 
@@ -294,5 +294,9 @@ def _gap_words(found: GroupGap, one: GroupRecourse, other: GroupRecourse) -> str
     if found.cost is None:
         return f"{said}."
     within = found.cost_interval
-    sure = "" if within is None else f" ({within[0]:+.3g} to {within[1]:+.3g})"
-    return f"{said}; for them the mean cost differs by {found.cost:+.3g}{sure}."
+    sure = "" if within is None else f" ({_dearer(within[0])} to {_dearer(within[1])})"
+    return f"{said}; for them the mean cost differs by {_dearer(found.cost)}{sure}."
+
+
+def _dearer(cost: float) -> str:
+    return with_sign(cost, price)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.audit.cohort.result import Cohort, Part
 from suffice.audit.decisions import set_words
+from suffice.audit.gaps import differing
 from suffice.checks import whole
 from suffice.plots.canvas import require_answer
 from suffice.plots.charts import Amount, Chart, Heading, Line, paint_chart, share, share_of
@@ -45,13 +46,12 @@ def cohort_chart(result: Cohort, most: int = 5) -> Chart:
     sets = sum(len(p.sets) - min(len(p.sets), most) + p.more for p in result.parts)
     more = [f"and {count(hidden, 'more part')}: .parts"] if hidden > 0 else []
     more += [f"and {count(sets, 'more set')}: .to_frame()"] if sets else []
-    found = [d for d in result.differences if d.found]
-    lead = [result.sheet.lead[-1]] if result.differences else []
+    lead = [f"{differing(len(result.found))}."] if result.differences else []
     lead += [
         f"{set_words(d.features)} to {d.view} “{harmless(d.outcome)}”: "
         f"{harmless(d.groups[0])} {percent(d.shares[0].share)}, "
         f"{harmless(d.groups[1])} {percent(d.shares[1].share)}."
-        for d in found[:3]
+        for d in result.found[:3]
     ]
     return Chart(
         title=result.sheet.title,
