@@ -305,8 +305,8 @@ def _found_words(found: GroupReliance, one: bool) -> str:
         asked = "all" if every else f"all {falls.n:,} that could be asked"
         stand = f"{freed}, {asked} stand{'s' * (found.decisions == 1)}"
     return (
-        f"{alone}; {stand}; {is_in} in some minimal set of {or_none(found.in_some.hits)}, and in "
-        f"every minimal set of {or_none(found.in_every.hits)}"
+        f"{alone}; {stand}; {is_in} in some minimal set of {or_none(found.in_some.hits)} of the "
+        f"decisions, and in every minimal set of {or_none(found.in_every.hits)}"
     )
 
 
