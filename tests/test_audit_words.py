@@ -39,11 +39,15 @@ def test_reliance_on_a_feature():
     told = relied(3, Share(1, 10), 4, 2).lead[0]
     assert "flips 3 of 10 decisions for some reference (95% interval 7% to 65%); " in told
     assert "with all else held and it left open, 1 does not stand;" in told
-    assert told.endswith("it is in some minimal set of 4 of the decisions, and in every minimal set of 2.")
+    assert told.endswith(
+        "it is in some minimal set of 4 of the decisions, and in every minimal set of 2."
+    )
     told = relied(0, Share(0, 10), 4, 0).lead[0]
     assert "flips none of 10 decisions (95% interval 0% to 31%); with all else held" in told
     assert "it left open, all stand;" in told
-    assert told.endswith("in some minimal set of 4 of the decisions, and in every minimal set of none.")
+    assert told.endswith(
+        "in some minimal set of 4 of the decisions, and in every minimal set of none."
+    )
     assert "all 9 that could be asked stand" in relied(0, Share(0, 9), 4, 0).lead[0]
     assert "2 of 9 that could be asked do not stand" in relied(0, Share(2, 9), 4, 0).lead[0]
 
