@@ -14,6 +14,7 @@ from suffice.inference import adjusted_p_values, clopper_pearson, wilson
 from suffice.wording import count, percent
 
 __all__ = [
+    "LEVEL",
     "Gap",
     "Share",
     "adjusted",
@@ -23,6 +24,9 @@ __all__ = [
     "points",
     "points_within",
 ]
+
+LEVEL = 0.05
+"""Groups are said to differ where p, adjusted for all comparisons made, is not above this."""
 
 
 @dataclass(frozen=True)

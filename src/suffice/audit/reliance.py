@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from suffice.audit.decisions import VIEWS, as_decisions
-from suffice.audit.gaps import Gap, Share, adjusted, differing, gap, points
+from suffice.audit.gaps import LEVEL, Gap, Share, adjusted, differing, gap, points
 from suffice.audit.groups import By, grouping
 from suffice.audit.known import Known, read_decisions
 from suffice.checks import names
@@ -33,8 +33,6 @@ __all__ = ["Between", "GroupReliance", "Reliance", "Relied", "reliance"]
 _WORST = 10
 _GAPS = 3
 """Between groups that are told in words; `gaps` has all."""
-_LEVEL = 0.05
-"""Groups are said to differ below this, over all comparisons."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ class Between:
     @property
     def found(self) -> bool:
         """Is it more than chance gives, over all comparisons made?"""
-        return self.p_adjusted <= _LEVEL
+        return self.p_adjusted <= LEVEL
 
 
 @dataclass(frozen=True, repr=False)

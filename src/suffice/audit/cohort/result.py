@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suffice.audit.decisions import VIEWS, ViewName, set_words
-from suffice.audit.gaps import Gap, Share, differing, points
+from suffice.audit.gaps import LEVEL, Gap, Share, differing, points
 from suffice.audit.groups import label_of
 from suffice.checks import choice, threshold
 from suffice.errors import InputError, did_you_mean, shorten
@@ -17,8 +17,6 @@ from suffice.wording import and_more, count, listed, named, percent
 __all__ = ["Barcode", "Brittle", "Cohort", "CohortSet", "Curve", "Difference", "Part"]
 
 _SHOWN = 10
-_LEVEL = 0.05
-"""Groups are said to differ below this, over all comparisons."""
 Barcode = tuple[tuple[tuple[str, ...], float, float], ...]
 Curve = tuple[tuple[float, float], ...]
 
@@ -121,7 +119,7 @@ class Difference:
     @property
     def found(self) -> bool:
         """Is it more than chance gives, over all comparisons made?"""
-        return self.p_adjusted <= _LEVEL
+        return self.p_adjusted <= LEVEL
 
 
 @dataclass(frozen=True, repr=False)
