@@ -135,13 +135,12 @@ def test_bounds_are_ranges_without_a_point():
 
 
 def test_the_ends_of_an_interval_are_drawn_with_its_share_and_not_as_columns():
-    found = suffice.audit.reliance([refused()], "debt")
-    chart, (all_of_them,) = chart_of(found), found.groups
+    found = suffice.audit.cohort([refused()])
+    chart, best = chart_of(found), found.parts[0].sets[0]
     assert {"from", "to"}.isdisjoint(heading.words for heading in chart.headings)
-    assert chart.lines[0].amounts[1] == Amount(1.0, "100% (3–100%)", all_of_them.flipped.interval)
-    assert chart.lines[0].amounts[2].interval is None
-    # Five columns stand closer than two, so that the figure still fits on a page.
-    ax = found.plot()
+    assert chart.lines[0].amounts[0] == Amount(1.0, "100% (3–100%)", best.share.interval)
+    assert chart.lines[0].amounts[1].interval is None
+    ax = found.plot("measures")
     assert ax.figure.get_size_inches()[0] < 11 and cut_off(ax) == []
 
 

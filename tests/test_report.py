@@ -202,7 +202,9 @@ def test_long_answers_say_what_is_left_out():
     assert f"and {len(e.keep.factors) - 12} more: .keep.factors" in str(e)
     assert f"and {len(e.keep.factors) - 12} more: .keep.factors" in screen(e)
     assert f"and {len(e.keep.factors) - 12} more: <code>.keep.factors</code>" in e._repr_html_()
-    assert f"and {len(e.keep.factors) - 12} more: .keep.factors" in [p.more for p in e.sheet.panels]
+    assert f"and {len(e.keep.factors) - 12} more: .keep.factors" in [
+        str(p.more) for p in e.sheet.panels
+    ]
     assert "more sets are minimal at some threshold" in e.to_html()
     assert "more: <code>.keep.factors</code>" not in e.to_html()  # folded away, and all there
 

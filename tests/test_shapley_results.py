@@ -112,7 +112,7 @@ def test_many_features_are_cut_short_and_say_so():
     data = np.eye(14)
     answer = shapley(Explainer(lambda r: (r[:, 0] > 0).astype(int), data), data[0])
     assert len(answer.sheet.panels[0].rows) == 12
-    assert answer.sheet.panels[0].more == "and 2 more: .to_frame()"
+    assert str(answer.sheet.panels[0].more) == "and 2 more: .to_frame()"
 
 
 def test_shapley_explains_and_weighs_in_one_call(explainer):

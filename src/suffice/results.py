@@ -20,11 +20,13 @@ import msgspec
 from suffice.checks import choice
 from suffice.errors import InputError, one_line, shorten
 from suffice.typing import Scalar
+from suffice.wording import count
 
 __all__ = [
     "Column",
     "Frozen",
     "Panel",
+    "Rest",
     "Result",
     "Sheet",
     "as_bytes",
@@ -51,14 +53,40 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Rest:
+    """How many rows a panel leaves out, and where Python has them; nothing where it has them all.
+
+    >>> str(Rest(12, ".options")), Rest(1, ".rows", "row").alone, bool(Rest())
+    ('and 12 more: .options', 'and 1 more row', False)
+    """
+
+    n: int = 0
+    where: str = ""
+    noun: str = ""
+
+    def __bool__(self) -> bool:
+        return self.n > 0
+
+    @property
+    def alone(self) -> str:
+        """Without where they are: a printed page has no Python."""
+        if not self:
+            return ""
+        return f"and {count(self.n, f'more {self.noun}')}" if self.noun else f"and {self.n:,} more"
+
+    def __str__(self) -> str:
+        return f"{self.alone}: {self.where}" if self else ""
+
+
+@dataclass(frozen=True)
 class Panel:
     """A table with a heading; cells are facts, shown by their column's kind. None is a dash."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Scalar, ...], ...]
     heading: str = ""
-    more: str = ""
-    """What was left out, in words: "and 12 more: .options"; "" where nothing was."""
+    more: Rest = Rest()
+    """The rows that were left out."""
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ class Between:
 class Reliance(Result):
     """How far decisions rest on protected features: what was measured, and nothing of any law."""
 
-    plots = ("reliance", "measures")
+    plots = ("reliance",)
 
     protected: tuple[tuple[str, tuple[str, ...]], ...]
     """Each set of protected features, by its name."""

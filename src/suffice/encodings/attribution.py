@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 
 from suffice.checks import number, whole
 from suffice.errors import InputError
-from suffice.results import Column, Panel, Result, Sheet
+from suffice.results import Column, Panel, Rest, Result, Sheet
 from suffice.typing import ViewName
 from suffice.wording import large, listed, percent, three_digits
 
@@ -208,9 +208,8 @@ def _check_amounts(features: Sequence[str], amounts: Sequence[float], expected: 
 
 
 def _panel(ranked: Sequence[tuple[str, float]], key: str, amount: str) -> Panel:
-    more = len(ranked) - _SHOWN
     return Panel(
         (Column(amount, "number"), Column(key)),
         tuple((value, name) for name, value in ranked[:_SHOWN]),
-        more=f"and {more:,} more: .to_frame()" if more > 0 else "",
+        more=Rest(len(ranked) - _SHOWN, ".to_frame()"),
     )

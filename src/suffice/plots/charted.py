@@ -21,7 +21,7 @@ from suffice.plots.charts import (
     signed,
 )
 from suffice.plots.heat import draw_heat, heat_of
-from suffice.results import Column, Panel, Result
+from suffice.results import Column, Panel, Rest, Result
 from suffice.typing import Scalar
 from suffice.wording import count, harmless, price, show, three_digits
 
@@ -282,7 +282,7 @@ def _of_sheet(result: Result, most: int) -> Chart:
         for row in panel.rows[:most]
     )
     hidden = len(panel.rows) - len(lines)
-    more = f"and {count(hidden, 'more row')}: .to_frame()" if hidden else panel.more
+    more = str(Rest(hidden, ".to_frame()", "row") if hidden else panel.more)
     lead = (*sheet.lead, panel.heading) if panel.heading else sheet.lead
     return Chart(sheet.title, lead, headings, lines, more, sheet.notes)
 

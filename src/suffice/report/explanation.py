@@ -7,7 +7,7 @@ from typing import Any
 
 from suffice.explanation import Explanation, View
 from suffice.explanation.subject import ImageSubject
-from suffice.results import Column, Panel, Sheet
+from suffice.results import Column, Panel, Rest, Sheet
 from suffice.summary import Summary, ViewSummary, summarise
 
 __all__ = ["fragment", "page", "piece", "sheet", "terminal", "text"]
@@ -95,6 +95,6 @@ def _panels(view: ViewSummary, more: str) -> Iterator[Panel]:
         yield Panel((Column(""), Column("")), tuple(rows), heading)
     columns = Column("share", "share"), Column("set"), Column("cost", "number"), Column("note")
     cells = tuple((f.sufficiency, f.text, f.cost, "; ".join(f.notes)) for f in view.factors)
-    rest = f"and {view.more:,} more: {more.format(view=view.name)}" if view.more else ""
+    rest = Rest(view.more, more.format(view=view.name))
     heading = view.title if view.digest is None else view.digest.heading
     yield Panel(columns, cells, heading, rest)

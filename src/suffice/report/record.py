@@ -6,7 +6,6 @@ have bars.
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from io import BytesIO
 from typing import Any, NamedTuple
@@ -46,7 +45,6 @@ def page(record: Record, links: bool = False) -> str:
         cell=cell,
         files=_files,
         pictures=_pictures,
-        plainly=_plainly,
         follows=None if first == START else first,
     )
     return document(record.title, style_of([], "page.css", "sheet.css", "record.css"), content)
@@ -75,15 +73,6 @@ def _line(label: str, words: str) -> Any:
     from rich.text import Text
 
     return Padding(Text(f"{label}: {harmless(words)}"), (0, 0, 0, 2))
-
-
-def _plainly(words: str) -> str:
-    """Without where Python has the rest: a page says which file has it.
-
-    >>> _plainly("and 16 more: .to_frame()")
-    'and 16 more'
-    """
-    return re.sub(r": \.\w+(\(\))?$", "", words)
 
 
 def _files(finding: Finding) -> list[str]:

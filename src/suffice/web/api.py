@@ -87,7 +87,8 @@ def _code(room: Room, asked: ExplainInput) -> Any:
 
 
 def _sheet(result: Result | Explanation) -> Any:
-    return msgspec.to_builtins(result.sheet)
+    panels = [msgspec.to_builtins(p) | {"more": str(p.more)} for p in result.sheet.panels]
+    return msgspec.to_builtins(result.sheet) | {"panels": panels}
 
 
 ENDPOINTS = (

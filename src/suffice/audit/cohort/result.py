@@ -11,7 +11,7 @@ from suffice.audit.gaps import LEVEL, Gap, Share, differing, points
 from suffice.audit.groups import label_of
 from suffice.checks import choice, threshold
 from suffice.errors import InputError, did_you_mean, shorten
-from suffice.results import Column, Panel, Result, Sheet
+from suffice.results import Column, Panel, Rest, Result, Sheet
 from suffice.wording import and_more, count, listed, named, percent
 
 __all__ = ["Barcode", "Brittle", "Cohort", "CohortSet", "Curve", "Difference", "Part"]
@@ -219,8 +219,7 @@ class Cohort(Result):
                 )
                 for s in part.sets[:_SHOWN]
             )
-            left = len(part.sets) - len(rows) + part.more
-            rest = f"and {left:,} more: .to_frame()" if left else ""
+            rest = Rest(len(part.sets) - len(rows) + part.more, ".to_frame()")
             yield Panel(columns, rows, f"To {part.view} “{named(part.who)}”", rest)
         for least, heading in (
             (self.brittle, "Decisions that the fewest features flip"),
@@ -256,8 +255,7 @@ class Cohort(Result):
             )
             for d in self.differences[:_SHOWN]
         )
-        left = len(self.differences) - len(rows)
-        rest = f"and {left:,} more: .differences" if left else ""
+        rest = Rest(len(self.differences) - len(rows), ".differences")
         return Panel(columns, rows, "Where groups differ, in points", rest)
 
     def to_frame(self) -> Any:

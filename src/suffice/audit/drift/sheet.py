@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from suffice.audit.decisions import set_words
 from suffice.audit.gaps import Share
-from suffice.results import Column, Panel, Sheet
+from suffice.results import Column, Panel, Rest, Sheet
 from suffice.wording import and_more, count, listed, named, percent, three_digits
 
 if TYPE_CHECKING:
@@ -139,8 +139,7 @@ def _panels_of_one(drift: Drift) -> Iterator[Panel]:
             )
             for f in order[:_SHOWN]
         )
-        left = len(order) - len(rows)
-        yield Panel(columns, rows, more=f"and {left:,} more: .to_factor_frame()" if left else "")
+        yield Panel(columns, rows, more=Rest(len(order) - len(rows), ".to_factor_frame()"))
     yield from _ways(drift)
 
 
@@ -164,8 +163,7 @@ def _panels(drift: Drift) -> Iterator[Panel]:
             )
             for s in drift.sets[:_SHOWN]
         )
-        left = len(drift.sets) - len(rows)
-        more = f"and {left:,} more: .sets" if left else ""
+        more = Rest(len(drift.sets) - len(rows), ".sets")
         yield Panel(columns, rows, "Sets that are minimal no longer, or newly", more)
     far = drift.farthest
     if far:
@@ -188,7 +186,7 @@ def _panels(drift: Drift) -> Iterator[Panel]:
             )
             for d in far[:_SHOWN]
         )
-        more = f"and {len(far) - len(cells):,} more: .farthest" if len(far) > _SHOWN else ""
+        more = Rest(len(far) - len(cells), ".farthest")
         yield Panel(heads, cells, "Where most changed", more)
     yield from _coded(drift)
     yield from _ways(drift)
@@ -204,7 +202,7 @@ def _featured(drift: Drift) -> Panel:
     )
     found = drift.by_feature
     rows = tuple((named(f.feature), f.before, f.after, f.fell, f.rose) for f in found[:_SHOWN])
-    more = f"and {len(found) - _SHOWN:,} more: .by_feature" if len(found) > _SHOWN else ""
+    more = Rest(len(found) - len(rows), ".by_feature")
     of = count(found[0].decisions if found else 0, "decision")
     return Panel(columns, rows, f"Share of the minimal sets that have a feature ({of})", more)
 
@@ -218,7 +216,7 @@ def _coded(drift: Drift) -> Iterator[Panel]:
         (", ".join(before) or "none", ", ".join(after) or "none", n)
         for (before, after), n in sorted(moved.items(), key=lambda item: (-item[1], item[0]))
     )
-    more = f"and {len(rows) - _SHOWN:,} more: .to_frame()" if len(rows) > _SHOWN else ""
+    more = Rest(len(rows) - _SHOWN, ".to_frame()")
     yield Panel(columns, rows[:_SHOWN], "Reason codes that changed", more)
 
 
@@ -228,8 +226,7 @@ def _ways(drift: Drift) -> Iterator[Panel]:
         return
     columns = Column("decision"), Column("cost", "number"), Column("change")
     rows = tuple((d.name, o.cost, o.says) for d, o in fallen[:_SHOWN])
-    left = len(fallen) - len(rows)
-    more = f"and {left:,} more: .decisions" if left else ""
+    more = Rest(len(fallen) - len(rows), ".decisions")
     yield Panel(columns, rows, "Ways out that no longer work", more)
 
 

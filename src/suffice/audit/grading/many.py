@@ -12,7 +12,7 @@ from suffice.audit.gaps import Share
 from suffice.audit.grading.result import COLUMNS, ClaimKind, Grade
 from suffice.checks import threshold, whole
 from suffice.errors import InputError
-from suffice.results import Column, Panel, Result, Sheet
+from suffice.results import Column, Panel, Rest, Result, Sheet
 from suffice.wording import and_more, count, cut, named, percent, price
 
 __all__ = ["Grades", "ToolEntry", "ToolMarks"]
@@ -206,10 +206,9 @@ class Grades(Result):
                 (_short(e.tool), self.decision_names[e.row], e.failed or "gave no counterfactual")
                 for e in self.failed[:_SHOWN]
             )
-            more = len(self.failed) - len(rows)
-            told = f"and {more:,} more: .failed" if more else ""
+            more = Rest(len(self.failed) - len(rows), ".failed")
             heads = Column("tool"), Column("decision"), Column("why")
-            yield Panel(heads, rows, "Where there is nothing to mark", told)
+            yield Panel(heads, rows, "Where there is nothing to mark", more)
 
     def _notes(self) -> Iterator[str]:
         yield (

@@ -12,7 +12,7 @@ from suffice.audit.grading.rows import Cheapest, RowMark
 from suffice.audit.grading.rules import RuleMark
 from suffice.checks import threshold, whole
 from suffice.errors import InputError
-from suffice.results import Column, Panel, Result, Sheet
+from suffice.results import Column, Panel, Rest, Result, Sheet
 from suffice.wording import count, listed, named, percent, price
 
 __all__ = ["COLUMNS", "ClaimKind", "Grade"]
@@ -208,9 +208,7 @@ class Grade(Result):
             )
             for i, m in enumerate(self.marks[:_SHOWN])
         )
-        more = len(self.marks) - len(rows)
-        told = f"and {count(more, 'more size')}: .marks" if more else ""
-        yield Panel(columns, rows, more=told)
+        yield Panel(columns, rows, more=Rest(len(self.marks) - len(rows), ".marks", "size"))
 
     def _added(self, i: int) -> str:
         """The feature that a ranking has in this place."""
@@ -237,8 +235,7 @@ class Grade(Result):
             )
             for row, mark in zip(self.rows[:_SHOWN], self.marks, strict=False)
         )
-        more = len(self.rows) - len(cells)
-        return Panel(columns, cells, more=f"and {count(more, 'more row')}: .rows" if more else "")
+        return Panel(columns, cells, more=Rest(len(self.rows) - len(cells), ".rows", "row"))
 
     def _notes(self) -> Iterator[str]:
         yield (

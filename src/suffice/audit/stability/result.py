@@ -10,7 +10,7 @@ from typing import Any
 from suffice.audit.decisions import ViewName, set_words
 from suffice.audit.gaps import Share
 from suffice.audit.stability.models import Resample
-from suffice.results import Column, Panel, Result, Sheet
+from suffice.results import Column, Panel, Rest, Result, Sheet
 from suffice.wording import count, named, or_none, percent, three_digits
 
 __all__ = ["OtherSet", "Stability", "StableDecision", "StableFactor", "StableOption"]
@@ -284,8 +284,8 @@ def _mostly(thing: str, does: str, shares: Iterable[Share], tail: str = "") -> I
         )
 
 
-def _more(of: Sequence[Any]) -> str:
-    return f"and {len(of) - _SHOWN:,} more: .to_frame()" if len(of) > _SHOWN else ""
+def _more(of: Sequence[Any]) -> Rest:
+    return Rest(len(of) - _SHOWN, ".to_frame()")
 
 
 def _valid(share: Share) -> str:

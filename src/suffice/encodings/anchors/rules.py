@@ -17,7 +17,7 @@ from suffice.encodings.anchors.record import RulesRecord, stored_conditions, sto
 from suffice.encodings.anchors.rule import Distribution, InData, Rule, to_frame
 from suffice.errors import NotVisitedError
 from suffice.factors.words import in_words
-from suffice.results import Column, Panel, Result, Sheet
+from suffice.results import Column, Panel, Rest, Result, Sheet
 from suffice.search.intervals import Ladder
 from suffice.wording import count, percent, three_digits
 
@@ -158,12 +158,11 @@ class AnchorRules(Result, Sequence[Rule]):
             Column("if"),
         )
         shown = self.rules[:_RULES_SHOWN]
-        more = len(self) - len(shown)
         panel = Panel(
             columns,
             tuple((r.precision, r.coverage, r.necessity, r.words) for r in shown),
             heading=f"{found}, from which nothing can be left out",
-            more=f"and {more:,} more: .rules" if more else "",
+            more=Rest(len(self) - len(shown), ".rules"),
         )
         meaning = (
             f"Precision: {_JUDGED[self.distribution]}, the share with the outcome. Coverage: the "

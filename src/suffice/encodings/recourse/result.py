@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 
 from suffice.checks import number, threshold, whole
 from suffice.errors import InputError
-from suffice.results import Column, Frozen, Panel, Result, Sheet
+from suffice.results import Column, Frozen, Panel, Rest, Result, Sheet
 from suffice.typing import Scalar
 from suffice.wording import count, listed, percent, show
 
@@ -209,8 +209,7 @@ class Recourse(Result, Sequence[Option]):
             (o.cost, o.sufficiency, o.necessity, *[o.reliability] * random, o.says)
             for o in self.options[:_SHOWN]
         ]
-        left_out = len(self.options) - _SHOWN
-        more = f"and {left_out} more: .options" if left_out > 0 else ""
+        more = Rest(len(self.options) - _SHOWN, ".options")
         panel = Panel((*columns, Column("change")), tuple(rows), more=more)
         legend = f"{_LEGEND} {_WORKS}" if random else _LEGEND
         notes = (legend, *self._left_out(), *reasons)
