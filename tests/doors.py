@@ -303,9 +303,15 @@ DOORS = [
     Door(
         "audit.compare",
         sf.audit.compare,
-        {"a": [E] * 3, "b": [E] * 3, "tau": None, "ids": None, "catalogue": None, "k": 2}
+        {"a": [E] * 3, "b": [E] * 3, "tau": None, "ids": None, "catalogue": None, "k": None}
         | {"recourse": [RECOURSE] * 3, "explainer": EXPLAINER, "desired": None},
-        {"tau": "none", "ids": "none generator", "catalogue": "none", "desired": "none"},
+        {
+            "tau": "none",
+            "ids": "none generator",
+            "catalogue": "none",
+            "k": "none",
+            "desired": "none",
+        },
         {"desired": "recourse"},
     ),
     Door("audit.barcode_distance", sf.audit.barcode_distance, {"one": E.keep, "other": E.flip}),

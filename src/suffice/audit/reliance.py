@@ -167,18 +167,18 @@ class Reliance(Result):
                 f"{_UNCOUNTED}."
             )
 
-    def told_of(self, protected: str) -> str:
-        """What was found of one set of protected features over all decisions, in a sentence."""
-        known = {g.protected: g for g in self.groups if g.group is None}
-        if protected not in known:
-            hint = did_you_mean(protected, known)
-            raise InputError("protected", repr(protected), "a name that was asked about", hint)
-        found, one = known[protected], len(dict(self.protected)[protected]) == 1
-        return f"{named(protected)}: {_found_words(found, one)}."
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What was found of each set of protected features over all decisions, a sentence each."""
+        features = dict(self.protected)
+        return tuple(
+            f"{named(g.protected)}: {_found_words(g, len(features.get(g.protected, ())) == 1)}."
+            for g in self.groups
+            if g.group is None
+        )
 
     def _lead(self) -> Iterator[str]:
-        for name, _ in self.protected:
-            yield self.told_of(name)
+        yield from self.told
         if self.gaps:
             hidden = len(self.gaps) - _GAPS
             rest = f"; {hidden:,} of {len(self.gaps):,} pairs not shown: .gap_frame()"

@@ -20,7 +20,7 @@ from suffice.audit.gaps import Share
 from suffice.audit.reasons import DecisionReasons, reasons
 from suffice.checks import threshold, whole
 from suffice.encodings.recourse import Recourse
-from suffice.errors import InputError, NotVisitedError
+from suffice.errors import InputError, NotVisitedError, shorten
 from suffice.explanation import Explanation, View
 
 __all__ = ["compare"]
@@ -83,7 +83,9 @@ def compare(
     pairs = paired(a, b, ids)
     known = None if catalogue is None else read_catalogue(catalogue, blanks=True)
     if known is None and k is not None:
-        raise InputError("k", f"{k} without a catalogue", "None", "Pass catalogue=… as well.")
+        raise InputError(
+            "k", f"{shorten(k)} without a catalogue", "None", "Pass catalogue=… as well."
+        )
     most = 4 if k is None else whole("k", k, also="None")
     again = _again(pairs, recourse, explainer, desired)
     found: list[DecisionDrift] = []

@@ -68,7 +68,7 @@ def reliance_chart(result: Reliance, most: int = 20) -> Chart:
     hidden = len(result.groups) - len(shown)
     return Chart(
         title=result.sheet.title,
-        lead=tuple(result.told_of(name) for name, _ in result.protected),
+        lead=result.told,
         headings=(
             Heading("flipped by them alone", "share"),
             Heading("do not stand with them freed", "share"),
