@@ -46,10 +46,8 @@ browser:
 frontend/node_modules: frontend/package-lock.json | browser
 	@if command -v npm >/dev/null 2>&1; then cd frontend && npm ci --no-audit --no-fund --loglevel=error || echo "npm ci failed: tests of the script's build are skipped"; fi
 
-# Each process takes half of the tests and helps the other out at the end, so that what a file prepares is
-# mostly prepared once.
 test: $(VENV)/.dev browser frontend/node_modules ## run all tests
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2
 
 # Counting lines makes the tests take half as long again, so it is asked for by itself.
 coverage: $(VENV)/.dev browser frontend/node_modules ## run all tests, and see that they reach nearly every line
