@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -447,11 +447,11 @@ def _direction(known: Known, i: int, hits: SmallCounts) -> Direction | None:
         if not _is_number(new):
             return "other"
         if new != old:  # where effects follow at random, luck may flip what did not move
-            return "higher" if new > old else "lower"  # type: ignore[operator]
+            return "higher" if new > old else "lower"
     return None
 
 
-def _is_number(value: Scalar) -> bool:
+def _is_number(value: Scalar) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
