@@ -10,10 +10,59 @@ from hypothesis import HealthCheck, settings
 # It pins scipy, so it has an environment of its own: `make dowhy`.
 collect_ignore = [] if find_spec("dowhy") else ["test_causal_dowhy.py"]
 
-settings.register_profile(
-    "suffice", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("suffice")
+# `--hypothesis-profile` chooses another one; see `tests/effort.py` for tests with counts of their own.
+for name, count in {"check": 15, "test": 60, "soak": 600}.items():
+    settings.register_profile(
+        name,
+        max_examples=count,
+        deadline=None,
+        # Every run of `make test` draws the same examples; the soak draws new ones.
+        derandomize=name != "soak",
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile("test")
+
+_MARKERS = {
+    "browser": ["test_page_in_browser", "test_explorer_browser", "test_notebook"],
+    "processes": [
+        "test_audit_command",
+        "test_batch",
+        "test_command_under_stress",
+        "test_dask",
+        "test_explaining_together",
+        "test_killed_runs",
+        "test_processes",
+        "test_spark",
+        "test_store_faults",
+    ],
+    "peers": ["test_anchors_peer", "test_recourse_dice", "test_other_tools"],
+    "experiments": [
+        "test_experiments_adult",
+        "test_experiments_anchors",
+        "test_experiments_imdb",
+        "test_experiments_spam",
+        "test_reproduce",
+    ],
+    "docs": [
+        "test_audit_guide",
+        "test_dist",
+        "test_docs",
+        "test_examples",
+        "test_notebooks",
+        "test_theory_page",
+    ],
+}
+"""Files whose tests all need a browser, processes, other tools, the real data, or the pages."""
+
+_MARKER_OF = {file: marker for marker, files in _MARKERS.items() for file in files}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of a file by what they need, so that `make check` can leave them out."""
+    for item in items:
+        marker = "docs" if item.path.suffix == ".md" else _MARKER_OF.get(item.path.stem)
+        if marker is not None:
+            item.add_marker(marker)
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,7 @@ from suffice.factors.lattice import held_of_masks
 from suffice.search import Limits, Question, run_sweep
 from suffice.tables.cells import distinct_rows
 from suffice.target import at_least, at_most, versus, within
+from tests.effort import examples
 from tests.engine_cases import Case, check_additive, check_lists, numbers, refusal, swept
 
 
@@ -122,7 +123,7 @@ def whole(values: Any, classes: int) -> LogisticRegression:
     return model
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_exact_ties_are_the_models_own(data: st.DataObject) -> None:
     classes = data.draw(st.sampled_from([2, 3]))
@@ -152,7 +153,7 @@ def test_ties_ask_the_model_about_each_row_once() -> None:
     assert found.rows_predicted - asked == 252
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     scale=st.sampled_from([1e-150, 1e-3, 1.0, 1e8, 1e150]),

@@ -20,6 +20,7 @@ from suffice.encodings.anchors import anchor, score_rule
 from suffice.encodings.anchors.conditions import Conditions
 from suffice.encodings.anchors.perturbed import perturb
 from suffice.factors.words import in_words
+from tests.effort import examples
 from tests.lender import lender
 
 
@@ -56,7 +57,7 @@ def test_numbers_are_cut_into_quantile_bins():
     assert condition_of(data, {"a": 7, **at}, "a", cuts={"a": [100]}) is None
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.floats(-1e6, 1e6), min_size=6, max_size=30), st.integers(2, 6), st.data())
 def test_short_cuts_part_the_data_as_the_quantiles_do(values, bins, data):
     values = np.array(values)

@@ -11,6 +11,7 @@ from suffice import (
 from suffice.encodings.anchors import anchor
 from suffice.encodings.anchors.perturbed import perturb
 from suffice.evaluate import BlackBox
+from tests.effort import examples
 from tests.lender import cuttings, lender, members, with_cuts
 from tests.worlds import subsets, two_sided, worlds
 
@@ -20,7 +21,7 @@ def loans():
     return datasets.loans(n=300)[0]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(worlds(max_d=3), st.integers(0, 3), cuttings)
 def test_a_perturbed_row_satisfies_the_rule_and_keeps_what_it_may(world, seed, options):
     assume(two_sided(world))
@@ -41,7 +42,7 @@ def test_a_perturbed_row_satisfies_the_rule_and_keeps_what_it_may(world, seed, o
             assert not changed[~fails[:, asked].any(axis=1)].any()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(worlds(max_d=3), cuttings)
 def test_equal_keys_are_equal_hybrids(world, options):
     assume(two_sided(world))

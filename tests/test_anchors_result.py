@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from suffice import AnchorRules, Explainer, InputError, Rule, compare, datasets
 from suffice.encodings.anchors import anchor, score_rule
 from suffice.results import result_schema
+from tests.effort import examples
 from tests.lender import alphas, cuttings, distributions, flat, lender, with_cuts
 from tests.worlds import taus, two_sided, worlds
 
@@ -80,7 +81,7 @@ def test_certainty_is_not_rounded_up(loans):
 # -- stored ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(worlds(max_d=3), taus, alphas, distributions, cuttings)
 def test_rules_read_back_answer_every_threshold_as_before(world, tau, alpha, distribution, options):
     assume(two_sided(world))

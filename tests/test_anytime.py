@@ -17,6 +17,7 @@ from suffice.search import LimitKeeper, Limits, Question
 from suffice.search.anytime import anytime_search
 from suffice.search.findings import Findings, Found, joined
 from suffice.tables.frames import as_table
+from tests.effort import examples
 
 
 def decision(model, d, seed):
@@ -38,7 +39,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("kind", MODELS)
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(seed=st.integers(0, 10_000), rows=st.sampled_from([None, 300, 3000]))
 def test_it_reports_nothing_that_exhaustive_search_denies(kind, seed, rows):
     made = decision(MODELS[kind](), 7, seed)

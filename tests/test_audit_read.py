@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import suffice
 from suffice import CausalContext, CausalModel, Explainer, InputError, audit
+from tests.effort import examples
 from tests.mixed_table import fitted, mixed_table, rule
 
 NAMES = ["a", "b", "c", "d"]
@@ -55,7 +56,7 @@ def random_case(seed, causal=False):
     return Explainer(model, data, n_references=12, context=context), data
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(seed=st.integers(0, 10_000), alpha=st.sampled_from([None, 0.3]), causal=st.booleans())
 def test_stored_decisions_say_what_explanations_say(tmp_path_factory, seed, alpha, causal):
     explainer, data = random_case(seed, causal)

@@ -16,6 +16,7 @@ from suffice.audit.gaps import Share
 from suffice.plots.audit.stability import stability_chart
 from suffice.progress import watched
 from tests.drawn import cut_off, words_of
+from tests.effort import examples
 from tests.worlds import VALUES, World, minimal_by_definition, subsets, taus, two_sided
 
 COLUMNS = ["income", "debt", "late payments"]
@@ -56,7 +57,7 @@ def families(draw):
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(families(), taus)
 def test_what_holds_is_counted_model_by_model(family, tau):
     base, *others = family

@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 from suffice import Explainer, Explanation, adapt, at_least, datasets
 from suffice.cli import main
 from suffice.cli.model_files import load_model
+from tests.effort import examples
 from tests.loans import ROWS, THREE, TWO, X, Y, answers
 
 xgb = pytest.importorskip("xgboost")
@@ -330,7 +331,7 @@ FITTED = {
 
 
 @pytest.mark.parametrize("kind", FITTED)
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_trees_are_read_whatever_their_classes_are_called(kind: str, data: Any) -> None:
     """The tree engine's counts through an adapter that names classes are the black box's."""

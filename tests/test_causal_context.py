@@ -13,6 +13,7 @@ from suffice.datasets import german_credit
 from suffice.randomness import Stream, generator
 from suffice.tables import as_table
 from tests.causal_worlds import fitted, people, random_models
+from tests.effort import examples
 
 PEOPLE = people()
 
@@ -32,7 +33,7 @@ def frame(table):
 
 
 @given(random_models(), st.integers(0, 5), st.sampled_from(["kept", "sampled"]))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_only_what_is_moved_and_its_effects_differ_from_where_the_row_started(world, seed, noise):
     scm, data = world
     keep, flip = bound(scm, data, noise=noise, seed=seed)
@@ -54,7 +55,7 @@ def test_only_what_is_moved_and_its_effects_differ_from_where_the_row_started(wo
 
 
 @given(random_models(), st.integers(0, 5), st.sampled_from(["kept", "sampled"]))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_row_is_the_same_in_any_batch_and_order(world, seed, noise):
     scm, data = world
     for view in bound(scm, data, noise=noise, seed=seed):

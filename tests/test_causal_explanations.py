@@ -15,6 +15,7 @@ from suffice import (
     InputError,
     shapley_values,
 )
+from tests.effort import examples
 
 from .worlds import subsets
 
@@ -61,7 +62,7 @@ def follow(start, fixed, parents, tables):
     return tuple(row[node] for node in NODES)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(boolean_worlds(), st.sampled_from(["sampled", "kept"]))
 def test_both_views_count_what_the_definition_says(world, noise):
     edges, parents, tables, truth, x, references = world

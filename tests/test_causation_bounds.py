@@ -14,6 +14,7 @@ from scipy.optimize import linprog
 from suffice.encodings.causation import CausationBounds, causation_bounds
 from suffice.errors import InputError
 from suffice.results import result_schema
+from tests.effort import examples
 
 TYPES = [(True, True), (True, False), (False, True), (False, False)]  # (y_x, y_x')
 CELLS = [(x, kind) for x in (True, False) for kind in TYPES]
@@ -125,7 +126,7 @@ def near(one, other):
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("given_", ["observational", "experimental", "both"])
 def test_bounds_are_sharp_and_hold_the_truth(given_, monotone, exogenous):
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(populations(monotone, exogenous))
     def check(p):
         joint = observed(p) if given_ != "experimental" else None

@@ -38,6 +38,7 @@ from suffice.context.swap import SwapHybrids
 from suffice.many.rows import explain_rows
 from suffice.tables import as_table
 from tests.alike import told
+from tests.effort import examples
 
 ROWS, LABELS = datasets.loans(160)
 ROWS = ROWS[["age", "income", "debt", "late payments", "job"]]
@@ -202,7 +203,7 @@ def test_every_way_is_tried() -> None:
 
 
 @pytest.mark.parametrize("name", WAYS)
-@settings(deadline=None, max_examples=5)
+@settings(deadline=None, max_examples=examples(5))
 @given(draw=st.data())
 def test_rows_together_get_the_answers_that_each_gets_alone(name: str, draw: Any) -> None:
     explainer, data = explainers()[name]
@@ -230,7 +231,7 @@ COLUMNS = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(draw=st.data())
 def test_a_pool_reads_as_the_table_that_it_stands_for(draw: Any) -> None:
     n, inputs = draw.draw(st.integers(1, 6)), draw.draw(st.integers(1, 4))

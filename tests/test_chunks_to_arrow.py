@@ -27,6 +27,7 @@ from suffice.many.kept import read_kept, read_scalar, scalar_cells
 from suffice.many.views import minimal_sets
 from suffice.search.profile import Profile
 from suffice.search.tally import Tally
+from tests.effort import examples
 
 COLUMNS = ("sufficiency", "low", "high", "n", "p_value", "minimal_above", "minimal_up_to", "cost")
 
@@ -98,7 +99,7 @@ def check(explainer, rows, question, counts=None):
                 assert str(back).partition("Data of")[0] == str(e).partition("Data of")[0]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     kind=st.sampled_from(["function", "tree", "regression"]),
@@ -180,7 +181,7 @@ def test_without_counts_the_answer_at_its_threshold_is_kept(question):
             len(back.at(0.5).keep)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     d=st.integers(1, 7),

@@ -36,6 +36,7 @@ from threadpoolctl import threadpool_limits
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees import read_trees
 from suffice.target import at_least, versus, within
+from tests.effort import examples
 from tests.engine_cases import Case, check_trees, mixed_data, tree_data
 
 
@@ -257,7 +258,7 @@ def test_pipelines_may_be_within_and_around() -> None:
 
 
 @given(seed=st.integers(0, 10**6), members=st.integers(1, 3), trees=st.integers(1, 5))
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_composition_has_the_black_boxs_outcomes(seed: int, members: int, trees: int) -> None:
     rows, two, three, number = tree_data(60, d=3, seed=seed)
     rng = np.random.default_rng(seed)
@@ -285,7 +286,7 @@ def test_any_composition_has_the_black_boxs_outcomes(seed: int, members: int, tr
 
 
 @given(seed=st.integers(0, 10**6), folds=st.integers(2, 3))
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_mean_of_links_has_the_black_boxs_outcomes(seed: int, folds: int) -> None:
     rows, two, _, _ = tree_data(80, d=3, seed=seed)
     rng = np.random.default_rng(seed)
@@ -302,7 +303,7 @@ def test_any_mean_of_links_has_the_black_boxs_outcomes(seed: int, folds: int) ->
 
 
 @given(seed=st.integers(0, 10**6), falling=st.booleans())
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
 def test_outside_what_is_unsure_any_sums_agree(seed: int, falling: bool) -> None:
     """Whatever sums the members have: below the range class 0 is certain, above it class 1."""
     rng = np.random.default_rng(seed)

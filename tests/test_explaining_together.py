@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from suffice import Explainer, InputError, ModelError
 from suffice.errors import LostRowsError
 from suffice.many import drive as driving, processes
+from tests.effort import examples
 from tests.poison import DATA, Fragile, poisoned
 from tests.test_processes import gone
 
@@ -33,7 +34,7 @@ def answers(found):
 @pytest.mark.parametrize("explainer", [FOREST, ASKED, LINEAR], ids=["trees", "asked", "additive"])
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_answers_are_those_of_explain_whatever_the_processes_and_pieces(explainer, jobs):
-    @settings(max_examples=5)
+    @settings(max_examples=examples(5))
     @given(st.integers(1, 25), st.floats(1e-6, 1), st.sampled_from([0.7, 0.95]))
     def check(rows, seconds, tau):
         with pytest.MonkeyPatch.context() as patch:

@@ -15,6 +15,7 @@ from suffice.search.profile import Profile
 from suffice.search.strategy import answer
 from suffice.tables import as_table
 from suffice.target import Event, Target
+from tests.effort import examples
 from tests.plain import Plain
 from tests.worlds import taus, worlds
 
@@ -91,7 +92,7 @@ def assert_true(greedy, world, view, question):
 
 
 @given(wider_worlds(), taus, st.sampled_from([None, 0.3]), st.integers(0, 3))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_no_row_is_asked_twice_and_what_is_complete_is_what_counting_gives(world, tau, alpha, seed):
     question = Question(tau, alpha, seed=seed)
     model, hybrids, evaluator = setting(*world)
@@ -116,7 +117,7 @@ def test_no_row_is_asked_twice_and_what_is_complete_is_what_counting_gives(world
 
 
 @given(wider_worlds(), taus, st.sampled_from(["keep", "flip"]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_with_starts_without_end_all_is_seen_or_it_says_that_it_is_not(world, tau, view):
     predict, x, references = world
     evaluator = Sets(predict, x, references)
@@ -155,7 +156,7 @@ def test_what_a_sweep_counted_is_not_asked_again(world, tau, seed):
 
 
 @given(wider_worlds(), st.sampled_from(["keep", "flip"]), st.integers(0, 3))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_memo_that_must_forget_still_tells_the_truth(world, view, seed):
     predict, x, references = world
     memo = Memo(Plain(predict, x, references), len(x), seed)

@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from suffice import Explainer, Explanation, within
 from suffice.search import idle
+from tests.effort import examples
 
 
 def explained(monkeypatch, explainer, row, worth, **question):
@@ -49,7 +50,7 @@ MODELS = {
 
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("engine", ["auto", "blackbox"])
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(seed=st.integers(0, 10_000))
 def test_without_idle_players_every_number_is_what_it_is_with_them(kind, engine, seed):
     rng = np.random.default_rng(seed)

@@ -9,6 +9,7 @@ from suffice.image import ImageExplainer
 from suffice.image.compose import NumpyComposer, TorchComposer
 from suffice.image.picture import as_picture
 from suffice.image.references import find_references
+from tests.effort import examples
 from tests.pictures import grid, sets
 
 
@@ -64,7 +65,7 @@ def worlds(draw):
 
 
 @given(worlds())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_any_map_and_any_model_against_brute_force(world):
     labels, truth, tau = world
     truth = truth.copy()
@@ -102,7 +103,7 @@ def test_any_map_and_any_model_against_brute_force(world):
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["grey", "last", "first"]))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_numpy_and_torch_compose_the_same_bits(seed, layout):
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(seed)

@@ -11,6 +11,7 @@ from suffice.image.picture import as_picture
 from suffice.image.png import read_png
 from suffice.image.references import find_references
 from suffice.image.regions import find_regions
+from tests.effort import examples
 from tests.pictures import grid, lit_pixel, sets
 
 
@@ -73,7 +74,7 @@ def test_refining_replaces_all_else_to_keep_and_holds_it_to_flip():
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_split_covers_its_regions_in_parts_of_one_size(seed, n):
     rng = np.random.default_rng(seed)
     labels = rng.integers(4, size=rng.integers(2, 9, size=2))

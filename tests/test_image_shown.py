@@ -15,6 +15,7 @@ from suffice.image import ImageExplainer, overlay
 from suffice.image.overlay import draw_map, draw_marked
 from suffice.image.png import read_png, write_png
 from suffice.summary import summarise
+from tests.effort import examples
 from tests.pictures import IMAGE, E, PictureTags, lit_pixel
 
 
@@ -84,7 +85,7 @@ def test_overlay_of_a_table_is_refused():
 
 
 @given(st.integers(0, 10**6), st.sampled_from([(), (3,), (4,)]))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_png_is_what_others_read_and_write(seed, channels):
     image = pytest.importorskip("PIL.Image")
     rng = np.random.default_rng(seed)

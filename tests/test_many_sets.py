@@ -21,6 +21,7 @@ from suffice.search.profile import Profile
 from suffice.search.sweep import Draws
 from suffice.search.tally import Tally
 from suffice.summary import DOZEN, Ways, digest, of_view, summarise
+from tests.effort import examples
 
 
 def flat(text):
@@ -51,7 +52,7 @@ MANY = any_of(3)  # 35 sets {x0, xi, xj, xk}
 
 
 @given(st.integers(2, 6), st.integers(0, 10**6), st.floats(0.05, 1.0))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_digest_is_what_its_factors_say_one_by_one(d, seed, tau):
     rng = np.random.default_rng(seed)
     answers = rng.integers(0, 2, 1 << d)
@@ -81,7 +82,7 @@ def test_a_digest_is_what_its_factors_say_one_by_one(d, seed, tau):
 
 
 @given(st.integers(3, 9), st.integers(0, 10**6), st.integers(0, 30))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_found_sets_cover_what_each_of_them_covers(d, seed, n_found):
     rng = np.random.default_rng(seed)
     tally = Tally(d, 10, (np.array([1]), *(np.empty(0, dtype=np.int64) for _ in range(d))))

@@ -26,6 +26,7 @@ from suffice.encodings.causation import Causation, causation_bounds, probabiliti
 from suffice.errors import InputError
 from suffice.measures import Measures, tally
 from suffice.results import result_schema
+from tests.effort import examples
 
 P, Q = 0.7, 0.2
 
@@ -154,7 +155,7 @@ def near(one, other):
     return one is other if one is None or other is None else np.isclose(one, other, atol=1e-12)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(circuits())
 def test_any_boolean_model_agrees_with_the_definition(world):
     circuit, x, y = world

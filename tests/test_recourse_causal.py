@@ -12,6 +12,7 @@ from suffice import Explainer, InputError
 from suffice.context.causal import CausalContext, CausalModel, additive
 from suffice.encodings.recourse.consequences import draw_worlds
 from suffice.encodings.recourse.reliable import DRAWS
+from tests.effort import examples
 from tests.recourse_oracle import by_definition, cases, numbers
 from tests.worlds import two_sided
 
@@ -148,7 +149,7 @@ def test_limits_of_a_search_among_draws_are_told():
 # -- without randomness ------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(cases(max_d=3))
 def test_without_edges_it_is_plain_recourse(case):
     world, asked = case
@@ -176,7 +177,7 @@ def test_a_grid_where_noise_is_kept_finds_the_cheapest_value_of_all():
         assert lends(scm.counterfactual(POOR, dict(option.values))) == ["granted"]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(cases(max_d=3))
 def test_a_grid_without_edges_is_a_plain_grid(case):
     world, asked = case

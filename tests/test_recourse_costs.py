@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings, strategies as st
 from suffice import CausalContext, CausalModel, Explainer, InputError
 from suffice.context.cost import SetCosts, cheapest_first, total_costs
 from suffice.factors.order import no_dearer
+from tests.effort import examples
 from tests.worlds import subsets
 
 # -- a table of numbers and categories, where 8/3 + 1 + 1 is not the float 14/3 -------------
@@ -80,7 +81,7 @@ def mixed_tables(draw):
     return rows, draw(st.sampled_from(rows)), accepted
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(mixed_tables(), st.booleans())
 def test_options_of_a_mixed_table_are_those_of_exact_arithmetic(case, grid):
     rows, x, accepted = case
@@ -125,7 +126,7 @@ def test_options_of_a_mixed_table_are_those_of_exact_arithmetic(case, grid):
 # -- adding up and comparing ---------------------------------------------------------------
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(1, 19), st.integers(0, 2**32 - 1))
 def test_sums_for_sets_and_for_single_changes_are_the_same_floats(d, seed):
     rng = np.random.default_rng(seed)

@@ -13,6 +13,7 @@ from suffice.encodings.recourse.choose import find_candidates
 from suffice.encodings.recourse.solve import Solver
 from suffice.encodings.recourse.wide import choose_widely
 from suffice.search.limits import LimitKeeper
+from tests.effort import examples
 from tests.plain import FakeClock
 from tests.recourse_oracle import by_definition, cases, numbers, resulting_row
 from tests.worlds import two_sided
@@ -61,7 +62,7 @@ def check_valid(r, world, asked_for):
         )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(cases(), st.sampled_from([3, 10, 40, 200, 1000]), st.booleans())
 def test_a_search_that_is_ended_gives_valid_options_and_all_of_them_if_it_says_so(
     case, rows, by_rows
@@ -114,7 +115,7 @@ def widely(world, asked_for, size):
     return large, names, choices
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(cases(max_d=5), st.integers(1, 2))
 def test_with_time_enough_large_options_are_those_of_the_definition(case, size):
     world, asked_for = case
@@ -134,7 +135,7 @@ def test_with_time_enough_large_options_are_those_of_the_definition(case, size):
     assert small <= {tuple(names[m] for m in option.members) for option in choices.chosen}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(cases(max_d=5))
 def test_no_feature_of_a_shrunk_change_can_be_left_out(case):
     world, asked_for = case

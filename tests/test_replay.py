@@ -29,6 +29,7 @@ from suffice.evaluate.trees.problem import make_problem
 from suffice.evaluate.trees.replay import add_up, read_sums, same_scores
 from suffice.tables import as_table
 from suffice.target import at_most, within
+from tests.effort import examples
 from tests.engine_cases import KERNELS, Case, swept, tree_data
 
 
@@ -131,7 +132,7 @@ def rows_of_few_values(seed: int, d: int, levels: int, classes: int) -> tuple[An
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", CLASSIFIERS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     seed=st.integers(0, 1000),
     trees=st.integers(1, 12),
@@ -153,7 +154,7 @@ def test_scores_of_classes_are_the_librarys_to_the_bit(
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", REGRESSORS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     seed=st.integers(0, 1000),
     trees=st.integers(1, 12),
@@ -185,7 +186,7 @@ def tied() -> Case:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(seed=st.integers(0, 1000), trees=st.integers(2, 24), depth=st.integers(1, 2))
 def test_ties_that_rounding_alone_decides_fall_as_the_library_lets_them(
     kernel: str, seed: int, trees: int, depth: int

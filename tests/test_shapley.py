@@ -15,10 +15,11 @@ from sklearn.tree import DecisionTreeClassifier
 from suffice import Explainer, InputError, NotVisitedError, datasets
 from suffice.encodings.ranking import TopK, top_k
 from suffice.encodings.shapley import shapley_interactions, shapley_values
+from tests.effort import examples
 from tests.worlds import VALUES, World, subsets, two_sided, worlds
 
 INDICES = ("shapley", "shapley-taylor")
-some = settings(max_examples=40)
+some = settings(max_examples=examples(40))
 
 
 # -- the definitions, slowly, in fractions ----------------------------------------------------

@@ -20,6 +20,7 @@ from suffice.many.ids import shared_ids
 from suffice.many.selection import read_selection, says
 from suffice.many.source import hash_rows, open_source
 from suffice.tables import as_table, read_row
+from tests.effort import examples
 
 N = 103
 
@@ -62,7 +63,7 @@ def slices_of(source, cuts):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(cuts=st.lists(st.integers(1, N - 1), unique=True, max_size=6).map(sorted))
 def test_a_file_gives_the_rows_of_the_table_whatever_the_slices(tmp_path_factory, kind, cuts):
     frame = people()

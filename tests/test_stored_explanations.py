@@ -27,6 +27,7 @@ from suffice import (
     NotVisitedError,
     TextExplainer,
 )
+from tests.effort import examples
 
 DATA = np.random.default_rng(0).integers(0, 3, (30, 4)).astype(float)
 LABELS = (DATA.sum(axis=1) > 4).astype(int)
@@ -123,7 +124,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(SAMPLES), st.data())
 def test_whatever_is_changed_in_it_is_refused_or_makes_sense(make, data):
     record = json.loads(stored(make))

@@ -22,6 +22,7 @@ from suffice.search import LimitKeeper, Limits, Question, Stop, run_sweep
 from suffice.search.findings import Findings
 from suffice.search.profile import Profile
 from suffice.search.streamed import decide, seen, streamed_search
+from tests.effort import examples
 from tests.engine_cases import Case
 from tests.worlds import taus
 
@@ -147,7 +148,7 @@ def test_a_largest_size_bounds_what_is_reported(table, tau, size):
 
 
 @pytest.mark.parametrize("kernel", ["numpy", "numba"])
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 12), tau=taus, n=st.sampled_from([9, 70]))
 def test_trees_are_streamed_as_they_are_swept(kernel, seed, d, tau, n):
     if kernel == "numba":
@@ -160,7 +161,7 @@ def test_trees_are_streamed_as_they_are_swept(kernel, seed, d, tau, n):
     check(Case(model, X).trees(kernel), d, Question(tau))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 12), tau=taus, n=st.sampled_from([9, 70, 260]))
 def test_additive_models_are_streamed_as_they_are_swept(seed, d, tau, n):
     rng = np.random.default_rng(seed)

@@ -20,6 +20,7 @@ from suffice.text import Corpus, TextExplainer
 from suffice.text.coarse_to_fine import passages_then_words
 from suffice.text.parts import cut
 from suffice.text.passages import MOST_PASSAGES
+from tests.effort import examples
 from tests.words import AND, FILM, LONG, OR, TRAIN, has, labels, of, pipeline, sets
 
 
@@ -53,7 +54,7 @@ def test_the_mask_is_the_contrast_as_in_the_paper():
     assert sets(e.flip) == of("read", "forget", "movie")
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.integers(1, 6), st.integers(1, 3), st.randoms(use_true_random=False))
 def test_random_word_models_against_brute_force(d, n, random):
     text = " ".join(random.choice(["so", "it", "was", "odd", "then"]) for _ in range(d))
@@ -166,7 +167,7 @@ def test_passages_are_searched_and_then_looked_into():
     assert sets(one.flip) == set()  # “good” is held, as it is out of sight
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.integers(1, 2), st.randoms(use_true_random=False))
 def test_what_is_found_among_some_words_is_minimal_in_the_whole_text(n, random):
     """Refined factors are exactly those of the whole text that name no other word."""

@@ -34,6 +34,7 @@ from suffice.text.asking import JoinedModel, Texts
 from suffice.text.cells import Cells, WordSwap
 from suffice.text.join import Join
 from suffice.text.spans import words
+from tests.effort import examples
 
 VOCABULARY = ["good", "bad", "plot", "the", "dull", "fine", "a", "it's", "re-read", "Café", "7"]
 TRAIN = [
@@ -166,7 +167,7 @@ def shown(thing: Any) -> str:
 
 
 @pytest.mark.parametrize("vectoriser", VECTORISERS, ids=shown)
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(data=st.data())
 def test_outcomes_are_the_black_boxs(vectoriser: Any, data: st.DataObject) -> None:
     model = make_pipeline(vectoriser, data.draw(st.sampled_from(MODELS))).fit(TRAIN, LABELS)
@@ -294,7 +295,7 @@ def test_an_explanation_is_the_same_by_engine_and_by_asking() -> None:
         assert mine.necessity == its.necessity
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(data=st.data())
 def test_bounds_find_what_counting_every_set_finds(data: st.DataObject) -> None:
     """With players that never help left out, and the few others counted."""

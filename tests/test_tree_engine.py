@@ -35,6 +35,7 @@ from suffice.evaluate.trees import blocks, engine, read_trees
 from suffice.evaluate.trees.blocks import SkiRental, choose_kernel
 from suffice.factors.lattice import held_of_masks
 from suffice.target import at_least, at_most, versus, within
+from tests.effort import examples
 from tests.engine_cases import KERNELS, Case, check_lists, check_trees, swept, tree_data
 
 
@@ -273,7 +274,7 @@ def test_a_sweeps_time_is_told_without_asking_the_model(kernel: str) -> None:
     assert found.rows_predicted == 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     d=st.integers(1, 6),
@@ -452,7 +453,7 @@ def test_a_limit_that_a_tick_tells_ends_a_list() -> None:
         many_players(40).trees("numpy").outcomes(np.ones((1, 40), dtype=bool), over)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data(), seed=st.integers(0, 10_000), d=st.integers(1, 12), missing=st.booleans())
 def test_any_list_has_the_sweeps_and_the_black_boxs_outcomes(
     data: st.DataObject, seed: int, d: int, missing: bool
