@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# It pins scipy, so it has an environment of its own: `make dowhy`.
+# It pins scipy, so it has an environment of its own: `make test-dowhy`.
 collect_ignore = [] if find_spec("dowhy") else ["test_causal_dowhy.py"]
 
 # `--hypothesis-profile` chooses another one; see `tests/effort.py` for tests with counts of their own.
