@@ -120,8 +120,8 @@ test-pythons: ## run the core tests on every Python from 3.11 on that is found h
 		$(VENV)-$$version/bin/pytest -n 2 $(CORE) || exit 1; \
 	done
 
-bench: $(VENV)/.test ## measure speed and memory, as ratios in one run
-	$(BIN)/python -m benchmarks
+bench: $(VENV)-peers/.made ## measure speed and memory, as ratios in one run
+	$(VENV)-peers/bin/python -m benchmarks
 
 reproduce: $(VENV)-peers/.made ## all tables and figures of the paper (needs the data: SUFFICE_DATA)
 	$(VENV)-peers/bin/suffice reproduce all --results experiments/RESULTS.md
