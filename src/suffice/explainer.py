@@ -260,10 +260,10 @@ class Explainer:
         """How `explain` would search with the same arguments, and how long: nothing is searched.
 
         >>> from sklearn.datasets import load_breast_cancer
-        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn.neighbors import KNeighborsClassifier
         >>> from suffice import Explainer
         >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-        >>> explainer = Explainer(LogisticRegression(max_iter=10_000).fit(X, y), X)
+        >>> explainer = Explainer(KNeighborsClassifier().fit(X, y), X)
         >>> plan = explainer.plan(X.iloc[0])
         >>> plan.way, plan.players, plan.complete
         ('anytime', 30, False)

@@ -110,11 +110,11 @@ def record(
     >>> explainer = Explainer(DecisionTreeClassifier(random_state=0).fit(X, y), X)
     >>> folder = mkdtemp()
     >>> found = audit.record(
-    ...     explainer, X.iloc[:30], folder, analyses={"reliance": {"protected": "age"}, "roles": {}}
+    ...     explainer, X.iloc[:10], folder, analyses={"reliance": {"protected": "age"}}
     ... )
     >>> found["reliance"].groups[0].decisions
-    30
-    >>> audit.verify(folder, explainer, X.iloc[:30], seal=found.seal).ok
+    10
+    >>> audit.verify(folder, explainer, X.iloc[:10], seal=found.seal).ok
     True
     """
     need_pyarrow()
