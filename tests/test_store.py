@@ -5,10 +5,8 @@ import random
 from functools import cache
 from itertools import pairwise
 
-import duckdb
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.tree import DecisionTreeClassifier
@@ -16,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 import suffice
 from suffice import Explainer, InputError, datasets
 from suffice.many.arrow import ChunkToArrow
+from suffice.many.manifest import read_manifest
 from suffice.many.parts import FOLDERS
 from suffice.many.store import Store
 
@@ -47,29 +46,26 @@ def files(folder):
     }
 
 
-@cache
-def whole():
-    from pathlib import Path
-    from tempfile import mkdtemp
-
-    folder = Path(mkdtemp()) / "out"
+@pytest.fixture(scope="session", name="whole")
+def finished_folder(tmp_path_factory):
+    """A finished folder; no test writes to it."""
+    folder = tmp_path_factory.mktemp("whole") / "out"
     explainer().explain_to(rows(), folder, id="account", rows_per_part=16)
     return folder
 
 
+@cache
 def chunk_of(at, stop):
     chunk = ChunkToArrow(explainer(), {"search": "exhaustive"}, "account", None, pa.string())
     return chunk(rows().iloc[at:stop], at)
 
 
-def begin(folder, *, resume=False):
-    from suffice.many.manifest import read_manifest
-
-    return Store.open(folder, read_manifest(whole()), resume=resume)
+def begin(whole, folder, *, resume=False):
+    return Store.open(folder, read_manifest(whole), resume=resume)
 
 
-def test_what_is_loaded_is_what_was_explained():
-    stored = suffice.load(whole())
+def test_what_is_loaded_is_what_was_explained(whole):
+    stored = suffice.load(whole)
     assert len(stored) == 40
     assert stored.finished
     X = rows().drop(columns="account")
@@ -80,12 +76,15 @@ def test_what_is_loaded_is_what_was_explained():
         pd.testing.assert_frame_equal(loaded.at(0.6).to_frame(), made.at(0.6).to_frame())
     assert stored[-1] == stored[39]
     assert stored[3:7] == [stored[i] for i in (3, 4, 5, 6)]
-    assert repr(stored) == f"<Stored: 40 explanations, 0 errors in {whole()} (finished)>"
+    assert repr(stored) == f"<Stored: 40 explanations, 0 errors in {whole} (finished)>"
 
 
-def test_pandas_polars_and_duckdb_read_each_folder():
+def test_pandas_polars_and_duckdb_read_each_folder(whole):
+    import duckdb
+    import polars as pl
+
     for folder in FOLDERS:
-        path = whole() / folder
+        path = whole / folder
         frame = pd.read_parquet(path)
         assert len(frame) == len(pl.read_parquet(path / "*.parquet"))
         assert len(frame) == len(pl.read_parquet(path))
@@ -93,29 +92,29 @@ def test_pandas_polars_and_duckdb_read_each_folder():
         assert len(frame) == n
         assert frame["id"].dtype == "str" or not len(frame)
     best = duckdb.sql(
-        f"SELECT features, count(*) AS n FROM '{whole()}/factors/*.parquet' WHERE view = 'flip' "
+        f"SELECT features, count(*) AS n FROM '{whole}/factors/*.parquet' WHERE view = 'flip' "
         "GROUP BY features ORDER BY n DESC LIMIT 1"
     ).fetchall()
     assert set(best[0][0]) <= set(COLUMNS)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_chunks_of_any_size_in_any_order_and_twice_give_the_same_bytes(seed, tmp_path):
+def test_chunks_of_any_size_in_any_order_and_twice_give_the_same_bytes(whole, seed, tmp_path):
     rng = random.Random(seed)
     cuts = [0, *sorted(rng.sample(range(1, 40), rng.randint(0, 12))), 40]
     spans = list(pairwise(cuts))
     spans += rng.choices(spans, k=2)
     rng.shuffle(spans)
-    with begin(tmp_path / "out") as store:
+    with begin(whole, tmp_path / "out") as store:
         for span in spans:
             store.put(chunk_of(*span))
         store.finish(40)
-    assert files(tmp_path / "out") == files(whole())
+    assert files(tmp_path / "out") == files(whole)
 
 
-def test_it_goes_on_where_it_was_left_and_gives_the_same_bytes(tmp_path):
+def test_it_goes_on_where_it_was_left_and_gives_the_same_bytes(whole, tmp_path):
     out = tmp_path / "out"
-    with begin(out) as store:
+    with begin(whole, out) as store:
         for span in [(0, 16), (20, 23), (33, 40)]:
             store.put(chunk_of(*span))
         assert store.gap(0, 40) == (16, 20)
@@ -123,12 +122,12 @@ def test_it_goes_on_where_it_was_left_and_gives_the_same_bytes(tmp_path):
     assert len(suffice.load(out)) == 16
     assert "not finished" in repr(suffice.load(out))
     explainer().explain_to(rows(), out, id="account", rows_per_part=16, resume=True)
-    assert files(out) == files(whole())
+    assert files(out) == files(whole)
 
 
-def test_a_folder_that_has_explanations_is_not_written_to_again(tmp_path):
+def test_a_folder_that_has_explanations_is_not_written_to_again(whole, tmp_path):
     with pytest.raises(InputError, match=r"out: got .*already; .* resume=True"):
-        explainer().explain_to(rows(), whole(), id="account", rows_per_part=16)
+        explainer().explain_to(rows(), whole, id="account", rows_per_part=16)
     (tmp_path / "mine.txt").write_text("precious")
     with pytest.raises(InputError, match=r"out: got .*which is not empty"):
         explainer().explain_to(rows(), tmp_path)
@@ -136,34 +135,34 @@ def test_a_folder_that_has_explanations_is_not_written_to_again(tmp_path):
         explainer().explain_to(rows(), tmp_path / "mine.txt")
 
 
-def test_nothing_in_the_manifest_is_of_the_time_or_the_machine(tmp_path):
-    manifest = json.loads((whole() / "_manifest.json").read_text())
+def test_nothing_in_the_manifest_is_of_the_time_or_the_machine(whole, tmp_path):
+    manifest = json.loads((whole / "_manifest.json").read_text())
     assert manifest["repeatable"]
     assert manifest["question"]["tau"] == 0.9
     explainer.cache_clear()
     explainer().explain_to(rows(), tmp_path / "again", id="account", rows_per_part=16)
-    assert files(tmp_path / "again") == files(whole())
+    assert files(tmp_path / "again") == files(whole)
 
 
-def test_what_differs_from_run_to_run_is_in_the_log_alone():
-    log = [json.loads(line) for line in (whole() / "_log.jsonl").read_text().splitlines()]
+def test_what_differs_from_run_to_run_is_in_the_log_alone(whole):
+    log = [json.loads(line) for line in (whole / "_log.jsonl").read_text().splitlines()]
     assert [log[0]["event"], log[-1]["event"]] == ["begin", "end"]
     told = [line for line in log if line["event"] == "rows"]
     assert sum(line["rows"] for line in told) == 40
     assert sum(sum(line["evaluators"].values()) for line in told) == 40
     assert all(line["seconds"] > 0 and line["rows_predicted"] >= 0 for line in told)
-    everything = b"".join(files(whole()).values())
+    everything = b"".join(files(whole).values())
     assert b'"seconds":0.0' in everything.replace(b" ", b"") and b"evaluators" not in everything
 
 
-def test_a_run_that_stops_after_a_time_gives_what_is_there_and_goes_on(tmp_path):
+def test_a_run_that_stops_after_a_time_gives_what_is_there_and_goes_on(whole, tmp_path):
     stored = explainer().explain_to(
         rows(), tmp_path, id="account", rows_per_part=16, stop_after=1e-9
     )
     assert not stored.finished
     assert "Not finished: go on with resume=True" in str(stored)
     explainer().explain_to(rows(), tmp_path, id="account", rows_per_part=16, resume=True)
-    assert files(tmp_path) == files(whole())
+    assert files(tmp_path) == files(whole)
 
 
 @pytest.mark.parametrize("counts", [None, True])
@@ -188,9 +187,9 @@ def test_more_than_12_features_are_kept_at_their_threshold_unless_counts_are_wan
     assert files(again.folder) == files(stored.folder)
 
 
-def test_counts_by_bit_mask_are_the_model_s_own():
+def test_counts_by_bit_mask_are_the_model_s_own(whole):
     X, _ = loans()
-    frame = pd.read_parquet(whole() / "explanations")
+    frame = pd.read_parquet(whole / "explanations")
     e = explainer().explain(X.iloc[5])
     held = [COLUMNS[j] for j in range(4) if 6 >> j & 1]
     assert frame["counts"][5][6] == e.keep.sufficiency(held) * e.provenance.n_references
