@@ -64,9 +64,12 @@ def two_sided(world: World) -> bool:
 def worlds(draw, max_d: int = 4, max_references: int = 6) -> World:
     d = draw(st.integers(1, max_d))
     row = st.tuples(*[st.integers(0, VALUES - 1)] * d)
-    truth = draw(st.lists(st.booleans(), min_size=VALUES**d, max_size=VALUES**d))
+    # One bit for each row of the grid: a list of booleans takes several times as long to draw.
+    size = (VALUES**d + 7) // 8
+    bits = np.frombuffer(draw(st.binary(min_size=size, max_size=size)), dtype=np.uint8)
+    truth = tuple(np.unpackbits(bits, count=VALUES**d).astype(bool).tolist())
     references = draw(st.lists(row, min_size=1, max_size=max_references))
-    return World(tuple(truth), draw(row), tuple(references))
+    return World(truth, draw(row), tuple(references))
 
 
 def subsets(d: int) -> list[tuple[int, ...]]:
