@@ -3,10 +3,7 @@
 import gzip
 import json
 import shutil
-from functools import cache
 from importlib import import_module
-from pathlib import Path
-from tempfile import mkdtemp
 
 import msgspec
 import numpy as np
@@ -28,6 +25,7 @@ from suffice.audit.record.chain import (
 )
 from suffice.audit.record.folder import files_of
 from suffice.audit.record.result import Record
+from suffice.report.record import _drawn, _pictures
 from tests.mixed_table import mixed_table, rule
 
 TABLE = mixed_table(120).drop(columns="screened")
@@ -39,8 +37,22 @@ ANALYSES = {
     "roles": {},
     "global_factors": {"cover": 0.5},
     "cohort": {"by": "region"},
-    "global_recourse": {"cover": 0.5, "immutable": ["sex", "age"], "max_size": 2, "by": "region"},
+    "global_recourse": {
+        "cover": 0.5,
+        "immutable": ["sex", "age"],
+        "max_size": 2,
+        "max_searched": 4,
+        "by": "region",
+    },
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_figures():
+    """Write pages as they are without matplotlib: drawing takes four fifths of a record's time."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(import_module("suffice.report.record"), "_pictures", lambda result: [])
+        yield
 
 
 def explainer(**more):
@@ -58,16 +70,16 @@ def make(out, **more):
     return audit.record(explainer(), decisions(), out, **asked)
 
 
-@cache
-def made():
-    """A record, to be read and never written to."""
-    folder = Path(mkdtemp()) / "record"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, without_figures):
+    """A record and its folder, for tests that leave both as they are."""
+    folder = tmp_path_factory.mktemp("made") / "record"
     return make(folder), folder
 
 
 @pytest.fixture
-def copied(tmp_path):
-    record, folder = made()
+def copied(tmp_path, made):
+    record, folder = made
     shutil.copytree(folder, tmp_path / "copy")
     return record, tmp_path / "copy"
 
@@ -76,8 +88,8 @@ def check(folder, **more):
     return audit.verify(folder, explainer(), decisions(), rows=4, **more)
 
 
-def test_what_is_recorded_is_what_the_analyses_say():
-    record, folder = made()
+def test_what_is_recorded_is_what_the_analyses_say(made):
+    record, folder = made
     stored = suffice.load(folder / "explanations")
     ids = [f"case {i}" for i in range(12)]
     assert [e.tau for e in stored] == [0.8] * 12
@@ -98,8 +110,8 @@ def test_what_is_recorded_is_what_the_analyses_say():
         record["role"]
 
 
-def test_every_file_says_the_same():
-    record, folder = made()
+def test_every_file_says_the_same(made):
+    record, folder = made
     for name in ANALYSES:
         text = (folder / "results" / f"{name}.json").read_bytes()
         assert type(record[name]).from_json(text) == record[name]
@@ -123,8 +135,8 @@ def test_every_file_says_the_same():
     assert 'href="' not in record.to_html()
 
 
-def test_the_same_audit_gives_the_same_seal(tmp_path):
-    record, folder = made()
+def test_the_same_audit_gives_the_same_seal(made, tmp_path):
+    record, folder = made
     again = make(tmp_path / "elsewhere" / "record")
     assert again.seal == record.seal
     assert again == record
@@ -137,8 +149,8 @@ def test_the_same_audit_gives_the_same_seal(tmp_path):
     assert str(folder).encode() not in everything
 
 
-def test_a_record_that_is_true_is_verified():
-    record, folder = made()
+def test_a_record_that_is_true_is_verified(made):
+    record, folder = made
     found = check(folder, seal=record.seal)
     assert found.ok and found.whole
     assert {c.what for c in found.checks} == {
@@ -168,8 +180,8 @@ def test_a_record_that_is_true_is_verified():
 
 
 @pytest.mark.parametrize("rows", [0, 4])
-def test_a_table_that_lacks_rows_of_the_record_is_said(rows):
-    _, folder = made()
+def test_a_table_that_lacks_rows_of_the_record_is_said(made, rows):
+    _, folder = made
     found = audit.verify(folder, explainer(), decisions().iloc[:5], rows=rows)
     assert not found.ok
     assert {c.what: c.why for c in found.checks if c.what in ("X", "global_recourse")} == {
@@ -180,8 +192,8 @@ def test_a_table_that_lacks_rows_of_the_record_is_said(rows):
 
 
 @given(st.data())
-def test_no_byte_can_be_changed(data):
-    _, folder = made()
+def test_no_byte_can_be_changed(made, data):
+    _, folder = made
     names = [MANIFEST, *(name for name, _ in files_in(folder))]
     path = folder / data.draw(st.sampled_from(names))
     content = path.read_bytes()
@@ -199,8 +211,8 @@ def test_no_byte_can_be_changed(data):
 
 
 @given(st.data())
-def test_no_byte_of_the_manifest_can_be_changed_added_or_left_out(data):
-    _, folder = made()
+def test_no_byte_of_the_manifest_can_be_changed_added_or_left_out(made, data):
+    _, folder = made
     path = folder / MANIFEST
     content = path.read_bytes()
     at = data.draw(st.integers(0, len(content) - 1))
@@ -223,20 +235,20 @@ def test_no_file_can_be_added_removed_renamed_or_linked(copied):
     _, folder = copied
     page = folder / "index.html"
     (folder / "tables" / "more.csv").write_text("a,b\n")
-    found = check(folder)
+    found = audit.verify(folder)
     assert [(f.name, f.kind) for f in found.faults] == [("tables/more.csv", "extra")]
     assert "does not belong to the record" in str(found.faults[0])
     (folder / "tables" / "more.csv").unlink()
     page.rename(folder / "page.html")
-    kinds = {f.name: f.kind for f in check(folder).faults}
+    kinds = {f.name: f.kind for f in audit.verify(folder).faults}
     assert kinds == {"index.html": "missing", "page.html": "extra"}
     page.symlink_to(folder / "page.html")
-    assert {f.name: f.kind for f in check(folder).faults}["index.html"] == "changed"
+    assert {f.name: f.kind for f in audit.verify(folder).faults}["index.html"] == "changed"
     page.unlink()
     (folder / "page.html").rename(page)
-    assert check(folder).ok
+    assert audit.verify(folder).ok
     (folder / "empty").mkdir()  # git and zip do not keep empty folders: they say nothing
-    assert check(folder).ok
+    assert audit.verify(folder).ok
 
 
 def rewritten(folder, change):
@@ -284,31 +296,31 @@ def test_a_result_that_does_not_follow_from_the_explanations_is_found(copied):
     assert "global_factors" in [c.what for c in check(folder).differs]
 
 
-def test_another_model_or_other_data_are_found():
-    _, folder = made()
+def test_another_model_or_other_data_are_found(made):
+    _, folder = made
 
     def milder(rows):
         return np.where(rows["priors"] >= 7, "detained", rule(rows))
 
-    other = audit.verify(folder, Explainer(milder, TABLE, n_references=12), decisions(), rows=12)
+    other = audit.verify(folder, Explainer(milder, TABLE, n_references=12), decisions(), rows=1)
     changed = {c.what: c.why for c in other.differs}
     assert "the model changed" in changed["model, data and question"]
     fewer = Explainer(rule, TABLE.iloc[:100], n_references=12)
-    changed = {c.what: c.why for c in audit.verify(folder, fewer, decisions()).differs}
+    changed = {c.what: c.why for c in audit.verify(folder, fewer, decisions(), rows=1).differs}
     assert "the data changed" in changed["model, data and question"]
     rows = decisions().assign(age=lambda f: f["age"] + 1)
-    changed = {c.what: c.why for c in audit.verify(folder, explainer(), rows, rows=12).differs}
+    changed = {c.what: c.why for c in audit.verify(folder, explainer(), rows, rows=2).differs}
     assert "the input changed" in changed["model, data and question"]
-    assert "12 explanations" in changed
-    seeded = {c.why for c in audit.verify(folder, explainer(random_state=1), decisions()).differs}
-    assert any("random_state: 0 → 1" in why for why in seeded)
+    assert "2 explanations" in changed
+    seeded = audit.verify(folder, explainer(random_state=1), decisions(), rows=1)
+    assert any("random_state: 0 → 1" in c.why for c in seeded.differs)
 
 
-def test_other_versions_are_told_and_are_no_lie(monkeypatch):
+def test_other_versions_are_told_and_are_no_lie(made, monkeypatch):
     module = import_module("suffice.audit.record.verify")
     now = module.versions_now()
     monkeypatch.setattr(module, "versions_now", lambda: now | {"numpy": "99.0"})
-    found = check(made()[1])
+    found = audit.verify(made[1])
     assert found.ok
     assert found.versions[0].startswith("numpy ") and found.versions[0].endswith("→ 99.0")
     assert "Other versions than then: numpy" in str(found)
@@ -316,7 +328,8 @@ def test_other_versions_are_told_and_are_no_lie(monkeypatch):
 
 def test_records_of_successive_dates_are_chained(tmp_path, copied):
     first, folder = copied
-    second = make(tmp_path / "second", previous=folder, date="2026-04-01")
+    asked = {"analyses": {"roles": {}}, "date": "2026-04-01"}
+    second = make(tmp_path / "second", previous=folder, **asked)
     assert first.chain[0].previous == START
     assert second.chain[0].previous == first.seal
     assert first.seal in (tmp_path / "second" / "index.html").read_text()
@@ -350,7 +363,7 @@ def test_rows_that_cannot_be_explained_are_counted_and_verified(tmp_path):
     assert not audit.verify(tmp_path / "r", explainer(), rows, rows=12).ok
 
 
-def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
+def test_an_interrupted_run_goes_on(made, tmp_path, monkeypatch):
     module = import_module("suffice.audit.record.write")
 
     def stop(*_):
@@ -364,7 +377,7 @@ def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
         check(tmp_path / "r")
     with pytest.raises(InputError, match=r"out: got .*where a record was begun.*resume=True"):
         make(tmp_path / "r")
-    assert make(tmp_path / "r", resume=True).seal == made()[0].seal
+    assert make(tmp_path / "r", resume=True).seal == made[0].seal
     with pytest.raises(InputError, match=r"out: got .*where a record is already.*never written"):
         make(tmp_path / "r", resume=True)
 
@@ -411,8 +424,32 @@ def test_mistakes_are_told_before_anything_long(tmp_path, asked, message, monkey
     assert left == [] and not (tmp_path / "r" / MANIFEST).exists()
 
 
+@pytest.mark.slow
+def test_every_figure_is_drawn_for_light_and_dark_and_the_same_every_time(tmp_path, monkeypatch):
+    """The dry run draws none; `verify` compares the page with one that it makes itself."""
+    calls = []
+
+    def counted(result, kind, paper):
+        calls.append((kind, paper))
+        return _drawn(result, kind, paper)
+
+    report = import_module("suffice.report.record")
+    monkeypatch.setattr(report, "_pictures", _pictures)
+    monkeypatch.setattr(report, "_drawn", counted)
+    record = make(tmp_path / "r")
+    kinds = [f.result.plots[0] for f in record.findings]
+    papers = list(dict.fromkeys(paper for _, paper in calls))
+    assert len(papers) == 2
+    assert calls == [(kind, paper) for kind in kinds for paper in papers]
+    page = (tmp_path / "r" / "index.html").read_text(encoding="utf-8")
+    assert page.count('<img src="data:image/svg+xml;base64,') == len(kinds)
+    assert page.count('srcset="data:image/svg+xml;base64,') == len(kinds)
+    assert audit.verify(tmp_path / "r", seal=record.seal).ok
+    assert len(calls) == 4 * len(kinds)
+
+
 def test_the_page_is_tried_before_anything_long(tmp_path, monkeypatch):
-    def broken(record, links=False):
+    def broken(record, links=False, figures=True):
         raise InputError("page", "a picture that cannot be drawn", "another")
 
     monkeypatch.setattr(import_module("suffice.report.record"), "page", broken)
@@ -516,8 +553,8 @@ def test_words_of_the_data_are_no_markup(tmp_path):
         ({"given": "stability"}, "given: got stability; allowed: {analysis: {name: thing}}"),
     ],
 )
-def test_verify_checks_its_arguments(asked, message):
-    usual = {"folder": made()[1], "explainer": explainer(), "X": decisions()}
+def test_verify_checks_its_arguments(made, asked, message):
+    usual = {"folder": made[1], "explainer": explainer(), "X": decisions()}
     with pytest.raises(InputError, match=message):
         audit.verify(**usual | asked)
 

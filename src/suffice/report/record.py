@@ -33,8 +33,8 @@ class Picture(NamedTuple):
     dark: str
 
 
-def page(record: Record, links: bool = False) -> str:
-    """A whole HTML document; with `links` to the files beside it, for the folder's own page."""
+def page(record: Record, links: bool = False, figures: bool = True) -> str:
+    """Return an HTML document; `links` adds links to the files of the record's folder."""
     first = record.chain[0].previous
     content = rendered(
         "record.html.j2",
@@ -44,7 +44,7 @@ def page(record: Record, links: bool = False) -> str:
         open=_OPEN,
         cell=cell,
         files=_files,
-        pictures=_pictures,
+        pictures=_pictures if figures else lambda _: [],
         follows=None if first == START else first,
     )
     return document(record.title, style_of([], "page.css", "sheet.css", "record.css"), content)

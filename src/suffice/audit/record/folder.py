@@ -71,14 +71,17 @@ WRITING = "JSON"
 """What the progress of writing is called."""
 
 
-def files_of(record: Record) -> Iterator[tuple[str, bytes]]:
-    """Every file that follows from what was asked and found."""
+def files_of(record: Record, figures: bool = True) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of every file that follows from the findings.
+
+    Without `figures` the page has its tables only: drawing takes most of the time.
+    """
     yield ASKED, msgspec.json.format(json_text(record.asked).encode(), indent=1) + b"\n"
     for finding in record.findings:
         yield from _files_of_finding(finding, record.analyses[finding.name])
     yield CARD, as_bytes(record.model_card)
     page: Any = renderer("page", record)
-    yield PAGE, as_bytes(page(record, links=True))
+    yield PAGE, as_bytes(page(record, links=True, figures=figures))
 
 
 def _files_of_finding(finding: Finding, asked: Arguments) -> Iterator[tuple[str, bytes]]:

@@ -134,7 +134,8 @@ def rehearse(
             of_these = for_rows(arguments, places)
             found.append(Finding(name, run(name, material, of_these | tried)))
     head = Asked("Tried", None, (), dict(wanted), some)
-    list(files_of(Record.made_of(head, found, chained([Fact("question", "tried", "")]))))
+    tried_on_few = Record.made_of(head, found, chained([Fact("question", "tried", "")]))
+    list(files_of(tried_on_few, figures=False))
 
 
 def _outcomes(explainer: Explainer, rows: Table) -> list[str]:
