@@ -51,6 +51,7 @@ class Brake:
         self._time_limit, self._max_errors = time_limit, max_errors
         self._say, self._clock = say, clock
         self._started = clock()
+        self._signalled = False
 
     def pull(self, reason: str) -> None:
         """Begin nothing new; the first reason stays."""
@@ -89,7 +90,8 @@ class Brake:
 
     def _asked(self, number: int, _: FrameType | None) -> None:
         name = signal.Signals(number).name
-        if self.reason is not None and self.reason.endswith("asked to stop"):
+        if self._signalled:
             raise KeyboardInterrupt(f"{name} while stopping")
+        self._signalled = True
         self.reason = f"{name} asked to stop"
         self._say(f"{name}: finishing what is in hand. Once more to stop at once.")

@@ -1,38 +1,43 @@
-"""A team of processes on this machine, which survives what happens to them.
+"""A pool of worker processes on this machine, run by one loop in the calling thread.
 
-Each process has a thread here that starts it, sends it the function once and then piece after
-piece, and starts another when it is gone. Processes are started afresh, not forked: threads of
-numba or of a BLAS do not survive a fork. They do not import the user's script, so that it needs no
-guard; what was defined in it is sent with its definition. Each may use its share of the cores.
+Each process has a socket. The loop waits for any of them to become readable or writable, and never
+blocks in a read or a write, so Ctrl-C ends it at any moment. A process that ends is replaced, and
+the piece it had is lost; `drive` gives it out again.
+
+Processes are started afresh, not forked: threads of numba or of a BLAS do not survive a fork. They
+do not import the user's script, which therefore needs no guard; what was defined in it is sent by
+value. Each may use its share of the cores.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+import selectors
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing.spawn import get_executable
-from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Any, BinaryIO, Generic, Self, TypeVar, cast
+from typing import IO, Any, Generic, Self, TypeVar, cast
 
 from suffice.errors import InputError, one_line
-from suffice.many import worker
 from suffice.many.team import Does, Done, Lost, Piece, TeamError, raised
+from suffice.many.worker import HEAD, not_collecting, packed
 
 __all__ = ["Processes", "keep", "take_kept"]
 
 R = TypeVar("R")
 
 _BOOT = (
-    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
-    "from suffice.many.worker import serve; serve()"
+    "import sys; sys.path[:] = sys.argv[2:]; "
+    "from suffice.many.worker import serve; serve(sys.argv[1])"
 )
 
 _THREADS = (
@@ -50,29 +55,36 @@ _THREADS = (
 """Libraries read these when they are loaded, so they are set before a process starts."""
 
 _STARTS = 5
-"""So many processes in a row that end before they are ready mean that none will be."""
+"""The pool gives up when this many processes in a row end before they are ready."""
 
 _WARMING = 5.0
-"""Seconds more for the first piece of a process, which loads kernels and makes things ready."""
+"""Seconds more for the first piece of a process, which compiles kernels and fills caches."""
 
 _LOOK = 0.2
-"""Seconds after which a process is looked at from which nothing came."""
+"""Seconds after which all processes are looked at, where no socket has anything to say.
+
+A child of a worker may hold its socket open, so the end of the worker may not show there."""
+
+_READ = 1 << 20
+"""Bytes that are read at a time."""
 
 
 class Processes(Generic[R]):
-    """So many processes that do pieces by one function.
+    """A pool of processes that apply one function to pieces of rows.
+
+    A process is started when there is a piece for it.
 
     Parameters
     ----------
     function
         From a piece to its result; it is sent to each process once.
     workers
-        How many processes.
+        The largest number of processes.
     row_time_limit
         Seconds that a row may take. A piece may take no longer, either: where it does, its process
         is ended, so that the row is found by splitting.
     argument
-        What a user calls the number of workers, for errors.
+        The name of the user's argument for the number of workers, for errors.
 
     >>> with Processes(sum_of, workers=2) as team:  # doctest: +SKIP
     ...     team.submit(Piece(0, [1, 2]))
@@ -86,11 +98,15 @@ class Processes(Generic[R]):
         row_time_limit: float | None = None,
         argument: str = "workers",
     ) -> None:
-        self.workers = workers
-        self._argument = argument
-        self._crew = _Crew(self._packed(function), workers, row_time_limit)
-        # Threads know the crew only, so that a team nobody needs any more is closed.
-        self._end = weakref.finalize(self, self._crew.close)
+        self.workers, self.driver = workers, os.getpid()
+        self._argument, self._limit = argument, row_time_limit
+        self._function = self._packed(function)
+        self._environment = _environment(workers)
+        self._pieces: deque[tuple[Piece, bytes]] = deque()
+        self._workers: list[_Worker] = []
+        self._failed_starts = 0
+        self._error: TeamError | None = None
+        self._end = weakref.finalize(self, _end_all, self._workers, self.driver)
 
     def _packed(self, function: Does[R]) -> bytes:
         import cloudpickle  # type: ignore[import-untyped,unused-ignore]
@@ -104,40 +120,100 @@ class Processes(Generic[R]):
             raise InputError(self._argument, got, "1 for such a model", hint) from error
 
     def give(self, function: Does[R]) -> None:
-        """Another function from now on; it is sent again only if it is not the same."""
-        self._crew.give(self._packed(function))
+        """Use another function from now on; it is sent only if its pickle is another."""
+        if (found := self._packed(function)) != self._function:
+            self._function = found
 
     def submit(self, piece: Piece) -> None:
         """Give a piece to whichever process is free next."""
-        self._crew.inbox.put((piece, worker.packed(piece)))
+        self._pieces.append((piece, packed(piece)))
+        self._hand_out()
 
     def wait(self, seconds: float) -> Sequence[Done[R] | Lost]:
-        """What has come back; nothing if nothing does in so many seconds."""
-        outbox = self._crew.outbox
+        """Return what has come back, or nothing if nothing does in this many seconds."""
+        deadline = monotonic() + seconds
+        while True:
+            _select(self._workers, min(_LOOK, deadline - monotonic()))
+            back = [found for w in [*self._workers] if (found := self._look_at(w)) is not None]
+            self._hand_out()  # before results are unpickled and used
+            if back:
+                return [_read(found) for found in back]
+            if self._error is not None:
+                raise self._error
+            if monotonic() >= deadline:
+                return []
+
+    def _hand_out(self) -> None:
+        """Send pieces to the processes that are free, and start those that are needed."""
+        if self._error is not None or not self._pieces:
+            return
+        for worker in self._workers:
+            if worker.busy or worker.process.poll() is not None:
+                continue
+            if worker.function is not self._function:
+                worker.give(self._function)
+            elif self._pieces:
+                worker.do(*self._pieces.popleft())
+        at_work = sum(worker.piece is not None for worker in self._workers)
+        wanted = min(self.workers, at_work + len(self._pieces))
+        while len(self._workers) < wanted and self._error is None:
+            try:
+                # An interrupt in between would leave a process that nobody knows of.
+                with _signals_held():
+                    self._workers.append(_Worker(self._environment))
+            except OSError as error:
+                self._start_failed(raised(error))
+            else:
+                self._workers[-1].give(self._function)
+
+    def _look_at(self, worker: _Worker) -> _Reply | Lost | None:
+        """Return what came back from a worker: its reply to a piece, or that the piece is lost."""
+        piece = worker.piece
         try:
-            back = [outbox.get(timeout=seconds)]
-        except Empty:
-            return []
-        while not outbox.empty():
-            back.append(outbox.get())
-        broken = [found for found in back if isinstance(found, TeamError)]
-        if len(broken) == len(back):
-            raise broken[0]
-        for error in broken:  # not before what was done is handed on
-            outbox.put(error)
-        return [_read(found) for found in back if not isinstance(found, TeamError)]
+            reply = worker.receive()
+        except EOFError:
+            reason = worker.end(patience=1.0)  # its socket may close before it ends
+            self._workers.remove(worker)
+            if piece is not None:
+                return Lost(piece, reason, by_chance=True)
+            if worker.busy:
+                self._start_failed(reason)
+            return None
+        if reply is None:
+            if piece is None or self._limit is None:
+                return None
+            if monotonic() - worker.since <= self._limit + (_WARMING if worker.fresh else 0):
+                return None
+            worker.end()
+            self._workers.remove(worker)
+            return Lost(piece, f"took longer than {self._limit:g} s")
+        well, content = reply
+        if piece is not None:
+            return piece, well, content
+        if well:
+            self._failed_starts = 0
+        else:
+            error = _read_error(content)
+            told = f"The model was sent to a process, which cannot read it ({raised(error)})."
+            self._error = TeamError(told)
+            self._error.__cause__ = error
+        return None
+
+    def _start_failed(self, reason: str) -> None:
+        self._failed_starts += 1
+        if self._failed_starts >= _STARTS:
+            told = f"No worker process can be started: {reason}, {_STARTS} times in a row."
+            self._error = TeamError(told)
 
     @property
     def pids(self) -> list[int]:
         """The processes that are running."""
-        running = [attendant.process for attendant in self._crew.attendants]
-        return [p.pid for p in running if p is not None and p.poll() is None]
+        return [w.process.pid for w in self._workers if w.process.poll() is None]
 
     def close(self) -> None:
         """End all processes at once, and wait until they are gone."""
-        self._end()
-        for attendant in self._crew.attendants:
-            attendant.join()
+        self._pieces.clear()
+        _end_all(self._workers, self.driver)
 
     def __enter__(self) -> Self:
         return self
@@ -146,26 +222,179 @@ class Processes(Generic[R]):
         self.close()
 
 
-_Reply = tuple[Piece, bytes, bytes]
+class _Worker:
+    """One process, what it is doing, and what is still to be sent to it."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.function: bytes | None = None
+        self.piece: Piece | None = None
+        self.busy = False
+        """Is a reply still to come?"""
+        self.fresh = True
+        """Has it done no piece yet?"""
+        self.since = 0.0
+        """When it was last sent something."""
+        self.unsent: deque[memoryview] = deque()
+        self._received = bytearray()
+        self.channel, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self.process = _start(theirs, environment)
+            except BaseException:
+                self.channel.close()
+                raise
+        self.channel.setblocking(False)
+
+    def give(self, function: bytes) -> None:
+        """Send the function that pieces are done by."""
+        self.function = function
+        self._send(function, is_function=True)
+
+    def do(self, piece: Piece, content: bytes) -> None:
+        """Send a piece."""
+        self.piece = piece
+        self._send(content, is_function=False)
+
+    def _send(self, content: bytes, *, is_function: bool) -> None:
+        self.busy = True
+        head = HEAD.pack(is_function, len(content))
+        self.unsent += [memoryview(head), memoryview(content)]
+        self._flush()
+
+    def _flush(self) -> None:
+        # That the process is gone shows when its reply is received.
+        with suppress(BlockingIOError, ConnectionError):
+            while self.unsent:
+                sent = self.channel.send(self.unsent[0])
+                self.since = monotonic()
+                self.unsent[0] = self.unsent[0][sent:]
+                if not self.unsent[0]:
+                    self.unsent.popleft()
+
+    def receive(self) -> tuple[bool, memoryview] | None:
+        """Return the reply once all of it is there; an EOFError where the process has ended."""
+        self._flush()
+        # Looked at before the socket: what was sent before the end is a reply.
+        ended = self.process.poll() is not None
+        try:
+            while chunk := self.channel.recv(_READ):
+                self._received += chunk
+            ended = True
+        except BlockingIOError:
+            if self._received:
+                self.since = monotonic()  # it is done; that we read late is not its fault
+        except ConnectionError:
+            ended = True
+        if len(self._received) >= HEAD.size:
+            well, size = HEAD.unpack_from(self._received)
+            if len(self._received) == HEAD.size + size:
+                content, self._received = memoryview(self._received)[HEAD.size :], bytearray()
+                self.fresh, self.busy, self.piece = self.piece is None, False, None
+                return well, content
+        if ended:
+            raise EOFError
+        return None
+
+    def end(self, patience: float = 0.0) -> str:
+        """Kill the process unless it ends by itself in this many seconds; return how it ended."""
+        try:
+            code = self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            code = self.process.wait()
+        self.channel.close()
+        cast(IO[bytes], self.process.stdin).close()
+        return _ending(code)
+
+
+def _start(channel: socket.socket, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a process that has one end of the socket, and of a pipe that closes with this one."""
+    command = [get_executable(), "-c", _BOOT, str(channel.fileno()), *map(str, sys.path)]
+    # A process group of its own: Ctrl-C in a terminal is for the driver alone.
+    if sys.platform == "win32":
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            env=environment,
+            creationflags=subprocess.CREATE_NEW_PROCESS_GROUP,
+        )
+        with suppress(OSError):  # that it is gone shows when its reply is received
+            process.stdin.write(pickle.dumps(channel.share(process.pid)))
+            process.stdin.flush()
+        return process
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        env=environment,
+        pass_fds=[channel.fileno()],
+        process_group=0,
+    )
+
+
+def _end_all(workers: list[_Worker], driver: int) -> None:
+    """End processes; a fork of the driver has no right to."""
+    if os.getpid() != driver:
+        return
+    with _signals_held():
+        for worker in workers:
+            worker.process.kill()
+    while workers:
+        workers[-1].end()
+        workers.pop()
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Hold signals back that would raise an exception, and raise them at the end.
+
+    Python runs handlers in the main thread only, so nothing is raised in any other.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[int] = []
+    before: dict[int, Any] = {}
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if callable(handler := signal.getsignal(number)):
+                before[number] = handler
+                signal.signal(number, lambda n, _: held.append(n))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in held:
+            signal.raise_signal(number)
+
+
+def _select(workers: Sequence[_Worker], seconds: float) -> None:
+    """Wait until a worker can be read from, or sent what is unsent, or the time is over."""
+    with selectors.DefaultSelector() as selector:
+        for worker in workers:
+            writing = selectors.EVENT_WRITE if worker.unsent else 0
+            selector.register(worker.channel, selectors.EVENT_READ | writing)
+        selector.select(max(0.0, seconds))
+
+
+_Reply = tuple[Piece, bool, memoryview]
 
 
 def _read(back: _Reply | Lost) -> Done[Any] | Lost:
     if isinstance(back, Lost):
         return back
-    piece, kind, content = back
-    if kind == worker.RAISED:
+    piece, well, content = back
+    if not well:
         error = _read_error(content)
         return Lost(piece, raised(error), error)
-    seconds = worker.SECONDS.unpack_from(content)[0]
     try:
-        with worker.not_collecting():
-            result = pickle.loads(memoryview(content)[worker.SECONDS.size :])
+        with not_collecting():
+            seconds, result = pickle.loads(content)
     except Exception as error:
         return Lost(piece, raised(error), error)
     return Done(piece, result, seconds)
 
 
-def _read_error(content: bytes) -> BaseException:
+def _read_error(content: memoryview) -> BaseException:
     stored, told = pickle.loads(content)
     try:
         error: BaseException = pickle.loads(stored)
@@ -175,205 +404,8 @@ def _read_error(content: bytes) -> BaseException:
     return error
 
 
-class _Crew:
-    """What the threads share."""
-
-    def __init__(self, function: bytes, workers: int, row_time_limit: float | None) -> None:
-        self.inbox: SimpleQueue[tuple[Piece, bytes] | None] = SimpleQueue()
-        self.outbox: SimpleQueue[_Reply | Lost | TeamError] = SimpleQueue()
-        self.environment = _environment(workers)
-        self.row_time_limit = row_time_limit
-        self.function, self.version = function, 0
-        self.closed = False
-        self.failed_starts = 0
-        self.lock = threading.Lock()
-        self._driver = os.getpid()
-        self.attendants = [_Attendant(self, i) for i in range(workers)]
-        for attendant in self.attendants:
-            attendant.start()
-
-    def give(self, function: bytes) -> None:
-        if function != self.function:
-            self.function, self.version = function, self.version + 1
-
-    def start_failed(self) -> bool:
-        """One more process ended before it was ready: is it hopeless?"""
-        with self.lock:
-            self.failed_starts += 1
-            return self.failed_starts >= _STARTS
-
-    def close(self) -> None:
-        if os.getpid() != self._driver:
-            return  # a fork of the driver does not own its processes
-        with self.lock:
-            self.closed = True
-        for attendant in self.attendants:
-            self.inbox.put(None)
-            attendant.end()
-
-
-class _GoneError(Exception):
-    """The process is no more; the reason is how it ended."""
-
-    def __init__(self, reason: str, *, overdue: bool = False) -> None:
-        super().__init__(reason)
-        self.overdue = overdue
-
-
-class _Attendant(threading.Thread):
-    """The thread of one process at a time."""
-
-    def __init__(self, crew: _Crew, number: int) -> None:
-        super().__init__(name=f"suffice worker {number}", daemon=True)
-        self._crew = crew
-        self.process: subprocess.Popen[bytes] | None = None
-        self._replies: _Replies = SimpleQueue()
-        self._version: int | None = None
-        """Of the function that the process has."""
-        self._fresh = True
-        """Has the process done nothing yet?"""
-
-    def run(self) -> None:
-        """Do pieces until there are no more to come."""
-        self._make_ready()  # before there is work: imports take a second
-        while (given := self._crew.inbox.get()) is not None:
-            piece, content = given
-            if self._make_ready():
-                self._crew.outbox.put(self._do(piece, content))
-        if self.process is not None:
-            self.end()
-            self._ended()
-
-    def _do(self, piece: Piece, content: bytes) -> _Reply | Lost:
-        limit = self._crew.row_time_limit
-        if limit is not None and self._fresh:
-            patience: float | None = limit + _WARMING
-        else:
-            patience = limit
-        try:
-            kind, back = self._ask(worker.PIECE, content, patience)
-        except _GoneError as gone:
-            reason = f"took longer than {limit:g} s" if gone.overdue else str(gone)
-            return Lost(piece, reason, by_chance=not gone.overdue)
-        self._fresh = False
-        return piece, kind, back
-
-    def _make_ready(self) -> bool:
-        """Is there a process that has the function? One is started if there is none."""
-        crew = self._crew
-        while not crew.closed:
-            if self.process is not None and self.process.poll() is not None:
-                self._ended()
-            version, function = crew.version, crew.function
-            if self.process is not None and self._version == version:
-                return True
-            try:
-                if self.process is None:
-                    self._start()
-                kind, content = self._ask(worker.FUNCTION, function)
-            except _GoneError as gone:
-                if crew.start_failed():
-                    told = f"No worker process can be started: {gone}, {_STARTS} times in a row."
-                    crew.outbox.put(TeamError(told))
-                    return False
-                continue
-            if kind == worker.BROKEN:
-                error = _read_error(content)
-                told = f"The model was sent to a process, which cannot read it ({raised(error)})."
-                broken = TeamError(told)
-                broken.__cause__ = error
-                crew.outbox.put(broken)
-                return False
-            crew.failed_starts, self._version = 0, version
-        return False
-
-    def _start(self) -> None:
-        with self._crew.lock:  # none may start once all are ended
-            if self._crew.closed:
-                raise _GoneError("the team is closed")
-            process = self.process = subprocess.Popen(
-                [get_executable(), "-c", _BOOT],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=self._crew.environment,
-                **_GROUP,
-            )
-        self._fresh, self._version, self._replies = True, None, SimpleQueue()
-        reader = threading.Thread(
-            target=_read_on, args=(process.stdout, self._replies), daemon=True
-        )
-        reader.start()
-        with suppress(OSError):  # that it is gone shows when it is asked
-            cast(BinaryIO, process.stdin).write(pickle.dumps(sys.path))
-
-    def _ask(
-        self, kind: bytes, content: bytes, patience: float | None = None
-    ) -> tuple[bytes, bytes]:
-        """Send a message and wait for the reply, as long as the process lives."""
-        process = self.process
-        assert process is not None
-        started = monotonic()
-        try:
-            worker.send(cast(BinaryIO, process.stdin), kind, content)
-        except (OSError, ValueError):
-            raise _GoneError(self._ended()) from None
-        while True:
-            # Asked first: a reply that came before the end is a reply.
-            gone = process.poll() is not None
-            try:
-                reply = self._replies.get(timeout=_LOOK)
-            except Empty:
-                overdue = patience is not None and monotonic() - started > patience
-                # A child of the process may hold its pipe open, so its end may not show there.
-                if gone or overdue:
-                    raise _GoneError(self._ended(), overdue=overdue and not gone) from None
-                continue
-            if reply is None:
-                raise _GoneError(self._ended())
-            return reply
-
-    def _ended(self) -> str:
-        """How the process ended, or that it is ended now."""
-        process, self.process = self.process, None
-        assert process is not None
-        try:
-            code = process.wait(timeout=1.0)  # its pipe may close before it ends
-        except subprocess.TimeoutExpired:
-            process.kill()  # of no more use
-            code = process.wait()
-        with suppress(OSError):  # what was to be written has nowhere to go
-            cast(BinaryIO, process.stdin).close()
-        return _ending(code)
-
-    def end(self) -> None:
-        """End the process now."""
-        process = self.process
-        if process is not None:
-            process.kill()
-            process.wait()
-
-
-_Replies = SimpleQueue[tuple[bytes, bytes] | None]
-
-
-def _read_on(stream: BinaryIO, replies: _Replies) -> None:
-    """Hand on what comes from a process, and None at its end."""
-    with suppress(EOFError, OSError), stream:
-        while True:
-            replies.put(worker.receive(stream))
-    replies.put(None)
-
-
-_GROUP: Mapping[str, Any] = (
-    {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP
-    if sys.platform == "win32"
-    else {"process_group": 0}
-)
-"""Ctrl-C is for the driver alone, which then decides."""
-
-
 def _ending(code: int) -> str:
-    """How a process ended, in words.
+    """Describe the end of a process.
 
     >>> _ending(-9), _ending(3)
     ('the process ended with signal 9 (SIGKILL)', 'the process ended with code 3')
@@ -385,7 +417,7 @@ def _ending(code: int) -> str:
 
 
 def _environment(workers: int) -> dict[str, str]:
-    """This one's, with threads limited so that all processes together use the cores once."""
+    """Return this environment, with threads limited to one worker's share of the cores."""
     from joblib import cpu_count
 
     share = max(1, cpu_count() // workers)
@@ -397,27 +429,22 @@ def _environment(workers: int) -> dict[str, str]:
 
 
 _KEPT: weakref.WeakKeyDictionary[Any, Processes[Any]] = weakref.WeakKeyDictionary()
-"""Teams at rest, by whose work they do: they end with it, or with this program."""
+"""Idle pools, by the object whose work they do: they end with it, or with this program."""
 
 
 def take_kept(owner: object, function: Does[R], *, workers: int, argument: str) -> Processes[R]:
-    """The owner's team as it was kept, or a new one; it is the caller's until it is kept again.
+    """Return the owner's idle pool, or a new one; it is the caller's until it is kept again.
 
-    It may be larger: starting one anew takes longer than having some at rest. The function is sent
-    again where it is not, byte by byte, what the processes have.
+    The pool may be larger than asked for: a process takes seconds to start and little to keep. The
+    function is sent again where its pickle is not the one that the processes have.
     """
     team: Processes[R] | None = _KEPT.pop(owner, None)
-    if team is not None and team.workers >= workers:
-        team.give(function)
-        return team
-    if team is not None:
-        team.close()
-    return Processes(function, workers=workers, argument=argument)
+    if team is None or team.workers < workers or team.driver != os.getpid():
+        return Processes(function, workers=workers, argument=argument)
+    team.give(function)
+    return team
 
 
 def keep(owner: object, team: Processes[Any]) -> None:
-    """Leave a team at rest that has nothing more to do."""
-    other = _KEPT.pop(owner, None)
-    if other is not None:
-        other.close()
+    """Keep a pool that has nothing more to do for the owner's next call, in place of any other."""
     _KEPT[owner] = team

@@ -1,7 +1,7 @@
-"""The other end of `processes`: a process that is given a function once, and piece after piece.
+"""The loop of a worker process, which `processes` starts: it is sent a function, then pieces.
 
-Messages are a letter, a length and so many bytes. What comes in over stdin is read by a thread of
-its own: where it ends, so does this process, whatever it is busy with: none outlives its driver.
+A message is a flag, a length and that many bytes, a pickle. The flag of a request says whether it
+is a function, that of a reply whether all went well. Each request gets one reply.
 """
 
 from __future__ import annotations
@@ -10,97 +10,87 @@ import gc
 import os
 import pickle
 import signal
+import socket
 import struct
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from queue import SimpleQueue
 from time import perf_counter
 from traceback import format_exception
-from typing import Any, BinaryIO
+from typing import Any
 
-__all__ = [
-    "BROKEN",
-    "DONE",
-    "FUNCTION",
-    "PIECE",
-    "RAISED",
-    "READY",
-    "not_collecting",
-    "receive",
-    "send",
-    "serve",
-]
+__all__ = ["HEAD", "not_collecting", "packed", "serve"]
 
-FUNCTION, PIECE = b"F", b"P"
-READY, BROKEN, DONE, RAISED = b"R", b"B", b"D", b"E"
-
-_HEAD = struct.Struct("<cQ")
-SECONDS = struct.Struct("<d")
+HEAD = struct.Struct("<?Q")
+"""The start of a message: its flag, and the length of what follows."""
 
 
-def send(stream: BinaryIO, kind: bytes, *parts: bytes) -> None:
-    """Write one message."""
-    stream.write(_HEAD.pack(kind, sum(map(len, parts))))
-    for part in parts:
-        stream.write(part)
-    stream.flush()
-
-
-def receive(stream: BinaryIO) -> tuple[bytes, bytes]:
-    """Read one message; an EOFError where the other end is gone."""
-    kind, size = _HEAD.unpack(_exactly(stream, _HEAD.size))
-    return kind, _exactly(stream, size)
-
-
-def _exactly(stream: BinaryIO, size: int) -> bytes:
-    found = stream.read(size)
-    if len(found) < size:
-        raise EOFError
-    return found
-
-
-def serve() -> None:
-    """Answer messages until there are no more."""
-    # To end is the driver's to say: it finishes what is in hand when it is asked to stop.
+def serve(channel: str) -> None:
+    """Reply to messages until the driver closes the channel, which is the number of a socket."""
+    # Only the driver ends a worker: the command finishes pieces in hand when it is interrupted.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    given: SimpleQueue[tuple[bytes, bytes]] = SimpleQueue()
-    threading.Thread(target=_listen, args=(sys.stdin.buffer, given), daemon=True).start()
-    replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a model prints must not come between the replies
+    del sys.argv[1:]
+    if sys.platform == "win32":
+        driver = socket.fromshare(pickle.load(sys.stdin.buffer))
+    else:
+        driver = socket.socket(fileno=int(channel))
+        driver.set_inheritable(False)
+    _end_with_driver()
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr  # which is not buffered: what a killed worker printed is not lost
+    requests = driver.makefile("rb")
     function: Any = None
-    while True:
-        kind, content = given.get()
+    while len(head := requests.read(HEAD.size)) == HEAD.size:
+        is_function, size = HEAD.unpack(head)
+        content = requests.read(size)
+        if len(content) < size:
+            return
         try:
-            if kind == FUNCTION:
-                function = None  # not two models at a time
+            if is_function:
+                function = None  # two models may not fit into memory
                 function = pickle.loads(content)
                 del content
-                gc.freeze()  # it stays as long as this process, so nobody need look through it
-                send(replies, READY)
-                continue
-            piece = pickle.loads(content)
-            started = perf_counter()
-            result = function(piece)
-            seconds = perf_counter() - started
-            reply = DONE, SECONDS.pack(seconds), packed(result)
+                gc.freeze()  # the function stays, so the garbage collector need not visit it
+                well, reply = True, b""
+            else:
+                piece = pickle.loads(content)
+                started = perf_counter()
+                result = function(piece)
+                well, reply = True, packed((perf_counter() - started, result))
         except BaseException as error:  # a model may raise SystemExit, too
-            reply = (BROKEN if kind == FUNCTION else RAISED), b"", _packed_error(error)
-        send(replies, *reply)
+            well, reply = False, _packed_error(error)
+        driver.sendall(HEAD.pack(well, len(reply)))
+        driver.sendall(reply)
 
 
-def _listen(stream: BinaryIO, given: SimpleQueue[tuple[bytes, bytes]]) -> None:
-    try:
-        while True:
-            given.put(receive(stream))
-    except (EOFError, OSError):
+def _end_with_driver() -> None:
+    """End this process when the driver ends, whatever this process is busy with.
+
+    The driver holds the other end of standard input and never writes to it again, so that it
+    closes with the driver. The model gets an empty standard input instead.
+    """
+    lifeline = os.dup(0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    if sys.platform == "linux":
+        import fcntl
+
+        # A thread cannot run while native code holds the interpreter's lock. The kernel can: it
+        # sends SIGIO, which ends the process.
+        signal.signal(signal.SIGIO, signal.SIG_DFL)
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, os.O_ASYNC)
+
+    def watch() -> None:
+        os.read(lifeline, 1)
         os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def packed(value: object) -> bytes:
-    """A value as bytes; what was defined in a notebook or a script goes with its definition."""
+    """Pickle a value; by value where it was defined in a notebook or a script."""
     try:
         with not_collecting():
             return pickle.dumps(value, protocol=5)
@@ -113,9 +103,9 @@ def packed(value: object) -> bytes:
 
 @contextmanager
 def not_collecting() -> Iterator[None]:
-    """Without garbage collection, which looks through all that is made again and again.
+    """Suspend garbage collection, which visits every new object again and again.
 
-    Answers have no cycles; packing and unpacking hundreds of them takes a quarter of the time so.
+    Explanations have no reference cycles; pickling hundreds of them takes a quarter of the time.
     """
     collecting = gc.isenabled()
     gc.disable()
@@ -130,7 +120,7 @@ def _packed_error(error: BaseException) -> bytes:
     told = "".join(format_exception(error))
     try:
         found = packed(error)
-        pickle.loads(found)  # many classes of errors can be stored but not made again
+        pickle.loads(found)  # many classes of errors can be pickled but not unpickled
     except Exception:
         error = RuntimeError(f"{type(error).__name__}: {error}")
         found = packed(error)
