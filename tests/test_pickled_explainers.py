@@ -6,6 +6,8 @@ import copy
 import io
 import pickle
 from collections.abc import Callable
+from functools import cache
+from math import inf
 from typing import Any
 
 import joblib
@@ -26,6 +28,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from suffice import Explainer, at_least, datasets, within
+from suffice.evaluate import choice
 
 ROWS, LABELS = datasets.loans()
 ROWS = ROWS[["age", "income", "debt", "late payments", "job"]]
@@ -69,6 +72,19 @@ MODELS: dict[str, tuple[Callable[[], Any], pd.DataFrame, str]] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def dear_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make asking the model take for ever, so that the choice of an engine is not a race."""
+    monkeypatch.setattr(choice, "asking_seconds", lambda target, hybrids: inf)
+
+
+@cache
+def fitted(name: str) -> Any:
+    make, rows, _ = MODELS[name]
+    labels = LABELS if name != "xgboost" else np.unique(LABELS, return_inverse=True)[1]
+    return make().fit(rows, labels)
+
+
 def by_pickle(explainer: Explainer) -> Any:
     return pickle.loads(pickle.dumps(explainer))
 
@@ -99,9 +115,8 @@ def answers(explainer: Explainer, rows: pd.DataFrame) -> list[Any]:
 @pytest.mark.parametrize("way", [by_pickle, copy.deepcopy, by_joblib])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_copy_gives_the_same_answers_after_an_explanation(name: str, way: Any) -> None:
-    make, rows, engine = MODELS[name]
-    labels = LABELS if name != "xgboost" else np.unique(LABELS, return_inverse=True)[1]
-    explainer = Explainer(make().fit(rows, labels), rows, n_references=30)
+    _, rows, engine = MODELS[name]
+    explainer = Explainer(fitted(name), rows, n_references=30)
     before = way(explainer)
     explained = explainer.explain(rows.iloc[8])
     assert explained.provenance.evaluator == engine
