@@ -1,7 +1,6 @@
 """The default search: every set where that takes seconds, else the best in time, said beforehand."""
 
 from dataclasses import replace
-from time import sleep
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from suffice.context.clusters import association, copies_among
 from suffice.search.limits import EXHAUSTIVE_PLAYERS, Limits
 from suffice.search.plan import More
 from suffice.tables.frames import as_table
+from tests.plain import fake_time
 
 
 @pytest.fixture(scope="module")
@@ -129,11 +129,12 @@ def test_small_sets_only_are_all_of_the_small_sets():
     assert [more.arguments for more in e.provenance.plan.more] == [{"max_size": 3}]
 
 
-def test_a_dear_model_is_planned_by_what_it_costs():
+def test_a_dear_model_is_planned_by_what_it_costs(monkeypatch):
     X, _ = few(12)
+    clock = fake_time(monkeypatch)
 
     def dear(rows):
-        sleep(2e-3 * len(rows))
+        clock.now += 2e-3 * len(rows)
         return black_box(rows)
 
     plan = Explainer(dear, X).plan(X.iloc[0])
@@ -141,11 +142,12 @@ def test_a_dear_model_is_planned_by_what_it_costs():
     assert plan.way == "anytime"
 
 
-def test_the_price_of_a_call_is_not_taken_for_the_price_of_a_row():
+def test_the_price_of_a_call_is_not_taken_for_the_price_of_a_row(monkeypatch):
     X, _ = few(12)
+    clock = fake_time(monkeypatch)
 
     def late(rows):
-        sleep(0.05)
+        clock.now += 0.05
         return black_box(rows)
 
     # Four rows of data in 50 ms look like a slow model, which it is not.

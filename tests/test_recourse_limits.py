@@ -1,25 +1,26 @@
 """Limits of a search for recourse: they bound it, and what they leave out is told."""
 
-from time import sleep
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from suffice import CausalContext, CausalModel, Explainer, compare
 from suffice.context.causal import additive
+from suffice.encodings.recourse import RecourseRequest, find_recourse
+from tests.plain import FakeClock
 from tests.test_recourse import changed, loans_explainer
 
 
 class Counted:
-    """A model that counts the rows it is asked about, and may take its time over each."""
+    """A model that counts the rows it is asked about, each of which takes `seconds` of its clock."""
 
     def __init__(self, model, seconds=0.0):
         self.model, self.seconds, self.rows = model, seconds, 0
+        self.clock = FakeClock()
 
     def __call__(self, rows):
         self.rows += len(rows)
-        sleep(self.seconds * len(rows))
+        self.clock.now += self.seconds * len(rows)
         return self.model(rows)
 
 
@@ -175,10 +176,13 @@ def test_a_budget_is_kept_where_changes_have_consequences():
 def test_a_time_limit_ends_the_search_and_is_told(values):
     _, all_rows = asked(sums, values=values)
     slow = Counted(sums, seconds=0.002)
-    explainer = Explainer(slow, DATA)
-    before = slow.rows
-    r = explainer.recourse(X0, values=values, time_limit=0.3)
+    decision = Explainer(slow, DATA).decide(X0)
+    decision.target.model.seconds_per_row = slow.seconds
+    before, started = slow.rows, slow.clock.now
+    request = RecourseRequest(values=values, time_limit=0.3, clock=slow.clock, started=started)
+    r = find_recourse(decision, request)
     assert slow.rows - before < all_rows
+    assert slow.clock.now - started <= 0.33
     assert not r.complete and "time_limit=0.3 s" in r.reason
 
 
