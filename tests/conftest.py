@@ -30,6 +30,7 @@ _MARKERS = {
         "test_command_under_stress",
         "test_dask",
         "test_explaining_together",
+        "test_interrupts",
         "test_killed_runs",
         "test_processes",
         "test_spark",
