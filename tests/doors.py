@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
@@ -16,19 +17,19 @@ from tests.tiny import (
     EXPLAINER,
     IMAGE,
     IMAGES,
-    OF_IMAGE,
-    OF_TEXT,
-    RECOURSE,
     ROW,
-    RULES,
     TAGGED,
     TEXT,
     TEXTS,
-    E,
     X,
+    explanation,
     model,
+    of_image,
     of_images,
+    of_text,
     of_texts,
+    recourse,
+    rules,
 )
 
 NUMBER, POSITIVE = "minus zero half huge long", "half huge long"
@@ -54,20 +55,21 @@ class Door:
 
 
 NEW = "new"
-"""A folder that is made for every call."""
+"""Stands for a folder that is new in every call, below the working directory."""
+STORED = "stored"
+"""A folder with explanations, below the working directory."""
 
 
 def explain_to_a_new_folder(*, out: Any, **given: Any) -> Any:
-    """The same call may be made any number of times."""
-    return EXPLAINER.explain_to(out=mkdtemp() if out is NEW else out, **given)
+    """Explain into another folder in every call, so that the call may be repeated."""
+    return EXPLAINER.explain_to(out=mkdtemp(dir=".") if out is NEW else out, **given)
 
 
-@cache
-def stored() -> str:
-    """Some explanations in a folder."""
-    folder = mkdtemp()
-    EXPLAINER.explain_to(X, folder)
-    return folder
+def load(folder: Any) -> Any:
+    """Load a folder; `STORED` is written when it is first loaded."""
+    if folder is STORED and not Path(STORED).exists():
+        EXPLAINER.explain_to(X, STORED)
+    return sf.load(folder)
 
 
 ASKED = {
@@ -193,281 +195,324 @@ def explain(**given: Any) -> Any:
     return sf.Explainer(**given).explain(ROW, tau=0.5)
 
 
-DOORS = [
-    Door(
-        "Explainer",
-        explain,
-        {
-            "model": model,
-            "data": X,
-            "outcome": None,
-            "references": "opposite",
-            "n_references": None,
-            "groups": None,
-            "random_state": 0,
-            "cost": None,
-            "size_weights": None,
-            "engine": "auto",
-            "context": None,
-        },
-        {
-            "outcome": "none",
-            "n_references": "none",
-            "groups": "none nothing",
-            "random_state": "zero",
-            "cost": "none nothing",
-            "size_weights": "none",
-            "context": "none",
-        },
-    ),
-    Door(
-        "Explainer.but",
-        lambda **changes: EXPLAINER.but(**changes).explain(ROW, tau=0.5),
-        {
-            "outcome": None,
-            "references": "opposite",
-            "n_references": None,
-            "groups": None,
-            "context": None,
-        },
-        {
-            "outcome": "none",
-            "n_references": "none",
-            "groups": "none nothing",
-            "context": "none",
-        },
-    ),
-    Door("Explainer.explain", EXPLAINER.explain, {"x": ROW, **ASKED}, OF_ASKED),
-    Door("Explainer.plan", EXPLAINER.plan, {"x": ROW, **ASKED}, OF_ASKED),
-    Door("Explainer.__call__", EXPLAINER.__call__, {"x": ROW, **ASKED}, OF_ASKED),
-    Door(
-        "Explainer.explain_many",
-        EXPLAINER.explain_many,
-        {"X": [ROW], "n_jobs": 1, **ASKED},
-        OF_ASKED | {"n_jobs": "minus"},
-        {"X": "row 0: x"},
-    ),
-    Door(
-        "Explainer.explain_to",
-        explain_to_a_new_folder,
-        {
-            "X": X,
-            "out": NEW,
-            "id": None,
-            "rows": None,
-            "resume": False,
-            "workers": None,
-            "client": None,
-            "row_time_limit": None,
-            "max_errors": None,
-            "stop_after": None,
-            "counts": None,
-            "rows_per_part": None,
-            **ASKED,
-        },
-        OF_ASKED
-        | {"out": "word", "id": "none", "resume": "true", "counts": "none true"}
-        | {"rows_per_part": "none", "rows": "none", "workers": "none", "client": "none"}
-        | {"row_time_limit": "none", "max_errors": "none zero", "stop_after": f"none {POSITIVE}"},
-    ),
-    Door("load", sf.load, {"folder": stored()}),
-    Door("Explainer.plausibility", EXPLAINER.plausibility, {"x": ROW, "n_hybrids": 5}),
-    Door(
-        "Explainer.decide",
-        EXPLAINER.decide,
-        {"x": ROW, "outcome": None},
-        {"outcome": "none"},
-        {"outcome": "desired"},
-    ),
-    Door("Explainer.recourse", EXPLAINER.recourse, WANTED, OF_WANTED),
-    Door("Explainer.recourse", EXPLAINER.recourse, WANTED | {"values": "grid"}, OF_WANTED),
-    Door(
-        "audit.global_recourse",
-        sf.audit.global_recourse,
-        {
-            "explainer": EXPLAINER,
-            "X": X,
-            "cover": 0.5,
-            "by": None,
-            "ids": None,
-            "n_changes": None,
-            "max_candidates": None,
-            "max_searched": None,
-            **{name: value for name, value in WANTED.items() if name in SHARED},
-            "desired": "yes",
-        },
-        {name: taken for name, taken in OF_WANTED.items() if name in SHARED and name != "desired"}
-        | {"by": "none", "ids": "none", "n_changes": "none"}
-        | {"max_candidates": "none", "max_searched": "none"},
-    ),
-    Door(
-        "audit.compare",
-        sf.audit.compare,
-        {"a": [E] * 3, "b": [E] * 3, "tau": None, "ids": None, "catalogue": None, "k": None}
-        | {"recourse": [RECOURSE] * 3, "explainer": EXPLAINER, "desired": None},
-        {
-            "tau": "none",
-            "ids": "none generator",
-            "catalogue": "none",
-            "k": "none",
-            "desired": "none",
-        },
-        {"desired": "recourse"},
-    ),
-    Door("audit.barcode_distance", sf.audit.barcode_distance, {"one": E.keep, "other": E.flip}),
-    Door(
-        "audit.stability",
-        sf.audit.stability,
-        {"fit": lambda X, y: model, "X": X, "y": list("nnyynn"), "k": 1, "rows": 3, "model": model}
-        | {"tau": 0.5, "resample": "bootstrap", "recourse": None, "outcome": None}
-        | {"references": "opposite", "n_references": None, "groups": None, "context": None}
-        | {"max_size": None, "time_limit": None, "ids": None, "random_state": 0, "progress": None},
-        {"model": "none", "recourse": "none true nothing", "outcome": "none"}
-        | {"n_references": "none", "groups": "none nothing", "context": "none", "max_size": "none"}
-        | {"time_limit": f"none {POSITIVE}", "ids": "none generator", "rows": "none"}
-        | {"random_state": "zero", "progress": PROGRESS},
-    ),
-    Door("Explainer.anchor", EXPLAINER.anchor, RULED, OF_RULED),
-    Door("anchor", sf.anchor, {"explainer": EXPLAINER, **RULED}, OF_RULED),
-    Door("Explainer.score_rule", EXPLAINER.score_rule, SCORED, OF_SCORED),
-    Door("score_rule", sf.score_rule, {"explainer": EXPLAINER, **SCORED}, OF_SCORED),
-    Door(
-        "Explainer.shapley",
-        EXPLAINER.shapley,
-        {"x": ROW, "view": "keep", "progress": None},
-        {"progress": PROGRESS},
-    ),
-    Door(
-        "shapley",
-        sf.shapley,
-        {"explainer": EXPLAINER, "x": ROW, "view": "keep", "progress": None},
-        {"progress": PROGRESS},
-    ),
-    Door(
-        "TextExplainer",
-        lambda **given: sf.TextExplainer(**given).explain(TEXT),
-        {
-            "model": of_texts,
-            "unit": "auto",
-            "mask": "auto",
-            "candidates": ("UNK",),
-            "n_references": None,
-            "outcome": None,
-            "random_state": 0,
-        },
-        {"candidates": "list", "n_references": "none", "outcome": "none", "random_state": "zero"},
-    ),
-    Door(
-        "TextExplainer.explain",
-        TEXTS.explain,
-        {"text": TEXT, "spans": None, **ASKED},
-        OF_ASKED | {"spans": "none"},
-    ),
-    Door(
-        "TextExplainer.refine",
-        TEXTS.refine,
-        {"explanation": OF_TEXT, "features": None, **ASKED},
-        OF_ASKED | {"features": "none"},
-    ),
-    Door(
-        "Corpus",
-        lambda **given: sf.TextExplainer(of_texts, mask=sf.Corpus(**given)).explain(TEXT),
-        {"texts": ["not it", "nor that"], "labels": ["bad", "bad"]},
-        {"texts": "array", "labels": "none array"},
-        {"texts": "Corpus", "labels": "Corpus"},
-    ),
-    Door(
-        "ImageExplainer",
-        lambda **given: sf.ImageExplainer(**given).explain(IMAGE),
-        {
-            "model": of_images,
-            "regions": "grid",
-            "n_regions": 4,
-            "references": 0,
-            "outcome": None,
-            "batch_size": 64,
-            "channels": None,
-            "random_state": 0,
-            "names": None,
-            "device": None,
-        },
-        {
-            "references": "true minus zero half huge",
-            "outcome": "none true zero",
-            "channels": "none",
-            "random_state": "zero",
-            "names": "none",
-            "device": "none",
-        },
-    ),
-    Door(
-        "ImageExplainer.explain",
-        IMAGES.explain,
-        {"image": IMAGE, **ASKED},
-        OF_ASKED | {"image": "matrix"},
-    ),
-    Door(
-        "ImageExplainer.refine",
-        IMAGES.refine,
-        {"explanation": OF_IMAGE, "image": IMAGE, "features": None, **ASKED},
-        OF_ASKED | {"features": "none"},
-    ),
-    Door(
-        "overlay",
-        sf.overlay,
-        {"explanation": OF_IMAGE, "view": "keep", "factor": 0, "size": None},
-        {"factor": f"zero {NAMES}", "size": "none"},
-    ),
-    Door("Overlay.save", sf.overlay(OF_IMAGE).save, {"path": "drawn.png"}, {"path": "word"}),
-    *[
+@cache
+def doors() -> list[Door]:
+    e = explanation()
+    return [
         Door(
-            name,
-            at,
-            {"tau": 0.5, "alpha": "same", "adjust": None},
-            {"tau": "none", "alpha": "none", "adjust": "none"},
-        )
-        for name, at in (("Explanation.at", E.at), ("View.at", E.keep.at))
-    ],
-    *[
-        Door(f"View.{name}", getattr(E.keep, name), {"features": ["age"]}, {"features": NAMES})
-        for name in ("factor", "sufficiency")
-    ],
-    *[
+            "Explainer",
+            explain,
+            {
+                "model": model,
+                "data": X,
+                "outcome": None,
+                "references": "opposite",
+                "n_references": None,
+                "groups": None,
+                "random_state": 0,
+                "cost": None,
+                "size_weights": None,
+                "engine": "auto",
+                "context": None,
+            },
+            {
+                "outcome": "none",
+                "n_references": "none",
+                "groups": "none nothing",
+                "random_state": "zero",
+                "cost": "none nothing",
+                "size_weights": "none",
+                "context": "none",
+            },
+        ),
         Door(
-            f"View.{name}",
-            getattr(E.keep, name),
-            {"features": ["age"], "upward_closure": False},
-            {"features": NAMES, "upward_closure": "true"},
-        )
-        for name in ("measures", "necessity_of")
-    ],
-    Door(
-        "AnchorRules.at",
-        RULES.at,
-        {"tau": 0.5, "alpha": "same"},
-        {"tau": "none", "alpha": "none"},
-    ),
-    Door("AnchorRules.rule", lambda features: RULES.rule(features), {"features": "age"}),
-    Door("Result.to_html", E.to_html, {"path": None}, {"path": "none word"}),
-    Door(
-        "report",
-        sf.report,
-        {"explanations": [E], "path": None, "title": None, "names": None},
-        {"path": "none word", "title": f"none {TEXTUAL}", "names": f"none {TEXTUAL} list mapping"},
-    ),
-    Door("Result.from_json", sf.Explanation.from_json, {"text": E.to_json()}),
-    Door(
-        "audit.grade",
-        sf.audit.grade,
-        {"explainer": EXPLAINER, "x": ROW, "other": ["job", "age"], **MARKED},
-        {"other": "mapping", **OF_MARKED},
-    ),
-    Door(
-        "audit.grade",
-        sf.audit.grade,
-        {"explainer": EXPLAINER, "x": [ROW, ROW], "other": {"a": {"age": 2.0, "job": 1}}, **MARKED}
-        | {"absolute": True, "ids": ["a", "b"]},
-        {**OF_MARKED, "other": "mapping raises", "absolute": "none true", "ids": "none array"},
-        {"x": "ids"},
-    ),
-]
+            "Explainer.but",
+            lambda **changes: EXPLAINER.but(**changes).explain(ROW, tau=0.5),
+            {
+                "outcome": None,
+                "references": "opposite",
+                "n_references": None,
+                "groups": None,
+                "context": None,
+            },
+            {
+                "outcome": "none",
+                "n_references": "none",
+                "groups": "none nothing",
+                "context": "none",
+            },
+        ),
+        Door("Explainer.explain", EXPLAINER.explain, {"x": ROW, **ASKED}, OF_ASKED),
+        Door("Explainer.plan", EXPLAINER.plan, {"x": ROW, **ASKED}, OF_ASKED),
+        Door("Explainer.__call__", EXPLAINER.__call__, {"x": ROW, **ASKED}, OF_ASKED),
+        Door(
+            "Explainer.explain_many",
+            EXPLAINER.explain_many,
+            {"X": [ROW], "n_jobs": 1, **ASKED},
+            OF_ASKED | {"n_jobs": "minus"},
+            {"X": "row 0: x"},
+        ),
+        Door(
+            "Explainer.explain_to",
+            explain_to_a_new_folder,
+            {
+                "X": X,
+                "out": NEW,
+                "id": None,
+                "rows": None,
+                "resume": False,
+                "workers": None,
+                "client": None,
+                "row_time_limit": None,
+                "max_errors": None,
+                "stop_after": None,
+                "counts": None,
+                "rows_per_part": None,
+                **ASKED,
+            },
+            OF_ASKED
+            | {"out": "word", "id": "none", "resume": "true", "counts": "none true"}
+            | {"rows_per_part": "none", "rows": "none", "workers": "none", "client": "none"}
+            | {
+                "row_time_limit": "none",
+                "max_errors": "none zero",
+                "stop_after": f"none {POSITIVE}",
+            },
+        ),
+        Door("load", load, {"folder": STORED}),
+        Door("Explainer.plausibility", EXPLAINER.plausibility, {"x": ROW, "n_hybrids": 5}),
+        Door(
+            "Explainer.decide",
+            EXPLAINER.decide,
+            {"x": ROW, "outcome": None},
+            {"outcome": "none"},
+            {"outcome": "desired"},
+        ),
+        Door("Explainer.recourse", EXPLAINER.recourse, WANTED, OF_WANTED),
+        Door("Explainer.recourse", EXPLAINER.recourse, WANTED | {"values": "grid"}, OF_WANTED),
+        Door(
+            "audit.global_recourse",
+            sf.audit.global_recourse,
+            {
+                "explainer": EXPLAINER,
+                "X": X[:2],
+                "cover": 0.5,
+                "by": None,
+                "ids": None,
+                "n_changes": None,
+                "max_candidates": None,
+                "max_searched": None,
+                **{name: value for name, value in WANTED.items() if name in SHARED},
+                "desired": "yes",
+            },
+            {
+                name: taken
+                for name, taken in OF_WANTED.items()
+                if name in SHARED and name != "desired"
+            }
+            | {"by": "none array", "ids": "none array", "n_changes": "none"}
+            | {"max_candidates": "none", "max_searched": "none"},
+        ),
+        Door(
+            "audit.compare",
+            sf.audit.compare,
+            {"a": [e] * 3, "b": [e] * 3, "tau": None, "ids": None, "catalogue": None, "k": None}
+            | {"recourse": [recourse()] * 3, "explainer": EXPLAINER, "desired": None},
+            {
+                "tau": "none",
+                "ids": "none generator",
+                "catalogue": "none",
+                "k": "none",
+                "desired": "none",
+            },
+            {"desired": "recourse"},
+        ),
+        Door("audit.barcode_distance", sf.audit.barcode_distance, {"one": e.keep, "other": e.flip}),
+        Door(
+            "audit.stability",
+            sf.audit.stability,
+            {
+                "fit": lambda X, y: model,
+                "X": X,
+                "y": list("nnyynn"),
+                "k": 1,
+                "rows": 1,
+                "model": model,
+            }
+            | {"tau": 0.5, "resample": "bootstrap", "recourse": None, "outcome": None}
+            | {"references": "opposite", "n_references": None, "groups": None, "context": None}
+            | {
+                "max_size": None,
+                "time_limit": None,
+                "ids": None,
+                "random_state": 0,
+                "progress": None,
+            },
+            {"model": "none", "recourse": "none true nothing", "outcome": "none"}
+            | {
+                "n_references": "none",
+                "groups": "none nothing",
+                "context": "none",
+                "max_size": "none",
+            }
+            | {"time_limit": f"none {POSITIVE}", "ids": "none list matrix", "rows": "none"}
+            | {"random_state": "zero", "progress": PROGRESS},
+        ),
+        Door("Explainer.anchor", EXPLAINER.anchor, RULED, OF_RULED),
+        Door("anchor", sf.anchor, {"explainer": EXPLAINER, **RULED}, OF_RULED),
+        Door("Explainer.score_rule", EXPLAINER.score_rule, SCORED, OF_SCORED),
+        Door("score_rule", sf.score_rule, {"explainer": EXPLAINER, **SCORED}, OF_SCORED),
+        Door(
+            "Explainer.shapley",
+            EXPLAINER.shapley,
+            {"x": ROW, "view": "keep", "progress": None},
+            {"progress": PROGRESS},
+        ),
+        Door(
+            "shapley",
+            sf.shapley,
+            {"explainer": EXPLAINER, "x": ROW, "view": "keep", "progress": None},
+            {"progress": PROGRESS},
+        ),
+        Door(
+            "TextExplainer",
+            lambda **given: sf.TextExplainer(**given).explain(TEXT),
+            {
+                "model": of_texts,
+                "unit": "auto",
+                "mask": "auto",
+                "candidates": ("UNK",),
+                "n_references": None,
+                "outcome": None,
+                "random_state": 0,
+            },
+            {
+                "candidates": "list",
+                "n_references": "none",
+                "outcome": "none",
+                "random_state": "zero",
+            },
+        ),
+        Door(
+            "TextExplainer.explain",
+            TEXTS.explain,
+            {"text": TEXT, "spans": None, **ASKED},
+            OF_ASKED | {"spans": "none"},
+        ),
+        Door(
+            "TextExplainer.refine",
+            TEXTS.refine,
+            {"explanation": of_text(), "features": None, **ASKED},
+            OF_ASKED | {"features": "none"},
+        ),
+        Door(
+            "Corpus",
+            lambda **given: sf.TextExplainer(of_texts, mask=sf.Corpus(**given)).explain(TEXT),
+            {"texts": ["not it", "nor that"], "labels": ["bad", "bad"]},
+            {"texts": "array", "labels": "none array"},
+            {"texts": "Corpus", "labels": "Corpus"},
+        ),
+        Door(
+            "ImageExplainer",
+            lambda **given: sf.ImageExplainer(**given).explain(IMAGE),
+            {
+                "model": of_images,
+                "regions": "grid",
+                "n_regions": 4,
+                "references": 0,
+                "outcome": None,
+                "batch_size": 64,
+                "channels": None,
+                "random_state": 0,
+                "names": None,
+                "device": None,
+            },
+            {
+                "references": "true minus zero half huge",
+                "outcome": "none true zero",
+                "channels": "none",
+                "random_state": "zero",
+                "names": "none",
+                "device": "none",
+            },
+        ),
+        Door(
+            "ImageExplainer.explain",
+            IMAGES.explain,
+            {"image": IMAGE, **ASKED},
+            OF_ASKED | {"image": "matrix"},
+        ),
+        Door(
+            "ImageExplainer.refine",
+            IMAGES.refine,
+            {"explanation": of_image(), "image": IMAGE, "features": None, **ASKED},
+            OF_ASKED | {"features": "none"},
+        ),
+        Door(
+            "overlay",
+            sf.overlay,
+            {"explanation": of_image(), "view": "keep", "factor": 0, "size": None},
+            {"factor": f"zero {NAMES}", "size": "none"},
+        ),
+        Door("Overlay.save", sf.overlay(of_image()).save, {"path": "drawn.png"}, {"path": "word"}),
+        *[
+            Door(
+                name,
+                at,
+                {"tau": 0.5, "alpha": "same", "adjust": None},
+                {"tau": "none", "alpha": "none", "adjust": "none"},
+            )
+            for name, at in (("Explanation.at", e.at), ("View.at", e.keep.at))
+        ],
+        *[
+            Door(f"View.{name}", getattr(e.keep, name), {"features": ["age"]}, {"features": NAMES})
+            for name in ("factor", "sufficiency")
+        ],
+        *[
+            Door(
+                f"View.{name}",
+                getattr(e.keep, name),
+                {"features": ["age"], "upward_closure": False},
+                {"features": NAMES, "upward_closure": "true"},
+            )
+            for name in ("measures", "necessity_of")
+        ],
+        Door(
+            "AnchorRules.at",
+            rules().at,
+            {"tau": 0.5, "alpha": "same"},
+            {"tau": "none", "alpha": "none"},
+        ),
+        Door("AnchorRules.rule", lambda features: rules().rule(features), {"features": "age"}),
+        Door("Result.to_html", e.to_html, {"path": None}, {"path": "none word"}),
+        Door(
+            "report",
+            sf.report,
+            {"explanations": [e], "path": None, "title": None, "names": None},
+            {
+                "path": "none word",
+                "title": f"none {TEXTUAL}",
+                "names": f"none {TEXTUAL} list mapping",
+            },
+        ),
+        Door("Result.from_json", sf.Explanation.from_json, {"text": e.to_json()}),
+        Door(
+            "audit.grade",
+            sf.audit.grade,
+            {"explainer": EXPLAINER, "x": ROW, "other": ["job", "age"], **MARKED},
+            {"other": "mapping", **OF_MARKED},
+        ),
+        Door(
+            "audit.grade",
+            sf.audit.grade,
+            {
+                "explainer": EXPLAINER,
+                "x": [ROW, ROW],
+                "other": {"a": {"age": 2.0, "job": 1}},
+                **MARKED,
+            }
+            | {"absolute": True, "ids": ["a", "b"]},
+            {**OF_MARKED, "other": "mapping raises", "absolute": "none true", "ids": "none array"},
+            {"x": "ids"},
+        ),
+    ]

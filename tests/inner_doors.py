@@ -15,7 +15,6 @@ from tests.tiny import (
     EXPLAINER,
     IMAGE,
     IMAGES,
-    OF_IMAGE,
     PAY,
     ROW,
     SAMPLE,
@@ -24,9 +23,10 @@ from tests.tiny import (
     TARGET,
     TEXT,
     TEXTS,
-    E,
     X,
+    explanation,
     model,
+    of_image,
     of_images,
     of_texts,
 )
@@ -271,26 +271,33 @@ INNER = [
     inner("a cut's column", "cuts", lambda v: ruled(cuts=key(v, [30])), "age", "nothing"),
     inner("one of categorical", "categorical", lambda v: ruled(categorical=[v]), "age"),
     inner("one of features", "features", lambda v: ruled(features=[v]), "age"),
-    inner("one of a view's features", "features", lambda v: E.keep.sufficiency([v]), "age"),
+    inner(
+        "one of a view's features", "features", lambda v: explanation().keep.sufficiency([v]), "age"
+    ),
     inner(
         "a feature's score",
         "ranking",
-        lambda v: sf.top_k(E.keep, 1, ranking={"age": v, "job": 1}),
+        lambda v: sf.top_k(explanation().keep, 1, ranking={"age": v, "job": 1}),
         1,
         "minus zero half huge long",
     ),
     inner(
         "a score",
         "ranking",
-        lambda v: sf.top_k(E.keep, 1, ranking=[v, 1]),
+        lambda v: sf.top_k(explanation().keep, 1, ranking=[v, 1]),
         1,
         "minus zero half huge long",
     ),
-    inner("a name ranked", "ranking", lambda v: sf.top_k(E.keep, 1, ranking=["age", v]), "job"),
+    inner(
+        "a name ranked",
+        "ranking",
+        lambda v: sf.top_k(explanation().keep, 1, ranking=["age", v]),
+        "job",
+    ),
     inner(
         "a feature scored",
         "ranking",
-        lambda v: sf.top_k(E.keep, 1, ranking=key(v, 2, age=1)),
+        lambda v: sf.top_k(explanation().keep, 1, ranking=key(v, 2, age=1)),
         "job",
     ),
     # texts
@@ -339,10 +346,12 @@ INNER = [
     inner(
         "a region refined",
         "features",
-        lambda v: IMAGES.refine(OF_IMAGE, image=IMAGE, features=[v]),
+        lambda v: IMAGES.refine(of_image(), image=IMAGE, features=[v]),
         "row 1 column 1",
     ),
-    inner("a region drawn", "factor", lambda v: sf.overlay(OF_IMAGE, factor=[v]), "row 1 column 1"),
+    inner(
+        "a region drawn", "factor", lambda v: sf.overlay(of_image(), factor=[v]), "row 1 column 1"
+    ),
     # causes
     inner(
         "an edge",

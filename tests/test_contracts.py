@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -75,7 +75,7 @@ from suffice.testing import (
 )
 from tests.engine_cases import tree_data
 from tests.plotted import refused
-from tests.tiny import OF_IMAGE, OF_TEXT, RECOURSE, RESULTS, RULES
+from tests.tiny import RESULTS, of_image, of_text, recourse, result, rules
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -469,21 +469,26 @@ def test_a_search_that_is_not_honest_is_found_out(search: Any, words: str) -> No
 
 # -- figures ------------------------------------------------------------------------------
 
-VALUES = suffice.shapley_values(refused().keep)
 GRAPH = [("job", "income"), ("age", "income"), ("income", "savings")]
-FIGURES: dict[str, tuple[Any, Any]] = {
-    "factors": (refused(), signature_of),
-    "barcode": (refused().keep, bars_of),
-    "curve": (refused(), curves_of),
-    "lattice": (refused().keep, diagram_of),
-    "compare": (refused().keep, comparison_of),
-    "recourse": (RECOURSE, chart_of),
-    "rule": (RULES, chart_of),
-    "shapley": (VALUES, chart_of),
-    "measures": (suffice.top_k(refused().keep, 1), chart_of),
-    "text": (OF_TEXT, texts_of),
-    "image": (OF_IMAGE, None),  # its facts hold pixels
-    "dag": (GRAPH, dag_of),
+
+
+def values() -> Any:
+    return suffice.shapley_values(refused().keep)
+
+
+FIGURES: dict[str, tuple[Callable[[], Any], Any]] = {
+    "factors": (refused, signature_of),
+    "barcode": (lambda: refused().keep, bars_of),
+    "curve": (refused, curves_of),
+    "lattice": (lambda: refused().keep, diagram_of),
+    "compare": (lambda: refused().keep, comparison_of),
+    "recourse": (recourse, chart_of),
+    "rule": (rules, chart_of),
+    "shapley": (values, chart_of),
+    "measures": (lambda: suffice.top_k(refused().keep, 1), chart_of),
+    "text": (of_text, texts_of),
+    "image": (of_image, None),  # its facts hold pixels
+    "dag": (lambda: GRAPH, dag_of),
 }
 AUDITS: dict[str, Any] = {
     "cohort": cohort_chart,
@@ -503,10 +508,11 @@ def test_figures_keep_the_contract(kind: str) -> None:
     pytest.importorskip("matplotlib")
     if kind in AUDITS:
         facts = AUDITS[kind]
-        result = next(result for result in RESULTS if kind in type(result).plots)
+        shown = next(result(name) for name in RESULTS if kind in result(name).plots)
     else:
-        result, facts = FIGURES[kind]
-    assert check_figure(getattr(suffice.plots, kind), result, facts=facts) > 3
+        make, facts = FIGURES[kind]
+        shown = make()
+    assert check_figure(getattr(suffice.plots, kind), shown, facts=facts) > 3
 
 
 def test_a_figure_that_does_as_it_likes_is_told_so() -> None:
@@ -532,7 +538,7 @@ def test_a_figure_that_does_as_it_likes_is_told_so() -> None:
         return drawn
 
     def careless(result: Any, ax: Any = None) -> Any:
-        return suffice.plots.shapley(VALUES, ax=ax if hasattr(ax, "figure") else None)
+        return suffice.plots.shapley(values(), ax=ax if hasattr(ax, "figure") else None)
 
     said = {
         own: "given an Axes, it returns another",
@@ -544,8 +550,8 @@ def test_a_figure_that_does_as_it_likes_is_told_so() -> None:
     }
     for draw, words in said.items():
         with pytest.raises(AssertionError, match=words):
-            check_figure(draw, VALUES)
+            check_figure(draw, values())
     with pytest.raises(AssertionError, match="no frozen dataclass"):
-        check_figure(suffice.plots.shapley, VALUES, facts=lambda values: {"n": len(values)})
+        check_figure(suffice.plots.shapley, values(), facts=lambda found: {"n": len(found)})
     assert plt.get_fignums() == []
     assert plt.rcParams["font.size"] != 33

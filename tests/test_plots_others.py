@@ -15,7 +15,7 @@ from suffice.plots.heat import heat_of
 from suffice.plots.overlays import MarkedText, pictures_of, texts_of
 from tests.drawn import assert_as_kept, cut_off, words_of
 from tests.plotted import APPLICANT, bounded, explainer, many, refused, renamed
-from tests.tiny import OF_IMAGE, OF_TEXT, RESULTS, TEXTS
+from tests.tiny import RESULTS, TEXTS, of_image, of_text, result
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -144,11 +144,11 @@ def test_the_ends_of_an_interval_are_drawn_with_its_share_and_not_as_columns():
     assert ax.figure.get_size_inches()[0] < 11 and cut_off(ax) == []
 
 
-@pytest.mark.parametrize("result", RESULTS, ids=lambda result: type(result).__name__)
-def test_every_result_has_a_figure_and_nothing_of_it_is_cut_off(result):
-    for kind in type(result).plots:
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_result_has_a_figure_and_nothing_of_it_is_cut_off(name):
+    for kind in result(name).plots:
         try:
-            ax = result.plot(kind)
+            ax = result(name).plot(kind)
         except InputError as error:  # a text has no regions
             assert error.argument == "result"
             continue
@@ -223,14 +223,14 @@ def test_of_a_long_text_the_lines_around_the_marks_are_shown():
 
 
 def test_regions_are_marked_in_their_picture():
-    map_, keep, flip = pictures_of(OF_IMAGE)
+    map_, keep, flip = pictures_of(of_image())
     assert (map_.view, keep.view, flip.view) == ("map", "keep", "flip")
-    drawn = suffice.overlay(OF_IMAGE, view="keep").pixels
+    drawn = suffice.overlay(of_image(), view="keep").pixels
     outline = (keep.drawn.pixels == [0, 114, 178]).all(axis=2)
     assert outline.any() and np.array_equal(keep.drawn.pixels[~outline], drawn[~outline])
-    assert_as_kept(suffice.plots.image(OF_IMAGE), "image")
+    assert_as_kept(suffice.plots.image(of_image()), "image")
     with pytest.raises(InputError, match="result: got one of no picture; allowed: an explanation"):
-        OF_TEXT.plot("image")
+        of_text().plot("image")
 
 
 # -- graphs -------------------------------------------------------------------------------
@@ -354,11 +354,11 @@ def test_long_and_odd_names_are_written_in_charts_and_graphs():
 
 @pytest.mark.parametrize("size", [(10, 8), (4, 3)])
 def test_each_is_drawn_into_what_is_given(size):
-    results = [r for r in RESULTS if r.plots and type(r).__name__ not in ("Explanation", "View")]
-    for result in results:
-        ax = plt.figure(figsize=size).add_subplot()
-        assert result.plot(ax=ax) is ax
-        plt.close("all")
+    for name in RESULTS:
+        if result(name).plots and not name.startswith(("Explanation", "View")):
+            ax = plt.figure(figsize=size).add_subplot()
+            assert result(name).plot(ax=ax) is ax, name
+            plt.close("all")
     for kind in ("lattice", "compare"):
         figure = plt.figure(figsize=size)
         assert refused().plot(kind, ax=figure).figure is figure
