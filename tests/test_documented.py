@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import Any
 
 import click
-import pytest
 
 import suffice
 from suffice.cli import app
@@ -58,24 +57,30 @@ def shown() -> set[str]:
 NAMES = dict(offered())
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_public_name_says_what_it_is(name: str) -> None:
-    thing = NAMES[name]
-    assert (thing.__doc__ or "").strip(), f"{name} has no docstring"
-    if inspect.isclass(thing):
-        # What msgspec or a dataclass writes by itself is no docstring.
-        assert not thing.__doc__.startswith(f"{thing.__name__}("), f"{name} has no docstring"
-        for method, function in members(thing):
-            assert (function.__doc__ or "").strip(), f"{name}.{method} has no docstring"
+def undocumented(thing: Any) -> Iterator[str]:
+    """Suffixes of what has no docstring: "" for the thing itself, or the name of a method."""
+    words = (thing.__doc__ or "").strip()
+    # What msgspec or a dataclass writes by itself is no docstring.
+    if not words or (inspect.isclass(thing) and words.startswith(f"{thing.__name__}(")):
+        yield ""
+    for method, function in members(thing) if inspect.isclass(thing) else ():
+        if not (function.__doc__ or "").strip():
+            yield f".{method}"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_public_name_has_an_example_that_runs(name: str) -> None:
-    thing = NAMES[name]
-    by_its_maker = inspect.isclass(thing) and thing.__name__ in shown()
-    assert has_example(thing) or by_its_maker, (
-        f"{name} has no example, nor has a call that gives it"
-    )
+def test_every_public_name_says_what_it_is() -> None:
+    silent = [name + end for name, thing in NAMES.items() for end in undocumented(thing)]
+    assert not silent, f"no docstring: {silent}"
+
+
+def test_every_public_name_has_an_example_that_runs() -> None:
+    by_makers = shown()
+    without = [
+        name
+        for name, thing in NAMES.items()
+        if not has_example(thing) and not (inspect.isclass(thing) and thing.__name__ in by_makers)
+    ]
+    assert not without, f"neither an example, nor a call with one that gives it: {without}"
 
 
 def commands(command: click.Command, path: str = "suffice") -> Iterator[tuple[str, click.Command]]:
@@ -87,21 +92,31 @@ def commands(command: click.Command, path: str = "suffice") -> Iterator[tuple[st
 COMMANDS = dict(commands(app))
 
 
-@pytest.mark.parametrize("path", COMMANDS)
-def test_every_command_and_option_says_what_it_does(path: str) -> None:
-    command = COMMANDS[path]
-    assert (command.help or "").strip(), f"{path} has no help"
-    for option in command.params:
-        if isinstance(option, click.Option):
-            assert (option.help or "").strip(), f"{path} {option.opts[0]} has no help"
+def options(command: click.Command) -> list[click.Option]:
+    return [option for option in command.params if isinstance(option, click.Option)]
 
 
-@pytest.mark.parametrize("path", [path for path in COMMANDS if path != "suffice"])
-def test_every_option_is_named_in_the_documentation(path: str) -> None:
+def test_every_command_and_option_says_what_it_does() -> None:
+    silent = [path for path, command in COMMANDS.items() if not (command.help or "").strip()]
+    silent += [
+        f"{path} {option.opts[0]}"
+        for path, command in COMMANDS.items()
+        for option in options(command)
+        if not (option.help or "").strip()
+    ]
+    assert not silent, f"no help: {silent}"
+
+
+def test_every_option_is_named_in_the_documentation() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
-    assert path in text, f"no page tells of {path}"
-    for option in COMMANDS[path].params:
-        if isinstance(option, click.Option):
-            named = any(re.search(rf"(?<![\w-]){o}(?![\w-])", text) for o in option.opts)
-            assert named, f"no page tells of {path} {option.opts[0]}"
+    named = set(re.findall(r"(?<![\w-])--?[\w-]+", text))
+    paths = [path for path in COMMANDS if path != "suffice"]
+    missing = [path for path in paths if path not in text]
+    missing += [
+        f"{path} {option.opts[0]}"
+        for path in paths
+        for option in options(COMMANDS[path])
+        if named.isdisjoint(option.opts)
+    ]
+    assert not missing, f"on no page: {missing}"
