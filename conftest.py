@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-# Threads of OpenMP that wait for work spin unless told otherwise. With as many test processes as
-# cores, they take the time of those that work: a page that fits a histogram model takes 18 s of
-# CPU instead of 4. The libraries read this when they are loaded.
+# There are as many test processes as cores, and threads that wait for work spin: a page that fits a
+# histogram model took 18 s of CPU instead of 4, a small network in scikit-learn 3 s instead of 0.5.
+# The libraries read these when they are loaded. OMP_NUM_THREADS would also leave the compiled
+# kernels' parallel loops untested.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 BESIDE = Path(__file__).parents[1] / "shared" / "data"
 LOADERS = "adult", "german", "mails", "reviews", "words"

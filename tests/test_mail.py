@@ -348,7 +348,7 @@ def real(data_home):
     X, y = X.iloc[every_fourth], y[every_fourth]
     table = pd.DataFrame(mean_vectors(X, vectors), columns=vector_columns(100))
     train, test, y_train, y_test = train_test_split(table, y, test_size=0.25, random_state=0)
-    model = MLPClassifier(random_state=1, max_iter=300).fit(train, y_train)
+    model = MLPClassifier(20, random_state=1, max_iter=300).fit(train, y_train)
     assert model.score(test, y_test) > 0.95
     return model, train, test, vectors
 
@@ -367,10 +367,10 @@ def test_a_spam_mail_is_explained_by_its_segments(real):
     model, train, test, _ = real
     is_spam = model.predict(test) == 1
     x = test[is_spam].iloc[0]
-    explainer = Explainer(model, train, groups=vector_groups(100), n_references=100)
-    e = explainer.explain(x, tau=0.9)
+    explainer = Explainer(model, train, groups=vector_groups(100), n_references=30)
+    e = explainer.explain(x, tau=0.9, search="exhaustive")
     assert e.complete
-    assert e.provenance.hybrids == 512 * 100
+    assert e.provenance.hybrids == 512 * 30
     assert [p.name for p in e.keep.players] == list(SEGMENTS)
     assert e.keep.factors
     assert e.flip.factors
