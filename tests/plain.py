@@ -8,18 +8,19 @@ from suffice.search import LimitKeeper
 
 
 class FakeClock:
-    """Tells the time that was spent in it."""
+    """Tells the time that was spent in it, `step` seconds of it with every look."""
 
-    def __init__(self):
-        self.now = 0.0
+    def __init__(self, step=0.0):
+        self.now, self.step = 0.0, step
 
     def __call__(self):
+        self.now += self.step
         return self.now
 
 
-def fake_time(monkeypatch):
+def fake_time(monkeypatch, step=0.0):
     """Return a clock that all of suffice reads until the test ends."""
-    clock = FakeClock()
+    clock = FakeClock(step)
     for name, module in list(sys.modules.items()):
         if name.startswith("suffice.") and hasattr(module, "perf_counter"):
             monkeypatch.setattr(module, "perf_counter", clock)

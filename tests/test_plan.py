@@ -48,8 +48,11 @@ def test_few_features_are_counted_exhaustively():
     assert not e.provenance.plan.more
 
 
-def test_the_first_call_on_a_wide_table_answers_and_says_what_it_did_not_do(forest, cancer):
+def test_the_first_call_on_a_wide_table_answers_and_says_what_it_did_not_do(
+    forest, cancer, monkeypatch
+):
     X, _ = cancer
+    fake_time(monkeypatch, step=0.01)
     e = forest.explain(X.iloc[0], time_limit=4)
     assert len(e.keep) and len(e.flip)
     for view in (e.keep, e.flip):
