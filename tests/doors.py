@@ -295,7 +295,7 @@ def doors() -> list[Door]:
             sf.audit.global_recourse,
             {
                 "explainer": EXPLAINER,
-                "X": X[:2],
+                "X": X[3:5],
                 "cover": 0.5,
                 "by": None,
                 "ids": None,
