@@ -352,8 +352,8 @@ def test_long_and_odd_names_are_written_in_charts_and_graphs():
         assert cut_off(ax) == []
 
 
-@pytest.mark.parametrize("size", [(10, 8), (4, 3)])
-def test_each_is_drawn_into_what_is_given(size):
+def test_each_is_drawn_into_what_is_given():
+    size = 4, 3  # `check_figure` draws each kind of figure into larger and smaller axes
     for name in RESULTS:
         if result(name).plots and not name.startswith(("Explanation", "View")):
             ax = plt.figure(figsize=size).add_subplot()
