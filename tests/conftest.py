@@ -1,11 +1,16 @@
 """Settings shared by all tests."""
 
 import os
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# jsonschema would build a parser of international resource identifiers when it is imported, which
+# takes two seconds. No schema of this package has that format, and jsonschema does without.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 # It pins scipy, so it has an environment of its own: `make test-dowhy`.
 collect_ignore = [] if find_spec("dowhy") else ["test_causal_dowhy.py"]
