@@ -58,7 +58,9 @@ def filled(value, first=None):
         (filled(Decimal(1), Decimal("NaN")), "returned NaN for 1 of 80 rows"),
         (filled(Decimal(1), Decimal("sNaN")), "returned NaN for 1 of 80 rows"),
         (np.array(["NaT", "2020-01-01"] * 40, dtype="datetime64[D]"), "NaN for 40 of 80"),
+        (np.full(N, np.nan), "returned NaN for 80 of 80 rows"),
         (np.full((N, 2), np.nan), "returned NaN for 80 of 80 rows"),
+        ([None, np.nan, *["a"] * 78], "returned NaN for 1 of 80 rows"),
         ([[1, 2], [3]] * 40, "returned rows of different lengths, 1 and 2 among them"),
         ([["a", "b"], ["c"]] * 40, "returned rows of different lengths"),
         (

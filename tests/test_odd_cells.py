@@ -253,6 +253,12 @@ def test_the_error_of_one_among_many_rows_names_it():
         InputError, match=r"X: got a mapping; allowed: a frame, .* explain takes one"
     ):
         explainer.explain_many(rows[0])
+    with pytest.raises(InputError, match="X: got 'one row'; allowed: a frame"):
+        explainer.explain_many("one row")
+    with pytest.raises(InputError, match=r"^row 0: outcome: got unknown class 'maybe'"):
+        Explainer(by_number, data, outcome="maybe").explain_many(data)
+    with pytest.raises(InputError, match=r"^tau: got 2"):  # which is no row's fault
+        explainer.explain_many(data, tau=2)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
