@@ -29,6 +29,7 @@ from tests.loans import (
 
 TEXTS = ["a good film", "good and long", "a bad film", "bad and long", "good good bad", "long"]
 PARTS = np.array([text.split() + [""] * (3 - len(text.split())) for text in TEXTS], dtype=object)
+NO_TRANSFORMERS = "transformers is not installed here: `make test-peers` tests its pipelines"
 
 
 def join(rows: Any) -> list[str]:
@@ -71,8 +72,8 @@ def test_callables_that_give_labels_and_scores() -> None:
 
 def test_pipelines_of_transformers() -> None:
     torch = pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
+    transformers = pytest.importorskip("transformers", reason=NO_TRANSFORMERS)
+    tokenizers = pytest.importorskip("tokenizers", reason=NO_TRANSFORMERS)
     words = ["[UNK]", "[PAD]", "a", "good", "bad", "film", "and", "long"]
     level = tokenizers.models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="[UNK]")
     small = tokenizers.Tokenizer(level)
