@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-pytest.importorskip("lime")
+pytest.importorskip("lime", reason="lime is not here: see `make test-peers`")
+pytest.importorskip("anchor", reason="anchor-exp is not here: see `make test-peers`")
 
 from experiments.german.anchors import below, by_input
 from experiments.german.anchors_claims import claims

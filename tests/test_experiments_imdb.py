@@ -4,17 +4,23 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-
-from suffice import InputError, TextExplainer, datasets
-
-pytest.importorskip("torch")
-
 from experiments.imdb.lstm import Recipe, SentimentLSTM, load_or_train, prepare
 from experiments.imdb.masked_words import Masked, anchors, brittleness, contrasting_mask
 from experiments.imdb.sentences import find, masks_of, measure, short_sentences
 
+from suffice import InputError, TextExplainer, datasets
+
 SMALL = Recipe(reviews=2_400, vocabulary=3_000, length=30, batch=32, epochs=3)
 PAPER = ["read book forget movie", "you better choose paul verhoeven even watched"]
+
+
+@pytest.fixture(scope="module")
+def reviews(data_home):
+    """The reviews, read once: unpacking 50,000 of them takes seconds."""
+    frame = datasets.imdb(data_home)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(datasets, "imdb", lambda *_: frame)
+        yield frame
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +29,8 @@ def cache(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def model(data_home, cache):
+def model(data_home, reviews, cache):
+    pytest.importorskip("torch")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SUFFICE_CACHE", str(cache))
         return load_or_train(data_home, recipe=SMALL, progress=False)
@@ -51,8 +58,8 @@ def all_ways(words, mask):
     }
 
 
-def test_reviews_and_sentences_are_read_as_they_stand(data_home):
-    frame = datasets.imdb(data_home)
+def test_reviews_and_sentences_are_read_as_they_stand(data_home, reviews):
+    frame = reviews
     assert frame["sentiment"].value_counts().to_dict() == {"positive": 25_000, "negative": 25_000}
     assert frame["review"].iloc[6850] == "Read the book, forget the movie!"
     pairs = datasets.imdb_sentences(data_home)
@@ -77,7 +84,7 @@ def test_a_missing_or_damaged_file_says_which_and_where_to_get_it(tmp_path, load
         load(tmp_path)
 
 
-def test_stop_words_go_before_letters_are_made_small(data_home):
+def test_stop_words_go_before_letters_are_made_small(data_home, reviews):
     stops = datasets.stopwords(data_home)
     assert prepare("<br />You'd never, ever 2 see the You!", stops) == [
         "you",
@@ -120,7 +127,10 @@ def test_words_never_seen_are_skipped_and_long_texts_cut(model):
     assert np.array_equal(model.encode([long]), model.encode([long[:-5]]))
 
 
-def test_both_views_are_what_the_model_says_when_asked_again(model, sentence):
+def test_both_views_are_what_the_model_says_when_asked_again(model, sentence, monkeypatch):
+    # Anchors' rule is tested below; without it, this test needs no other tool.
+    rule = {"held": [], "precision reported": 1.0}
+    monkeypatch.setattr("experiments.imdb.sentences.anchors", lambda masked, seed: rule)
     words, mask = sentence
     ways = all_ways(words, mask)
     labels = dict(zip(ways, model(list(ways.values())), strict=True))
@@ -144,6 +154,7 @@ def test_both_views_are_what_the_model_says_when_asked_again(model, sentence):
 
 
 def test_an_anchor_is_scored_without_sampling(model, sentence):
+    pytest.importorskip("spacy")
     pytest.importorskip("anchor.anchor_text")
     words, mask = sentence
     masked = Masked(model, words, mask)
