@@ -200,6 +200,16 @@ def test_reliance_is_its_definition(world, tau, data):
     assert low <= row.flips_alone <= high
 
 
+def test_a_decision_stands_where_exactly_a_share_of_tau_keeps_it():
+    applicants = pd.DataFrame({"pay": [5, 1], "sex": ["f", "m"]})
+    explainer = Explainer(
+        lambda rows: (rows["pay"] > 3) & (rows["sex"] == "f"), applicants, references="all"
+    )
+    e = explainer.explain(applicants.iloc[0], search="exhaustive")
+    stands = [audit.reliance(e, "sex", tau=tau).rows[0].stands_freed for tau in (0.5, 0.51)]
+    assert stands == [True, False]
+
+
 def people(n=400, seed=0):
     rng = np.random.default_rng(seed)
     sex = rng.choice(["f", "m"], n)

@@ -64,6 +64,12 @@ def test_passing_levels_say_what_adjusted_p_values_say(world, alpha, tau, adjust
     assert ((tau <= levels) == (p <= alpha))[clear].all()
 
 
+def test_holm_judges_equal_hits_as_the_first_of_them():
+    first, last = lower_bound(9, 10, 0.05 / 3), lower_bound(3, 10, 0.05)
+    levels = passing_levels(np.array([9, 3, 9]), 10, 0.05, "holm", 3)
+    assert levels.tolist() == [first, last, first]
+
+
 def test_unknown_adjustment():
     with pytest.raises(
         InputError, match="adjust: got 'fdr'; allowed: 'none', 'bonferroni', 'holm' or 'bh'"

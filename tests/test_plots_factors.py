@@ -160,6 +160,11 @@ def test_the_barcode_is_that_of_the_view():
     )
 
 
+def test_a_bar_is_solid_up_to_its_end_and_not_where_it_begins():
+    bars = bars_of(refused().at(5 / 7).keep)
+    assert [row.names for row in bars.rows if row.at_tau] == ["income"]
+
+
 def test_the_curve_is_that_of_the_view():
     e = refused()
     assert curves_of(e).curves[1] == Curve("flip", "Flips to “granted”", e.flip.curve, 5 / 7, "")

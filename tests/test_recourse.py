@@ -334,3 +334,14 @@ def test_values_that_come_with_what_is_held_are_no_choice():
     explainer, X, _ = loans_explainer(context=ConditionalContext())
     with pytest.raises(InputError, match="Recourse needs changes that can be chosen"):
         explainer.recourse(X.iloc[8])
+
+
+def test_a_set_stays_an_option_of_a_grid_beside_a_larger_set_that_costs_less():
+    def flips(rows):
+        a, b = rows.T
+        return (a >= 10) | ((a >= 1) & (b >= 1))
+
+    explainer = Explainer(flips, np.array([[0.0, 0.0], [20.0, 1.0]]), references="all")
+    apart = {"values": "grid", "steps": {"x0": 1.0}, "cost": lambda _, old, new: abs(new - old)}
+    found = explainer.recourse([0.0, 0.0], **apart)
+    assert [(o.features, o.cost) for o in found] == [(("x0", "x1"), 2.0), (("x0",), 10.0)]
