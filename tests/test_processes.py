@@ -3,12 +3,17 @@
 import os
 import random
 import signal
+import subprocess
+import sys
+import threading
 import time
+import warnings
 
 import psutil
 import pytest
 
 from suffice import InputError
+from suffice.many import processes
 from suffice.many.drive import drive
 from suffice.many.processes import Processes
 from suffice.many.team import Piece, RowsInHand, TeamError
@@ -32,33 +37,54 @@ def gone(pids):
     return not psutil.wait_procs(left, timeout=120)[1]
 
 
-def test_rows_that_crash_hang_or_raise_are_found_and_the_rest_is_done():
+def test_rows_that_crash_or_raise_are_found_and_the_rest_is_done():
     def perilous(piece):
         for row in piece.rows:
             if row == 3:
                 os._exit(7)
             if row == 9:
                 os.kill(os.getpid(), signal.SIGSEGV)
-            if row == 12:
-                time.sleep(10**6)
             if row == 20:
                 raise KeyError("the database is away")
         return [2 * row for row in piece.rows]
 
-    with Processes(perilous, workers=2, row_time_limit=3) as team:
+    with Processes(perilous, workers=2) as team:
         found = told(team, 40)
         pids = team.pids
     reasons = {
         3: "the process ended with code 7",
         9: "the process ended with signal 11 (SIGSEGV)",
-        12: "took longer than 3 s",
         20: "KeyError: 'the database is away'",
     }
     assert found == [reasons.get(i, 2 * i) for i in range(40)]
     assert gone(pids)
 
 
-@pytest.mark.parametrize("seed", range(3))
+def test_a_row_that_hangs_is_found_and_the_rest_is_done(tmp_path, monkeypatch):
+    skipped = 0
+
+    def hangs(piece):
+        if 12 in piece.rows:
+            (tmp_path / str(os.getpid())).touch()
+            time.sleep(10**6)
+        return [2 * row for row in piece.rows]
+
+    def clock():
+        # An hour goes by at every look while a row hangs, so that no other row is ever late.
+        nonlocal skipped
+        if any((tmp_path / str(pid)).exists() for pid in team.pids):
+            skipped += 3600
+        return time.monotonic() + skipped
+
+    with Processes(hangs, workers=1, row_time_limit=3000) as team:
+        monkeypatch.setattr(processes, "monotonic", clock)
+        found = told(team, 40)
+        pids = team.pids
+    assert found == ["took longer than 3000 s" if i == 12 else 2 * i for i in range(40)]
+    assert gone(pids)
+
+
+@pytest.mark.parametrize("seed", range(2))
 def test_processes_killed_at_random_moments_lose_nothing(seed):
     chance = random.Random(seed)
 
@@ -124,8 +150,6 @@ def test_the_function_is_sent_once_and_again_only_if_it_is_another(tmp_path):
 
 
 def test_what_cannot_be_sent_is_told_before_anything_starts():
-    import threading
-
     lock = threading.Lock()
     with pytest.raises(InputError, match=r"workers: got 2 processes.*cannot pickle.*Use workers=1"):
         Processes(lambda piece: lock, workers=2)
@@ -201,11 +225,120 @@ def test_a_team_that_nobody_needs_any_more_ends():
 
 def test_answers_that_cannot_be_sent_back_are_errors_of_their_rows():
     def locks(piece):
-        import threading
-
         return [threading.Lock() if row == 4 else row for row in piece.rows]
 
     with Processes(locks, workers=1) as team:
         found = told(team, 6)
     assert found[4].startswith("TypeError: cannot pickle '_thread.lock' object")
     assert found[:4] + found[5:] == [0, 1, 2, 3, 5]
+
+
+def test_a_program_that_cannot_be_executed_is_told(monkeypatch):
+    monkeypatch.setattr(processes, "get_executable", lambda: "/nowhere/python")
+    with (
+        Processes(doubled, workers=2) as team,
+        pytest.raises(TeamError, match=r"can be started: FileNotFoundError: .*5 times in a row"),
+    ):
+        told(team, 10)
+
+
+def test_an_interrupt_while_a_process_starts_leaves_no_process(monkeypatch):
+    started = []
+
+    def interrupted(*given):
+        process = start(*given)
+        started.append(process.pid)
+        signal.raise_signal(signal.SIGINT)
+        return process
+
+    start = processes._start
+    monkeypatch.setattr(processes, "_start", interrupted)
+    with pytest.raises(KeyboardInterrupt), Processes(doubled, workers=2) as team:
+        try:
+            team.submit(Piece(0, [1]))
+        finally:
+            assert team.pids == started
+    assert len(started) == 1
+    assert gone(started)
+
+
+def test_an_interrupt_while_processes_are_ended_leaves_no_process(monkeypatch):
+    def interrupted(process):
+        kill(process)
+        signal.raise_signal(signal.SIGINT)
+
+    kill = subprocess.Popen.kill
+    team = Processes(doubled, workers=3)
+    for first in range(3):
+        team.submit(Piece(first, [first]))
+    pids = team.pids
+    assert len(pids) == 3
+    before = signal.getsignal(signal.SIGINT)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(subprocess.Popen, "kill", interrupted)
+        team.close()
+    assert gone(pids)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_process_that_reads_nothing_holds_nobody_up():
+    large = bytes(30_000_000)  # more than a socket holds
+
+    def first_byte(piece):
+        return [large[0] + row for row in piece.rows]
+
+    with Processes(first_byte, workers=1) as team:
+        team.submit(Piece(0, [5]))
+        [pid] = team.pids
+        os.kill(pid, signal.SIGSTOP)
+        assert team.wait(0.3) == []
+        os.kill(pid, signal.SIGKILL)
+        [done] = team.wait(300)
+    assert done.result == [5]
+    assert gone([pid])
+
+
+def test_a_fork_does_not_end_the_processes_of_its_parent():
+    with Processes(doubled, workers=1) as team:
+        team.submit(Piece(0, [1]))
+        [done] = team.wait(300)
+        pids = team.pids
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a process with threads is forked
+            child = os.fork()
+        if child == 0:
+            team.close()
+            os._exit(0)
+        os.waitpid(child, 0)
+        team.submit(Piece(1, [2]))
+        [again] = team.wait(300)
+        assert team.pids == pids
+    assert (done.result, again.result) == ([2], [4])
+
+
+ORPHANS = """
+import ctypes, os, sys, time
+from suffice.many.processes import Processes
+from suffice.many.team import Piece
+
+def hangs(piece):
+    if piece.first:
+        print(os.getpid(), flush=True)
+        time.sleep(10**6)
+    os.write(2, f"{os.getpid()}\\n".encode())
+    ctypes.PyDLL(None).sleep(10**6)  # which holds the interpreter's lock
+
+team = Processes(hangs, workers=2)
+for first in range(2):
+    team.submit(Piece(first, [0]))
+team.wait(10**6)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends native code")
+def test_no_process_outlives_a_driver_that_was_killed():
+    program = subprocess.Popen([sys.executable, "-c", ORPHANS], stderr=subprocess.PIPE, text=True)
+    with program:
+        pids = [int(program.stderr.readline()) for _ in range(2)]
+        program.kill()
+    assert gone(pids)

@@ -301,7 +301,7 @@ class _Worker:
             code = self.process.wait(patience)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            code = self.process.wait()
+            code = self.process.wait(60)  # it takes milliseconds; interrupts may be held back
         self.channel.close()
         cast(IO[bytes], self.process.stdin).close()
         return _ending(code)
@@ -338,9 +338,8 @@ def _end_all(workers: list[_Worker], driver: int) -> None:
     with _signals_held():
         for worker in workers:
             worker.process.kill()
-    while workers:
-        workers[-1].end()
-        workers.pop()
+        while workers:
+            workers.pop().end()
 
 
 @contextmanager
