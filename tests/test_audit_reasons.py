@@ -201,6 +201,14 @@ def test_tables_tell_what_was_left_out_and_what_helps_as_much(tmp_path):
         assert table["left out"].tolist() == table["equal"].tolist() == ["b, c"] * 2
 
 
+def test_reasons_that_help_as_much_have_the_same_rank():
+    people = pd.DataFrame({"a": [0, 1], "b": [0, 1], "c": [0, 1]})
+    explainer = Explainer(lambda rows: (rows["a"] == 1) & (rows["b"] + rows["c"] > 0), people)
+    said = {name: (name, name) for name in people}
+    (found,) = audit.reasons(explainer.explain(people.iloc[0]), said)
+    assert [(r.code, r.rank) for r in found.reasons] == [("a", 1), ("b", 2), ("c", 2)]
+
+
 def test_entries_by_direction_are_chosen_by_where_the_change_goes():
     catalogue = CATALOGUE | {
         "pay": {"higher": ("P+", "Income too low"), "lower": ("P-", "Income too high")}
