@@ -1,5 +1,7 @@
 """A small portfolio in files, and the command run on it in a process of its own."""
 
+from __future__ import annotations
+
 import os
 import random
 import signal
@@ -13,6 +15,7 @@ import numpy as np
 import pandas as pd
 from sklearn.linear_model import LogisticRegression
 
+ROOT = Path(__file__).parents[1]
 COLUMNS = ("age", "income", "debt", "late")
 
 
@@ -27,6 +30,51 @@ def write_portfolio(folder: Path, rows: int, width: int = 4) -> None:
     X.assign(who=[f"p{i}" for i in range(rows)]).to_parquet(folder / "t.parquet", index=False)
 
 
+HOLDING_AGE = 1000.0
+"""An age that makes a `HeldModel` wait."""
+
+
+class HeldModel:
+    """A model that waits in the middle of a run until the test lets it go on.
+
+    The first rows with `HOLDING_AGE` make it write the file `held`; from then on every process that
+    predicts waits until there is a file `go`. So a test can stop a run that is certainly at work,
+    however fast or busy the machine is.
+    """
+
+    classes_ = ("granted", "refused")
+
+    def __init__(self, folder: Path) -> None:
+        self.held, self.go = folder / "held", folder / "go"
+
+    def predict(self, rows: pd.DataFrame) -> np.ndarray:
+        if (rows["age"] == HOLDING_AGE).any():
+            self.held.touch()
+        while self.held.exists() and not self.go.exists():
+            time.sleep(0.01)
+        good = rows.to_numpy(float) @ np.linspace(1, -1, rows.shape[1]) > 0.2
+        return np.where(good, "granted", "refused")
+
+
+def write_held_portfolio(folder: Path, rows: int, at: int) -> None:
+    """Write a portfolio whose run waits at a row, and `references.parquet` without that row."""
+    write_portfolio(folder, rows)
+    joblib.dump(HeldModel(folder), folder / "m.joblib")
+    frame = pd.read_parquet(folder / "t.parquet")
+    frame.drop(index=at).to_parquet(folder / "references.parquet", index=False)
+    frame.loc[at, "age"] = HOLDING_AGE
+    frame.to_parquet(folder / "t.parquet", index=False)
+
+
+def wait_until_held(folder: Path, driver: subprocess.Popen, seconds: float = 600.0) -> None:
+    """Wait until the run of `driver` is held in the middle of its rows."""
+    until = time.monotonic() + seconds
+    while not (folder / "held").exists():
+        assert driver.poll() is None, driver.communicate()[0]
+        assert time.monotonic() < until, "the run did not come to the row that holds it"
+        time.sleep(0.02)
+
+
 def command(folder: Path, out: str, *options: object) -> list[str]:
     """`suffice batch` on that portfolio."""
     words = ["batch", "--data", folder / "t.parquet", "--model", folder / "m.joblib"]
@@ -35,8 +83,9 @@ def command(folder: Path, out: str, *options: object) -> list[str]:
 
 
 def started(command: list[str], **options) -> subprocess.Popen:
-    """In a process group of its own, so that what it leaves behind can be found."""
+    """Start a command in a process group of its own, so that what it leaves behind can be found."""
     settings = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    settings["env"] = os.environ | {"PYTHONPATH": str(ROOT)}  # for `HeldModel`
     return subprocess.Popen(command, start_new_session=True, **(settings | options))
 
 
@@ -67,7 +116,7 @@ def kill_and_resume(command: list[str], kills: int, seed: int, longest: float) -
     return hit
 
 
-def gone(group: int, seconds: float = 20.0) -> bool:
+def gone(group: int, seconds: float = 300.0) -> bool:
     """Has every process of a group ended?"""
     until = time.monotonic() + seconds
     while time.monotonic() < until:

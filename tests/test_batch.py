@@ -1,31 +1,35 @@
 """`suffice batch`, run as a user runs it: what it writes, what it says, and what it survives."""
 
 import os
+import runpy
+import shlex
 import signal
-import subprocess
 import sys
-import time
-from pathlib import Path
+import tracemalloc
+from contextlib import contextmanager
+from functools import partial
 
 import joblib
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
-from distributed import LocalCluster
 from sklearn.linear_model import LinearRegression
 
 import suffice
 from suffice import Explainer, datasets
 from suffice.cli import app
 from suffice.cli.counting import Counter, _Lines
+from suffice.many import to
 from tests.portfolios import (
     COLUMNS,
+    ROOT,
     command,
     data_set,
     gone,
-    kill_and_resume,
-    peak,
     started,
+    wait_until_held,
+    write_held_portfolio,
     write_portfolio,
 )
 from tests.test_cli import run
@@ -72,8 +76,8 @@ def test_it_says_where_references_come_from_and_how_to_read_the_result(portfolio
     import duckdb
 
     assert duckdb.sql(query).fetchall()
-    ran = subprocess.run([sys.executable, "-c", python], capture_output=True, text=True, check=True)
-    assert "Keeps" in ran.stdout
+    exec(python)
+    assert "Keeps" in capsys.readouterr().out
 
 
 def test_a_csv_file_gives_what_the_same_parquet_file_does(portfolio, capsys):
@@ -249,64 +253,100 @@ def test_too_many_errors_stop_it(portfolio, capsys):
     assert code in (1, 2), err
 
 
-def stopped_by(number, folder, *options):
-    """A run that was asked to stop once it was at work, and what it said."""
-    driver = started(command(folder, "out", *options))
-    until = time.monotonic() + 120
-    work = folder / "out"
-    while driver.poll() is None and time.monotonic() < until:
-        if any(work.glob("_work/rows-*")) or any(work.glob("explanations/*")):
-            break
-        time.sleep(0.02)
-    os.kill(driver.pid, number)
-    said, _ = driver.communicate(timeout=120)
-    return driver, said
+HELD_ROWS = 120
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_signal_finishes_what_is_in_hand_and_says_how_to_go_on(tmp_path, number, code, workers):
-    write_portfolio(tmp_path, 1500)
-    options = ["--rows-per-part", 200, *([] if workers == 1 else ["--workers", workers])]
-    driver, said = stopped_by(number, tmp_path, *options)
-    assert driver.returncode == code, said
-    assert "finishing what is in hand" in said
-    assert f"Stopped: {signal.Signals(number).name} asked to stop. What is done is kept." in said
-    assert said.rstrip().endswith("--resume")
+def held_options(folder):
+    background = folder / "references.parquet"
+    return ["--rows-per-part", 4, "--n-references", 10, "--background", background]
+
+
+@contextmanager
+def held_run(folder, *options):
+    """Start `suffice batch`, and give the process once it is in the middle of its rows."""
+    write_held_portfolio(folder, HELD_ROWS, at=10)
+    words = command(folder, "out", *held_options(folder), *options)
+    with started(words) as driver:
+        try:
+            wait_until_held(folder, driver)
+            yield driver
+        finally:
+            (folder / "go").touch()  # the workers of a driver that was killed end, too
+            driver.kill()
     assert gone(driver.pid)
-    again = said.rstrip().splitlines()[-1].strip()
-    assert again.startswith("suffice batch --data ")
+
+
+def explained_at_once(folder, capsys):
+    """The bytes of a run that nothing stopped."""
+    code, _, err = batch(folder, "whole", "--id", "who", *held_options(folder), capsys=capsys)
+    assert code == 0, err
+    return data_set(folder / "whole")
+
+
+def resume(words, capsys):
+    """Run a command of `suffice` in this process."""
+    code, _, err = run(*words, capsys=capsys)
+    assert code == 0, err
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "workers"),
+    [(signal.SIGTERM, 143, []), (signal.SIGINT, 130, ["--workers", 2])],
+)
+def test_a_signal_finishes_what_is_in_hand_and_the_printed_command_resumes(
+    tmp_path, capsys, number, code, workers
+):
+    with held_run(tmp_path, *workers) as driver:
+        os.killpg(driver.pid, number)  # to the workers, too, as Ctrl-C in a terminal
+        said = []
+        while "finishing what is in hand" not in "".join(said):
+            said.append(driver.stdout.readline())
+            assert said[-1], said
+        (tmp_path / "go").touch()
+        said = "".join(said) + driver.communicate()[0]
+        assert driver.returncode == code, said
+    assert f"Stopped: {signal.Signals(number).name} asked to stop. What is done is kept." in said
+    stored = suffice.load(tmp_path / "out")
+    assert not stored.finished
+    assert 0 < len(stored) < HELD_ROWS
+    again = shlex.split(said.rstrip().splitlines()[-1])
+    assert again[:3] == ["suffice", "batch", "--data"]
+    assert again[-1] == "--resume"
+    if workers:  # which change no byte
+        at = again.index("--workers")
+        del again[at : at + 2]
+    resume(again[1:], capsys)
+    assert data_set(tmp_path / "out") == explained_at_once(tmp_path, capsys)
+
+
+@pytest.mark.parametrize("workers", [[], ["--workers", 2]], ids=["alone", "workers"])
+def test_a_killed_driver_is_resumed_to_the_same_bytes(tmp_path, capsys, workers):
+    with held_run(tmp_path, *workers) as driver:
+        os.kill(driver.pid, signal.SIGKILL)
+        driver.wait()
+    assert any((tmp_path / "out").glob("*/*"))  # something was done
     assert not suffice.load(tmp_path / "out").finished
+    resume([*command(tmp_path, "out", *held_options(tmp_path))[3:], "--resume"], capsys)
+    assert data_set(tmp_path / "out") == explained_at_once(tmp_path, capsys)
 
 
-def test_the_command_it_prints_goes_on_to_the_same_bytes(tmp_path):
-    write_portfolio(tmp_path, 500)
-    driver, said = stopped_by(signal.SIGINT, tmp_path, "--rows-per-part", 200)
-    assert driver.returncode == 130, said
-    again = said.rstrip().splitlines()[-1].strip()
-    shell = again.replace("suffice", f"{sys.executable} -m suffice", 1)
-    subprocess.run(shell, shell=True, check=True, capture_output=True)
-    subprocess.run(
-        command(tmp_path, "whole", "--rows-per-part", 200), check=True, capture_output=True
-    )
-    assert data_set(tmp_path / "out") == data_set(tmp_path / "whole")
+@pytest.fixture
+def distributed(tmp_path):
+    """Dask's package; what clusters write goes to a folder of the test."""
+    package = pytest.importorskip("distributed")
+    import dask
+
+    with dask.config.set({"temporary-directory": str(tmp_path)}):
+        yield package
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_killed_driver_is_resumed_to_the_same_bytes(tmp_path, workers):
-    write_portfolio(tmp_path, 600)
-    options = ["--rows-per-part", 100, *([] if workers == 1 else ["--workers", workers])]
-    subprocess.run(command(tmp_path, "whole", *options), check=True, capture_output=True)
-    kill_and_resume(command(tmp_path, "killed", *options), 2, seed=workers, longest=8)
-    assert data_set(tmp_path / "killed") == data_set(tmp_path / "whole")
-
-
-def test_a_dask_cluster_gives_the_same_bytes(portfolio, capsys):
+def test_a_dask_cluster_gives_the_same_bytes(portfolio, capsys, distributed):
     options = ["--id", "who", "--rows-per-part", 16]
     code, _, err = batch(portfolio, "here", *options, capsys=capsys)
     assert code == 0, err
-    with LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
+    # The worker is a thread here; in tests/test_dask.py it is a process.
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=None
     ) as cluster:
         address = cluster.scheduler_address
         code, out, err = batch(portfolio, "dask", *options, "--dask", address, capsys=capsys)
@@ -322,10 +362,38 @@ def test_a_scheduler_that_is_not_there_is_told(portfolio, capsys, monkeypatch):
     assert "--dask: got tcp://127.0.0.1:9" in err
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-def test_four_times_the_rows_take_no_more_memory(tmp_path):
-    few, many = (peak(tmp_path / str(rows), rows, 1, 500)[0] for rows in (1000, 4000))
+def test_four_times_the_rows_take_no_more_memory(tmp_path, capsys, monkeypatch):
+    """What this process allocates; soak/test_memory.py measures what whole processes hold."""
+    write_portfolio(tmp_path, 10)
+    frame = pd.read_parquet(tmp_path / "t.parquet")
+    options = ["--background", tmp_path / "t.parquet", "--rows-per-part", 10]
+    tables = []
+
+    def drive(*given, real=to.drive, **options):
+        # How many rows a piece has follows the clock, and memory follows the piece: one row here.
+        for done in real(*given, piece_seconds=1e-9, **options):
+            tables.append(pa.total_allocated_bytes())
+            yield done
+
+    monkeypatch.setattr(to, "drive", drive)
+
+    def peak(copies):
+        """Bytes of Python's objects and arrays, and of Arrow's tables."""
+        name = f"{copies}.parquet"
+        pd.concat([frame] * copies).to_parquet(tmp_path / name, index=False)
+        tables.clear()
+        tracemalloc.start()
+        try:
+            code, _, err = batch(tmp_path, f"{copies}", *options, data=name, capsys=capsys)
+            assert code == 0, err
+            return tracemalloc.get_traced_memory()[1], max(tables)
+        finally:
+            tracemalloc.stop()
+
+    peak(1)  # what is imported and kept once
+    (few, few_tables), (many, many_tables) = peak(2), peak(8)
     assert many <= 1.1 * few
+    assert many_tables <= 2 * few_tables  # rows to explain are read in larger batches than these
 
 
 def test_every_option_has_a_word_of_help():
@@ -356,10 +424,21 @@ def test_without_a_terminal_a_line_comes_now_and_then(capsys):
     assert counter.rows == 1000
 
 
-def test_the_example_runs_as_it_is(tmp_path):
-    script = Path(__file__).parents[1] / "examples" / "portfolio_on_dask.py"
-    words = [sys.executable, script, tmp_path / "out", "60"]
+@pytest.mark.filterwarnings("ignore:`sklearn.utils.parallel.delayed`:UserWarning")
+def test_the_example_runs_as_it_is(tmp_path, capsys, monkeypatch, distributed):
+    script = str(ROOT / "examples" / "portfolio_on_dask.py")
+    # Threads as workers; processes are tested in tests/test_dask.py.
+    in_threads = partial(
+        distributed.LocalCluster,
+        processes=False,
+        dashboard_address=None,
+    )
+    monkeypatch.setattr(distributed, "LocalCluster", in_threads)
+    monkeypatch.setattr(sys, "argv", [script, str(tmp_path / "out"), "60"])
     for _ in range(2):  # the second time it finds all there
-        ran = subprocess.run(words, capture_output=True, text=True, check=True)
-        assert "60 explanations, 0 errors" in ran.stdout
-        assert "loans" in ran.stdout
+        runpy.run_path(script, run_name="__main__")
+        out = capsys.readouterr().out
+        assert "60 explanations, 0 errors" in out
+        assert "loans" in out
+    runpy.run_path(script, run_name="__mp_main__")  # as a worker process imports it
+    assert not capsys.readouterr().out
