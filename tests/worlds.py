@@ -60,6 +60,23 @@ def two_sided(world: World) -> bool:
     return len({world.f(r) for r in (world.x, *world.references)}) == 2
 
 
+def with_both_answers(world: World) -> World:
+    """Return a two-sided world: where the model gives one answer only, give the input another.
+
+    For strategies, in place of a filter that rejects most of what they draw. The input moves where
+    it is the only reference.
+    """
+    if two_sided(world):
+        return world
+    x = world.x
+    if set(world.references) == {x}:
+        x = ((x[0] + 1) % VALUES, *x[1:])
+    truth = list(world.truth)
+    at = int(np.ravel_multi_index(x, (VALUES,) * world.d))
+    truth[at] = not world.f(world.references[0])
+    return World(tuple(truth), x, world.references)
+
+
 @st.composite
 def worlds(draw, max_d: int = 4, max_references: int = 6) -> World:
     d = draw(st.integers(1, max_d))
