@@ -2,15 +2,22 @@
 
 import os
 import sys
+from collections.abc import Generator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 # jsonschema would build a parser of international resource identifiers when it is imported, which
 # takes two seconds. No schema of this package has that format, and jsonschema does without.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+
+# Two threads that share a small fit spend most of their time waiting for each other. Libraries read
+# these when they are loaded, so they are set first; the threads of suffice itself heed neither.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_THREAD_LIMIT", "1")
 
 # It pins scipy, so it has an environment of its own: `make test-dowhy`.
 collect_ignore = [] if find_spec("dowhy") else ["test_causal_dowhy.py"]
@@ -69,6 +76,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         marker = "docs" if item.path.suffix == ".md" else _MARKER_OF.get(item.path.stem)
         if marker is not None:
             item.add_marker(marker)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for examples in the docstrings of the package, not in those of its tests."""
+    found = yield
+    return [collector for collector in found if not isinstance(collector, DoctestModule)]
 
 
 @pytest.fixture(scope="session")
