@@ -124,7 +124,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.sampled_from(SAMPLES), st.data())
 def test_whatever_is_changed_in_it_is_refused_or_makes_sense(make, data):
     record = json.loads(stored(make))
