@@ -1,5 +1,6 @@
 """What causal models refuse, and in which words."""
 
+from functools import cache
 from types import SimpleNamespace
 
 import networkx as nx
@@ -66,10 +67,10 @@ MODELS = {
     "an array of int64.*list its edges": lambda: CausalModel(np.array([[0, 1], [0, 0]])),
     "data: got no rows": lambda: CausalModel(DAG, PEOPLE.head(0)),
     "income = inf; allowed: finite numbers within": lambda: CausalModel(
-        DAG, PEOPLE.assign(income=np.inf)
+        DAG, PEOPLE.assign(income=np.inf), mechanisms={"job": TREE}
     ),
     r"income = -1e\+308; allowed: finite numbers within": lambda: CausalModel(
-        DAG, PEOPLE.assign(income=-1e308)
+        DAG, PEOPLE.assign(income=-1e308), mechanisms={"job": TREE}
     ),
     "age = inf; allowed: finite": lambda: CausalModel({"age": []}, PEOPLE.assign(age=np.inf)),
     r"job = \['office'\]; allowed: text, numbers": lambda: CausalModel(
@@ -125,14 +126,16 @@ MODELS = {
         DAG, PEOPLE, categorical=3
     ),
     "allowed: {node: mechanism}": lambda: CausalModel(DAG, PEOPLE, mechanisms=[1]),
-    "missing value.* in 'income'.*impute": lambda: CausalModel(DAG, HOLES),
+    "missing value.* in 'income'.*impute": lambda: CausalModel(
+        DAG, HOLES, mechanisms={"job": TREE}
+    ),
     "that sum to 0.9": lambda: CausalModel({"a": []}, mechanisms={"a": {0: 0.4, 1: 0.5}}),
     "'a'.: got 1.5; allowed: a probability": lambda: CausalModel({"a": []}, mechanisms={"a": 1.5}),
     "LinearSVC.*without predict_proba.*Calibrated": lambda: CausalModel(
         DAG, PEOPLE, mechanisms={"job": LinearSVC()}
     ),
     "Logistic.*a regressor, since 'income' holds numbers": lambda: CausalModel(
-        DAG, PEOPLE, mechanisms={"income": LogisticRegression()}
+        DAG, PEOPLE, mechanisms={"job": TREE, "income": LogisticRegression()}
     ),
     "Linear.*a classifier, since 'job' is categorical": lambda: CausalModel(
         DAG, PEOPLE, mechanisms={"job": LinearRegression()}
@@ -152,7 +155,7 @@ MODELS = {
     ),
     r"a function\(n\) for 'age'": lambda: CausalModel(DAG, PEOPLE, mechanisms={"age": lambda n: n}),
     "additive.*3.* for 'income'": lambda: CausalModel(
-        DAG, PEOPLE, mechanisms={"income": additive(3)}
+        DAG, PEOPLE, mechanisms={"job": TREE, "income": additive(3)}
     ),
     "a regressor or a function": lambda: CausalModel(
         DAG, PEOPLE, mechanisms={"job": additive(TREE)}
@@ -172,7 +175,11 @@ def test_a_model_that_cannot_be_made(message):
         MODELS[message]()
 
 
-SCM = fitted(PEOPLE)
+@cache
+def scm():
+    return fitted(PEOPLE)
+
+
 MATRIX = np.ones((1, 2)).view(np.matrix)  # NumPy's generator never comes back from one
 
 
@@ -189,50 +196,52 @@ def boxed(value):
 
 
 USES = {
-    "do: got unknown node 'agee'.*Did you mean 'age'": lambda: SCM.sample(3, do={"agee": 1}),
-    "node: got unknown node 'x'": lambda: SCM.parents("x"),
-    r"node: got unknown node \['x'\]": lambda: SCM.descendants(["x"]),
-    "node: got unknown node <Silent>": lambda: SCM.parents(Silent()),
-    "do: got job = <Silent>; allowed: a category seen": lambda: SCM.sample(1, do={"job": Silent()}),
-    "do: got age = <Silent>; allowed: a number": lambda: SCM.sample(1, do={"age": Silent()}),
-    "do: got sex = 'male'; allowed: a category seen: 'f', 'm'": lambda: SCM.sample(
+    "do: got unknown node 'agee'.*Did you mean 'age'": lambda: scm().sample(3, do={"agee": 1}),
+    "node: got unknown node 'x'": lambda: scm().parents("x"),
+    r"node: got unknown node \['x'\]": lambda: scm().descendants(["x"]),
+    "node: got unknown node <Silent>": lambda: scm().parents(Silent()),
+    "do: got job = <Silent>; allowed: a category seen": lambda: scm().sample(
+        1, do={"job": Silent()}
+    ),
+    "do: got age = <Silent>; allowed: a number": lambda: scm().sample(1, do={"age": Silent()}),
+    "do: got sex = 'male'; allowed: a category seen: 'f', 'm'": lambda: scm().sample(
         3, do={"sex": "male"}
     ),
-    "do: got job = 'shopp'.*Did you mean 'shop'": lambda: SCM.counterfactual(
+    "do: got job = 'shopp'.*Did you mean 'shop'": lambda: scm().counterfactual(
         PEOPLE, {"job": "shopp"}
     ),
-    "rows: got sex = 'x'": lambda: SCM.counterfactual(PEOPLE.assign(sex="x"), {}),
-    "rows: got no column 'sex'": lambda: SCM.counterfactual(PEOPLE.drop(columns="sex"), {}),
-    "rows: got a missing value for 'income'": lambda: SCM.counterfactual(HOLES, {}),
-    "do: got a missing value for 'age'": lambda: SCM.sample(3, do={"age": np.nan}),
-    "do: got age = 'old'; allowed: a number": lambda: SCM.sample(3, do={"age": "old"}),
-    r"do: got shape \(2,\) for 'age'; allowed: one value, or one for each of 3": lambda: SCM.sample(
-        3, do={"age": [1, 2]}
+    "rows: got sex = 'x'": lambda: scm().counterfactual(PEOPLE.assign(sex="x"), {}),
+    "rows: got no column 'sex'": lambda: scm().counterfactual(PEOPLE.drop(columns="sex"), {}),
+    "rows: got a missing value for 'income'": lambda: scm().counterfactual(HOLES, {}),
+    "do: got a missing value for 'age'": lambda: scm().sample(3, do={"age": np.nan}),
+    "do: got age = 'old'; allowed: a number": lambda: scm().sample(3, do={"age": "old"}),
+    r"do: got shape \(2,\) for 'age'; allowed: one value, or one for each of 3": lambda: (
+        scm().sample(3, do={"age": [1, 2]})
     ),
-    "noise: got 'new'; allowed: 'kept' or 'sampled'": lambda: SCM.counterfactual(
+    "noise: got 'new'; allowed: 'kept' or 'sampled'": lambda: scm().counterfactual(
         PEOPLE, {}, noise="new"
     ),
-    "n: got 0": lambda: SCM.sample(0),
-    "n: got True": lambda: SCM.sample(True),
-    "n: got 2.5": lambda: SCM.sample(2.5),
-    "n: got 1000000000000; allowed: a whole number >= 1 and <= 100000000": lambda: SCM.sample(
+    "n: got 0": lambda: scm().sample(0),
+    "n: got True": lambda: scm().sample(True),
+    "n: got 2.5": lambda: scm().sample(2.5),
+    "n: got 1000000000000; allowed: a whole number >= 1 and <= 100000000": lambda: scm().sample(
         10**12
     ),
-    "random_state: got matrix": lambda: SCM.sample(3, random_state=MATRIX),
-    "random_state: got .*x.*; allowed: a whole": lambda: SCM.sample(3, random_state="x"),
-    "random_state: got .*matrix": lambda: SCM.counterfactual(PEOPLE, {}, random_state=MATRIX),
-    "random_state: got -1": lambda: SCM.counterfactual(PEOPLE, {}, random_state=-1),
-    r"noise: got \['kept'\]": lambda: SCM.counterfactual(PEOPLE, {}, noise=["kept"]),
-    "noise: got array": lambda: SCM.counterfactual(PEOPLE, {}, noise=np.array(["kept", "kept"])),
-    "do: got 3; allowed: {node: value}": lambda: SCM.sample(3, do=3),
-    "do: got .*; allowed: {node: value}": lambda: SCM.counterfactual(PEOPLE, [("age", 1)]),
-    "do: got age = inf; allowed: a finite number": lambda: SCM.sample(3, do={"age": np.inf}),
-    "do: got .* for 'age'; allowed: one value": lambda: SCM.sample(3, do={"age": [[1], [2, 3]]}),
-    r"do: got sex = \[\]; allowed: text": lambda: SCM.sample(1, do={"sex": boxed([])}),
-    "rows: got income = -inf; allowed: a finite": lambda: SCM.counterfactual(
+    "random_state: got matrix": lambda: scm().sample(3, random_state=MATRIX),
+    "random_state: got .*x.*; allowed: a whole": lambda: scm().sample(3, random_state="x"),
+    "random_state: got .*matrix": lambda: scm().counterfactual(PEOPLE, {}, random_state=MATRIX),
+    "random_state: got -1": lambda: scm().counterfactual(PEOPLE, {}, random_state=-1),
+    r"noise: got \['kept'\]": lambda: scm().counterfactual(PEOPLE, {}, noise=["kept"]),
+    "noise: got array": lambda: scm().counterfactual(PEOPLE, {}, noise=np.array(["kept", "kept"])),
+    "do: got 3; allowed: {node: value}": lambda: scm().sample(3, do=3),
+    "do: got .*; allowed: {node: value}": lambda: scm().counterfactual(PEOPLE, [("age", 1)]),
+    "do: got age = inf; allowed: a finite number": lambda: scm().sample(3, do={"age": np.inf}),
+    "do: got .* for 'age'; allowed: one value": lambda: scm().sample(3, do={"age": [[1], [2, 3]]}),
+    r"do: got sex = \[\]; allowed: text": lambda: scm().sample(1, do={"sex": boxed([])}),
+    "rows: got income = -inf; allowed: a finite": lambda: scm().counterfactual(
         PEOPLE.assign(income=-np.inf), {}
     ),
-    "rows: got income = 'a'; allowed: a number": lambda: SCM.counterfactual(
+    "rows: got income = 'a'; allowed: a number": lambda: scm().counterfactual(
         PEOPLE.assign(income="a"), {}
     ),
     r"'income'\]: got a mechanism that gave inf": lambda: CausalModel(
@@ -241,14 +250,14 @@ USES = {
     r"'age'\]: got a mechanism that gave 1e\+300 in row 0": lambda: CausalModel(
         {"age": ["sex"]}, PEOPLE, mechanisms={"age": lambda sex: np.full(len(sex), 1e300)}
     ).sample(2),
-    "rng: got 3": lambda: SCM.draw(3, 3),
-    "noise: got no array for 'age'": lambda: SCM.solve({}),
-    "noise: got 3": lambda: SCM.solve(3),
-    "noise: got arrays of lengths": lambda: SCM.solve(
-        {node: np.zeros(1 + i) for i, node in enumerate(SCM.nodes)}
+    "rng: got 3": lambda: scm().draw(3, 3),
+    "noise: got no array for 'age'": lambda: scm().solve({}),
+    "noise: got 3": lambda: scm().solve(3),
+    "noise: got arrays of lengths": lambda: scm().solve(
+        {node: np.zeros(1 + i) for i, node in enumerate(scm().nodes)}
     ),
-    "values: got no array for 'sex'": lambda: SCM.abduct({"age": np.zeros(1)}, None),
-    "noise: got 'old'": lambda: CausalContext(SCM, noise="old"),
+    "values: got no array for 'sex'": lambda: scm().abduct({"age": np.zeros(1)}, None),
+    "noise: got 'old'": lambda: CausalContext(scm(), noise="old"),
 }
 
 
@@ -336,7 +345,7 @@ def test_what_a_mechanism_gives_must_be_a_value_per_row():
         def predict_proba(self, X):
             return np.full((len(X), 2), np.nan)
 
-    bad = CausalModel(DAG, PEOPLE, mechanisms={"owns": Unsure(5)})
+    bad = CausalModel(DAG, PEOPLE, mechanisms={"job": TREE, "owns": Unsure(5)})
     with pytest.raises(InputError, match=r"'owns'\]: got a classifier that gave .*each of its 2"):
         bad.sample(3)
 
@@ -352,7 +361,8 @@ def test_a_set_of_edges_is_read_in_one_order():
 
 def test_one_name_is_a_list_of_one():
     data = pd.DataFrame({"a": [1, 2] * 10, "b": [0.5, 1.5] * 10})
-    assert CausalModel([("b", "a")], data, categorical="a").capabilities["a"] == "posterior"
+    scm = CausalModel([("b", "a")], data, categorical="a", mechanisms={"a": TREE})
+    assert scm.capabilities["a"] == "posterior"
 
 
 def test_labels_that_are_equal_are_one():

@@ -291,7 +291,7 @@ def double(x):
 
 
 def test_a_model_pickles_and_answers_as_before():
-    data = people()
+    data = people(80)
     given = {"x": [1.0, 2.0], "y": additive(double, std=1.0), "z": additive(double)}
     for scm in (
         CausalModel({"job": ["age", "sex"], "owns": ["job"]}, data),
