@@ -3,7 +3,7 @@
 import numpy as np
 
 from suffice.image import ImageExplainer
-from tests.test_report import Tags
+from tests.html_checks import Tags
 
 
 def sets(view):
