@@ -21,7 +21,7 @@ from .causal_worlds import fitted, people, random_models, set_some
 
 
 @given(random_models(), st.data(), st.sampled_from(["kept", "sampled"]))
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(40))
 def test_an_intervention_changes_itself_and_its_effects_and_nothing_else(world, data, noise):
     scm, frame = world
     rows = frame.head(20)
@@ -36,7 +36,7 @@ def test_an_intervention_changes_itself_and_its_effects_and_nothing_else(world, 
 
 
 @given(random_models(), st.data())
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(40))
 def test_a_counterfactual_that_changes_nothing_returns_the_row(world, data):
     scm, frame = world
     own = {node: frame[node].to_numpy() for node in set_some(data, scm, frame, frame)}
@@ -48,7 +48,7 @@ def test_a_counterfactual_that_changes_nothing_returns_the_row(world, data):
 
 
 @given(random_models(), st.data())
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(25))
 def test_under_do_a_sample_differs_from_the_other_only_in_effects(world, data):
     scm, frame = world
     do = set_some(data, scm, frame, frame)
@@ -59,7 +59,7 @@ def test_under_do_a_sample_differs_from_the_other_only_in_effects(world, data):
 
 
 @given(random_models(), st.integers(0, 5))
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(25))
 def test_noise_found_from_rows_gives_them_back(world, seed):
     scm, frame = world
     values = {node: frame[node].to_numpy() for node in scm.nodes}
@@ -72,6 +72,7 @@ def test_noise_found_from_rows_gives_them_back(world, seed):
 
 
 @given(random_models())
+@settings(max_examples=examples(25))
 def test_relations_agree(world):
     scm, _ = world
     for node in scm.nodes:

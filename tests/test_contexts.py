@@ -101,6 +101,7 @@ def test_impossible_pairs_are_not_made():
     assert (asked(ConditionalContext(n_drawn=30)) == "possible").all()
 
 
+@pytest.mark.slow
 def test_the_answer_does_not_depend_on_blocks_or_workers(loans):
     model, X = loans
     explainer = Explainer(model, X, context=ConditionalContext(n_drawn=40))
