@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -31,21 +30,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
-from threadpoolctl import threadpool_limits
 
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees import read_trees
 from suffice.target import at_least, versus, within
 from tests.effort import examples
 from tests.engine_cases import Case, check_trees, mixed_data, tree_data
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    """On a busy machine, small fits by several OpenMP threads wait for each other for seconds."""
-    with threadpool_limits(1):
-        yield
-
 
 X, TWO, THREE, NUMBER = tree_data(150)
 WORDS = np.array(["no", "yes"])[TWO]
@@ -61,7 +51,7 @@ def tree(depth: int | None = 3, seed: int = 0) -> DecisionTreeClassifier:
     return DecisionTreeClassifier(max_depth=depth, random_state=seed)
 
 
-def forest(trees: int = 10) -> RandomForestClassifier:
+def forest(trees: int = 5) -> RandomForestClassifier:
     return RandomForestClassifier(trees, random_state=0)
 
 
@@ -114,7 +104,7 @@ def test_missing_values_go_where_members_send_them() -> None:
     check(BaggingRegressor(n_estimators=6, random_state=0), number, at_least(0.0), rows)
     members = [("a", forest()), ("b", HistGradientBoostingClassifier(max_iter=10))]
     check(VotingClassifier(members, voting="soft"), two, rows=rows)
-    check(CalibratedClassifierCV(forest(), ensemble=False), two, rows=rows)
+    check(CalibratedClassifierCV(forest(), ensemble=False, cv=2), two, rows=rows)
 
 
 @pytest.mark.parametrize("labels", [TWO, THREE, WORDS], ids=["two", "three", "words"])
@@ -169,9 +159,9 @@ def test_a_vote_of_regressors_is_their_mean(weights: Any) -> None:
 
 
 LINKED = {
-    "exponential": GradientBoostingClassifier(n_estimators=15, loss="exponential", random_state=0),
-    "histogram": HistGradientBoostingClassifier(max_iter=15),
-    "ada": AdaBoostClassifier(n_estimators=10, random_state=0),
+    "exponential": GradientBoostingClassifier(n_estimators=6, loss="exponential", random_state=0),
+    "histogram": HistGradientBoostingClassifier(max_iter=6),
+    "ada": AdaBoostClassifier(n_estimators=5, random_state=0),
 }
 
 
@@ -199,15 +189,15 @@ def test_boosters_of_other_libraries_vote_and_are_calibrated(library: str) -> No
     members = [("forest", forest()), ("boosted", boosted())]
     check(VotingClassifier(members, voting="soft"), TWO)
     for method in ("sigmoid", "isotonic"):
-        check(CalibratedClassifierCV(boosted(), method=method, ensemble=False), TWO)
+        check(CalibratedClassifierCV(boosted(), method=method, ensemble=False, cv=2), TWO)
 
 
 BASES = {
-    "forest": forest(20),
+    "forest": forest(),
     "tree": tree(4),
-    "boosted": GradientBoostingClassifier(n_estimators=15, random_state=0),
-    "histogram": HistGradientBoostingClassifier(max_iter=15),
-    "ada": AdaBoostClassifier(n_estimators=10, random_state=0),
+    "boosted": GradientBoostingClassifier(n_estimators=6, random_state=0),
+    "histogram": HistGradientBoostingClassifier(max_iter=6),
+    "ada": AdaBoostClassifier(n_estimators=5, random_state=0),
     "scaled": make_pipeline(StandardScaler(), forest()),
 }
 
@@ -218,7 +208,7 @@ def test_a_calibrated_model_is_its_margin_at_another_threshold(base: str, method
     estimator = BASES[base].fit(X[:90], WORDS[:90])
     fixed = CalibratedClassifierCV(FrozenEstimator(estimator), method=method)
     check_trees(Case(fixed.fit(X[90:], WORDS[90:]), X[:60]))
-    whole = CalibratedClassifierCV(estimator, method=method, ensemble=False)
+    whole = CalibratedClassifierCV(estimator, method=method, ensemble=False, cv=2)
     check(whole, WORDS, versus("yes", "no"))
 
 
@@ -258,7 +248,7 @@ def test_pipelines_may_be_within_and_around() -> None:
 
 
 @given(seed=st.integers(0, 10**6), members=st.integers(1, 3), trees=st.integers(1, 5))
-@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_composition_has_the_black_boxs_outcomes(seed: int, members: int, trees: int) -> None:
     rows, two, three, number = tree_data(60, d=3, seed=seed)
     rng = np.random.default_rng(seed)
@@ -286,7 +276,7 @@ def test_any_composition_has_the_black_boxs_outcomes(seed: int, members: int, tr
 
 
 @given(seed=st.integers(0, 10**6), folds=st.integers(2, 3))
-@settings(max_examples=examples(10), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_mean_of_links_has_the_black_boxs_outcomes(seed: int, folds: int) -> None:
     rows, two, _, _ = tree_data(80, d=3, seed=seed)
     rng = np.random.default_rng(seed)
@@ -303,7 +293,7 @@ def test_any_mean_of_links_has_the_black_boxs_outcomes(seed: int, folds: int) ->
 
 
 @given(seed=st.integers(0, 10**6), falling=st.booleans())
-@settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 def test_outside_what_is_unsure_any_sums_agree(seed: int, falling: bool) -> None:
     """Whatever sums the members have: below the range class 0 is certain, above it class 1."""
     rng = np.random.default_rng(seed)
@@ -375,12 +365,12 @@ def test_calibrations_that_are_not_read_say_why() -> None:
     assert reason(three) == (
         "CalibratedClassifierCV of 3 classes averages 3 calibrations: ensemble=False fits one"
     )
-    steps = CalibratedClassifierCV(forest(), method="isotonic", ensemble=False).fit(X, THREE)
+    steps = CalibratedClassifierCV(forest(), method="isotonic", ensemble=False, cv=2).fit(X, THREE)
     assert reason(steps) == (
         "CalibratedClassifierCV of 3 classes is read with method='sigmoid', not with 'isotonic'"
     )
     twice = VotingClassifier(
-        [("once", CalibratedClassifierCV(forest(), ensemble=False)), ("tree", tree())],
+        [("once", CalibratedClassifierCV(forest(), ensemble=False, cv=2)), ("tree", tree())],
         voting="soft",
     ).fit(X, TWO)
     assert reason(twice) == (
