@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -29,7 +28,6 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from threadpoolctl import threadpool_limits
 
 from suffice.evaluate.trees import blocks, engine, read_trees
 from suffice.evaluate.trees.blocks import SkiRental, choose_kernel
@@ -37,14 +35,6 @@ from suffice.factors.lattice import held_of_masks
 from suffice.target import at_least, at_most, versus, within
 from tests.effort import examples
 from tests.engine_cases import KERNELS, Case, check_lists, check_trees, swept, tree_data
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    """On a busy machine, small fits by several OpenMP threads wait for each other for seconds."""
-    with threadpool_limits(1):
-        yield
-
 
 CLASSIFIERS = {
     "tree": DecisionTreeClassifier(max_depth=4, random_state=0),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from threadpoolctl import threadpool_limits
 
 from suffice.evaluate.protocol import Unreadable
 from suffice.evaluate.trees import read_trees
@@ -17,13 +15,6 @@ from suffice.models import as_model
 from suffice.tables import as_table
 from suffice.target import at_least, at_most, versus, within
 from tests.engine_cases import Case, check_trees, mixed_data, refusal, tree_data
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    """On a busy machine, small fits by several OpenMP threads wait for each other for seconds."""
-    with threadpool_limits(1):
-        yield
 
 
 def reason(model: Any) -> str:
