@@ -23,7 +23,8 @@ from suffice import (
 )
 from suffice.audit.grading.claims import About, as_claim
 from suffice.plots.audit.grades import graded_of
-from tests.worlds import World, subsets, taus, two_sided, worlds
+from tests.plain import fake_time
+from tests.worlds import World, subsets, taus, with_both_answers, worlds
 
 COLUMNS = ["age", "income", "debt", "late payments", "home"]
 
@@ -70,7 +71,7 @@ def check(mark, hits, n, tau):
         assert mark.necessity == pytest.approx(above / total)
 
 
-@given(worlds(max_d=4).filter(two_sided), taus, st.data(), st.sampled_from(["keep", "flip"]))
+@given(worlds(max_d=4).map(with_both_answers), taus, st.data(), st.sampled_from(["keep", "flip"]))
 def test_marks_of_a_set_are_their_definitions(world, tau, data, view):
     own = data.draw(st.sampled_from(subsets(world.d)))
     found = audit.grade(world.explainer(), world.x, frozenset(map(name, own)), tau=tau, view=view)
@@ -79,7 +80,7 @@ def test_marks_of_a_set_are_their_definitions(world, tau, data, view):
     check(found.mark, shares(world, view), len(world.references), tau)
 
 
-@given(worlds(max_d=4).filter(two_sided), taus, st.data(), st.sampled_from(["keep", "flip"]))
+@given(worlds(max_d=4).map(with_both_answers), taus, st.data(), st.sampled_from(["keep", "flip"]))
 def test_a_ranking_is_marked_at_every_size(world, tau, data, view):
     order = data.draw(st.permutations(range(world.d)))
     some = order[: data.draw(st.integers(1, world.d))]
@@ -96,7 +97,7 @@ def test_a_ranking_is_marked_at_every_size(world, tau, data, view):
         assert found.mark.size == min(max(1, min(enough)), len(some))
 
 
-@given(worlds(max_d=4).filter(two_sided), st.data())
+@given(worlds(max_d=4).map(with_both_answers), st.data())
 def test_counterfactual_rows_are_asked_of_the_model(world, data):
     row = st.tuples(*[st.integers(0, 2)] * world.d)
     rows = data.draw(st.lists(row, min_size=1, max_size=3))
@@ -174,7 +175,8 @@ def test_features_that_cannot_matter_count_as_any_others(loans):
                 assert mark.necessity == pytest.approx(whole.necessity_of(features))
 
 
-def test_of_many_features_sets_are_counted_and_the_best_is_left_open():
+def test_of_many_features_sets_are_counted_and_the_best_is_left_open(monkeypatch):
+    fake_time(monkeypatch, step=0.001)
     rng = np.random.default_rng(0)
     data = pd.DataFrame(rng.integers(0, 3, (40, 30)), columns=[f"f{i}" for i in range(30)])
 
