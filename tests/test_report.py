@@ -111,6 +111,12 @@ def test_the_cheapest_change_of_all_leads_and_is_what_recourse_gives():
     assert "Cheapest change found: " in str(bounded)
 
 
+def test_a_bounded_search_that_found_sets_does_not_claim_the_cheapest_change_of_all():
+    bounded = loan_explainer().explain(NUMERIC.iloc[8], max_size=1, tau=0.1)
+    assert len(bounded.flip) and not bounded.flip.tally.complete
+    assert "Cheapest change found: " in str(bounded)
+
+
 def test_what_is_true_by_construction_is_said_to_be():
     parity = Explainer(lambda r: np.asarray(r).sum(axis=1) % 2, np.eye(2, dtype=int))
     e = parity.explain([0, 0], tau=1.0)

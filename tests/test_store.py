@@ -112,6 +112,14 @@ def test_chunks_of_any_size_in_any_order_and_twice_give_the_same_bytes(whole, se
     assert files(tmp_path / "out") == files(whole)
 
 
+def test_chunks_that_overlap_give_the_same_bytes(whole, tmp_path):
+    with begin(whole, tmp_path / "out") as store:
+        for span in [(0, 10), (5, 16), (16, 24), (20, 36), (30, 40)]:
+            store.put(chunk_of(*span))
+        store.finish(40)
+    assert files(tmp_path / "out") == files(whole)
+
+
 def test_it_goes_on_where_it_was_left_and_gives_the_same_bytes(whole, tmp_path):
     out = tmp_path / "out"
     with begin(whole, out) as store:
