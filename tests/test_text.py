@@ -21,7 +21,8 @@ from suffice.text.coarse_to_fine import passages_then_words
 from suffice.text.parts import cut
 from suffice.text.passages import MOST_PASSAGES
 from tests.effort import examples
-from tests.words import AND, FILM, LONG, OR, TRAIN, has, labels, of, pipeline, sets
+from tests.plain import fake_time
+from tests.words import AND, FILM, LONG, OR, TRAIN, has, labels, of, pipeline, sets, timed
 
 
 def test_and_or_and_negation_are_found_in_both_views():
@@ -197,19 +198,21 @@ def of_words(n, last="good"):
 
 
 @pytest.mark.parametrize("n", [19, 20, 21, 22, 40, 60])
-def test_words_are_players_up_to_sixty(n):
+def test_words_are_players_up_to_sixty(n, monkeypatch):
     """There is no length at which the answer turns coarse, or the rows run away."""
-    e = TextExplainer(OR)(of_words(n))
+    clock = fake_time(monkeypatch, step=1e-4)
+    e = TextExplainer(timed(OR, clock))(of_words(n))
     assert e.subject.unit == "word"
     assert len(e.players) == n
     assert e.subject.closer is None
     assert sets(e.keep) == sets(e.flip) == of("good")
-    assert e.provenance.rows_predicted <= 1 << 20
+    assert e.provenance.rows_predicted <= 20_000 and clock.now < 12
 
 
-def test_past_sixty_words_passages_come_first_and_are_looked_into():
+def test_past_sixty_words_passages_come_first_and_are_looked_into(monkeypatch):
     text = "It rained all day, as it does. " * 12 + LONG
-    e = TextExplainer(OR)(text)
+    model = timed(OR, fake_time(monkeypatch, step=1e-4))
+    e = TextExplainer(model)(text)
     assert e.subject.unit == "word"
     assert e.subject.closer == Closer(122, MOST_PASSAGES, True, e.subject.closer.within, True)
     assert sets(e.keep) >= of("good")
@@ -220,7 +223,7 @@ def test_past_sixty_words_passages_come_first_and_are_looked_into():
     assert "those of each view's best set." in flat
     assert "Sets with words of the rest of the text were not looked at." in flat
     assert Explanation.from_json(e.to_json()) == e
-    just = TextExplainer(OR)(of_words(61))
+    just = TextExplainer(model)(of_words(61))
     assert just.subject.closer.words == 61
     assert sets(just.keep) == sets(just.flip) == of("good")
 

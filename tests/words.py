@@ -18,6 +18,16 @@ def has(*wanted):
     return lambda text: set(wanted) <= set(re.findall(r"\w+", text))
 
 
+def timed(model, clock, seconds=5e-4):
+    """The model, taking so many seconds of a fake clock's time for every text."""
+
+    def timed_model(texts):
+        clock.now += seconds * len(texts)
+        return model(texts)
+
+    return timed_model
+
+
 def sets(view):
     return {frozenset(f.features) for f in view.factors}
 
