@@ -211,7 +211,7 @@ def test_command_with_a_skops_pipeline(skops_file, tmp_path):
     ran = ask("--text", "-", "--outcome", "bad", *skops_file, stdin="a good film\n")
     assert ran.exit_code == 0, ran.output
     assert "Why “good”?" in ran.output
-    ran = ask("--text", LONG, "--refine", "--view", "keep", *skops_file)
+    ran = ask("--text", LONG, "--refine", "--budget", "3000", "--view", "keep", *skops_file)
     assert ran.exit_code == 0, ran.output
     assert "popcorn was [good]" in ran.output
 
