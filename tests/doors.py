@@ -14,6 +14,7 @@ from typing import Any
 
 import suffice as sf
 from tests.tiny import (
+    CATALOGUE,
     EXPLAINER,
     IMAGE,
     IMAGES,
@@ -326,6 +327,12 @@ def doors() -> list[Door]:
                 "desired": "none",
             },
             {"desired": "recourse"},
+        ),
+        Door(
+            "audit.compare",
+            sf.audit.compare,
+            {"a": [e], "b": [e], "catalogue": CATALOGUE, "k": 2},
+            {"k": "none"},
         ),
         Door("audit.barcode_distance", sf.audit.barcode_distance, {"one": e.keep, "other": e.flip}),
         Door(
