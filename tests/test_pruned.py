@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from suffice import InputError, Target, datasets
 from suffice.context import make_players
@@ -16,6 +16,7 @@ from suffice.search.pruned import pruned_search, rows as rows_module
 from suffice.search.pruned.curtailed import Curtailed
 from suffice.tables import as_table
 from suffice.target import Event
+from tests.effort import examples
 from tests.worlds import subsets, taus, two_sided, worlds
 
 
@@ -76,9 +77,12 @@ def numbering(request, monkeypatch):
 
 tests_at = st.sampled_from([(None, "none"), (0.05, "none"), (0.3, "none"), (0.3, "bonferroni")])
 each_numbering = pytest.mark.usefixtures("numbering")
+some = settings(max_examples=examples(25))
+"""Each such test runs with every numbering."""
 
 
 @each_numbering
+@some
 @given(worlds(), taus, tests_at)
 def test_finds_what_the_exhaustive_search_finds(world, tau, test):
     alpha, adjust = test
@@ -94,6 +98,7 @@ def test_finds_what_the_exhaustive_search_finds(world, tau, test):
 
 
 @each_numbering
+@some
 @given(worlds(), taus)
 def test_counts_and_outcomes_are_those_of_the_hybrids(world, tau):
     result, _ = pruned(world, tau)
@@ -113,6 +118,7 @@ def test_counts_and_outcomes_are_those_of_the_hybrids(world, tau):
 
 
 @each_numbering
+@some
 @given(worlds(), taus, st.integers(1, 60))
 def test_a_budget_is_never_exceeded_and_never_misleads(world, tau, budget):
     result, model = pruned(world, tau, limits=Limits(budget=budget))
@@ -126,6 +132,7 @@ def test_a_budget_is_never_exceeded_and_never_misleads(world, tau, budget):
 
 
 @each_numbering
+@some
 @given(worlds(), taus, st.integers(1, 60))
 def test_what_is_said_to_be_decided_is(world, tau, budget):
     """The share counts the sets of each size that was gone through, and what holds a factor."""
@@ -156,6 +163,7 @@ def test_among_many_players_the_share_decided_is_at_least_what_is_said():
 
 
 @each_numbering
+@some
 @given(worlds(), taus, st.integers(1, 4), tests_at)
 def test_a_bounded_search_is_right_about_what_it_searched(world, tau, max_size, test):
     alpha, adjust = test
@@ -169,6 +177,7 @@ def test_a_bounded_search_is_right_about_what_it_searched(world, tau, max_size, 
 
 
 @each_numbering
+@some
 @given(worlds(), taus, st.integers(0, 3))
 def test_same_seed_same_rows(world, tau, seed):
     first, one = pruned(world, tau, seed=seed)
@@ -179,6 +188,7 @@ def test_same_seed_same_rows(world, tau, seed):
 
 
 @each_numbering
+@some
 @given(worlds(), st.sampled_from([None, "ends"]))
 def test_the_sample_is_of_the_context(world, weights):
     """The draws' outcomes are the hybrids' own, and their necessity is near the exact one."""
@@ -261,7 +271,7 @@ def random_world(seed, d=6, n=90):
 
 
 @each_numbering
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_many_references_and_rounds(seed, monkeypatch):
     predict, x, references = random_world(seed)
     given_sets = ([], [])
