@@ -213,15 +213,15 @@ def test_limits_are_told_as_they_were_given_where_a_part_had_a_share():
 
 
 def test_a_level_that_was_visited_in_part_takes_the_room_of_what_was_visited():
-    """Of 400 features there are 10,586,800 sets of three: two views of a few thousand of them."""
-    d, n = 400, 3
+    """Of 150 features there are 551,300 sets of three: two views of a few thousand of them."""
+    d, n = 150, 3
     evaluator = Plain(lambda rows: rows[:, 7].astype(int), np.ones(d), np.zeros((n, d)))
-    budget = 3 * (2 + 2 * d + 2 * 79_800 + 5000)  # all up to pairs, and a few of three
+    budget = 3 * (2 + 2 * d + 2 * 11_175 + 5000)  # all up to pairs, and a few of three
     sweep = run_sweep(evaluator, d, Question(limits=Limits(budget=budget)))
     keep, flip = sweep.tally, sweep.tally.other_view()
     assert keep.exhaustive_size == flip.exhaustive_size == 2
     for tally in (keep, flip):
-        assert sum(map(len, tally.levels)) == tally.visited == keep.visited < 170_000
+        assert sum(map(len, tally.levels)) == tally.visited == keep.visited < 30_000
     assert 0 < len(keep.levels[3]) < 10_000 or 0 < len(flip.levels[3]) < 10_000
     assert flip.other_view().hits((7,)) == keep.hits((7,)) == n
 
@@ -257,7 +257,8 @@ def test_both_views_count_the_same_runs(world, budget):
 )
 def test_a_thousand_features_and_more_are_searched_told_and_stored(question):
     data = np.random.default_rng(0).normal(size=(12, 1100))
-    e = Explainer(lambda rows: (rows[:, 0] > 0).astype(int), data).explain(data[0], **question)
+    explainer = Explainer(lambda rows: (rows[:, 0] > 0).astype(int), data, n_references=3)
+    e = explainer.explain(data[0], **question)
     assert "12 rows × 1,100 columns" in one_line(e)
     assert Explanation.from_json(e.to_json()) == e
     assert "1,100 columns" in e.to_html()
