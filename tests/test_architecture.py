@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 AGAIN = "the code has changed: run python -m docs.draw.architecture, and look at it"
 
 
+@pytest.mark.slow
 def test_the_committed_drawing_is_what_the_code_says() -> None:
     """In a process of its own: the way is traced, and other tests leave things loaded."""
     code = "from docs.draw.architecture import drawing, facts; print(drawing(facts()), end='')"
