@@ -33,10 +33,13 @@ ROOT = Path(__file__).parents[1]
 
 _SRC, _TESTS = "src/suffice/", "tests/test_"
 
-_NOT_COPIED = (".*", "node_modules", "_build", "gallery", "results", "dist")
-"""Hidden folders, and folders that are built."""
+_BUILT = {ROOT / path for path in ("dist", "docs/_build", "docs/gallery", "results")}
+"""Folders that are built: they are not copied."""
 
 TIERS = ("check", "test")
+
+_ALL_TESTS = ("-n", "2", "--ignore=tests/test_mutations.py")
+"""All but the test that every line to be mutated is there."""
 
 
 @dataclass(frozen=True)
@@ -299,16 +302,10 @@ def run(
     mutations: Sequence[Mutation], tier: str = "test", all_tests: bool = False
 ) -> Iterator[Found]:
     """Apply each mutation to a copy of the repository, and run its tests there."""
-    with TemporaryDirectory(prefix="suffice-mutations-") as folder:
-        copy = Path(folder) / "repository"
-        # Times of files are copied as well, so that byte code stays valid.
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_NOT_COPIED), symlinks=True)
-        modules = ROOT / "frontend" / "node_modules"
-        if modules.is_dir():
-            (copy / "frontend" / "node_modules").symlink_to(modules)
+    with _copied(all_tests) as copy:
         failed: dict[Mutation, str] = {}
         for mutation in mutations:
-            given = ("-n", "2") if all_tests else mutation.tests
+            given = _ALL_TESTS if all_tests else mutation.tests
             with _mutated(mutation, copy):
                 said = _pytest(copy, tier, ("-x", *given))
             tests = _failed(said)
@@ -321,6 +318,25 @@ def run(
         bad = _failed(_pytest(copy, tier, sorted(set(failed.values())))) if failed else ()
         for mutation, test in failed.items():
             yield Found(mutation, tier, "BROKEN" if test in bad else "caught", test)
+
+
+@contextmanager
+def _copied(all_tests: bool) -> Iterator[Path]:
+    """Copy the repository, with the times of its files, so that byte code stays valid."""
+    with TemporaryDirectory(prefix="suffice-mutations-") as folder:
+        copy = Path(folder) / "repository"
+        shutil.copytree(ROOT, copy, ignore=_not_copied, symlinks=True)
+        modules = ROOT / "frontend" / "node_modules"
+        if modules.is_dir():
+            (copy / "frontend" / "node_modules").symlink_to(modules)
+        if all_tests:  # one of them asks git for the files that a clone will hold
+            subprocess.run(["git", "init", "-q"], cwd=copy, check=True)
+        yield copy
+
+
+def _not_copied(folder: str, names: list[str]) -> set[str]:
+    hidden = {name for name in names if name.startswith(".") and name != ".gitignore"}
+    return hidden | {n for n in names if n == "node_modules" or Path(folder, n) in _BUILT}
 
 
 @contextmanager
