@@ -52,14 +52,18 @@ def parts(out: Path) -> dict[str, bytes]:
 def kill_workers(out: Path, rows: int, kills: int, chance: random.Random) -> None:
     """Kill −9 of some worker at so many random moments, in one run that must end well."""
     driver = start(out, rows, 2)
-    while driver.poll() is None and kills:
-        time.sleep(chance.uniform(0.05, 1.5))
+    try:
+        while driver.poll() is None and kills:
+            time.sleep(chance.uniform(0.05, 1.5))
+            with suppress(psutil.NoSuchProcess):
+                children = driver.children()
+                if children:
+                    os.kill(chance.choice(children).pid, signal.SIGKILL)
+                    kills -= 1
+        assert driver.wait(1200) == 0
+    finally:
         with suppress(psutil.NoSuchProcess):
-            children = driver.children()
-            if children:
-                os.kill(chance.choice(children).pid, signal.SIGKILL)
-                kills -= 1
-    assert driver.wait() == 0
+            driver.kill()
 
 
 def kill_drivers(out: Path, rows: int, kills: int, chance: random.Random) -> None:
@@ -74,7 +78,12 @@ def kill_drivers(out: Path, rows: int, kills: int, chance: random.Random) -> Non
             driver.kill()
             driver.wait()
         assert not psutil.wait_procs(children, timeout=120)[1]
-    assert start(out, rows, 2).wait() == 0
+    driver = start(out, rows, 2)
+    try:
+        assert driver.wait(1200) == 0
+    finally:
+        with suppress(psutil.NoSuchProcess):
+            driver.kill()
 
 
 if __name__ == "__main__":

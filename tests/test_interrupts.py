@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 
 import psutil
-import pytest
 
 SCRIPT = """
 import os, signal, sys, time
@@ -147,6 +146,8 @@ class Program:
             return f"code {code}, processes {left}, files {files}\n{errors}"
         if code == 0:
             return "finished"
+        if code == -signal.SIGINT and not errors:
+            return "killed"  # before Python had a handler, or after it was gone
         return "interrupted" if "KeyboardInterrupt" in errors else f"code {code}\n{errors}"
 
 

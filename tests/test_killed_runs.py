@@ -11,7 +11,7 @@ pytest.importorskip("pyarrow")
 
 from tests.killing import explain, kill_drivers, kill_workers, parts
 
-ROWS = 150
+ROWS = 100
 
 
 @pytest.fixture(scope="module")

@@ -344,25 +344,25 @@ def _end_all(workers: list[_Worker], driver: int) -> None:
 
 @contextmanager
 def _signals_held() -> Iterator[None]:
-    """Hold signals back that would raise an exception, and raise them at the end.
+    """Hold signals back whose handlers may raise an exception, and raise them at the end."""
+    with _held(signal.SIGTERM), _held(signal.SIGINT):
+        yield
 
-    Python runs handlers in the main thread only, so nothing is raised in any other.
-    """
-    if threading.current_thread() is not threading.main_thread():
+
+@contextmanager
+def _held(number: signal.Signals) -> Iterator[None]:
+    handler = signal.getsignal(number)
+    # Python runs handlers in the main thread only, so nothing is raised in any other.
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
         return
-    held: list[int] = []
-    before: dict[int, Any] = {}
+    caught: list[int] = []
     try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if callable(handler := signal.getsignal(number)):
-                before[number] = handler
-                signal.signal(number, lambda n, _: held.append(n))
+        signal.signal(number, lambda n, _: caught.append(n))
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for number in held:
+        signal.signal(number, handler)
+        if caught:
             signal.raise_signal(number)
 
 
