@@ -77,7 +77,7 @@ test: $(VENV)/.test system-packages frontend/node_modules ## run all tests (unde
 PEER_TESTS = tests/test_adapt.py tests/test_anchors_peer.py tests/test_audit_grade.py tests/test_dist.py \
 	tests/test_experiments_adult.py tests/test_experiments_anchors.py tests/test_experiments_imdb.py \
 	tests/test_notebook.py tests/test_notebooks.py tests/test_other_tools.py tests/test_recourse_dice.py \
-	tests/test_store.py docs/guides/portfolio.md docs/start/from-anchors.md docs/start/from-dice.md
+	tests/test_reproduce.py tests/test_store.py docs/guides/portfolio.md docs/start/from-anchors.md docs/start/from-dice.md
 
 test-peers: $(VENV)-peers/.made system-packages ## compare with anchor-exp, dice-ml and others; run notebooks
 	$(VENV)-peers/bin/pytest -n 2 $(PEER_TESTS)
