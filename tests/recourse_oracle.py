@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -145,23 +146,25 @@ THIRDS = [Fraction(k, 3) for k in range(1, 8)]
 WEIGHTS = [Fraction(0), Fraction(1, 2), Fraction(1), Fraction(2), np.inf, *THIRDS, Fraction(1, 10)]
 
 
-@st.composite
-def requests(draw, d: int) -> Asked:
+@cache
+def requests(d: int) -> st.SearchStrategy[Asked]:
+    """Constraints on `d` columns."""
     columns = st.integers(0, d - 1)
     some = st.frozensets(columns, max_size=max(1, d - 1))
     bound = st.sampled_from([(0, 1), (1, None), (None, 1), (1, 1), (0, 2)])
     pairs = st.dictionaries(columns, st.integers(0, VALUES - 1), min_size=1, max_size=2)
-    return Asked(
-        immutable=draw(some),
-        ranges=draw(st.dictionaries(columns, bound, max_size=2)),
-        up=draw(st.frozensets(columns, max_size=1)),
-        down=draw(st.frozensets(columns, max_size=1)),
-        steps=draw(st.dictionaries(columns, st.sampled_from([1, 2]), max_size=1)),
-        forbidden=tuple(draw(st.lists(pairs, max_size=2))),
-        weights=tuple(draw(st.lists(st.sampled_from(WEIGHTS), min_size=d, max_size=d))),
-        tau=draw(st.sampled_from([None, None, 0.25, 0.5, 1.0])),
-        max_cost=draw(st.sampled_from([None, Fraction(1, 2), Fraction(1), Fraction(3), *THIRDS])),
-        max_size=draw(st.sampled_from([None, None, 1, 2])),
+    return st.builds(
+        Asked,
+        immutable=some,
+        ranges=st.dictionaries(columns, bound, max_size=2),
+        up=st.frozensets(columns, max_size=1),
+        down=st.frozensets(columns, max_size=1),
+        steps=st.dictionaries(columns, st.sampled_from([1, 2]), max_size=1),
+        forbidden=st.lists(pairs, max_size=2).map(tuple),
+        weights=st.tuples(*[st.sampled_from(WEIGHTS)] * d),
+        tau=st.sampled_from([None, None, 0.25, 0.5, 1.0]),
+        max_cost=st.sampled_from([None, Fraction(1, 2), Fraction(1), Fraction(3), *THIRDS]),
+        max_size=st.sampled_from([None, None, 1, 2]),
     )
 
 

@@ -15,7 +15,6 @@ from tests.worlds import subsets, two_sided
 # -- properties --------------------------------------------------------------------------
 
 
-@settings(max_examples=examples(100))
 @given(cases(), st.booleans())
 def test_options_are_those_of_the_definition(case, grid):
     world, asked = case
@@ -40,7 +39,7 @@ def test_options_are_those_of_the_definition(case, grid):
         }
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(25))
 @given(cases())
 def test_a_grid_never_costs_more_and_few_options_are_the_cheapest(case):
     world, asked = case
@@ -63,7 +62,7 @@ def test_a_grid_never_costs_more_and_few_options_are_the_cheapest(case):
         assert few.more == left_out or (mode.grid and few.more is None and len(few) == 2)
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(25))
 @given(cases(max_d=3))
 def test_necessity_counts_the_allowed_hybrids(case):
     world, asked = case
@@ -82,7 +81,7 @@ def test_necessity_counts_the_allowed_hybrids(case):
         assert option.necessity == pytest.approx(len(covered) / len(desired))
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(25))
 @given(cases(max_d=3), st.booleans())
 def test_a_reason_names_what_is_binding(case, grid):
     world, asked = case
@@ -127,7 +126,7 @@ def test_a_reason_names_what_is_binding(case, grid):
         assert text in r.reason
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(25))
 @given(cases(max_d=3))
 def test_engines_and_repeats_give_the_same_options(case):
     world, asked = case

@@ -62,7 +62,7 @@ def check_valid(r, world, asked_for):
         )
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(25))
 @given(cases(), st.sampled_from([3, 10, 40, 200, 1000]), st.booleans())
 def test_a_search_that_is_ended_gives_valid_options_and_all_of_them_if_it_says_so(
     case, rows, by_rows
@@ -115,7 +115,7 @@ def widely(world, asked_for, size):
     return large, names, choices
 
 
-@settings(max_examples=examples(80))
+@settings(max_examples=examples(40))
 @given(cases(max_d=5), st.integers(1, 2))
 def test_with_time_enough_large_options_are_those_of_the_definition(case, size):
     world, asked_for = case
@@ -135,7 +135,7 @@ def test_with_time_enough_large_options_are_those_of_the_definition(case, size):
     assert small <= {tuple(names[m] for m in option.members) for option in choices.chosen}
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(25))
 @given(cases(max_d=5))
 def test_no_feature_of_a_shrunk_change_can_be_left_out(case):
     world, asked_for = case
