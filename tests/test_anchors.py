@@ -98,7 +98,7 @@ def asked_by(rule):
     return frozenset() if rule.factor is None else tightest(rule.factor.atoms())
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(worlds(max_d=3), taus, alphas)
 def test_rules_with_any_bounds_are_those_of_algorithm_1(world, tau, alpha):
     assume(two_sided(world))
@@ -122,7 +122,7 @@ def test_rules_with_any_bounds_are_those_of_algorithm_1(world, tau, alpha):
     assert {asked_by(rule): rule.precision for rule in a.rules} == expected
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(worlds(max_d=2), taus, distributions)
 def test_with_any_bounds_too_the_best_rule_covers_most(world, tau, distribution):
     assume(two_sided(world))
@@ -139,7 +139,7 @@ def test_with_any_bounds_too_the_best_rule_covers_most(world, tau, distribution)
     assert cells.best is None or a.best.coverage >= cells.best.coverage
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(worlds(), taus, alphas)
 def test_with_equal_values_perturbing_is_the_swap_with_all_the_data(world, tau, alpha):
     assume(two_sided(world))
@@ -158,7 +158,7 @@ def test_with_equal_values_perturbing_is_the_swap_with_all_the_data(world, tau, 
     }
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(worlds(), taus, distributions, st.sampled_from([2, 3]))
 def test_the_best_rule_covers_most_of_all_that_are_precise_enough(world, tau, distribution, bins):
     assume(two_sided(world))
@@ -183,7 +183,7 @@ def test_the_best_rule_covers_most_of_all_that_are_precise_enough(world, tau, di
             assert not t <= s or wider.coverage >= rule.coverage
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(worlds(max_d=3), taus, alphas, distributions)
 def test_every_threshold_is_answered_from_the_same_counts(world, tau, alpha, distribution):
     assume(two_sided(world))

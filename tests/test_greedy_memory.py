@@ -92,7 +92,7 @@ def assert_true(greedy, world, view, question):
 
 
 @given(wider_worlds(), taus, st.sampled_from([None, 0.3]), st.integers(0, 3))
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 def test_no_row_is_asked_twice_and_what_is_complete_is_what_counting_gives(world, tau, alpha, seed):
     question = Question(tau, alpha, seed=seed)
     model, hybrids, evaluator = setting(*world)
@@ -117,7 +117,7 @@ def test_no_row_is_asked_twice_and_what_is_complete_is_what_counting_gives(world
 
 
 @given(wider_worlds(), taus, st.sampled_from(["keep", "flip"]))
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 def test_with_starts_without_end_all_is_seen_or_it_says_that_it_is_not(world, tau, view):
     predict, x, references = world
     evaluator = Sets(predict, x, references)
