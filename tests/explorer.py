@@ -5,16 +5,47 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from threading import Thread
+from typing import Any
 
 import httpx
 import uvicorn
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
 
+from suffice import CausalModel, datasets
 from suffice.web.app import make_app
 from suffice.web.room import Room
 from suffice.web.serve import _listen
 
 TOKEN = "a-token-for-tests"
+X, y = datasets.loans()
+
+
+def _fitted(final: Any) -> Any:
+    texts = make_column_selector(dtype_exclude=["number", "bool"])
+    columns = make_column_transformer((OrdinalEncoder(), texts), remainder="passthrough")
+    return make_pipeline(columns, final).fit(X, y)
+
+
+@cache
+def forest() -> Any:
+    return _fitted(ExtraTreesClassifier(20, max_depth=8, random_state=0))
+
+
+@cache
+def linear() -> Any:
+    return _fitted(LogisticRegression(max_iter=1000))
+
+
+def loans_room() -> Room:
+    """Two models of loans, and what causes what."""
+    graph = CausalModel([("age", "income"), ("income", "debt")], X)
+    return Room({"forest": forest(), "linear": linear()}, X, graph=graph, n_references=60)
 
 
 @contextmanager

@@ -9,21 +9,25 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from suffice import CausalModel, Explainer, datasets
-from suffice.cli.training import train
+from suffice import Explainer
 from suffice.web.api import ENDPOINTS, openapi
 from suffice.web.room import Room
-from tests.explorer import TOKEN, answer, lines, served, visitor
-
-X, y = datasets.loans()
-MODEL = train("extra-trees", X, y).model
-OTHER = train("logistic", X, y).model
+from tests.explorer import (
+    TOKEN,
+    X,
+    answer,
+    forest,
+    linear,
+    lines,
+    loans_room,
+    served,
+    visitor,
+)
 
 
 @pytest.fixture(scope="module")
 def address():
-    graph = CausalModel([("age", "income"), ("income", "debt")], X)
-    with served(Room({"forest": MODEL, "linear": OTHER}, X, graph=graph, n_references=60)) as found:
+    with served(loans_room()) as found:
         yield found
 
 
@@ -126,7 +130,7 @@ def test_what_is_no_json_is_refused(client):
 
 
 def test_rows_are_filtered_and_sorted_as_pandas_would(client):
-    predicted = MODEL.predict(X)
+    predicted = forest().predict(X)
     where = [
         {"column": "age", "test": "at least", "value": 40},
         {"column": "home", "test": "is not", "value": "rents"},
@@ -184,7 +188,7 @@ CONTRASTS = [
 @pytest.mark.parametrize(("contrast", "same"), CONTRASTS)
 def test_explanations_are_those_of_python(client, contrast, same):
     e = loaded(client, input={"row": 1}, contrast=contrast, tau=0.8)
-    own = Explainer(MODEL, X, **{"n_references": 60, **same}).explain(X.iloc[1], tau=0.8)
+    own = Explainer(forest(), X, **{"n_references": 60, **same}).explain(X.iloc[1], tau=0.8)
     assert factors(e.keep) == factors(own.keep)
     assert factors(e.flip) == factors(own.flip)
 
@@ -193,22 +197,22 @@ def test_a_changed_value_changes_prediction_and_explanation(client):
     changed = X.iloc[1].to_dict() | {"late payments": 0, "guarantor": True}
     values = {"late payments": 0, "guarantor": True}
     told = answer(client, "predict", input={"row": 1, "values": values})
-    assert told["prediction"] == MODEL.predict(pd.DataFrame([changed]))[0]
+    assert told["prediction"] == forest().predict(pd.DataFrame([changed]))[0]
     e = loaded(client, input={"row": 1, "values": values})
-    own = Explainer(MODEL, X, n_references=60).explain(changed)
+    own = Explainer(forest(), X, n_references=60).explain(changed)
     assert factors(e.keep) == factors(own.keep)
 
 
 def test_another_model_is_asked_where_it_is_named(client):
     e = loaded(client, input={"row": 1}, model="linear")
-    own = Explainer(OTHER, X, n_references=60).explain(X.iloc[1])
+    own = Explainer(linear(), X, n_references=60).explain(X.iloc[1])
     assert factors(e.flip) == factors(own.flip)
 
 
 def test_recourse_keeps_to_the_form(client):
     asked = {"input": {"row": 1}, "immutable": ["age", "home"], "max_size": 2}
     found = answer(client, "recourse", **asked)
-    own = Explainer(MODEL, X, n_references=60).recourse(
+    own = Explainer(forest(), X, n_references=60).recourse(
         X.iloc[1], immutable=["age", "home"], max_size=2, max_options=20
     )
     assert [o["features"] for o in found["options"]] == [list(o.features) for o in own.options]
@@ -236,7 +240,7 @@ def test_the_notebook_code_gives_what_is_on_the_screen(client):
     asked = {"input": {"row": 4, "values": {"age": 33}}, "contrast": contrast, "tau": 0.75}
     code = answer(client, "export/code", **asked)["content"]
     code = code.replace("model = …", "").replace("data = …", "")
-    room = {"model": MODEL, "data": X}
+    room = {"model": forest(), "data": X}
     exec(code, room)
     shown = loaded(client, **asked)
     assert factors(room["e"].keep) == factors(shown.keep)
@@ -302,7 +306,10 @@ def test_thirty_two_visitors_at_once_are_all_answered(address):
         with visitor(address) as client:
             return factors(loaded(client, input={"row": row}).keep)
 
+    rows = [visitor % 8 for visitor in range(32)]
     with ThreadPoolExecutor(32) as visitors:
-        found = list(visitors.map(visit, range(32)))
-    own = Explainer(MODEL, X, n_references=60)
-    assert found == [factors(own.explain(X.iloc[row]).keep) for row in range(32)]
+        found = list(visitors.map(visit, rows))
+    own = [
+        factors(e.keep) for e in Explainer(forest(), X, n_references=60).explain_many(X.iloc[:8])
+    ]
+    assert found == [own[row] for row in rows]
