@@ -206,7 +206,7 @@ def test_everything_is_done_by_keyboard_alone(browser, small):  # noqa: F811
         page.keyboard.press("Space")
         tab_to(".copy")
         page.keyboard.press("Enter")
-        page.wait_for_function("document.activeElement.dataset.copied")
+        page.wait_for_selector(".copy[data-copied]:focus")
         tab_to(".pick")
         page.keyboard.press("Space")
         assert page.locator(".measured [data-view]").count() == 2
@@ -377,7 +377,7 @@ def test_where_a_search_was_bounded_the_page_offers_what_is_known(browser, tmp_p
         assert "count is not in this page: ask .keep.sufficiency([…])" in page.inner_text(
             ".measured"
         )
-    found = explainer.explain(data[0], search="greedy")
+    found = explainer.explain(data[0], search="greedy", budget=20_000)
     found.to_html(path)
     with opened(browser, path) as page:
         assert page.locator("input.tau").count() == 0
