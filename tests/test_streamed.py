@@ -18,7 +18,7 @@ from suffice.explanation.explanation import mirrored
 from suffice.factors import bitsets
 from suffice.factors.lattice import held_of_masks, masks_of_held
 from suffice.progress import progress_bar
-from suffice.search import LimitKeeper, Limits, Question, Stop, run_sweep
+from suffice.search import LimitKeeper, Limits, Question, Stop, plan, run_sweep
 from suffice.search.findings import Findings
 from suffice.search.profile import Profile
 from suffice.search.streamed import decide, seen, streamed_search
@@ -211,21 +211,16 @@ def test_22_players_of_whom_ten_matter_are_as_those_ten(engine):
     assert result.tally.hits([2, 3, 11]) == profiles[0].tally.hits([1, 4])
 
 
-class AnyThree(Explainer):
-    """25 features; any three of them, or any 23 replaced, decide."""
-
-    def __init__(self) -> None:
-        X = np.vstack([np.ones(25), np.zeros((3, 25))])
-        model = LogisticRegression().fit(X, [1, 0, 0, 0])
-        model.coef_, model.intercept_ = np.ones((1, 25)), np.array([-2.5])
-        super().__init__(model, X)
-
-    def ask(self) -> Explanation:
-        return self.explain(np.ones(25), search="exhaustive", tau=0.9, progress=False)
+def explain_any_three(d: int) -> Explanation:
+    """Of `d` features any three, or all but two replaced, decide."""
+    X = np.vstack([np.ones(d), np.zeros((3, d))])
+    model = LogisticRegression().fit(X, [1, 0, 0, 0])
+    model.coef_, model.intercept_ = np.ones((1, d)), np.array([-2.5])
+    return Explainer(model, X).explain(np.ones(d), search="exhaustive", tau=0.9, progress=False)
 
 
 def test_an_exhaustive_search_past_memory_is_complete_at_its_tau():
-    e = AnyThree().ask()
+    e = explain_any_three(25)
     assert (len(e.keep), len(e.flip)) == (comb(25, 3), comb(25, 23))
     assert e.complete and e.stopped is None
     assert e.keep.necessity == 1.0  # no smaller set keeps the outcome for any reference
@@ -236,15 +231,18 @@ def test_an_exhaustive_search_past_memory_is_complete_at_its_tau():
 
 def test_too_many_sets_to_list_are_told(monkeypatch):
     monkeypatch.setattr(decide, "_LISTED", 400)
-    e = AnyThree().ask()
-    assert (len(e.keep), len(e.flip)) == (400, 300)
-    assert e.stopped == Stop("many", 2300)
+    # As if memory ended at 15 players, and small sets at a few.
+    monkeypatch.setattr(plan, "EXHAUSTIVE_PLAYERS", 15)
+    monkeypatch.setattr(seen, "_TALLIED", 150)
+    e = explain_any_three(16)
+    assert (len(e.keep), len(e.flip)) == (400, comb(16, 14))
+    assert e.stopped == Stop("many", comb(16, 3))
     assert not e.keep.complete and e.flip.complete
     assert (e.keep.necessity, e.keep.necessity_interval) == (1.0, None)
     said = " ".join(str(e).split())
     assert (
-        "Not listed in full: each of 33,554,432 subsets was decided, and necessity counts them all; "
-        "but there are 2,300 minimal sets in one view, of which only the smallest are listed: all "
+        "Not listed in full: each of 65,536 subsets was decided, and necessity counts them all; "
+        "but there are 560 minimal sets in one view, of which only the smallest are listed: all "
         "of up to 2 features." in said
     )
     assert Explanation.from_json(e.to_json()) == e
