@@ -187,7 +187,8 @@ def _tally(record: ExplanationRecord, hits: list[list[int]]) -> Tally:
 def _draws_record(draws: Draws | None) -> DrawsRecord | None:
     if draws is None:
         return None
-    held = ["".join("01"[int(h)] for h in row) for row in draws.held]
+    digits = draws.held.astype(np.uint8) + np.uint8(ord("0"))
+    held = [row.tobytes().decode("ascii") for row in digits]
     return DrawsRecord(held, draws.outcomes.tolist())
 
 
