@@ -144,14 +144,31 @@ def random_cubes(rng, count, d):
     return held, fixed & ~held
 
 
-@given(engines, st.integers(0, 1000))
-def test_bounds_hold_for_every_set_of_a_cube(engine, seed):
-    held, freed = random_cubes(np.random.default_rng(seed), 6, players(engine))
+def check_bounds(engine, seed, count):
+    held, freed = random_cubes(np.random.default_rng(seed), count, players(engine))
     surely, may = engine.cubes(held, freed)
     for i in range(len(held)):
         outcomes = engine.outcomes(sets_of(held[i], freed[i]))
         assert not (surely[i] & ~outcomes.all(axis=0)).any()
         assert not (outcomes.any(axis=0) & ~may[i]).any()
+
+
+@given(engines, st.integers(0, 1000))
+def test_bounds_hold_for_every_set_of_a_cube(engine, seed):
+    check_bounds(engine, seed, count=6)
+
+
+def lacking_case(seed, d=5, rows=20, kernel="numpy"):
+    """Trees whose event does not hold for the input."""
+    X, _, _, value = tree_data(d=d, seed=seed)
+    model = GradientBoostingRegressor(n_estimators=6, random_state=seed).fit(X, value)
+    above = at_least(float(model.predict(X[seed : seed + 1])[0]) + 0.1)
+    return Case(model, X[seed : seed + rows], above).trees(kernel)
+
+
+@pytest.mark.parametrize("make", [lacking_case, linear_ties_case])
+def test_bounds_hold_where_the_event_does_not_hold_for_the_input(make):
+    check_bounds(engine_of(make, 0), seed=0, count=40)
 
 
 @given(engines, st.integers(0, 1000))
