@@ -99,7 +99,7 @@ def check(explainer, rows, question, counts=None):
                 assert str(back).partition("Data of")[0] == str(e).partition("Data of")[0]
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     kind=st.sampled_from(["function", "tree", "regression"]),
