@@ -7,17 +7,22 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from time import sleep
+from time import monotonic, sleep
 
 import pytest
 
 from tests.browser import browser, opened  # noqa: F401 - a fixture
 from tests.test_page_in_browser import SHOWN, E, said
 
-nbformat = pytest.importorskip("nbformat", reason="nbformat is not here: notebooks are not tested")
+
+def needed(package):
+    """A package of Jupyter; the test is skipped where it is not installed."""
+    reason = f"{package} is not installed here: `make test-peers` tests notebooks"
+    return pytest.importorskip(package, reason=reason)
 
 
 def notebook(path, *, executed):
+    nbformat = needed("nbformat")
     code = nbformat.v4.new_code_cell("e")
     if executed:
         shown = {"text/html": E._repr_html_(), "text/plain": repr(E)}
@@ -61,7 +66,7 @@ def test_a_cell_is_a_frame_without_rights_and_a_static_piece_for_where_frames_ar
 
 
 def test_exported_by_nbconvert_it_still_answers(browser, tmp_path):  # noqa: F811
-    nbconvert = pytest.importorskip("nbconvert", reason="nbconvert is not here")
+    nbconvert, nbformat = needed("nbconvert"), needed("nbformat")
     book = nbformat.read(notebook(tmp_path / "why.ipynb", executed=True), as_version=4)
     exporter = nbconvert.HTMLExporter(template_name="classic")
     html, _ = exporter.from_notebook_node(book)
@@ -101,8 +106,8 @@ def test_where_scripts_are_off_or_frames_are_cut_the_static_piece_shows(browser,
 @pytest.fixture
 def lab(tmp_path):
     """A JupyterLab of its own in an empty folder; its address."""
-    pytest.importorskip("jupyterlab", reason="jupyterlab is not here")
-    pytest.importorskip("ipykernel", reason="ipykernel is not here")
+    needed("jupyterlab")
+    needed("ipykernel")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -122,21 +127,24 @@ def lab(tmp_path):
         command, env={**os.environ, **home}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        for _ in range(600):
+        until = monotonic() + 600
+        while True:
             assert server.poll() is None, "JupyterLab ended"
+            assert monotonic() < until, "JupyterLab does not answer"
             try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/api", timeout=5).close()
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/api", timeout=60).close()
                 break
             except (urllib.error.URLError, OSError):
                 sleep(0.2)
         yield f"http://127.0.0.1:{port}"
     finally:
-        server.terminate()
-        server.wait(30)
+        server.terminate()  # it ends its kernels
+        server.wait(300)
 
 
 def test_it_answers_live_in_jupyterlab(browser, lab, tmp_path):  # noqa: F811
     path = notebook(tmp_path / "why.ipynb", executed=False)
+    nbformat = needed("nbformat")
     stored = tmp_path / "e.json"
     stored.write_text(E.to_json(), encoding="utf-8")
     book = nbformat.read(path, as_version=4)

@@ -6,11 +6,17 @@ from pathlib import Path
 
 import pytest
 
-nbformat = pytest.importorskip("nbformat", reason="nbformat is not here: notebooks are not tested")
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 
 
+def needed(package):
+    """A package of Jupyter; the test is skipped where it is not installed."""
+    reason = f"{package} is not installed here: `make test-peers` tests notebooks"
+    return pytest.importorskip(package, reason=reason)
+
+
 def test_notebooks_are_kept_without_what_they_showed_and_lead_on_to_each_other():
+    nbformat = needed("nbformat")
     assert len(NOTEBOOKS) == 5
     for path in NOTEBOOKS:
         book = nbformat.read(path, as_version=4)
@@ -27,8 +33,7 @@ def test_notebooks_are_kept_without_what_they_showed_and_lead_on_to_each_other()
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_shows_pictures_and_warns_of_nothing(path, tmp_path):
-    pytest.importorskip("nbconvert", reason="nbconvert is not here")
-    pytest.importorskip("ipykernel", reason="ipykernel is not here")
+    _, _, nbformat = needed("nbconvert"), needed("ipykernel"), needed("nbformat")
     command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", str(path)]
     ran = subprocess.run(
         [*command, "--output-dir", str(tmp_path)], capture_output=True, text=True, check=False
