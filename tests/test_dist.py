@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import email
 import tomllib
-from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -21,11 +20,17 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
+def needed(library: str) -> None:
+    """Skip the test where a library that builds or checks the wheel is not installed."""
+    reason = f"{library} is not installed here: `make test-peers` tests the wheel"
+    pytest.importorskip(library, reason=reason)
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """With what is installed here: no package index is asked."""
     for library in ("build", "hatchling"):
-        pytest.importorskip(library, reason=f"{library}, which builds the wheel, is not installed")
+        needed(library)
     return build(tmp_path_factory.mktemp("dist"), "--no-isolation")
 
 
@@ -85,8 +90,7 @@ def test_the_wheel_says_of_itself_what_is_true(built: tuple[Path, Path]) -> None
 
 
 def test_the_readme_is_shown_by_the_package_index(built: tuple[Path, Path]) -> None:
-    if find_spec("twine") is None:
-        pytest.skip("twine, which looks at it as the package index does, is not installed")
+    needed("twine")
     from twine.commands.check import check
 
     assert not check([str(path) for path in built], strict=True)
