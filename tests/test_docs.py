@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ def titles(path: Path) -> list[str]:
     )
 
 
+@cache
 def in_clone() -> set[Path]:
     """The files that git has, or would add: what a clone will hold."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
