@@ -1,7 +1,9 @@
 """What holds for every test, those in the sources and in the guide included."""
 
 import os
+import shutil
 import sys
+import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,7 +12,8 @@ import pytest
 # There are as many test processes as cores, and threads that wait for work spin: a page that fits a
 # histogram model took 18 s of CPU instead of 4, a small network in scikit-learn 3 s instead of 0.5.
 # The libraries read these when they are loaded. OMP_NUM_THREADS would also leave the compiled
-# kernels' parallel loops untested.
+# kernels' parallel loops untested; with OMP_THREAD_LIMIT scikit-learn's nearest neighbours read
+# memory that nobody wrote.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -25,6 +28,42 @@ collect_ignore = [
     "docs/gallery",
     "docs/guides/audit-a-credit-model.md",
 ]
+
+
+LEFT_BY_LIBRARIES = (".ses", "pytest-of-", "torchinductor_")
+"""How names of onnxruntime, pytest and torch in the temporary folder begin."""
+
+
+def pytest_configure(config):
+    """Give the whole run a temporary folder of its own, which its processes inherit."""
+    if not hasattr(config, "workerinput"):
+        config.own_folder = tempfile.mkdtemp(prefix="suffice-tests-")
+        os.environ["TMPDIR"] = tempfile.tempdir = config.own_folder
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    """Fail where something was left in the temporary folder."""
+    folder = getattr(session.config, "own_folder", None)
+    if folder is None:
+        return
+    left = [p.name for p in Path(folder).iterdir() if not p.name.startswith(LEFT_BY_LIBRARIES)]
+    if left:
+        print(f"\nleft in the temporary folder: {', '.join(sorted(left))}")
+        session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_unconfigure(config):
+    """Remove the temporary folder of the run."""
+    if hasattr(config, "own_folder"):
+        shutil.rmtree(config.own_folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def folder_for_examples(request, monkeypatch):
+    """Let examples write into a folder that is removed, as readers will not."""
+    if isinstance(request.node, pytest.DoctestItem):
+        monkeypatch.setattr(tempfile, "tempdir", str(request.getfixturevalue("tmp_path")))
 
 
 @pytest.fixture(autouse=True)

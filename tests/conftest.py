@@ -14,11 +14,6 @@ from hypothesis import HealthCheck, settings
 # takes two seconds. No schema of this package has that format, and jsonschema does without.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
-# Two threads that share a small fit spend most of their time waiting for each other. Libraries read
-# these when they are loaded, so they are set first; the threads of suffice itself heed neither.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_THREAD_LIMIT", "1")
-
 # It pins scipy, so it has an environment of its own: `make test-dowhy`.
 collect_ignore = [] if find_spec("dowhy") else ["test_causal_dowhy.py"]
 
