@@ -26,7 +26,8 @@ def work(mails):
     spam = [_find(mails, sender) for sender in SPAM]
     train = mails.split[0][~np.isin(mails.split[0], spam)][:600]
     return Relabeller(
-        mails, MLPClassifier(20, random_state=1, max_iter=300).fit(mails.X.iloc[train], mails.y[train])
+        mails,
+        MLPClassifier(20, random_state=1, max_iter=300).fit(mails.X.iloc[train], mails.y[train]),
     )
 
 

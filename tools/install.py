@@ -20,7 +20,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-_SETTINGS = {"index-url": "UV_DEFAULT_INDEX", "find-links": "UV_FIND_LINKS", "cert": "SSL_CERT_FILE"}
+_SETTINGS = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "cert": "SSL_CERT_FILE",
+}
 """Settings of pip, and the variables by which uv takes them."""
 
 _NOT_COMPILED = re.compile(
@@ -50,7 +54,7 @@ def main(folder: str, project: str, *groups: str) -> None:
 def _variables(pip: list[str | Path]) -> dict[str, str]:
     """Return the variables of this process, with pip's settings in the form that uv reads."""
     listed = subprocess.run([*pip, "config", "list"], check=True, capture_output=True, text=True)
-    # Lines such as "global.index-url='https://…'" and ":env:.cert='…'"; the environment comes first.
+    # Lines such as global.index-url='https://…' and :env:.cert='…'; the environment comes first.
     found = re.findall(r"^(?:global|:env:)\.([a-z-]+)='(.*)'$", listed.stdout, re.MULTILINE)
     given = {_SETTINGS[name]: value for name, value in reversed(found) if name in _SETTINGS}
     return given | os.environ
