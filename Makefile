@@ -74,7 +74,7 @@ test: $(VENV)/.test system-packages frontend/node_modules ## run all tests (unde
 	$(BIN)/pytest -n 2
 
 # The tests that are skipped above because their tools are not in that environment.
-PEER_TESTS = tests/test_adapt.py tests/test_anchors_peer.py tests/test_audit_grade.py tests/test_dist.py \
+PEER_TESTS = tests/test_adapt.py tests/test_anchors_peer.py tests/test_audit_grade.py tests/test_batch.py tests/test_dist.py tests/test_examples.py \
 	tests/test_experiments_adult.py tests/test_experiments_anchors.py tests/test_experiments_imdb.py \
 	tests/test_notebook.py tests/test_notebooks.py tests/test_other_tools.py tests/test_recourse_dice.py \
 	tests/test_reproduce.py tests/test_store.py docs/guides/portfolio.md docs/start/from-anchors.md docs/start/from-dice.md

@@ -74,7 +74,11 @@ def closed_figures():
         sys.modules["matplotlib.pyplot"].close("all")
 
 
-PACKAGES_OF_PAGES = {"from-anchors.md": "anchor", "from-dice.md": "dice_ml"}
+PACKAGES_OF_PAGES = {
+    "from-anchors.md": "anchor",
+    "from-dice.md": "dice_ml",
+    "portfolio.md": "duckdb",
+}
 
 
 @pytest.fixture(autouse=True)

@@ -79,8 +79,7 @@ def test_what_is_loaded_is_what_was_explained(whole):
     assert repr(stored) == f"<Stored: 40 explanations, 0 errors in {whole} (finished)>"
 
 
-def test_pandas_polars_and_duckdb_read_each_folder(whole):
-    import duckdb
+def test_pandas_and_polars_read_each_folder(whole):
     import polars as pl
 
     for folder in FOLDERS:
@@ -88,9 +87,15 @@ def test_pandas_polars_and_duckdb_read_each_folder(whole):
         frame = pd.read_parquet(path)
         assert len(frame) == len(pl.read_parquet(path / "*.parquet"))
         assert len(frame) == len(pl.read_parquet(path))
-        [(n,)] = duckdb.sql(f"SELECT count(*) FROM '{path}/*.parquet'").fetchall()
-        assert len(frame) == n
         assert frame["id"].dtype == "str" or not len(frame)
+
+
+def test_duckdb_reads_each_folder(whole):
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed: see `make test-peers`")
+    for folder in FOLDERS:
+        path = whole / folder
+        [(n,)] = duckdb.sql(f"SELECT count(*) FROM '{path}/*.parquet'").fetchall()
+        assert len(pd.read_parquet(path)) == n
     best = duckdb.sql(
         f"SELECT features, count(*) AS n FROM '{whole}/factors/*.parquet' WHERE view = 'flip' "
         "GROUP BY features ORDER BY n DESC LIMIT 1"
