@@ -30,8 +30,8 @@ collect_ignore = [
 ]
 
 
-LEFT_BY_LIBRARIES = (".ses", "pytest-of-", "torchinductor_")
-"""How names of onnxruntime, pytest and torch in the temporary folder begin."""
+LEFT_BY_LIBRARIES = (".ses", "dask-scratch-space", "pytest-of-", "torchinductor_")
+"""How names of onnxruntime, Dask, pytest and torch in the temporary folder begin."""
 
 
 def pytest_configure(config):

@@ -252,6 +252,15 @@ def test_a_program_that_cannot_be_executed_is_told(monkeypatch):
         told(team, 10)
 
 
+@pytest.fixture
+def interruptible():
+    """Let SIGINT raise KeyboardInterrupt: a shell that starts tests in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_while_a_process_starts_leaves_no_process(monkeypatch):
     started = []
 
@@ -272,6 +281,7 @@ def test_an_interrupt_while_a_process_starts_leaves_no_process(monkeypatch):
     assert gone(started)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_while_processes_are_ended_leaves_no_process(monkeypatch):
     def interrupted(process):
         kill(process)
