@@ -51,6 +51,20 @@ _MARKERS = {
         "test_experiments_spam",
         "test_reproduce",
     ],
+    "slow": [
+        "test_audit_global_recourse",
+        "test_audit_proxies",
+        "test_audit_read",
+        "test_audit_record",
+        "test_booster_files",
+        "test_chunks",
+        "test_composed_trees",
+        "test_contracts",
+        "test_every_kind_of_column",
+        "test_front_end",
+        "test_mail",
+        "test_reading_path",
+    ],
     "docs": [
         "test_audit_guide",
         "test_dist",
@@ -60,7 +74,7 @@ _MARKERS = {
         "test_theory_page",
     ],
 }
-"""Files whose tests all need a browser, processes, other tools, the real data, or the pages."""
+"""Files whose tests need a browser, processes, other tools, the real data, pages or much time."""
 
 _MARKER_OF = {file: marker for marker, files in _MARKERS.items() for file in files}
 
