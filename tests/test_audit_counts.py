@@ -388,6 +388,8 @@ def test_names_that_are_no_features_are_refused():
         audit.reliance(e, "sex")
     with pytest.raises(InputError, match="Did you mean 'pay'"):
         audit.reliance(e, "pya")
+    with pytest.raises(InputError, match=r"Known: person, job, pay\.$"):  # in the order of the data
+        audit.reliance(e, "zzzzzz")
     with pytest.raises(InputError, match="at least one feature"):
         audit.reliance(e, [])
     found = audit.roles(e)

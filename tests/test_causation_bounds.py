@@ -357,6 +357,15 @@ def test_they_are_stored_and_read_back_whole():
 TRIAL = {True: 0.6, False: 0.3}
 
 
+def test_a_share_that_rounding_put_above_one_is_one():
+    above = {True: 0.1 + 0.2 + 0.7 + 2e-16, False: 0.3}
+    assert above[True] > 1
+    exact = {True: 1.0, False: 0.3}
+    assert causation_bounds(experimental=above) == causation_bounds(experimental=exact)
+    with pytest.raises(InputError, match=r"experimental.*got 1\.001; allowed: a probability"):
+        causation_bounds(experimental={True: 1.001, False: 0.3})
+
+
 @pytest.mark.parametrize(
     ("given_", "says"),
     [

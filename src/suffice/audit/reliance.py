@@ -390,7 +390,7 @@ def _features(given: Any, e: Explanation) -> tuple[str, ...]:
     if twice is not None:
         raise InputError("protected", f"{twice!r} twice", "each feature once")
     players = (*e.players, *(left.player for left in e.left_out))
-    known = {player.name for player in players}
+    known = [player.name for player in players]
     for name in found:
         if name in known:
             continue

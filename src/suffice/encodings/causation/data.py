@@ -153,9 +153,9 @@ def _share(arm: Any, argument: str) -> float:
             raise InputError(argument, arm, "(events, n) with 0 <= events <= n and n > 0")
         return events / n
     share = number(argument, arm, allowed, least=0)
-    if share > 1:
+    if share > 1 + 1e-9:
         raise InputError(argument, arm, "a probability", "Counts are given as (events, n).")
-    return share
+    return min(share, 1.0)  # a sum of shares may be 1.0000000000000002
 
 
 def _two_columns(frame: Any, argument: str) -> tuple[BoolVector, BoolVector]:
