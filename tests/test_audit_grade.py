@@ -155,7 +155,7 @@ def test_features_that_cannot_matter_count_as_any_others(loans):
     X = X.assign(**{name: rng.integers(0, 9, len(X)) for name in names[5:]})
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     x = X.iloc[8]
-    counted = Explainer(tree, X, n_references=20)
+    counted = Explainer(tree, X, n_references=20, engine="trees")
     idle = counted.explain(x)
     assert idle.left_out
     every = Explainer(tree, X, n_references=20, engine="blackbox").explain(x)
