@@ -53,6 +53,7 @@ _MARKERS = {
     ],
     "slow": [
         "test_audit_global_recourse",
+        "test_audit_groups",
         "test_audit_proxies",
         "test_audit_read",
         "test_audit_record",
@@ -60,9 +61,13 @@ _MARKERS = {
         "test_chunks",
         "test_composed_trees",
         "test_contracts",
+        "test_every_door_checks_its_arguments",
         "test_every_kind_of_column",
         "test_front_end",
+        "test_keras_models",
         "test_mail",
+        "test_plots_audits",
+        "test_plots_others",
         "test_reading_path",
     ],
     "docs": [
