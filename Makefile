@@ -20,7 +20,7 @@ $(VENV)/.demo: pyproject.toml tools/install.py
 	@touch $@
 
 $(VENV)/.test: pyproject.toml tools/install.py
-	@echo "Installing what the tests use into $(VENV), about 2.4 GB …"
+	@echo "Installing what the tests use into $(VENV), about 2.5 GB …"
 	$(INSTALL) $(VENV) ".[$(EXTRAS)]" test
 	@touch $@ $(VENV)/.demo
 
@@ -70,7 +70,7 @@ check: $(VENV)/.test ## run the fast tests while working (under 3 minutes)
 
 SLOW := browser or processes or peers or experiments or docs or slow
 
-test: $(VENV)/.test system-packages frontend/node_modules ## run all tests (under 10 minutes)
+test: $(VENV)/.test system-packages frontend/node_modules ## run all tests (about 10 minutes)
 	$(BIN)/pytest -n 2
 
 # The tests that are skipped above because their tools are not in that environment.

@@ -251,7 +251,7 @@ class _Worker:
         self._send(function, is_function=True)
 
     def do(self, piece: Piece, content: bytes) -> None:
-        """Send a piece."""
+        """Send a piece of rows for the process to apply the function to."""
         self.piece = piece
         self._send(content, is_function=False)
 
