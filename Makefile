@@ -14,22 +14,25 @@ unexport PYTHONDONTWRITEBYTECODE
 EXTRAS := audit,dask,fast,image,models,parquet,plots,web
 INSTALL := $(PYTHON) tools/install.py
 
+# The versions that the tests use, so that a release of a dependency cannot break them.
+CONSTRAINED := --constraints constraints.txt
+
 $(VENV)/.demo: pyproject.toml tools/install.py
 	@echo "Installing suffice into $(VENV) …"
 	@$(INSTALL) $(VENV) .
 	@touch $@
 
-$(VENV)/.test: pyproject.toml tools/install.py
+$(VENV)/.test: pyproject.toml constraints.txt tools/install.py
 	@echo "Installing what the tests use into $(VENV), about 2.5 GB …"
-	$(INSTALL) $(VENV) ".[$(EXTRAS)]" test
+	$(INSTALL) $(VENV) ".[$(EXTRAS)]" test $(CONSTRAINED)
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.lint: $(VENV)/.test
-	$(INSTALL) $(VENV) . lint
+	$(INSTALL) $(VENV) . lint $(CONSTRAINED)
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.test
-	$(INSTALL) $(VENV) . docs
+	$(INSTALL) $(VENV) . docs $(CONSTRAINED)
 	@touch $@
 
 $(VENV)/.dist: $(VENV)/.demo
@@ -68,29 +71,29 @@ frontend/node_modules: frontend/package-lock.json | system-packages
 check: $(VENV)/.test ## run the fast tests while working (under 3 minutes)
 	$(BIN)/pytest -n 2 --hypothesis-profile=check -m "not ($(SLOW))"
 
-SLOW := browser or processes or peers or experiments or docs or slow
+SLOW := browser or processes or peers or experiments or docs or slow or soak
 
 test: $(VENV)/.test system-packages frontend/node_modules ## run all tests (about 10 minutes)
 	$(BIN)/pytest -n 2
 
 # The tests that are skipped above because their tools are not in that environment.
-PEER_TESTS = tests/test_adapt.py tests/test_anchors_peer.py tests/test_audit_grade.py tests/test_batch.py tests/test_dist.py tests/test_examples.py \
-	tests/test_experiments_adult.py tests/test_experiments_anchors.py tests/test_experiments_imdb.py \
-	tests/test_notebook.py tests/test_notebooks.py tests/test_other_tools.py tests/test_recourse_dice.py \
-	tests/test_reproduce.py tests/test_store.py docs/guides/portfolio.md docs/start/from-anchors.md docs/start/from-dice.md
+PEER_TESTS = tests/models/test_adapter.py tests/rules/test_anchor_exp.py tests/audit/test_grade.py tests/cli/test_batch_command.py tests/repository/test_distribution.py tests/repository/test_examples.py \
+	tests/experiments/test_adult.py tests/experiments/test_german_anchors.py tests/experiments/test_imdb.py \
+	tests/browser/test_notebook_cell.py tests/cli/test_peer_tools.py tests/recourse/test_recourse_dice.py \
+	tests/experiments/test_reproduce.py tests/batch/test_store.py docs/guides/portfolio.md docs/start/from-anchors.md docs/start/from-dice.md
 
-test-peers: $(VENV)-peers/.made system-packages ## compare with anchor-exp, dice-ml and others; run notebooks
+test-peers: $(VENV)-peers/.made system-packages ## compare with anchor-exp, dice-ml and others; notebook servers
 	$(VENV)-peers/bin/pytest -n 2 $(PEER_TESTS)
 
 test-dowhy: $(VENV)-dowhy/.made ## test the reader of dowhy's causal models
-	$(VENV)-dowhy/bin/pytest tests/test_causal_dowhy.py
+	$(VENV)-dowhy/bin/pytest tests/context/test_dowhy.py
 
 # Counting lines makes the tests take half as long again, so it is asked for by itself.
 coverage: $(VENV)/.test system-packages frontend/node_modules ## run all tests, and see that they reach nearly every line
 	$(BIN)/pytest -n 2 --cov --cov-report=term-missing:skip-covered
 
 soak: $(VENV)/.test ## run the long tests: kills, full disks, flat memory, many examples (about an hour)
-	$(BIN)/pytest soak
+	$(BIN)/pytest -m soak tests
 	$(BIN)/pytest -n 2 --hypothesis-profile=soak -m "not ($(SLOW))" tests
 
 bundle: frontend/node_modules ## build the script of pages and explorer again
@@ -107,24 +110,33 @@ format: $(VENV)/.lint ## put the code into the common form
 	$(BIN)/ruff format .
 
 # What needs no model library but scikit-learn: the meaning of every number, and the paper's claims.
-CORE = tests/test_theorem_1.py tests/test_lattice.py tests/test_inference.py tests/test_factors.py \
-	tests/test_views.py tests/test_contexts.py tests/test_limits.py tests/test_pruned.py \
-	tests/test_strategies.py tests/test_package.py
+CORE = tests/search/test_theorem_1.py tests/factors/test_lattice.py tests/test_inference.py tests/factors/test_factors.py \
+	tests/explanation/test_views.py tests/context/test_contexts.py tests/search/test_limits.py tests/search/test_pruned_search.py \
+	tests/search/test_search_strategies.py tests/repository/test_package.py
+CORE_EXTRAS := fast,models,parquet
 VERSIONS = 3.11 3.12 3.13
 
 test-pythons: ## run the core tests on every Python from 3.11 on that is found here
 	@for version in $(VERSIONS); do \
-		python$$version --version >/dev/null 2>&1 || { echo "Python $$version: not found, left out"; continue; }; \
+		python=$$(python$$version -c "import sys; print(sys.executable)" 2>/dev/null || ls $$HOME/.pyenv/versions/$$version*/bin/python 2>/dev/null | tail -1); \
+		[ -n "$$python" ] || { echo "Python $$version: not found, left out"; continue; }; \
 		echo "Python $$version"; \
-		python$$version tools/install.py $(VENV)-$$version ".[fast,models,parquet]" core || exit 1; \
+		$$python tools/install.py $(VENV)-$$version ".[$(CORE_EXTRAS)]" core || exit 1; \
 		$(VENV)-$$version/bin/pytest -n 2 $(CORE) || exit 1; \
 	done
+
+test-lowest: ## run the core tests with the lowest versions that pyproject.toml promises
+	$(INSTALL) $(VENV)-lowest ".[$(CORE_EXTRAS)]" core --lowest
+	$(VENV)-lowest/bin/pytest -n 2 $(CORE)
+
+constraints: $(VENV)/.demo ## write the current versions of all libraries into constraints.txt
+	$(INSTALL) $(VENV) ".[$(EXTRAS)]" test lint --write constraints.txt
 
 bench: $(VENV)-peers/.made ## measure speed and memory, as ratios in one run
 	$(VENV)-peers/bin/python -m benchmarks
 
 reproduce: $(VENV)-peers/.made ## all tables and figures of the paper (needs the data: SUFFICE_DATA)
-	$(VENV)-peers/bin/suffice reproduce all --results experiments/RESULTS.md
+	$(VENV)-peers/bin/python -m experiments all --results experiments/RESULTS.md
 
 dist: $(VENV)/.dist ## build wheel and source archive, and try them on every Python found
 	$(BIN)/python -m tools.dist
@@ -143,4 +155,4 @@ schema: $(VENV)/.test ## write the JSON Schema of explanations
 clean: ## remove everything that was made
 	rm -rf $(VENV) $(VENV)-* frontend/node_modules dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage suffice-report.html
 
-.PHONY: help demo system-packages check test test-peers test-dowhy coverage soak bundle test-pythons lint format bench reproduce dist docs figures schema clean
+.PHONY: help demo system-packages check test test-peers test-dowhy coverage soak bundle test-pythons test-lowest constraints lint format bench reproduce dist docs figures schema clean

@@ -1,10 +1,12 @@
 """Install suffice and groups of development packages into a virtual environment.
 
-    python tools/install.py .venv ".[plots,web]" test lint
+    python tools/install.py .venv ".[plots,web]" test lint --constraints constraints.txt
 
 The first argument is the environment, which is made if it is missing; the second what to install in
-editable form; the rest are dependency groups of `pyproject.toml`. It needs nothing but Python and
-pip, and is run by the Makefile.
+editable form; the rest are dependency groups of `pyproject.toml`. `--constraints FILE` installs the
+versions listed there, `--lowest` the lowest versions that `pyproject.toml` promises for the package
+(the groups stay current), and `--write FILE` installs nothing but writes the current versions into
+FILE. It needs nothing but Python and pip, and is run by the Makefile.
 
 uv does the work: it takes seconds where pip takes ten minutes. uv does not read pip's settings, so
 the index, certificates and folders of wheels that pip would use are passed on to it. What is
@@ -14,6 +16,7 @@ otherwise compile its imports again.
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -34,21 +37,56 @@ _NOT_COMPILED = re.compile(
 """Hardly ever imported: half of all byte code, and of the time to compile it."""
 
 
-def main(folder: str, project: str, *groups: str) -> None:
-    """Make the environment if it is missing, install into it, and compile what was installed."""
-    environment = Path(folder)
+def main(options: argparse.Namespace) -> None:
+    """Make the environment if it is missing; install into it, or write what it would get."""
+    environment = Path(options.environment)
     python = environment / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     pip = [python, "-m", "pip", "--disable-pip-version-check"]
     subprocess.run([*pip, "install", "--quiet", "uv"], check=True)
-    command = [environment / "bin" / "uv", "pip", "install", "--python", python]
-    command += ["--no-progress", "--editable", project]
-    for group in groups:
-        command += ["--group", group]
-    subprocess.run(command, check=True, env=_variables(pip))
+    uv = [environment / "bin" / "uv", "pip"]
+    groups = [word for group in options.groups for word in ("--group", group)]
+    variables = _variables(pip)
+    if options.write:
+        _write_constraints(uv, options.project, groups, Path(options.write), variables)
+    else:
+        install = [*uv, "install", "--python", python, "--no-progress"]
+        if options.constraints:
+            install += ["--constraints", options.constraints]
+        package = ["--editable", options.project]
+        if options.lowest:
+            lowest = [*install, "--resolution", "lowest-direct", *package]
+            subprocess.run(lowest, check=True, env=variables)
+            package = []  # else it would be resolved again, to the highest versions
+        if package or groups:
+            subprocess.run([*install, *package, *groups], check=True, env=variables)
     subprocess.run([*pip, "uninstall", "--quiet", "--yes", "uv"], check=True)  # 60 MB, for once
-    _compile(python)
+    if not options.write:
+        _compile(python)
+
+
+def _write_constraints(
+    uv: list[str | Path],
+    project: str,
+    groups: list[str],
+    path: Path,
+    variables: dict[str, str],
+) -> None:
+    """Write the highest versions that `project` and `groups` allow, one per line.
+
+    Local parts such as `+cpu` are left out, since other indexes have other builds.
+    """
+    extras = re.search(r"\[(.*)\]", project)
+    command = [*uv, "compile", "pyproject.toml", "--quiet", "--no-annotate", "--no-header"]
+    command += ["--python-version", "3.11", *groups]
+    for extra in extras[1].split(",") if extras else ():
+        command += ["--extra", extra]
+    listed = subprocess.run(command, check=True, capture_output=True, text=True, env=variables)
+    versions = re.sub(r"\+\S+", "", listed.stdout)
+    path.write_text(
+        f"# Versions of `make test` and `make lint`; written by `make constraints`.\n{versions}"
+    )
 
 
 def _variables(pip: list[str | Path]) -> dict[str, str]:
@@ -71,6 +109,11 @@ def _compile(python: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
-        sys.exit("usage: python tools/install.py ENVIRONMENT PROJECT [GROUP …]")
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("environment")
+    parser.add_argument("project")
+    parser.add_argument("groups", nargs="*")
+    parser.add_argument("--constraints", metavar="FILE")
+    parser.add_argument("--lowest", action="store_true")
+    parser.add_argument("--write", metavar="FILE")
+    main(parser.parse_intermixed_args())
