@@ -21,7 +21,7 @@ BESIDE = Path(__file__).parents[1] / "shared" / "data"
 LOADERS = "adult", "german", "mails", "reviews", "words"
 
 # What a build of the documentation leaves there, and what only a build can import; and a page that
-# tests/test_audit_guide.py follows, commands and all.
+# tests/repository/test_audit_tutorial.py follows, commands and all.
 collect_ignore = [
     "docs/_build",
     "docs/conf.py",

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 # It pins scipy, so it has an environment of its own: `make test-dowhy`.
-collect_ignore = [] if find_spec("dowhy") else ["test_causal_dowhy.py"]
+collect_ignore = [] if find_spec("dowhy") else ["context/test_dowhy.py"]
 
 # `--hypothesis-profile` chooses another one; see `tests/effort.py` for tests with counts of their own.
 for name, count in {"check": 15, "test": 60, "soak": 600}.items():
@@ -29,66 +29,55 @@ for name, count in {"check": 15, "test": 60, "soak": 600}.items():
     )
 settings.load_profile("test")
 
-_MARKERS = {
-    "browser": ["test_page_in_browser", "test_explorer_browser", "test_notebook"],
+_FOLDER_MARKERS = {"browser": "browser", "experiments": "experiments", "repository": "docs"}
+"""Folders whose tests need a browser, the real data, or built pages and packages."""
+
+_FILE_MARKERS = {
     "processes": [
         "test_audit_command",
-        "test_batch",
-        "test_command_under_stress",
+        "test_batch_command",
+        "test_command_faults",
         "test_dask",
-        "test_explaining_together",
+        "test_explain_many",
         "test_interrupts",
         "test_killed_runs",
-        "test_processes",
         "test_spark",
         "test_store_faults",
+        "test_worker_processes",
     ],
-    "peers": ["test_anchors_peer", "test_recourse_dice", "test_other_tools"],
-    "experiments": [
-        "test_experiments_adult",
-        "test_experiments_anchors",
-        "test_experiments_imdb",
-        "test_experiments_spam",
-        "test_reproduce",
-    ],
+    "peers": ["test_anchor_exp", "test_peer_tools", "test_recourse_dice"],
     "slow": [
-        "test_audit_global_recourse",
-        "test_audit_groups",
-        "test_audit_proxies",
-        "test_audit_read",
-        "test_audit_record",
+        "test_argument_validation",
+        "test_audit_plots",
         "test_booster_files",
         "test_chunks",
-        "test_composed_trees",
-        "test_contracts",
-        "test_every_door_checks_its_arguments",
-        "test_every_kind_of_column",
-        "test_front_end",
-        "test_keras_models",
-        "test_mail",
-        "test_plots_audits",
-        "test_plots_others",
-        "test_reading_path",
+        "test_extension_checks",
+        "test_frontend_bundle",
+        "test_global_recourse",
+        "test_group_labels",
+        "test_keras",
+        "test_meta_estimators",
+        "test_record",
+        "test_reliance_proxies",
+        "test_result_plots",
+        "test_source_layout",
+        "test_stored_decisions",
+        "test_unusual_cells",
     ],
-    "docs": [
-        "test_audit_guide",
-        "test_dist",
-        "test_docs",
-        "test_examples",
-        "test_notebooks",
-        "test_theory_page",
-    ],
+    # In a folder of slow tests, but quick: what one breaks most often.
+    "": ["test_architecture_drawing", "test_mutations", "test_package"],
 }
-"""Files whose tests need a browser, processes, other tools, the real data, pages or much time."""
+"""Files whose tests need processes, other tools or much time."""
 
-_MARKER_OF = {file: marker for marker, files in _MARKERS.items() for file in files}
+_MARKER_OF = {file: marker for marker, files in _FILE_MARKERS.items() for file in files}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of a file by what they need, so that `make check` can leave them out."""
     for item in items:
-        marker = "docs" if item.path.suffix == ".md" else _MARKER_OF.get(item.path.stem)
-        if marker is not None:
+        by_folder = _FOLDER_MARKERS.get(item.path.parent.name)
+        marker = "docs" if item.path.suffix == ".md" else _MARKER_OF.get(item.path.stem, by_folder)
+        if marker:
             item.add_marker(marker)
 
 

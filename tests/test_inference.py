@@ -13,7 +13,7 @@ from suffice.inference import (
     fewest_hits,
     lower_bound,
     p_value,
-    passing_levels,
+    passing_taus,
     wilson,
 )
 
@@ -58,7 +58,7 @@ def test_adjusted_p_values(p):
 )
 def test_passing_levels_say_what_adjusted_p_values_say(world, alpha, tau, adjust):
     n, hits = world[0], np.array(world[1])
-    levels = passing_levels(hits, n, alpha, adjust, len(hits))
+    levels = passing_taus(hits, n, alpha, adjust, len(hits))
     p = adjusted_p_values(p_value(hits, n, tau), adjust)
     clear = np.abs(levels - tau) > 1e-9
     assert ((tau <= levels) == (p <= alpha))[clear].all()
@@ -66,7 +66,7 @@ def test_passing_levels_say_what_adjusted_p_values_say(world, alpha, tau, adjust
 
 def test_holm_judges_equal_hits_as_the_first_of_them():
     first, last = lower_bound(9, 10, 0.05 / 3), lower_bound(3, 10, 0.05)
-    levels = passing_levels(np.array([9, 3, 9]), 10, 0.05, "holm", 3)
+    levels = passing_taus(np.array([9, 3, 9]), 10, 0.05, "holm", 3)
     assert levels.tolist() == [first, last, first]
 
 

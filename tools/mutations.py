@@ -31,14 +31,14 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 
-_SRC, _TESTS = "src/suffice/", "tests/test_"
+_SRC, _TESTS = "src/suffice/", "tests/"
 
 _BUILT = {ROOT / path for path in ("dist", "docs/_build", "docs/gallery", "results")}
 """Folders that are built: they are not copied."""
 
 TIERS = ("check", "test")
 
-_ALL_TESTS = ("-n", "2", "--ignore=tests/test_mutations.py")
+_ALL_TESTS = ("-n", "2", "--ignore=tests/repository/test_mutations.py")
 """All but the test that every line to be mutated is there."""
 
 
@@ -67,31 +67,31 @@ MUTATIONS = (
     # -- engines ------------------------------------------------------------------------
     Mutation(
         "blackbox-references",
-        _SRC + "evaluate/blackbox.py",
+        _SRC + "engines/blackbox.py",
         "np.tile(np.arange(self.n), len(block))",
         "np.repeat(np.arange(self.n), len(block))",
-        (_TESTS + "models.py", _TESTS + "pruned.py"),
+        (_TESTS + "explainer/test_models_and_tables.py", _TESTS + "search/test_pruned_search.py"),
     ),
     Mutation(
         "trees-ties",
-        _SRC + "evaluate/trees/margins.py",
+        _SRC + "engines/trees/margins.py",
         "first = 0 if ties else 1",
         "first = 1 if ties else 0",
-        (_TESTS + "tree_engine.py",),
+        (_TESTS + "engines/test_tree_engine.py",),
     ),
     Mutation(
         "additive-cubes",
-        _SRC + "evaluate/additive/engine.py",
+        _SRC + "engines/blackbox.py",
         "surely, may = ~may, ~surely",
         "surely, may = ~surely, ~may",
-        (_TESTS + "bounds.py",),
+        (_TESTS + "search/test_bounds_search.py",),
     ),
     Mutation(
         "text-one-reference",
-        _SRC + "evaluate/additive/text_engine.py",
+        _SRC + "engines/text_engine.py",
         "np.logical_and.reduce(never)",
         "np.logical_or.reduce(never)",
-        (_TESTS + "text_engine.py",),
+        (_TESTS + "engines/test_text_engine.py",),
     ),
     # -- searches -----------------------------------------------------------------------
     Mutation(
@@ -99,42 +99,42 @@ MUTATIONS = (
         _SRC + "search/intervals.py",
         "reach[-1][ranks].max(axis=1)",
         "passes[size - 1][ranks].max(axis=1)",
-        (_TESTS + "theorem_1.py",),
+        (_TESTS + "search/test_theorem_1.py",),
     ),
     Mutation(
         "algorithm1-at-tau",
         _SRC + "search/algorithm1.py",
         "elif ps >= tau:",
         "elif ps > tau:",
-        (_TESTS + "theorem_1.py",),
+        (_TESTS + "search/test_theorem_1.py",),
     ),
     Mutation(
         "pruned-misses",
-        _SRC + "search/pruned/curtailed.py",
+        _SRC + "search/pruned.py",
         "hybrids.n - least + 1",
         "hybrids.n - least + 2",
-        (_TESTS + "pruned.py",),
+        (_TESTS + "search/test_pruned_search.py",),
     ),
     Mutation(
         "bounds-exactly-enough",
-        _SRC + "search/bounds/side.py",
+        _SRC + "search/bounds.py",
         "may.sum(axis=1) <",
         "may.sum(axis=1) <=",
-        (_TESTS + "bounds.py",),
+        (_TESTS + "search/test_bounds_search.py",),
     ),
     Mutation(
         "streamed-exactly-enough",
-        _SRC + "search/streamed/decide.py",
+        _SRC + "search/streamed.py",
         "hits >= rule.least",
         "hits > rule.least",
-        (_TESTS + "streamed.py",),
+        (_TESTS + "search/test_streamed_search.py",),
     ),
     Mutation(
         "greedy-early-failure",
-        _SRC + "search/greedy/verdicts.py",
+        _SRC + "search/sequential_testing.py",
         "(hits >= fails)",
         "(hits > fails)",
-        (_TESTS + "many.py",),
+        (_TESTS + "search/test_greedy_search.py",),
     ),
     # -- inference ----------------------------------------------------------------------
     Mutation(
@@ -142,7 +142,7 @@ MUTATIONS = (
         _SRC + "inference.py",
         "alpha / (m - (last - times))",
         "alpha / (m - last + 1)",
-        (_TESTS + "inference.py",),
+        (_TESTS + "test_inference.py",),
     ),
     # -- contexts -----------------------------------------------------------------------
     Mutation(
@@ -150,138 +150,138 @@ MUTATIONS = (
         _SRC + "context/swap.py",
         "self.codes.max(axis=0) + 1",
         "self.codes.max(axis=0)",
-        (_TESTS + "models.py",),
+        (_TESTS + "explainer/test_models_and_tables.py",),
     ),
     Mutation(
         "causal-last-parent",
-        _SRC + "context/causal/equations.py",
+        _SRC + "context/causal/model.py",
         "rows |= moved[parent]",
         "rows = moved[parent].copy()",
-        (_TESTS + "causal_explanations.py", _TESTS + "causal_context.py"),
+        (_TESTS + "context/test_causal_explanations.py", _TESTS + "context/test_causal_context.py"),
     ),
     # -- encodings ----------------------------------------------------------------------
     Mutation(
         "shapley-taylor-weights",
-        _SRC + "encodings/shapley.py",
+        _SRC + "attribution.py",
         "factorial(d - 1 - s)",
         "factorial(rest - s)",
-        (_TESTS + "shapley.py",),
+        (_TESTS + "shapley/test_shapley.py",),
     ),
     Mutation(
         "anchors-coverage",
-        _SRC + "encodings/anchors/score.py",
+        _SRC + "rules/anchors.py",
         "(met, has_outcome, both)",
         "(has_outcome, met, both)",
-        (_TESTS + "anchors_score.py",),
+        (_TESTS + "rules/test_score_rule.py",),
     ),
     Mutation(
         "recourse-max-size",
-        _SRC + "encodings/recourse/choose.py",
-        "sizes() <= largest",
-        "sizes() < largest",
-        (_TESTS + "recourse.py",),
+        _SRC + "recourse/candidates.py",
+        "np.repeat(np.arange(largest + 1), widths) <= allowed_size",
+        "np.repeat(np.arange(largest + 1), widths) < allowed_size",
+        (_TESTS + "recourse/test_recourse.py",),
     ),
     Mutation(
         "recourse-grid-subsets",
-        _SRC + "encodings/recourse/grid_search.py",
+        _SRC + "recourse/grid.py",
         "(masks & mask) == mask",
         "(masks & mask) == masks",
-        (_TESTS + "recourse.py",),
+        (_TESTS + "recourse/test_recourse.py",),
     ),
     Mutation(
         "causation-cells",
-        _SRC + "encodings/causation/probabilities.py",
+        _SRC + "causation/probabilities.py",
         "mass(is_x & ~seen), mass(is_other & seen)",
         "mass(is_other & seen), mass(is_x & ~seen)",
-        (_TESTS + "pearl.py",),
+        (_TESTS + "causation/test_probabilities_of_causation.py",),
     ),
     # -- audits -------------------------------------------------------------------------
     Mutation(
         "reliance-at-tau",
-        _SRC + "audit/reliance.py",
-        "kept / known.n >= known.tau",
-        "kept / known.n > known.tau",
-        (_TESTS + "audit_counts.py",),
+        _SRC + "audit/decision_counts.py",
+        "return hits, hits / n >= tau",
+        "return hits, hits / n > tau",
+        (_TESTS + "audit/test_roles_reliance_cohorts.py",),
     ),
     Mutation(
         "reasons-rank",
         _SRC + "audit/reasons.py",
         "share[other.members[0]] > share[first]",
         "share[other.members[0]] >= share[first]",
-        (_TESTS + "audit_reasons.py",),
+        (_TESTS + "audit/test_reasons.py",),
     ),
     Mutation(
         "record-same-size",
-        _SRC + "audit/record/chain.py",
-        "fact.value != sealed[name].value",
-        "fact.size != sealed[name].size",
-        (_TESTS + "audit_record.py",),
+        _SRC + "audit/record_seal.py",
+        "file.value != sealed[name].value",
+        "file.size != sealed[name].size",
+        (_TESTS + "audit/test_record.py",),
     ),
     Mutation(
         "compare-thresholds",
-        _SRC + "audit/drift/distance.py",
+        _SRC + "audit/decision_drift.py",
         "np.diff(every) @ apart[1:]",
         "np.diff(every) @ apart[:-1]",
-        (_TESTS + "audit_compare.py",),
+        (_TESTS + "audit/test_drift.py",),
     ),
     # -- stored explanations ------------------------------------------------------------
     Mutation(
         "store-rows-twice",
-        _SRC + "many/store.py",
+        _SRC + "batch/store.py",
         "rows.slice(at - first)",
         "rows.slice(0)",
-        (_TESTS + "store.py",),
+        (_TESTS + "batch/test_store.py",),
     ),
     Mutation(
         "load-by-id",
-        _SRC + "many/load.py",
+        _SRC + "batch/load.py",
         "self._ends[i - 1] if i else 0",
         "self._ends[i] if i else 0",
-        (_TESTS + "store.py",),
+        (_TESTS + "batch/test_store.py",),
     ),
     Mutation(
         "lock-shared",
-        _SRC + "many/lock.py",
+        _SRC + "batch/atomic_write.py",
         "fcntl.LOCK_EX",
         "fcntl.LOCK_SH",
-        (_TESTS + "store_faults.py",),
+        (_TESTS + "batch/test_store_faults.py",),
     ),
     # -- model readers ------------------------------------------------------------------
     Mutation(
         "xgboost-strictly-less",
-        _SRC + "evaluate/trees/xgboost.py",
+        _SRC + "engines/trees/xgboost.py",
         "np.nextafter(condition, np.float32(-np.inf))",
         "condition",
-        (_TESTS + "tree_libraries.py",),
+        (_TESTS + "engines/test_tree_libraries.py",),
     ),
     # -- what people see ----------------------------------------------------------------
     Mutation(
         "page-claims-cheapest",
-        _SRC + "summary/answer.py",
-        'if view.tally.complete else "Cheapest change found"',
-        'if len(view) else "Cheapest change found"',
-        (_TESTS + "report.py",),
+        _SRC + "summary/view_summary.py",
+        'found = "" if view.tally.complete else " found"',
+        'found = "" if len(view) else " found"',
+        (_TESTS + "report/test_report.py",),
     ),
     Mutation(
         "plots-open-end",
-        _SRC + "plots/thresholds.py",
-        "low < view.tau <= high",
-        "low <= view.tau <= high",
-        (_TESTS + "plots_factors.py",),
+        _SRC + "summary/signature.py",
+        "at_tau=low < view.tau <= high",
+        "at_tau=low <= view.tau <= high",
+        (_TESTS + "plots/test_factor_plots.py",),
     ),
     Mutation(
         "command-row-past-end",
         _SRC + "cli/explain.py",
         'options["row"] >= len(data)',
         'options["row"] > len(data)',
-        (_TESTS + "cli.py",),
+        (_TESTS + "cli/test_explain_command.py",),
     ),
     Mutation(
         "explorer-cookie",
         _SRC + "web/guard.py",
         'samesite="strict"',
         'samesite="lax"',
-        (_TESTS + "explorer_api.py",),
+        (_TESTS + "web/test_explorer_api.py",),
     ),
 )
 

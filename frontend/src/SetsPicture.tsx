@@ -52,7 +52,7 @@ function One({ mark, faint, marked }: { mark: Mark; faint: boolean; marked: Read
       x={at[0]}
       y={at[1]}
       {...(mark.anchor === "start" ? {} : { "text-anchor": mark.anchor })}
-      {...(mark.turned ? { transform: `rotate(-${TURN} ${at[0]} ${at[1]})` } : {})}
+      {...(mark.rotated ? { transform: `rotate(-${TURN} ${at[0]} ${at[1]})` } : {})}
     >
       {mark.text}
       {mark.title ? <title>{mark.title}</title> : null}

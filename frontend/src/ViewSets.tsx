@@ -92,9 +92,9 @@ function Drawn({ explained, given, asked, change, pointed, point }: Given) {
           marked={marked}
         />
       </div>
-      {picture.more && (
+      {picture.hidden_note && (
         <p class="note">
-          {picture.more}. <button type="button" class="plain rows" onClick={() => change({ drawn: asked.drawn + ROWS })}>draw more</button>
+          {picture.hidden_note}. <button type="button" class="plain rows" onClick={() => change({ drawn: asked.drawn + ROWS })}>draw more</button>
         </p>
       )}
     </div>

@@ -156,17 +156,18 @@ export function pictureOf(explained: Explained, given: Answer, asked: Asked): Sh
       const inside = bar.set.members.flatMap((feature) => where.get(feature) ?? []);
       return {
         columns: inside.sort((a, b) => a - b),
-        others: bar.set.members.length - inside.length,
+        n_without_column: bar.set.members.length - inside.length,
         sufficiency: bar.set.hits / words.n,
         interval: clopperPearson(bar.set.hits, words.n),
         low: bar.low,
         high: bar.high,
         at_tau: isAt(tau, bar),
+        unknown_below_tau: view.words.only_at_tau === true && Math.abs(tau - bar.low) < 1e-12,
       };
     }),
     tau,
     curve: given.curve,
-    more: moreOf(given, shown, tau),
+    hidden_note: hiddenNote(given, shown, tau),
   };
   return { picture, features: columns, sets: shown };
 }
@@ -186,10 +187,11 @@ export function columnsOf(view: View, shown: readonly Ranged[]): number[] {
 
 export function columnOf({ words }: Explained, feature: number): Column {
   const [name, value, full] = words.features[feature]!;
-  return { name, value, title: full || (value ? `${name} = ${value}` : name) };
+  return { name, value, full_name: full || (value ? `${name} = ${value}` : name) };
 }
 
-function moreOf({ sets, others }: Answer, shown: readonly Ranged[], tau: number): string {
+/** How many sets are not drawn, and for which thresholds; "" where all are. */
+function hiddenNote({ sets, others }: Answer, shown: readonly Ranged[], tau: number): string {
   const drawn = new Set(shown);
   const left = [...sets, ...others].filter((bar) => !drawn.has(bar));
   if (!left.length) return "";

@@ -16,7 +16,7 @@ import {
   weightsOf,
 } from "./arithmetic";
 
-/** What `suffice.report.live` writes. */
+/** What `suffice.report.page_data` writes. */
 export interface Words {
   question: string;
   feature: string;
@@ -29,7 +29,7 @@ export interface Words {
   counted: boolean;
   takes_over: boolean;
   one_reference: boolean;
-  among?: string;
+  scope_phrase?: string;
   views: ViewWords[];
 }
 
@@ -46,7 +46,9 @@ export interface ViewWords {
   mass?: [number, number][];
   tests?: number;
   necessity?: string;
-  unmoved?: string;
+  fixed_tau_reason?: string;
+  /** Did the search decide sets at τ only? */
+  only_at_tau?: boolean;
 }
 
 /** What is read of the text that `to_json` writes. */
@@ -136,7 +138,7 @@ function readView(words: Words, view: ViewWords, stored: Stored | null): View {
     counts: null,
     family: new Map([[0, view.tests ?? 1]]),
     changes,
-    movable: !view.unmoved && !words.one_reference,
+    movable: !view.fixed_tau_reason && !words.one_reference,
   };
 }
 

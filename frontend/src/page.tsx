@@ -76,19 +76,19 @@ class Page {
     this.fill("picked", <Picked explained={explained} asked={asked} change={change} />);
     const takesOver = explained.words.takes_over;
     const movable = takesOver && explained.views.some((view) => view.movable);
-    const unmoved = explained.views.find((view) => view.words.unmoved)?.words.unmoved;
+    const fixedTau = explained.views.find((view) => view.words.fixed_tau_reason)?.words.fixed_tau_reason;
     this.fill(
       "threshold",
       <div class="threshold-bar">
         {movable && <Threshold asked={asked} change={change} />}
-        {takesOver && unmoved && <p class="note">{unmoved}</p>}
+        {takesOver && fixedTau && <p class="note">{fixedTau}</p>}
         {takesOver && <p class="status" role="status">{status(explained, answers, asked)}</p>}
       </div>,
     );
     this.fill(
       "controls",
       <div class="controls">
-        {movable && !unmoved && <Test explained={explained} asked={asked} change={change} />}
+        {movable && !fixedTau && <Test explained={explained} asked={asked} change={change} />}
         {explained.views.length > 1 && <Shown asked={asked} change={change} />}
         {takesOver && <Sorted explained={explained} asked={asked} change={change} />}
         <Downloads explained={explained} answers={answers} asked={asked} stored={this.stored} root={root} />

@@ -1,6 +1,6 @@
 /**
- * Where everything stands in the picture of one view: the marks that `suffice.report.picture`
- * places, in the same places; a test compares the two.
+ * Signature picture of one view as SVG marks, the same as `suffice.report.html` computes; a test
+ * compares the two.
  */
 
 import { brief, cut, percent } from "./words";
@@ -8,17 +8,19 @@ import { brief, cut, percent } from "./words";
 export interface Column {
   name: string;
   value: string;
-  title: string;
+  full_name: string;
 }
 
 export interface Row {
   columns: number[];
-  others: number;
+  n_without_column: number;
   sufficiency: number;
   interval: readonly [number, number];
   low: number;
   high: number;
   at_tau: boolean;
+  /** Whether the search decided the set at τ only, so that `low` is just below τ. */
+  unknown_below_tau: boolean;
 }
 
 export interface Picture {
@@ -26,7 +28,7 @@ export interface Picture {
   rows: Row[];
   tau: number;
   curve: [number, number][];
-  more: string;
+  hidden_note: string;
 }
 
 export interface Mark {
@@ -36,7 +38,7 @@ export interface Mark {
   text: string;
   anchor: "start" | "middle" | "end";
   title: string;
-  turned: boolean;
+  rotated: boolean;
   row: number;
   column: number;
 }
@@ -65,10 +67,9 @@ const GAP = 22;
 const GROUP = 20;
 const AXIS = 40;
 const CURVE = 84;
-const NEAR_ONE = 0.5;
 
 const tenth = (value: number): number => Math.round(value * 10) / 10;
-const PLAIN = { text: "", anchor: "start", title: "", turned: false, row: -1, column: -1 } as const;
+const PLAIN = { text: "", anchor: "start", title: "", rotated: false, row: -1, column: -1 } as const;
 
 function mark(kind: Mark["kind"], style: string, at: number[], more: Partial<Mark> = {}): Mark {
   return { kind, style, at, ...PLAIN, ...more };
@@ -86,10 +87,13 @@ const place = ({ left, width, start }: Axis, share: number): number =>
 const ticks = ({ start }: Axis): number[] =>
   start > 0 ? [start, (start + 1) / 2, 1] : [0, 0.25, 0.5, 0.75, 1];
 
-/** At 0, or just below all there is where that is near 1. */
+/** Start of an axis for these shares: 0, or more where all are near 1 (`axis_start` in Python). */
 function startOf(lows: number[], tau: number): number {
   const least = Math.min(...lows, tau);
-  return least > NEAR_ONE ? Math.floor(least * 10 - 1e-9) / 10 : 0;
+  if (least < 0.4) return 0;
+  const step = least < 0.9 ? 0.1 : least < 0.97 ? 0.05 : 0.02;
+  const steps = Math.floor((least - step / 10) / step + 1e-9);
+  return Math.round(Math.max(0, steps * step) * 1e6) / 1e6;
 }
 
 export const labelOf = ({ name, value }: Column): string => (value ? `${name} = ${value}` : name);
@@ -97,7 +101,7 @@ export const labelOf = ({ name, value }: Column): string => (value ? `${name} = 
 export function draw(picture: Picture): Drawing {
   const { columns, rows, tau } = picture;
   const heads = columns.map((column) => cut(labelOf(column), HEAD_LETTERS));
-  const others = rows.some((row) => row.others);
+  const others = rows.some((row) => row.n_without_column);
   const longest = Math.max(0, ...heads.map((head) => head.length));
   const matrix = LEFT + COLUMN * (heads.length + (others ? 1 : 0));
   const lean = (TURN * Math.PI) / 180;
@@ -117,7 +121,7 @@ export function draw(picture: Picture): Drawing {
     const said = group ? `minimal at τ = ${brief(tau)}` : "at other thresholds";
     marks.push(mark("text", "group", [LEFT, y + 14], { text: said }));
     y += GROUP;
-    // A dashed line is a dot for each row: where the feature is in no set.
+    // One dotted line per column has a dot in each row; sets draw over their own.
     const [first, last] = [y + ROW / 2, y + ROW * (mine.length - 0.5)];
     heads.forEach((_, j) => {
       const x = LEFT + COLUMN * (j + 0.5);
@@ -134,14 +138,14 @@ export function draw(picture: Picture): Drawing {
   const named = heads.map((head, j) =>
     mark("text", "head", [centres[j]!, top - 8], {
       text: head,
-      title: columns[j]!.title === head ? "" : columns[j]!.title,
-      turned: true,
+      title: columns[j]!.full_name === head ? "" : columns[j]!.full_name,
+      rotated: true,
       column: j,
     }),
   );
   if (others) {
     const x = LEFT + COLUMN * (heads.length + 0.5);
-    named.push(mark("text", "head", [x, top - 8], { text: "others", turned: true }));
+    named.push(mark("text", "head", [x, top - 8], { text: "others", rotated: true }));
   }
   const titles = [
     mark("text", "title", [shares.left, top - 20], { text: "sufficiency" }),
@@ -186,12 +190,12 @@ function rowMarks(
     out.push(mark("line", `join${on}`, [x(first), middle, x(last), middle], { row: i }));
   }
   for (const j of row.columns) {
-    const text = picture.columns[j]!.title;
+    const text = picture.columns[j]!.full_name;
     out.push(mark("dot", `in${on}`, [x(j), middle, 6], { text, row: i, column: j }));
   }
-  if (row.others) {
+  if (row.n_without_column) {
     const at = [x(heads), middle + 4];
-    out.push(mark("text", "others", at, { text: `+${row.others}`, anchor: "middle", row: i }));
+    out.push(mark("text", "others", at, { text: `+${row.n_without_column}`, anchor: "middle", row: i }));
   }
   const [low, high] = row.interval;
   const share = percent(row.sufficiency);
@@ -204,7 +208,11 @@ function rowMarks(
   out.push(mark("path", "whisker", corners, { row: i }));
   out.push(mark("text", `number${on}`, [shares.left + SHARES + 8, middle + 4], { text: share, row: i }));
   const [c, d] = [place(thresholds, row.low), place(thresholds, row.high)];
-  const until = `minimal for τ above ${row.low.toFixed(3)} up to ${row.high.toFixed(3)}`;
+  let until = `minimal for τ above ${row.low.toFixed(3)} up to ${row.high.toFixed(3)}`;
+  if (row.unknown_below_tau) {
+    until = `minimal for τ from ${brief(picture.tau)} up to ${row.high.toFixed(3)}; not known below`;
+    out.push(mark("line", "unknown", [thresholds.left, middle, c, middle], { row: i }));
+  }
   const box = [c, middle - 5, tenth(Math.max(d - c, 1.5)), 10];
   out.push(mark("box", `bar${on}`, box, { text: until, row: i }));
   return out;
@@ -230,7 +238,7 @@ function curveMarks(picture: Picture, axis: Axis, top: number, bottom: number): 
   const corners: number[] = [];
   let before = axis.start;
   for (const [tau, share] of [...picture.curve, [1, 0] as const]) {
-    if (tau >= axis.start && tau > before) {
+    if (tau > before) {
       corners.push(place(axis, before), y(share), place(axis, tau), y(share));
       before = tau;
     }

@@ -47,8 +47,8 @@ export function necessity({ words }: Explained, given: Answer): string {
   const hidden = given.sets.length < all;
   const those = hidden ? `All ${grouped(all)} sets at this threshold and their supersets` : "These sets and their supersets";
   const who = all === 1 ? "This set and its supersets" : those;
-  const among = words.among ? ` among sets${words.among}` : "";
-  const said = `${who} cover ${percent(given.necessity)} of the ways to ${outcome} (necessity${among})`;
+  const scope = words.scope_phrase ? ` among sets${words.scope_phrase}` : "";
+  const said = `${who} cover ${percent(given.necessity)} of the ways to ${outcome} (necessity${scope})`;
   if (!given.interval) return `${said}.`;
   const [low, high] = given.interval;
   return `${said}; estimated, 95% interval ${percent(low)} to ${percent(high)}.`;

@@ -1,4 +1,4 @@
-/** How facts are shown: the same words as `suffice.wording`, for what only the reader asks. */
+/** How facts are shown: the same words as `suffice.formatting`, for what only the reader asks. */
 
 /** A share that never rounds up to certainty. */
 export function percent(share: number | null): string {

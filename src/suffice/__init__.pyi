@@ -1,6 +1,20 @@
 # The names that the package offers, each once; `as` is how a stub says "offered".
 from . import audit as audit, datasets as datasets, plots as plots, testing as testing
+from .attribution import (
+    ShapleyInteractions as ShapleyInteractions,
+    ShapleyValues as ShapleyValues,
+    shapley as shapley,
+    shapley_interactions as shapley_interactions,
+    shapley_values as shapley_values,
+)
 from .basis import Basis as Basis
+from .batch.load import load as load
+from .causation import (
+    Causation as Causation,
+    CausationBounds as CausationBounds,
+    causation_bounds as causation_bounds,
+    probabilities_of_causation as probabilities_of_causation,
+)
 from .context import (
     ConditionalContext as ConditionalContext,
     Sample as Sample,
@@ -13,29 +27,6 @@ from .context.causal import (
     noisy as noisy,
 )
 from .context.plausibility import Plausibility as Plausibility
-from .encodings.anchors import (
-    AnchorRules as AnchorRules,
-    Rule as Rule,
-    anchor as anchor,
-    score_rule as score_rule,
-)
-from .encodings.attribution import (
-    ShapleyInteractions as ShapleyInteractions,
-    ShapleyValues as ShapleyValues,
-)
-from .encodings.causation import (
-    Causation as Causation,
-    CausationBounds as CausationBounds,
-    causation_bounds as causation_bounds,
-    probabilities_of_causation as probabilities_of_causation,
-)
-from .encodings.ranking import TopK as TopK, top_k as top_k
-from .encodings.recourse import Option as Option, Recourse as Recourse
-from .encodings.shapley import (
-    shapley as shapley,
-    shapley_interactions as shapley_interactions,
-    shapley_values as shapley_values,
-)
 from .errors import (
     InputError as InputError,
     LostRowsError as LostRowsError,
@@ -64,17 +55,24 @@ from .factors import (
 )
 from .image import ImageExplainer as ImageExplainer, overlay as overlay
 from .inference import clopper_pearson as clopper_pearson, wilson as wilson
-from .many.load import load as load
 from .measures import Measures as Measures
 from .models import adapt as adapt, make_target as make_target
-from .report.many import report as report
+from .ranking import TopK as TopK, top_k as top_k
+from .recourse import Option as Option, Recourse as Recourse
+from .report.batch_report import report as report
 from .results import Result as Result, result_schema as result_schema
+from .rules import (
+    AnchorRules as AnchorRules,
+    Rule as Rule,
+    anchor as anchor,
+    score_rule as score_rule,
+)
 from .search import (
     MinimalFactors as MinimalFactors,
     minimal_sufficient_factors as minimal_sufficient_factors,
 )
+from .search.limits import Stop as Stop
 from .search.plan import Plan as Plan
-from .search.stop import Stop as Stop
 from .target import (
     Target as Target,
     at_least as at_least,

@@ -8,8 +8,6 @@ system is printed and forgotten, and the command would go on.
 import os
 import signal
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command."""

@@ -8,14 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from suffice.context.sample import Sample
+from suffice.context.hybrids import Sample
 from suffice.errors import InputError, did_you_mean
-from suffice.factors.kinds import Auxiliary, Factor, read_factors
 from suffice.factors.order import Order, Relation, SubsetOrder, read_relation
+from suffice.factors.predicates import Auxiliary, Factor, read_factors
 from suffice.target import Target
 from suffice.typing import BoolVector
-
-__all__ = ["Basis"]
 
 
 @dataclass(frozen=True, eq=False)

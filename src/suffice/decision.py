@@ -9,33 +9,47 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from suffice.context.change_rules import DeclaredChanges
 from suffice.context.cost import CostSpec
 from suffice.context.hybrids import Context, Hybrids
 from suffice.context.players import Players
-from suffice.context.pool import Pool, References, ReferenceSets, Rows
-from suffice.context.references import ReferenceSpec, choose_references
+from suffice.context.references import (
+    CachedRows,
+    Pool,
+    ReferenceCache,
+    References,
+    ReferenceSpec,
+    choose_references,
+)
 from suffice.context.swap import SwapContext
-from suffice.errors import SufficeError
-from suffice.evaluate import Choice, Evaluator
-from suffice.models.wrapped import WrappedModel
+from suffice.engines import EngineSelector, Evaluator
+from suffice.errors import ModelError, SufficeError
+from suffice.models.wrapped_model import WrappedModel
 from suffice.search.limits import Limits
 from suffice.tables.table import Table
-from suffice.target import OwnScore, Target, event_for
-from suffice.typing import BoolVector, Values
-
-__all__ = ["Decider", "Decides", "Decision"]
+from suffice.target import PredictionScore, Target, event_for
+from suffice.typing import BoolVector, HeldSets, Values
 
 Prediction = tuple[Values, Values | None]
 """The model's answer for a row, and the scores that came with it; None where none did."""
+
+
+def random_model_error(model: object, rows: str) -> ModelError:
+    """Return the error for a model that predicts the same rows otherwise in another call."""
+    return ModelError(
+        f"{model} contradicts itself: it predicted {rows} otherwise when it was called again. Fix "
+        "its random state, or call eval() on a torch module. A model that is meant to be random is "
+        "explained by tests: explain(x, alpha=0.05)"
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
     """An input with its outcome, the references it is contrasted with, and how they mix."""
 
-    inputs: Rows
+    inputs: CachedRows
     """The input among those that were read with it, rows of the data's kind."""
-    place: int
+    index: int
     """Which of them it is."""
     prediction: Any
     target: Target
@@ -46,51 +60,81 @@ class Decision:
     """The model's answer for each row of the data."""
     references: References
     players: Players
-    choice: Choice
+    engine_selector: EngineSelector
     context: Context = field(default_factory=SwapContext)
     cost: CostSpec = None
+    changes: DeclaredChanges = field(default_factory=DeclaredChanges)
+    """Which features may change, and how."""
     seed: int = 0
     scores: Values | None = None
     """(1, classes): the scores that came along with the prediction; None where none did."""
+    rows_for_outcome: int = 0
+    """Rows that the model predicted to decide the input's outcome."""
+
+    def require_consistent(self) -> None:
+        """Raise if the model predicted rows of data otherwise when it was called again."""
+        model = self.target.model
+        if count := getattr(model, "contradictions", 0):
+            raise random_model_error(model, f"{count} of the first rows of data")
+
+    def require_same_prediction(self) -> None:
+        """Raise if the input alone, predicted twice again, has not the outcome that it had."""
+        if not all((self.target(self.row) == self.y).all() for _ in range(2)):
+            raise random_model_error(self.target.model, "the input")
 
     @cached_property
     def row(self) -> Table:
         """The input as a table of one row."""
-        return self.inputs.row(self.place)
+        return self.inputs.row(self.index)
 
     @cached_property
     def pool(self) -> Table:
         """The input in row 0 and the references below it."""
         if self.context.is_swap:
-            return Pool(self.inputs, self.place, self.references)
+            return Pool(self.inputs, self.index, self.references)
         # Other contexts make rows of their own from a table of a kind of their own.
         return self.row.stack(self.references.table)
 
     @cached_property
-    def hybrids(self) -> tuple[Hybrids, Hybrids]:
-        """The hybrids of the keep view and of the flip view: often the same."""
-        return self.context.bind(self.pool, self.players, self.seed)
+    def differs(self) -> HeldSets:
+        """(references, players): whether the reference's values differ from the input's."""
+        codes = self.pool.codes()
+        columns = codes[1:] != codes[0]
+        return np.stack([columns[:, list(c)].any(axis=1) for c in self.players.columns], axis=1)
 
     @cached_property
-    def own_score(self) -> OwnScore | None:
+    def hybrids(self) -> tuple[Hybrids, Hybrids]:
+        """The hybrids of the keep view and of the flip view: often the same."""
+        return self.context.bind_with_costs(
+            self.pool, self.players, self.seed, self.data, self.cost
+        )
+
+    @property
+    def rows_predicted(self) -> int:
+        """Rows that the model predicted for the input itself: its outcome and its score."""
+        scored = self.scores is None and self.target.model.classes is not None
+        return self.rows_for_outcome + (scored and self.target.model.has_scores)
+
+    @cached_property
+    def own_score(self) -> PredictionScore | None:
         """What stands beside the prediction: probability, score or value. Asked when first read."""
         model, known = self.target.model, self.scores is not None
         # Rows are only looked at where the model has to be asked.
         rows = self.inputs.table if known or model.classes is None else self.row
-        return model.own_scores(rows, [self.prediction], self.scores)[0]
+        return model.prediction_scores(rows, [self.prediction], self.scores)[0]
 
     def evaluator(
         self, hybrids: Hybrids, limits: Limits | None = None, exhaustive: bool = True
     ) -> Evaluator:
         """Outcomes of hybrids; its note says why no faster evaluator serves."""
         limits = limits or Limits()
-        return self.choice.evaluator(
+        return self.engine_selector.make_evaluator(
             self.target, hybrids, self.y, limits.budget, exhaustive, limits.patience
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Decider:
+class DecisionBuilder:
     """A model's decisions for inputs, and the references that each is contrasted with.
 
     Inputs are read before. Those that are decided together are predicted in one call; what follows
@@ -107,21 +151,22 @@ class Decider:
     like_data: Callable[[Table], Table]
     """Turns a table of the user's kind into what the data was turned into."""
     players: Players
-    choice: Choice
+    engine_selector: EngineSelector
     context: Context
     cost: CostSpec
+    changes: DeclaredChanges
     seed: int
-    sets: ReferenceSets = field(init=False, default_factory=ReferenceSets)
+    sets: ReferenceCache = field(init=False, default_factory=ReferenceCache)
 
     def one(self, row: Table, outcome: Any = None) -> Decision:
         """The decision for one input; `outcome` in place of the usual one."""
         # The model gets its own copy to write into.
-        answers, scores = self.model.predict_scored(
-            row.take(np.array([0])), self.choice.shares(row)
-        )
-        return self._decision(Rows(row), 0, answers, scores, outcome)
+        shares = self.engine_selector.class_shares(row)
+        answers, scores = self.model.predict_with_scores(row.take(np.array([0])), shares)
+        asked = int(shares is None or scores is not shares)
+        return self._decision(CachedRows(row), 0, answers, scores, outcome, asked)
 
-    def many(self, inputs: Rows) -> list[Decision | SufficeError]:
+    def many(self, inputs: CachedRows) -> list[Decision | SufficeError]:
         """The decision for each input, or what is wrong with it: the same as one by one."""
         found: list[Decision | SufficeError] = []
         for place, told in enumerate(self._predicted(inputs.table)):
@@ -140,12 +185,12 @@ class Decider:
         tie that rounding decides anyway, but it shows in numbers: so those of models that may not
         work row by row are asked of each row alone, as if it were the only one.
         """
-        apart = self.choice.works_row_by_row
+        apart = self.engine_selector.predicts_row_by_row
         each = [table.take(np.array([i])) for i in range(len(table))] if not apart else []
         if self.model.classes is None and not apart:
             return [self._alone(row) for row in each]
         try:
-            answers, scores = self.model.predict_scored(table.take(np.arange(len(table))))
+            answers, scores = self.model.predict_with_scores(table.take(np.arange(len(table))))
         except SufficeError as error:
             if len(table) == 1:
                 return [error]
@@ -161,7 +206,7 @@ class Decider:
 
     def _alone(self, row: Table) -> Prediction | SufficeError:
         try:
-            return self.model.predict_scored(row)
+            return self.model.predict_with_scores(row)
         except SufficeError as error:
             return error
 
@@ -174,11 +219,12 @@ class Decider:
 
     def _decision(
         self,
-        inputs: Rows,
+        inputs: CachedRows,
         place: int,
         answers: Values,
         scores: Values | None,
         outcome: Any = None,
+        asked: int = 1,
     ) -> Decision:
         wanted = self.outcome if outcome is None else outcome
         argument = "outcome" if outcome is None else "desired"
@@ -188,7 +234,7 @@ class Decider:
         y = bool(truth[0])
         return Decision(
             inputs=inputs,
-            place=place,
+            index=place,
             prediction=prediction,
             target=target,
             y=y,
@@ -196,14 +242,16 @@ class Decider:
             answers=self.answers,
             references=self._references_of(target, inputs, place, y),
             players=self.players,
-            choice=self.choice,
+            engine_selector=self.engine_selector,
             context=self.context,
             cost=self.cost,
+            changes=self.changes,
             seed=self.seed,
             scores=scores,
+            rows_for_outcome=asked + target.event.needs_scores,
         )
 
-    def _references_of(self, target: Target, inputs: Rows, place: int, y: bool) -> References:
+    def _references_of(self, target: Target, inputs: CachedRows, place: int, y: bool) -> References:
         def is_opposite() -> BoolVector:
             known = None if target.event.needs_scores else self.answers
             return np.asarray((target(self.data) if known is None else target.read(known)) != y)
@@ -221,19 +269,21 @@ class Decider:
 
         if callable(self.references):  # it may choose others for every input
             return References(chosen())
-        if self.references != "opposite" if isinstance(self.references, str) else True:
-            return self.sets.get("given", chosen)
+        if not (isinstance(self.references, str) and self.references == "opposite"):
+            return self.sets.get_or_choose("given", chosen)
         event = target.event
         if event.kind == "custom":  # a function tells nothing of itself but what it says
             mask = is_opposite()
-            return self.sets.get(np.packbits(mask).tobytes(), lambda: chosen(lambda: mask))
+            return self.sets.get_or_choose(
+                np.packbits(mask).tobytes(), lambda: chosen(lambda: mask)
+            )
         # 1 is not True: labels are told apart by their types as well.
         told = tuple((type(value), value) for value in event.parameters)
-        return self.sets.get((event.kind, told, y), chosen)
+        return self.sets.get_or_choose((event.kind, told, y), chosen)
 
 
 @runtime_checkable
-class Decides(Protocol):
+class SupportsDecide(Protocol):
     """What an explainer is to those who only need its decisions."""
 
     @property

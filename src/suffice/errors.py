@@ -7,23 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = [
-    "InputError",
-    "LostRowsError",
-    "ModelError",
-    "NotVisitedError",
-    "SufficeError",
-    "did_you_mean",
-    "one_line",
-    "shorten",
-]
+from suffice.formatting import printable
 
 
 class SufficeError(Exception):
-    """Anything suffice raises on purpose."""
+    """Base class of the errors of this package."""
 
     def at(self, place: str) -> SufficeError:
-        """The same error, with where it happened said first.
+        """Return the same error, with where it happened said first.
 
         >>> raise ModelError("broken raised KeyError").at("row 17")
         Traceback (most recent call last):
@@ -38,16 +29,17 @@ class InputError(SufficeError, ValueError):
     >>> print(InputError("tau", 1.5, "a number in (0, 1]"))
     tau: got 1.5; allowed: a number in (0, 1].
 
-    `argument`, `got` and `hint` (what would work; "" where that is plain) are there to be read.
+    `argument`, `got`, `allowed` and `hint` (a call that works, or "") are attributes.
     """
 
     def __init__(self, argument: str, got: object, allowed: str, hint: str = "") -> None:
         self.argument = argument
         self.got = got
         # A name of ten thousand letters must not drown what is to be done about it.
-        text = one_line(got, 400) if isinstance(got, str) and got.strip() else shorten(got)
+        text = one_line(got, 400) if isinstance(got, str) and got.strip() else short_repr(got)
         self.hint = one_line(hint, 600)
-        self._parts = argument, text, one_line(allowed, 600), self.hint
+        self.allowed = one_line(allowed, 600)
+        self._parts = argument, text, self.allowed, self.hint
         super().__init__(self.told())
 
     def told(self, names: Mapping[str, str] | None = None) -> str:
@@ -61,7 +53,7 @@ class InputError(SufficeError, ValueError):
         argument, text, allowed, hint = self._parts
         if names:
             argument = names.get(argument, argument)
-            allowed, hint = (_renamed(words, names) for words in (allowed, hint))
+            allowed, hint = (_with_other_names(words, names) for words in (allowed, hint))
         return f"{argument}: got {text}; allowed: {allowed}." + f" {hint}" * bool(hint)
 
     def at(self, place: str) -> InputError:
@@ -91,6 +83,8 @@ class LostRowsError(SufficeError, RuntimeError):
     >>> error = LostRowsError("1 row ends every process", found=["an answer", None], lost=[1])
     >>> error.lost, error.found
     ((1,), ['an answer', None])
+    >>> error.at("table 2").lost
+    (1,)
     """
 
     def __init__(self, message: str, found: Sequence[Any] = (), lost: Sequence[int] = ()) -> None:
@@ -99,6 +93,25 @@ class LostRowsError(SufficeError, RuntimeError):
         """One for each row, in order; None for a row that is lost."""
         self.lost = tuple(lost)
         """The numbers of the rows that are lost, counted from 0."""
+
+    def at(self, place: str) -> LostRowsError:
+        """Return the same error, with where it happened said first."""
+        return LostRowsError(f"{place}: {self}", self.found, self.lost)
+
+
+class MissingPackageError(SufficeError, ImportError):
+    """An optional package is not installed; `missing_package` makes the message."""
+
+
+def missing_package(purpose: str, package: str, extra: str) -> MissingPackageError:
+    """Return an error that names the package to install, and the extra that installs it.
+
+    >>> print(missing_package("Storing explanations", "pyarrow", "parquet"))
+    Storing explanations needs pyarrow. Install it with: pip install "suffice[parquet]"
+    """
+    return MissingPackageError(
+        f'{purpose} needs {package}. Install it with: pip install "suffice[{extra}]"'
+    )
 
 
 class NotVisitedError(SufficeError, LookupError):
@@ -111,10 +124,10 @@ class NotVisitedError(SufficeError, LookupError):
     >>> def grant(rows):
     ...     return np.where(rows["income"] - 4 * rows["debt"] > 20, "granted", "refused")
     >>> e = Explainer(grant, people).explain({"income": 25, "debt": 8}, search="pruned")
-    >>> e.keep.at(0.5).factors
+    >>> e.keep.sufficiency(["income"])
     Traceback (most recent call last):
         ...
-    suffice.errors.NotVisitedError: this search decided sets at τ = 0.9 and counted few: ...
+    suffice.errors.NotVisitedError: this subset of 1 features was not evaluated: ...
     """
 
 
@@ -126,7 +139,7 @@ def did_you_mean(name: object, known: Iterable[object], *, or_list: bool = True)
     """
     names = [one_line(k, 60) for k in known]
     close = get_close_matches(
-        one_line(name) if isinstance(name, str) else shorten(name), names, n=1
+        one_line(name) if isinstance(name, str) else short_repr(name), names, n=1
     )
     if close:
         return f"Did you mean {close[0]!r}?"
@@ -136,7 +149,7 @@ def did_you_mean(name: object, known: Iterable[object], *, or_list: bool = True)
     return f"Known: {listed}."
 
 
-def shorten(value: object, limit: int = 80) -> str:
+def short_repr(value: object, limit: int = 80) -> str:
     """A value's repr on one line, cut where it would drown the message."""
     try:
         return one_line(repr(value), limit)
@@ -144,9 +157,14 @@ def shorten(value: object, limit: int = 80) -> str:
         return f"<{type(value).__name__}>"
 
 
-def _renamed(words: str, names: Mapping[str, str]) -> str:
-    """Arguments by their other names; a plain word such as "data" is only one before "="."""
+def _with_other_names(words: str, names: Mapping[str, str]) -> str:
+    """Return the text with other names for arguments; a word like "data" is one only before "=".
+
+    A flag of the command takes no value: "resume=True" becomes "--resume".
+    """
     for name, other in names.items():
+        if other.startswith("--"):
+            words = re.sub(rf"(?<![\w-]){re.escape(name)}=True\b", other, words)
         ending = r"\b" if "_" in name else r"(?==)"
         words = re.sub(rf"(?<![\w-]){re.escape(name)}{ending}", other, words)
     return words
@@ -158,5 +176,5 @@ def one_line(text: object, limit: int = 300) -> str:
     >>> one_line("a dtype\n   of many lines", 12)
     'a dtype of …'
     """
-    line = " ".join(str(text).split())
+    line = printable(" ".join(str(text).split()))
     return line if len(line) <= limit else line[: limit - 1] + "…"

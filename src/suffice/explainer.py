@@ -1,13 +1,12 @@
-"""The door most users come in by: a model, a table, and one row to explain.
+"""The class `Explainer`: explains decisions of a model for rows of a table.
 
-Follow `explain` from top to bottom: read the input, ask what outcome it has, choose the references,
-sweep the hybrids once, read both views from the counts.
+`Explainer.explain` validates its arguments, reads the input row, predicts its outcome and chooses
+its references (`decide`), counts hybrids and derives both views (`explanation.explain`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -17,43 +16,44 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from suffice.checks import choice, level, number, threshold, whole
 from suffice.context import Context, SwapContext, make_players
-from suffice.context.clusters import auto_groups
+from suffice.context.change_rules import DeclaredChanges, MissingCost, Names
 from suffice.context.cost import CostSpec
-from suffice.context.players import Players
-from suffice.context.pool import Rows
-from suffice.decision import Decider, Decision
-from suffice.errors import InputError, SufficeError, shorten
-from suffice.evaluate import Choice
+from suffice.context.players import Players, auto_groups
+from suffice.context.references import CachedRows
+from suffice.decision import Decision, DecisionBuilder
+from suffice.engines import EngineSelector
+from suffice.errors import InputError, SufficeError, short_repr
 from suffice.explanation import Explanation
-from suffice.explanation.explain import Asking, Prepared, explain_decision, prepare
+from suffice.explanation.explain import (
+    PreparedSearch,
+    SearchRequest,
+    explain_decision,
+    prepare_search,
+)
 from suffice.factors import Factor
+from suffice.formatting import plural
 from suffice.inference import check_adjustment
-from suffice.models import as_model, fitted_columns
-from suffice.progress import checked_progress, progress_bar
+from suffice.models import fitted_columns, wrap_model
+from suffice.progress import check_progress
 from suffice.search import Limits, Question
 from suffice.search.plan import Plan
-from suffice.search.strategy import STRATEGIES
+from suffice.search.strategies import STRATEGIES
 from suffice.tables import Table, as_table, has_several_rows, read_row
+from suffice.tables.casting import conform
 from suffice.typing import Values, ViewName
-from suffice.wording import count
+from suffice.validation import check_alpha, check_choice, check_integer, check_number, check_tau
 
 if TYPE_CHECKING:
+    from suffice.attribution import ShapleyValues
+    from suffice.batch.load import Stored
     from suffice.context.plausibility import Plausibility
-    from suffice.encodings.anchors import AnchorOptions, AnchorRules, Rule, ScoreOptions
-    from suffice.encodings.attribution import ShapleyValues
-    from suffice.encodings.recourse import Recourse
-    from suffice.many.load import Stored
-
-__all__ = ["Asked", "Contrast", "Explainer"]
-
-_CHUNK = 64
-"""Rows explained together in memory: what a call of the model costs is by then shared by many."""
+    from suffice.recourse import Recourse
+    from suffice.rules import AnchorOptions, AnchorRules, Rule, ScoreOptions
 
 
-class Asked(TypedDict, total=False):
-    """What can be asked of one input, or of many alike: see `Explainer.explain`."""
+class ExplainOptions(TypedDict, total=False):
+    """Arguments of `Explainer.explain` besides the input, for methods that pass them on."""
 
     tau: float
     alpha: float | None
@@ -68,8 +68,8 @@ class Asked(TypedDict, total=False):
 Groups = Mapping[str, Sequence[str]] | Literal["auto"] | None
 
 
-class Contrast(TypedDict, total=False):
-    """What an input is held against: see `Explainer`."""
+class ContrastOptions(TypedDict, total=False):
+    """Arguments of `Explainer` that define the contrast, and that `Explainer.but` can change."""
 
     outcome: Any
     references: Any
@@ -79,7 +79,7 @@ class Contrast(TypedDict, total=False):
 
 
 class Explainer:
-    """Explains single decisions of a model by what suffices to keep them and to flip them.
+    """Explains decisions of a model by the feature sets that suffice to keep or to flip them.
 
     Parameters
     ----------
@@ -87,37 +87,49 @@ class Explainer:
         A fitted scikit-learn estimator or pipeline (or any object with `predict`), or a callable
         from rows to labels, values or class scores.
     data
-        A pandas, polars or pyarrow frame, or an array: where references come from. Columns that a
-        model fitted on a frame does not know are left out.
+        A pandas, polars or pyarrow frame, or an array, from which references are taken. Columns
+        that a model fitted on a frame does not know are left out.
     outcome
-        What counts as the outcome. By default the class predicted for the input. Or a class;
+        The outcome to explain. None: the class predicted for the input. Or a class;
         `suffice.versus(label, foil)`; for numbers `suffice.at_least(t)`, `at_most(t)`,
         `within(delta)`; or `suffice.satisfies(predicate)`.
     references
-        "opposite" (rows predicted otherwise than the input), "all", a mask over the rows of data,
-        a frame of rows, or a callable (data, x) -> one of these.
+        "opposite" (rows with another predicted outcome than the input), "all", a mask over the rows
+        of data, a frame of rows, or a callable (data, x) -> one of these.
     n_references
-        The most references to use: a seeded sample where there are more. None: all of them, so
-        that the answer is exact over the data.
+        The largest number of references: if there are more, a seeded sample is used. None: all
+        references, so that the answer is exact over the data.
     groups
         {"name": [columns]}: columns that are held or replaced together. "auto": clusters of
         correlated columns.
     random_state
         Seed of the sample of references and of estimates in bounded searches.
     cost
-        What a change costs, for the cheapest flips. None: deviations (MAD) for numbers, 0 or 1
-        for the rest. A mapping of column to weight, or a callable (column, from, to) -> costs.
+        The cost of a change, for the cheapest flips. None: deviations (MAD) for numbers, 0 or 1
+        for other columns. A mapping of column to weight, or a callable (column, from, to) -> costs,
+        where `from` is the input's value and `to` an array of values.
     size_weights
-        How likely the context is to hold 0, 1, …, d features, for necessity and the
-        contrapositives: d + 1 positive numbers. None: all 2^d sets alike, as in the paper.
+        Weights of contexts that hold 0, 1, …, d features, for necessity and the contrapositives:
+        d + 1 positive numbers. None: all 2^d sets have the same weight, as in the paper.
     engine
-        How outcomes are worked out. "auto": by the model's own shape where that is known (see
-        `e.provenance.evaluator`), else by asking it. "blackbox": always by asking. Or the name of
-        an engine, which then serves or says why it cannot. The answer is the same.
+        How outcomes of hybrids are computed. "auto": from the model's structure if an engine knows
+        it (see `e.provenance.evaluator`), else by predictions. "blackbox": always by predictions.
+        Or the name of an engine, which raises an error if it does not support the model. The
+        answer is the same.
     context
-        How the input and a reference mix. None or `SwapContext()`: their values are swapped.
-        `ConditionalContext()`: references near what is held. `CausalContext(scm)`: changes have
-        their consequences.
+        How the values of the input and a reference are combined. None or `SwapContext()`: values
+        are swapped. `ConditionalContext()`: references are similar to the held values.
+        `CausalContext(scm)`: changes have causal effects on other features.
+    immutable
+        Features or columns that cannot change: no cheapest change, recourse option or audit changes
+        them. A group with such a column cannot change. Sufficiency is not affected.
+    actionable
+        The only features or columns that can change. None: all that are not immutable.
+    increasing, decreasing
+        Columns that may only increase, or decrease: numbers, Booleans, ordered categories.
+    missing_cost
+        None: no change sets a missing value, and none makes a value missing. A number, or
+        {column: number}: such changes are allowed, at this cost.
 
     Examples
     --------
@@ -147,16 +159,21 @@ class Explainer:
         size_weights: Sequence[float] | None = None,
         engine: str = "auto",
         context: Context | None = None,
+        immutable: Names = (),
+        actionable: Names | None = None,
+        increasing: Names = (),
+        decreasing: Names = (),
+        missing_cost: MissingCost = None,
     ) -> None:
-        limit = _checked_limit(n_references)
-        self._seed = whole("random_state", random_state, least=0)
+        limit = _check_n_references(n_references)
+        self._seed = check_integer("random_state", random_state, least=0)
         given = as_table(data)
         self._known_columns = frozenset(given.names)
         self._data = fitted_columns(model, given)
-        players = _players(self._data, groups)
-        wrapped, answers = as_model(model, self._data)
-        self._size_weights = _checked_weights(size_weights, len(players))
-        self._decider = Decider(
+        players = _read_groups(self._data, groups)
+        wrapped, answers = wrap_model(model, self._data)
+        self._size_weights = _check_size_weights(size_weights, len(players))
+        self._decider = DecisionBuilder(
             wrapped,
             answers,
             self._data,
@@ -165,11 +182,15 @@ class Explainer:
             n_references=limit,
             like_data=partial(fitted_columns, model, argument="references"),
             players=players,
-            choice=Choice(engine, model, self._data.names),
-            context=_checked_context(context),
+            engine_selector=EngineSelector(engine, model, self._data.names),
+            context=_check_context(context),
             cost=cost,
+            changes=DeclaredChanges.read(
+                immutable, actionable, increasing, decreasing, missing_cost
+            ),
             seed=self._seed,
         )
+        self._decider.changes.check(self._data, players)
 
     def explain(
         self,
@@ -191,24 +212,30 @@ class Explainer:
         x
             The input: a mapping, a series, a one-row frame, or a list of values.
         tau
-            The share of references for which a set must bring the outcome about, in (0, 1].
+            The threshold τ in (0, 1]: the share of references for which a set must give the
+            outcome.
         alpha
-            None: shares are taken as they are. A level: each must pass an exact binomial test.
+            None: shares are compared with τ directly. A significance level: each share must pass an
+            exact binomial test.
         max_size
             Search sets of at most this many features (exhaustively).
         budget
-            Ask the model about at most this many rows, and cover at most 1,000 hybrids for each:
-            one that is known already, or that an engine works out, costs no row.
+            The largest number of rows that the model predicts, the input's own included. At most
+            1,000 hybrids are covered for each of them; a hybrid that is known, or that an engine
+            computes, costs no row.
         time_limit
-            Stop after about this many seconds.
+            Stop after about this many seconds. The sets found then depend on the machine and its
+            load; without it, the same call gives the same answer everywhere.
         search
-            "auto": every set where that is predicted to take seconds, else the best that can be
-            verified in about ten (or in `time_limit`, `budget`): see `plan`. "exhaustive": every
-            set (of up to `max_size`) is counted, so that every τ is answered; beyond 24 features
-            engines decide every set of up to 30 at this τ. "bounds": sets are decided at this τ in
-            bulk, for tree and additive models of any width. "pruned": every set is decided at this
-            τ, with as few model rows as it takes. "greedy": exhaustive for small sets (`max_size`),
-            and a verified but incomplete search for larger ones.
+            "auto": every set if that is predicted to take seconds, else the best sets that can be
+            verified with the work of about ten (or in `time_limit`, `budget`): see `plan`. Work is
+            counted, not timed: if the model is slower than 20 µs a row, give a `budget`.
+            "exhaustive": every set (of up to `max_size`) is counted, so that every τ is answered;
+            beyond 24 features engines decide every set of up to 30 at this τ. "bounds": sets are
+            decided at this τ in bulk, for tree and additive models of any width. "pruned": every
+            set is decided at this τ, with as few predicted rows as possible. "greedy": exhaustive
+            for small sets
+            (`max_size`), and a verified but incomplete search for larger ones.
         adjust
             Multiple testing with `alpha`: "none", "bonferroni", "holm" or "bh".
         progress
@@ -238,26 +265,26 @@ class Explainer:
         search: str = "auto",
         adjust: str = "none",
         progress: bool | None = None,
-    ) -> Asking:
-        """What `explain` is asked, checked: to be asked of many decisions."""
-        how = choice("search", search, STRATEGIES)
-        tau, alpha = threshold(tau), level(alpha)
+    ) -> SearchRequest:
+        """Validate the arguments of `explain` once, for use on many rows."""
+        how = check_choice("search", search, STRATEGIES)
+        tau, alpha = check_tau(tau), check_alpha(alpha)
         adjustment = check_adjustment(adjust, alpha)
         limits = Limits(max_size, budget, time_limit)
-        shown = checked_progress(progress)
+        shown = check_progress(progress)
         weights, seed = self._size_weights, self._seed
         question = Question(tau, alpha, adjustment, limits.checked(0), weights, seed, shown)
-        return Asking(question, how)
+        return SearchRequest(question, how)
 
     def answer(
-        self, decision: Decision, asking: Asking, ready: Prepared | None = None
+        self, decision: Decision, asking: SearchRequest, ready: PreparedSearch | None = None
     ) -> Explanation:
-        """`explain`, of an input that is decided already, and perhaps prepared."""
+        """Return the explanation of a decision, whose search may be prepared already."""
         spec = self._decider.references
         return explain_decision(decision, asking, spec, perf_counter(), ready)
 
-    def plan(self, x: Any, **question: Unpack[Asked]) -> Plan:
-        """How `explain` would search with the same arguments, and how long: nothing is searched.
+    def plan(self, x: Any, **question: Unpack[ExplainOptions]) -> Plan:
+        """Return how `explain` would search with the same arguments, and for how long.
 
         >>> from sklearn.datasets import load_breast_cancer
         >>> from sklearn.neighbors import KNeighborsClassifier
@@ -269,23 +296,25 @@ class Explainer:
         ('anytime', 30, False)
         """
         asking = self.asking(**question)
-        return prepare(self.decide(x), asking).plan
+        return prepare_search(self.decide(x), asking).plan
 
-    def __call__(self, x: Any, **question: Unpack[Asked]) -> Explanation | list[Explanation]:
-        """`explain` of one row; of several rows `explain_many`."""
+    def __call__(
+        self, x: Any, **question: Unpack[ExplainOptions]
+    ) -> Explanation | list[Explanation]:
+        """Return the explanation of one row, or a list of explanations of several rows."""
         if has_several_rows(x):
             return self.explain_many(x, **question)
         return self.explain(x, **question)
 
     def explain_many(
-        self, X: Any, *, n_jobs: int = 1, **question: Unpack[Asked]
+        self, X: Any, *, n_jobs: int = 1, **question: Unpack[ExplainOptions]
     ) -> list[Explanation]:
         """Explain several inputs: a frame, an array, or a list of rows; the rest as in `explain`.
 
-        `n_jobs` processes share the work (-1: all cores); the answers do not depend on it. An
-        error names the row it is about, counted from 0. A process that is killed is replaced. Rows
-        that end every process they are given to are a `LostRowsError`, raised when all others are
-        done: their explanations are its `found`.
+        `n_jobs` processes share the work (-1: one per core); the answers do not depend on it. An
+        error names its row, counted from 0. A process that is killed is replaced. Rows that end
+        every process raise a `LostRowsError` after all other rows were explained; its attribute
+        `found` has their explanations.
 
         >>> from sklearn.tree import DecisionTreeClassifier
         >>> from suffice import Explainer, datasets
@@ -295,37 +324,11 @@ class Explainer:
         >>> [e.prediction for e in explainer.explain_many(X.iloc[:3], tau=0.8)]
         ['refused', 'refused', 'granted']
         """
-        wanted = _read_jobs(n_jobs)
-        rows = self._read_many(X)
-        shown = question.pop("progress", None)
-        question["progress"] = False
-        if wanted == 1 or len(rows) == 1:
-            return self._explain_here(rows, question, shown)
-        from joblib import effective_n_jobs
+        from suffice.batch.explain_many import explain_many
 
-        from suffice.many.together import explain_together
-
-        jobs = min(effective_n_jobs(wanted), len(rows))  # more would have nothing to do
-        if jobs == 1:
-            return self._explain_here(rows, question, shown)
-        return explain_together(self, rows, {**question}, jobs=jobs, progress=shown)
-
-    def _explain_here(
-        self, rows: Sequence[Table], question: Asked, shown: bool | None
-    ) -> list[Explanation]:
-        """In this process, chunk by chunk; the first row that fails ends it."""
-        from suffice.many.rows import at_row, explain_rows
-
-        found: list[Explanation] = []
-        with progress_bar("explanations", len(rows), shown) as bar:
-            while len(found) < len(rows):
-                chunk = rows[len(found) : len(found) + _CHUNK]
-                for answer in explain_rows(self, chunk, {**question}):
-                    if isinstance(answer, SufficeError):
-                        raise at_row(answer, len(found), question)
-                    found.append(answer)
-                    bar.update()
-        return found
+        n_jobs = _check_n_jobs(n_jobs)
+        rows, progress = self._read_many(X), question.pop("progress", None)
+        return explain_many(self, rows, {**question}, n_jobs=n_jobs, progress=progress)
 
     def explain_to(
         self,
@@ -342,46 +345,46 @@ class Explainer:
         stop_after: float | None = None,
         counts: bool | None = None,
         rows_per_part: int | None = None,
-        **question: Unpack[Asked],
+        **question: Unpack[ExplainOptions],
     ) -> Stored:
-        """Explain many rows into a folder of Parquet files: `suffice.load` gives them back.
+        """Explain many rows into a folder of Parquet files, which `suffice.load` reads.
 
-        A row that cannot be explained is kept as an error. What is done is on the disk every few
-        seconds, and an interrupted run goes on with `resume`. The bytes of the result depend on the
-        rows and the question alone, not on the workers or on interruptions.
+        A row that cannot be explained is stored as an error. Finished rows are written to the disk
+        every few seconds, and `resume` continues an interrupted run. The bytes of the result depend
+        on the rows and the question only, not on workers or interruptions. Needs pyarrow.
 
         Parameters
         ----------
         X
             The rows: a frame, an array, an iterator of frames, the path of a Parquet or CSV file,
-            or of a folder of Parquet files, which are read bit by bit. Columns that the data has
-            not are left out.
+            or of a folder of Parquet files, which are read a batch at a time. Columns that the data
+            lacks are left out.
         out
             The folder: a new one or, with `resume`, that of an earlier run.
         id
-            The column that names the rows. None: their numbers do.
+            The column that identifies the rows. None: row numbers do.
         rows
-            Of a file, which rows: "0:1000", "5,9,12" or "COLUMN=VALUE". None: all.
+            Rows of a file to select: "0:1000", "5,9,12" or "COLUMN=VALUE". None: all.
         resume
-            Go on with what is there; an error that says what differs, where it is not the same run.
+            Continue an earlier run; an error reports the differences if it is not the same run.
         workers
-            Processes that share the work. None: this one does it.
+            Number of worker processes. None: rows are explained in this process.
         client
-            Or a client of a Dask cluster, whose workers do it.
+            A client of a Dask cluster, to explain rows on its workers instead.
         row_time_limit
-            Seconds after which a row is given up as an error; needs `workers` or `client`.
+            Seconds after which a row becomes an error; needs `workers` or `client`.
         max_errors
-            Stop, with an error, once more rows than this could not be explained.
+            Stop with an error once more rows than this could not be explained.
         stop_after
-            Begin nothing new after about so many seconds: what is given back is then not finished.
-            (`time_limit` bounds the search for each single row, as in `explain`.)
+            Start no new rows after about this many seconds: the result is then unfinished.
+            (`time_limit` bounds the search of each single row, as in `explain`.)
         counts
-            Keep the counts of all sets, so that every τ can be asked later? None: of up to 12
+            Whether to store the counts of all sets, which later answer every τ. None: for up to 12
             features.
         rows_per_part
-            Rows of a file. None: as many as make files of some megabytes.
+            Rows of one file. None: as many as make files of some megabytes.
         question
-            What is asked of each row: as in `explain`.
+            Arguments of `explain`, for every row.
 
         Examples
         --------
@@ -395,7 +398,7 @@ class Explainer:
         >>> len(stored), stored.finished, stored[8].prediction
         (200, True, 'refused')
         """
-        from suffice.many.to import explain_to
+        from suffice.batch.explain_to import explain_to
 
         return explain_to(
             self,
@@ -415,22 +418,22 @@ class Explainer:
         )
 
     def anchor(self, x: Any, **options: Unpack[AnchorOptions]) -> AnchorRules:
-        """Every minimal rule for `x` (Prop. 2): see `suffice.anchor`."""
-        from suffice.encodings.anchors import anchor
+        """Return every minimal rule for `x` (Prop. 2): see `suffice.anchor`."""
+        from suffice.rules import anchor
 
         return anchor(self, x, **options)
 
     def score_rule(self, x: Any, rule: Factor | None, **options: Unpack[ScoreOptions]) -> Rule:
-        """Precision and coverage of a rule, another tool's for instance: `suffice.score_rule`."""
-        from suffice.encodings.anchors import score_rule
+        """Return precision and coverage of a rule, for example another tool's: `score_rule`."""
+        from suffice.rules import score_rule
 
         return score_rule(self, x, rule, **options)
 
     def shapley(
         self, x: Any, *, view: ViewName = "keep", progress: bool | None = None
     ) -> ShapleyValues:
-        """What each feature adds to sufficiency (Prop. 1), from all sets: see `suffice.shapley`."""
-        from suffice.encodings.shapley import shapley
+        """Return the Shapley values of sufficiency (Prop. 1), from all sets: `suffice.shapley`."""
+        from suffice.attribution import shapley
 
         return shapley(self, x, view=view, progress=progress)
 
@@ -439,26 +442,30 @@ class Explainer:
         spec, outcome, context = decider.references, decider.outcome, decider.context
         parts = [
             repr(decider.model),
-            f"{count(len(self._data), 'row')} of data",
-            count(len(decider.players), "feature"),
-            f"references={spec!r}" if isinstance(spec, str) else f"references={shorten(spec, 40)}",
+            f"{plural(len(self._data), 'row')} of data",
+            plural(len(decider.players), "feature"),
+            f"references={spec!r}"
+            if isinstance(spec, str)
+            else f"references={short_repr(spec, 40)}",
         ]
-        parts += [] if outcome is None else [f"outcome={shorten(outcome, 40)}"]
+        parts += [] if outcome is None else [f"outcome={short_repr(outcome, 40)}"]
         parts += [] if context.is_swap else [f"context: {context.describe()}"]
         return f"<Explainer: {', '.join(parts)}>"
 
     def plausibility(self, x: Any, *, n_hybrids: int = 1000) -> Plausibility:
-        """How many hybrids of this input are far from the data: a warning, not an error.
+        """Return how many hybrids of this input are far from the data: a warning, not an error.
 
-        A hybrid is far if it is farther from its nearest row of data than 19 in 20 rows are from
-        theirs. `n_hybrids` of them are drawn, in the explainer's own context.
+        A hybrid is far if its nearest row of data is farther away than that of 19 in 20 rows of
+        data is from them. `n_hybrids` hybrids are drawn, in the explainer's context.
         """
-        from suffice.context.plausibility import plausibility
+        from suffice.context.plausibility import measure_plausibility
 
-        drawn = whole("n_hybrids", n_hybrids, least=2, most=10**6)
+        drawn = check_integer("n_hybrids", n_hybrids, least=2, most=10**6)
         decision = self.decide(x)
         views = list(dict.fromkeys(decision.hybrids))
-        return plausibility(views, self._data, decision.context.describe(), drawn, self._seed)
+        return measure_plausibility(
+            views, self._data, decision.context.describe(), drawn, self._seed
+        )
 
     def recourse(
         self,
@@ -466,14 +473,15 @@ class Explainer:
         *,
         tau: float | None = None,
         desired: Any = None,
-        immutable: str | Iterable[str] = (),
-        actionable: str | Iterable[str] | None = None,
+        immutable: Names = (),
+        actionable: Names | None = None,
         ranges: Mapping[str, Any] | None = None,
-        increasing: str | Iterable[str] = (),
-        decreasing: str | Iterable[str] = (),
+        increasing: Names = (),
+        decreasing: Names = (),
         steps: Mapping[str, float] | None = None,
         forbidden: Factor | Iterable[Factor] = (),
         cost: CostSpec = None,
+        missing_cost: MissingCost = None,
         max_cost: float | None = None,
         max_size: int | None = None,
         max_options: int | None = None,
@@ -484,64 +492,70 @@ class Explainer:
     ) -> Recourse:
         """Find the cheapest changes of `x` that give another outcome, under constraints (Prop. 3).
 
-        An option is a set T of features with the cheapest allowed change of them that the model
-        confirms. Among the references *allowed* on T (their values on T keep to the constraints)
-        PS(T) is the share that give the desired outcome. T is an option if it has such a change, if
-        PS(T) >= tau where tau is given, and if no subset of T that has both costs as little: a
-        larger set that is strictly cheaper is an option, too. Costs that differ by less than a
-        billionth of themselves count as equal. None of this is an error: where there is no option,
-        `reason` says which constraints are in the way.
+        An option is a set T of features with its cheapest allowed change that the model confirms. A
+        reference is *allowed* on T if its values on T satisfy the constraints; PS(T) is the share
+        of allowed references that give the desired outcome. T is an option if it has a confirmed
+        change, if PS(T) >= tau (where tau is given), and if no subset of T that meets both
+        conditions costs the same or less: a larger set that is strictly cheaper is an option, too.
+        Costs that differ by less than a billionth of themselves count as equal. If there is no
+        option, no error is raised: `reason` names the constraints that exclude options.
 
         Parameters
         ----------
         x
             The input: a mapping, a series, a one-row frame, or a list of values.
         tau
-            The sufficiency that a set must have, in (0, 1]. None: one verified change is enough,
-            since a person takes one way and not the average one.
+            The sufficiency that a set must have, in (0, 1]. None: one confirmed change is enough,
+            since a person makes one change and not an average one.
         desired
-            The outcome wanted: a class, `at_least(t)`, `versus(...)`, … None: any but the present.
+            The desired outcome: a class, `at_least(t)`, `versus(...)`, … None: any other outcome.
         immutable
-            Features or columns that cannot change. A group with such a column cannot change.
+            Features or columns that cannot change, besides those declared to `Explainer`, whose
+            rules hold here as well. A group with such a column cannot change.
         actionable
-            Or the only ones that can.
+            The only features or columns that can change. None: all that are not immutable.
         ranges
-            {column: (low, high)}, either of them None, for numbers; {column: [values]} lists the
-            values allowed. It restricts new values: one that stays as it is may lie outside. None
-            becomes missing, unless None is in its list.
+            {column: (low, high)} for numbers, where low or high may be None; {column: [values]}
+            lists the allowed values. Only new values are restricted: an unchanged value may lie
+            outside. A value becomes missing if None is in the list.
         increasing, decreasing
-            Columns that may only go up, or down: numbers, truth values, ordered categories.
+            Columns that may only increase, or decrease: numbers, Booleans, ordered categories.
         steps
-            {column: step}: changed only by whole multiples of the step.
+            {column: step}: the column changes only by integer multiples of the step.
         forbidden
             Factors, such as `equals("job", "none") & compare("debt", ">", 20)`, that the new row
             must not satisfy.
         cost
-            What a change costs, as in `Explainer`; None: the explainer's own.
+            The cost of a change, as in `Explainer`; None: the explainer's own.
+        missing_cost
+            None: the explainer's own, by which no missing value is set or removed unless a cost is
+            given. A number, or {column: number}: such changes are allowed, at this cost.
         max_cost, max_size
-            The dearest option, and the largest set of features.
+            The highest cost of an option, and the largest number of its features.
         max_options
-            Give only so many options, the cheapest; the result's `more` tells how many were left
-            out. None: all.
+            Return only this many options, the cheapest; the result's `more` counts the others.
+            None: all.
         values
-            "observed": a set takes a reference's values together. "grid": any combination of values
-            that the columns have in the data (with `steps`: of the input's own plus or minus whole
-            steps, within the range given or else observed). Features of a group stay together.
+            "observed": a set takes its values from one reference. "grid": any combination of values
+            that the columns have in the data (with `steps`: the input's value plus or minus
+            multiples of the step, within the given or else the observed range). Features of a group
+            take their values from one row.
         budget
-            Ask the model about at most this many rows, besides `x` itself. None: any number, which
-            for a grid of many features with many values can take very long.
+            The largest number of rows that the model predicts, besides `x` itself. None: unlimited,
+            which for a grid of many features with many values can take very long.
         time_limit
-            Stop after about this many seconds. None: when all sets were looked at, or, where that
-            would take longer, after about ten. Where a limit ends the search, `complete` is False
-            and `reason` says what was left out, and what would give more.
+            Stop after about this many seconds. None: after all sets were searched, or after about
+            ten seconds if that would take longer. If a limit ends the search, `complete` is False
+            and `reason` names what was left out, and which limit would give more.
         progress
             Show a progress bar. None: on a terminal, for work over a second.
 
-        In a causal context a set's features are set to new values and their consequences follow:
-        constraints and costs concern the features set, not what follows. Where that is random,
-        `tau` is asked of an option's own values: they must work in that share of the draws (without
-        it: in half), and `reliability` is the share of fresh draws in which they do. A grid needs
-        consequences that are not random: `CausalContext(scm, noise="kept")`.
+        In a causal context, an intervention sets the features of an option, and its effects follow:
+        constraints and costs concern the features that are set, not the effects. If effects are
+        random, `tau` applies to an option's own values: they must give the desired outcome in that
+        share of draws (without `tau`: in half of them), and `reliability` is the share of new draws
+        in which they do. A grid needs effects that are not random:
+        `CausalContext(scm, noise="kept")`.
 
         Examples
         --------
@@ -552,18 +566,18 @@ class Explainer:
         ...     return (rows["income"] - rows["debt"] >= 40).map({True: "yes", False: "no"})
         >>> r = Explainer(decide, people).recourse({"income": 30, "debt": 20}, immutable="debt")
         >>> print(r)
-        From no to yes: 1 way
+        From no to yes: 1 recourse option
           cost  sufficiency  necessity  change
              4          50%       100%  income 30 → 60
         ...
         >>> r.best.changes
         {'income': (30, 60)}
         """
-        from suffice.encodings.recourse import RecourseRequest, find_recourse
+        from suffice.recourse import RecourseRequest, find_recourse
 
+        started = perf_counter()
         request = RecourseRequest(
             tau=tau,
-            desired=desired,
             immutable=immutable,
             actionable=actionable,
             ranges=ranges,
@@ -572,6 +586,7 @@ class Explainer:
             steps=steps,
             forbidden=forbidden,
             cost=cost,
+            missing_cost=missing_cost,
             max_cost=max_cost,
             max_size=max_size,
             max_options=max_options,
@@ -580,28 +595,33 @@ class Explainer:
             time_limit=time_limit,
             progress=progress,
         )
-        return find_recourse(self.decide(x, desired), request)
+        decision = self.decide(x, desired)
+        if desired is not None and decision.y:
+            got = f"{decision.target.event.says}, which the input has already"
+            raise InputError("desired", got, "an outcome that the input does not have")
+        decision.require_consistent()
+        return find_recourse(decision, request, started=started)
 
     @property
     def data(self) -> Table:
-        """Where references come from."""
+        """The table from which references are taken."""
         return self._data
 
     @property
     def outcome(self) -> Any:
-        """What counts as the outcome, as it was given; None: the input's own."""
+        """The argument `outcome`; None: the outcome predicted for the input."""
         return self._decider.outcome
 
     @property
     def answers(self) -> Values:
-        """The model's answer for each row of the data."""
+        """The model's prediction for each row of the data."""
         return self._decider.answers
 
-    def but(self, **changes: Unpack[Contrast]) -> Explainer:
-        """The same explainer with another contrast: the model is not asked about the data again.
+    def but(self, **changes: Unpack[ContrastOptions]) -> Explainer:
+        """Return the same explainer with another contrast, without predicting the data again.
 
-        `outcome`, `references`, `n_references`, `groups` and `context` may be given, as in
-        `Explainer`; what is not stays as it is.
+        `outcome`, `references`, `n_references`, `groups` and `context` can be changed, as in
+        `Explainer`; arguments that are not given keep their values.
 
         >>> import pandas as pd
         >>> from suffice import Explainer
@@ -610,35 +630,36 @@ class Explainer:
         >>> explainer.but(references="all").explain([30, 20]).provenance.n_references
         4
         """
-        unknown = [name for name in changes if name not in Contrast.__annotations__]
+        unknown = [name for name in changes if name not in ContrastOptions.__annotations__]
         if unknown:
-            allowed = ", ".join(Contrast.__annotations__)
+            allowed = ", ".join(ContrastOptions.__annotations__)
             raise InputError("but", repr(unknown[0]), allowed)
         contrast: dict[str, Any] = {**changes}
         if "n_references" in changes:
-            contrast["n_references"] = _checked_limit(changes["n_references"])
+            contrast["n_references"] = _check_n_references(changes["n_references"])
         if "context" in changes:
-            contrast["context"] = _checked_context(changes["context"])
+            contrast["context"] = _check_context(changes["context"])
         if "groups" in changes:
-            contrast["players"] = _players(self._data, contrast.pop("groups"))
+            contrast["players"] = _read_groups(self._data, contrast.pop("groups"))
         other = copy(self)
         other._decider = replace(self._decider, **contrast)
-        other._size_weights = _checked_weights(self._size_weights, len(other._decider.players))
+        other._decider.changes.check(self._data, other._decider.players)
+        other._size_weights = _check_size_weights(self._size_weights, len(other._decider.players))
         return other
 
     def decide(self, x: Any, outcome: Any = None) -> Decision:
-        """The model's decision for one input, ready to be asked about.
+        """Return the model's decision for one input, with its references and hybrids.
 
-        `outcome` stands in place of the explainer's own where it is given.
+        `outcome` replaces the explainer's own if it is given.
         """
         return self._decider.one(self._read(x), outcome)
 
-    def decide_many(self, rows: Rows) -> list[Decision | SufficeError]:
-        """The decision for each of some inputs that were read, or its error."""
+    def decide_many(self, rows: CachedRows) -> list[Decision | SufficeError]:
+        """Return the decision for each row that was read before, or its error."""
         return self._decider.many(rows)
 
     def _read(self, x: Any) -> Table:
-        """The input as one row of the data's kind; columns that only the data has are ignored."""
+        """Return the input as one row in the dtypes of the data; columns not used are ignored."""
         if isinstance(x, Table):
             return x
         return read_row(x, self._data, ignored=self._known_columns)
@@ -646,16 +667,18 @@ class Explainer:
     def _read_many(self, X: Any) -> Sequence[Table]:
         if isinstance(X, Mapping | str | bytes):
             hint = "explain takes one row."
-            got = "a mapping" if isinstance(X, Mapping) else shorten(X)
+            got = "a mapping" if isinstance(X, Mapping) else short_repr(X)
             raise InputError("X", got, "a frame, an array or a list of rows", hint)
         if isinstance(X, Iterable) and not hasattr(X, "shape"):
             rows = list(X)
         else:
             table = as_table(X, names=self._data.names, argument="X")
-            alike = self._like_data(table)
-            if alike is not None:
-                return Rows(alike)
-            rows = [table.take(np.array([i])).native for i in range(len(table))]
+            conformed, errors = conform(table, self._data, ignored=self._known_columns)
+            if errors:
+                first = min(errors)
+                raise errors[first].at(f"row {first}") from errors[first]
+            assert conformed is not None
+            return CachedRows(conformed)
         if not rows:
             raise InputError("X", "no rows", "at least one row to explain")
         found = []
@@ -667,66 +690,40 @@ class Explainer:
         return found
 
     def read_rows(self, X: Any) -> Sequence[Table | SufficeError]:
-        """Each row of a table as one of the data's kind, or what is wrong with it."""
+        """Return each row of a table in the dtypes of the data, or its error."""
         table = as_table(X, names=self._data.names, argument="X")
-        with suppress(SufficeError):  # it is told of below, with its row
-            alike = self._like_data(table)
-            if alike is not None:
-                return Rows(alike)
-        return self._read_parts(table)
-
-    def _read_parts(self, table: Table) -> list[Table | SufficeError]:
-        """Rows whose dtypes are not the data's: cast together, the bad ones found by halving."""
-        from suffice.many.fit import fitted
-
-        if len(table) == 1:
-            try:
-                return [self._read(table.native)]
-            except SufficeError as error:
-                return [error]
-        with suppress(SufficeError):
-            alike = self._like_data(fitted(table, self._data))
-            if alike is not None:
-                return list(Rows(alike))
-        halves = np.array_split(np.arange(len(table)), 2)
-        return [row for half in halves for row in self._read_parts(table.take(half))]
+        conformed, errors = conform(table, self._data, ignored=self._known_columns)
+        if conformed is None:
+            return list(errors.values())
+        rows = CachedRows(conformed)
+        if not errors:
+            return rows
+        left = iter(rows)
+        return [errors[i] if i in errors else next(left) for i in range(len(table))]
 
     @property
-    def decider(self) -> Decider:
-        """The model with its data and contrast: what the explainer was made of."""
+    def decider(self) -> DecisionBuilder:
+        """The builder of decisions: the model, the data and the contrast."""
         return self._decider
 
-    def _like_data(self, table: Table) -> Table | None:
-        """A table whose rows are all as they are read one by one; None where each must be cast."""
-        try:
-            first = self._read(table.take(np.array([0])).native)
-        except SufficeError as error:  # as the first row is told of
-            raise error.at("row 0") from error
-        data = self._data
-        chosen = table.select([table.names.index(name) for name in data.names])
-        same = data.same_kind(chosen) and data.same_kind(first)
-        if not same or not all(data.same_dtype(j, chosen) for j in range(len(data.names))):
-            return None
-        return chosen.labelled_like(data).take(np.arange(len(table)))
 
-
-def _players(data: Table, groups: Groups) -> Players:
+def _read_groups(data: Table, groups: Groups) -> Players:
     if isinstance(groups, str):
-        choice("groups", groups, ["auto"], also='{"name": [columns]} or None')
+        check_choice("groups", groups, ["auto"], also='{"name": [columns]} or None')
         return make_players(data, auto_groups(data))
     return make_players(data, groups)
 
 
-def _read_jobs(given: object) -> int:
-    every = isinstance(given, int | np.integer) and given == -1
-    return -1 if every else whole("n_jobs", given, also="-1 (all cores)")
+def _check_n_jobs(given: object) -> int:
+    all_cores = isinstance(given, int | np.integer) and given == -1
+    return -1 if all_cores else check_integer("n_jobs", given, also="-1 (all cores)")
 
 
-def _checked_limit(n: int | None) -> int | None:
-    return None if n is None else whole("n_references", n, also="None")
+def _check_n_references(n: int | None) -> int | None:
+    return None if n is None else check_integer("n_references", n, also="None")
 
 
-def _checked_context(context: object) -> Context:
+def _check_context(context: object) -> Context:
     if context is None:
         return SwapContext()
     if not isinstance(context, Context):
@@ -735,7 +732,7 @@ def _checked_context(context: object) -> Context:
     return context
 
 
-def _checked_weights(weights: Sequence[float] | None, d: int) -> tuple[float, ...] | None:
+def _check_size_weights(weights: Sequence[float] | None, d: int) -> tuple[float, ...] | None:
     if weights is None:
         return None
     allowed = f"{d + 1} positive numbers, one for each size from 0 to {d}"
@@ -743,7 +740,7 @@ def _checked_weights(weights: Sequence[float] | None, d: int) -> tuple[float, ..
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         got = repr(given) if isinstance(given, str) else given
         raise InputError("size_weights", got, allowed)
-    values = tuple(number("size_weights", w, allowed, above=0) for w in given)
+    values = tuple(check_number("size_weights", w, allowed, above=0) for w in given)
     if len(values) != d + 1:
         raise InputError("size_weights", list(values), allowed)
     return values

@@ -21,24 +21,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from suffice.checks import choice, number
 from suffice.errors import InputError
 from suffice.typing import Counts, Reals
-
-__all__ = [
-    "Adjustment",
-    "adjusted_counts",
-    "adjusted_p_values",
-    "certainty",
-    "check_adjustment",
-    "clopper_pearson",
-    "fewest_hits",
-    "lower_bound",
-    "p_value",
-    "passing_counts",
-    "passing_levels",
-    "wilson",
-]
+from suffice.validation import check_choice, check_number
 
 Adjustment = Literal["none", "bonferroni", "holm", "bh"]
 
@@ -77,44 +62,45 @@ def clopper_pearson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple
     """
     from scipy.special import betaincinv
 
-    k, m = _counts(hits, n)
-    half = (1 - _coverage(level)) / 2
+    k, m = _check_counts(hits, n)
+    half = (1 - _check_coverage(level)) / 2
     high = np.where(k < m, betaincinv(k + 1, np.maximum(m - k, 1), 1 - half), 1.0)
     return lower_bound(k, m, half), high
 
 
-def certainty(hits: int, n: int, tau: float) -> tuple[tuple[float, float], float]:
+def interval_and_p_value(hits: int, n: int, tau: float) -> tuple[tuple[float, float], float]:
     """The exact 95% interval of a share of n, and its p-value at τ, as `p_value` has it.
 
     Equal counts have equal ones, and explanations that have n and τ in common ask for the same few
     over and over: where n is not large, all are worked out at once and kept.
 
-    >>> certainty(0, 10, 0.9)[1], certainty(9, 10, 0.5)[1] == p_value(9, 10, 0.5)
+    >>> (interval_and_p_value(0, 10, 0.9)[1],
+    ...  interval_and_p_value(9, 10, 0.5)[1] == p_value(9, 10, 0.5))
     (1.0, np.True_)
     """
-    if n > _TABULATED:
-        return _certainty(hits, n, tau)
-    return _intervals(n)[hits], _p_values(n, tau)[hits]
+    if n > _MOST_TABULATED:
+        return _interval_and_p_value(hits, n, tau)
+    return _interval_table(n)[hits], _p_value_table(n, tau)[hits]
 
 
-_TABULATED = 1 << 12
+_MOST_TABULATED = 1 << 12
 """Trials: of more, intervals and p-values are worked out one by one."""
 
 
 @lru_cache(maxsize=1 << 12)
-def _certainty(hits: int, n: int, tau: float) -> tuple[tuple[float, float], float]:
+def _interval_and_p_value(hits: int, n: int, tau: float) -> tuple[tuple[float, float], float]:
     low, high = clopper_pearson(hits, n)
     return (float(low), float(high)), float(p_value(hits, n, tau))
 
 
 @lru_cache(maxsize=64)
-def _intervals(n: int) -> list[tuple[float, float]]:
+def _interval_table(n: int) -> list[tuple[float, float]]:
     low, high = clopper_pearson(np.arange(n + 1), n)
     return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
 @lru_cache(maxsize=64)
-def _p_values(n: int, tau: float) -> list[float]:
+def _p_value_table(n: int, tau: float) -> list[float]:
     values: list[float] = p_value(np.arange(n + 1), n, tau).tolist()
     return values
 
@@ -128,8 +114,8 @@ def wilson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple[Reals, R
     """
     from scipy.special import ndtri
 
-    k, m = _counts(hits, n)
-    z = ndtri(1 - (1 - _coverage(level)) / 2)
+    k, m = _check_counts(hits, n)
+    z = ndtri(1 - (1 - _check_coverage(level)) / 2)
     middle = (k + z**2 / 2) / (m + z**2)
     reach = z / (m + z**2) * np.sqrt(k * (1 - k / m) + z**2 / 4)
     return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
@@ -145,10 +131,10 @@ def adjusted_p_values(p: ArrayLike, adjustment: Adjustment = "none") -> Reals:
     if adjustment == "none" or not len(values):
         return values
     distinct, which, times = np.unique(values, return_inverse=True, return_counts=True)
-    return adjusted_counts(distinct, times, adjustment)[which]
+    return adjust_tied_p_values(distinct, times, adjustment)[which]
 
 
-def adjusted_counts(p: Reals, times: Counts, adjustment: Adjustment) -> Reals:
+def adjust_tied_p_values(p: Reals, times: Counts, adjustment: Adjustment) -> Reals:
     """The same for p-values that are each that of several factors, the p-values ascending."""
     m = times.sum()
     last = times.cumsum()  # how many have as small a p-value, or a smaller
@@ -163,7 +149,7 @@ def adjusted_counts(p: Reals, times: Counts, adjustment: Adjustment) -> Reals:
     return np.asarray(np.minimum(steps, 1.0))
 
 
-def passing_levels(
+def passing_taus(
     hits: Counts, n: int, alpha: float | None, adjustment: Adjustment, family: int
 ) -> Reals:
     """For each factor, the largest τ at which it passes: PS itself, or L at the adjusted level.
@@ -178,10 +164,10 @@ def passing_levels(
         m = min(family, 10**300)  # what no float can hold is as good as that
         return lower_bound(hits, n, alpha / m if adjustment == "bonferroni" else alpha)
     counts, which, times = np.unique(hits, return_inverse=True, return_counts=True)
-    return passing_counts(counts, times, n, alpha, adjustment, family)[which]
+    return passing_taus_by_count(counts, times, n, alpha, adjustment, family)[which]
 
 
-def passing_counts(
+def passing_taus_by_count(
     counts: Counts, times: Counts, n: int, alpha: float, adjustment: Adjustment, family: int
 ) -> Reals:
     """The same for each count that some factor has, the counts ascending: `times` says how many do.
@@ -189,7 +175,7 @@ def passing_counts(
     Factors with equal hits pass at the same τ. Holm judges them all as the first of them in the
     order of the family, Benjamini–Hochberg as the last.
 
-    >>> few = passing_counts(np.array([3, 9]), np.array([2, 1]), 10, 0.05, "holm", 3)
+    >>> few = passing_taus_by_count(np.array([3, 9]), np.array([2, 1]), 10, 0.05, "holm", 3)
     >>> (few == [lower_bound(3, 10, 0.05 / 2), lower_bound(9, 10, 0.05 / 3)]).all()
     np.True_
     """
@@ -219,7 +205,7 @@ def fewest_hits(
     """
 
     def passes(hits: int) -> bool:
-        return bool(passing_levels(np.array([hits]), n, alpha, adjustment, family)[0] >= tau)
+        return bool(passing_taus(np.array([hits]), n, alpha, adjustment, family)[0] >= tau)
 
     # More hits never pass less, so halving finds it however many references there are.
     return bisect_left(range(n + 1), True, key=passes)
@@ -228,15 +214,15 @@ def fewest_hits(
 def check_adjustment(adjustment: object, alpha: float | None) -> Adjustment:
     """Raise unless the adjustment is one of those known, and there is a test to adjust."""
     known: tuple[Adjustment, ...] = get_args(Adjustment)
-    chosen = choice("adjust", adjustment, known)
+    chosen = check_choice("adjust", adjustment, known)
     if alpha is None and chosen != "none":
         raise InputError("adjust", f"{chosen!r} without alpha", "'none'", "Set alpha as well.")
     return chosen
 
 
-def _counts(hits: ArrayLike, n: ArrayLike) -> tuple[Reals, Reals]:
+def _check_counts(hits: ArrayLike, n: ArrayLike) -> tuple[Reals, Reals]:
     """Hits and trials as numbers, if each pair makes sense."""
-    k, m = (_numbers(name, given) for name, given in (("hits", hits), ("n", n)))
+    k, m = (_as_floats(name, given) for name, given in (("hits", hits), ("n", n)))
     if not (np.isfinite(m) & (m > 0)).all():
         raise InputError("n", n, "numbers of trials, above 0")
     try:
@@ -249,7 +235,7 @@ def _counts(hits: ArrayLike, n: ArrayLike) -> tuple[Reals, Reals]:
     return k, m
 
 
-def _numbers(argument: str, given: ArrayLike) -> Reals:
+def _as_floats(argument: str, given: ArrayLike) -> Reals:
     allowed = "a number, or an array of numbers"
     try:
         found = np.asarray(given)
@@ -262,9 +248,9 @@ def _numbers(argument: str, given: ArrayLike) -> Reals:
     return found.astype(float)
 
 
-def _coverage(level: float) -> float:
+def _check_coverage(level: float) -> float:
     allowed = "a number in (0, 1)"
-    value = number("level", level, allowed, above=0, most=1)
+    value = check_number("level", level, allowed, above=0, most=1)
     if value == 1:
         raise InputError("level", level, allowed)
     return value

@@ -20,8 +20,6 @@ import numpy as np
 from suffice.factors.order import Relation, upward_closure
 from suffice.typing import BoolVector
 
-__all__ = ["Measures", "prob_nec", "prob_suff", "tally"]
-
 
 @dataclass(frozen=True)
 class Measures:
@@ -70,7 +68,7 @@ class Measures:
         return self.contrapositive.necessity
 
 
-def tally(satisfied: BoolVector, has_outcome: BoolVector) -> Measures:
+def measure(satisfied: BoolVector, has_outcome: BoolVector) -> Measures:
     """Count one factor, or a set of factors already joined, against an outcome."""
     return Measures(
         both=int((satisfied & has_outcome).sum()),
@@ -87,7 +85,7 @@ def prob_suff(
     relation: Relation | None = None,
 ) -> float | None:
     """PS of a set of factors, or of its upward closure where an order's relation is given."""
-    return tally(_any(satisfied, _closed(chosen, relation)), has_outcome).sufficiency
+    return measure(_any(satisfied, _closed(chosen, relation)), has_outcome).sufficiency
 
 
 def prob_nec(
@@ -97,7 +95,7 @@ def prob_nec(
     relation: Relation | None = None,
 ) -> float | None:
     """PN of a set of factors, or of its upward closure where an order's relation is given."""
-    return tally(_any(satisfied, _closed(chosen, relation)), has_outcome).necessity
+    return measure(_any(satisfied, _closed(chosen, relation)), has_outcome).necessity
 
 
 def _closed(chosen: Sequence[int], relation: Relation | None) -> Sequence[int]:

@@ -1,4 +1,4 @@
-"""The one progress bar: for work over a second, and on a terminal unless it is asked for."""
+""""""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ import numpy as np
 
 from suffice.errors import InputError
 
-__all__ = ["Progress", "Watcher", "checked_progress", "progress_bar", "watched"]
+LARGEST_TOTAL = 1 << 53
+"""A progress bar with a larger total would never move."""
 
-Watcher = Callable[[str, float, float | None], None]
+
+# The one progress bar: for work over a second, and on a terminal unless it is asked for.
+
+
+ProgressListener = Callable[[str, float, float | None], None]
 """Is told what is counted, how much is done, and of how much (None: no end is known)."""
 
-_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+_listener: ContextVar[ProgressListener | None] = ContextVar("watcher", default=None)
 
 
 class Progress(Protocol):
@@ -42,12 +47,14 @@ def progress_bar(
     >>> with progress_bar("rows", 10, progress=False) as bar:
     ...     _ = bar.update(10)
     """
-    shown = checked_progress(progress)
-    watcher = _watcher.get()
+    shown = check_progress(progress)
+    watcher = _listener.get()
     if watcher is not None:
-        return _told(watcher, what, total)
+        return _listener_bar(watcher, what, total)
     if shown is False:
-        return nullcontext(_Silent())  # a bar, even one that is not shown, takes its time to make
+        return nullcontext(
+            _SilentBar()
+        )  # a bar, even one that is not shown, takes its time to make
     with catch_warnings():
         # In a notebook without ipywidgets the bar is a plain one, which is no news to a user.
         simplefilter("ignore")
@@ -61,7 +68,7 @@ def progress_bar(
     return bar
 
 
-def checked_progress(given: object) -> bool | None:
+def check_progress(given: object) -> bool | None:
     """Whether to show progress, as a user says it."""
     if given is None or isinstance(given, bool | np.bool_):
         return None if given is None else bool(given)
@@ -70,23 +77,23 @@ def checked_progress(given: object) -> bool | None:
 
 
 @contextmanager
-def watched(watcher: Watcher) -> Iterator[None]:
+def listen_to_progress(watcher: ProgressListener) -> Iterator[None]:
     """Tell `watcher` of all progress made inside, in place of a bar; what it raises ends the work.
 
-    >>> with watched(lambda what, done, total: print(f"{done:g} of {total} {what}")):
+    >>> with listen_to_progress(lambda what, done, total: print(f"{done:g} of {total} {what}")):
     ...     with progress_bar("rows", 10) as bar:
     ...         _ = bar.update(4)
     0 of 10 rows
     4 of 10 rows
     """
-    before = _watcher.set(watcher)
+    before = _listener.set(watcher)
     try:
         yield
     finally:
-        _watcher.reset(before)
+        _listener.reset(before)
 
 
-class _Silent:
+class _SilentBar:
     """A bar that nobody sees."""
 
     def update(self, n: float = 1) -> None:
@@ -96,10 +103,10 @@ class _Silent:
         """What else is to be known."""
 
 
-class _Told:
+class _ListenerBar:
     """A bar that nobody sees, but someone hears of."""
 
-    def __init__(self, watcher: Watcher, what: str, total: float | None) -> None:
+    def __init__(self, watcher: ProgressListener, what: str, total: float | None) -> None:
         self._facts = watcher, what, total
         self._done = 0.0
         self.update(0)
@@ -115,5 +122,5 @@ class _Told:
 
 
 @contextmanager
-def _told(watcher: Watcher, what: str, total: float | None) -> Iterator[Progress]:
-    yield _Told(watcher, what, total)
+def _listener_bar(watcher: ProgressListener, what: str, total: float | None) -> Iterator[Progress]:
+    yield _ListenerBar(watcher, what, total)

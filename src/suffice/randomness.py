@@ -1,12 +1,14 @@
-"""Random streams, one for each use: no two uses of one seed ever draw the same numbers."""
+"""Random streams of a seed, one for each use, so that no two uses draw the same numbers.
+
+The one exception is the sample of references (`n_references`), drawn from `default_rng(seed)`
+itself: another generator would change every stored answer.
+"""
 
 from __future__ import annotations
 
 from enum import IntEnum
 
 import numpy as np
-
-__all__ = ["Stream", "generator"]
 
 
 class Stream(IntEnum):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -17,46 +17,69 @@ from typing import Any, ClassVar, Literal, NoReturn, Self
 
 import msgspec
 
-from suffice.checks import choice
-from suffice.errors import InputError, one_line, shorten
+from suffice.errors import InputError, one_line, short_repr
+from suffice.formatting import format_value, percent, percentage_points, plural, printable
 from suffice.typing import Scalar
-from suffice.wording import count
+from suffice.validation import check_choice
 
-__all__ = [
-    "Column",
-    "Frozen",
-    "Panel",
-    "Rest",
-    "Result",
-    "Sheet",
-    "as_bytes",
-    "json_text",
-    "read_json",
-    "renderer",
-    "result_schema",
-    "write_bytes",
-    "write_text",
-]
+ColumnKind = Literal["text", "share", "number", "difference"]
 
-Kind = Literal["text", "share", "number"]
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with the ends of its interval; without a value, some number in the interval."""
+
+    value: float | None
+    low: float
+    high: float
+
+
+Cell = Scalar | Estimate
+"""A cell of a panel."""
 
 
 @dataclass(frozen=True)
 class Column:
     """A column of a panel: its heading, and how its cells are shown.
 
-    A "share" is a probability, drawn with a bar; a "number" is a cost or a count; "text" is words.
+    A "share" is a probability, drawn with a bar; a "number" is a cost or a count; a "difference" is
+    that of two shares, in percentage points; "text" is words.
     """
 
     heading: str
-    kind: Kind = "text"
+    kind: ColumnKind = "text"
+
+    def text_of(self, cell: Cell) -> str:
+        """Format a cell of this column.
+
+        >>> Column("share", "share").text_of(Estimate(0.5, 0.25, 0.75))
+        '50% (25–75%)'
+        >>> Column("gap", "difference").text_of(Estimate(-0.03, -0.5, 0.0))
+        '−3 (−50 to 0)'
+        """
+        if cell is None:
+            return "–"
+        if isinstance(cell, Estimate):
+            share = self.kind == "share"
+            low, high = self.text_of(cell.low), self.text_of(cell.high)
+            within = f"{low.removesuffix('%')}–{high}" if share else f"{low} to {high}"
+            return within if cell.value is None else f"{self.text_of(cell.value)} ({within})"
+        if self.kind != "text" and isinstance(cell, int | float):
+            if self.kind == "share":
+                return percent(float(cell))
+            if self.kind == "difference":
+                return percentage_points(float(cell))
+            if isinstance(cell, int):
+                return f"{cell:,}"
+            return f"{cell:.3g}" if abs(cell) < 1e6 else f"{cell:,.0f}"
+        return format_value(cell)
 
 
 @dataclass(frozen=True)
-class Rest:
+class OmittedRows:
     """How many rows a panel leaves out, and where Python has them; nothing where it has them all.
 
-    >>> str(Rest(12, ".options")), Rest(1, ".rows", "row").alone, bool(Rest())
+    >>> str(OmittedRows(12, ".options")), OmittedRows(1, ".rows", "row").alone, bool(OmittedRows())
     ('and 12 more: .options', 'and 1 more row', False)
     """
 
@@ -72,7 +95,7 @@ class Rest:
         """Without where they are: a printed page has no Python."""
         if not self:
             return ""
-        return f"and {count(self.n, f'more {self.noun}')}" if self.noun else f"and {self.n:,} more"
+        return f"and {plural(self.n, f'more {self.noun}')}" if self.noun else f"and {self.n:,} more"
 
     def __str__(self) -> str:
         return f"{self.alone}: {self.where}" if self else ""
@@ -83,10 +106,88 @@ class Panel:
     """A table with a heading; cells are facts, shown by their column's kind. None is a dash."""
 
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Scalar, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
     heading: str = ""
-    more: Rest = Rest()
+    more: OmittedRows = OmittedRows()
     """The rows that were left out."""
+
+    @property
+    def texts(self) -> tuple[tuple[str, ...], ...]:
+        """The cells of each row as text."""
+        return tuple(
+            tuple(column.text_of(cell) for column, cell in zip(self.columns, row, strict=True))
+            for row in self.rows
+        )
+
+
+@dataclass(frozen=True)
+class Field:
+    """Column of a table that is declared once, for panels and frames.
+
+    `name` is that of the frame's column, or three names for an `Estimate` and its ends; "" leaves
+    the field out of frames. `heading` is that of the panel; None leaves the field out of panels.
+    """
+
+    name: str | tuple[str, str, str]
+    heading: str | None = None
+    kind: ColumnKind = "text"
+    value: Callable[[Any], Any] | None = None
+    """Value of a row; None: the row's attribute `name`."""
+    show: Callable[[Any], Cell] | None = None
+    """Value as panels have it; None: as it is."""
+
+    def read(self, row: Any) -> Any:
+        """Return the value of one row; of what has an `estimate`, such as a share, that."""
+        found = getattr(row, str(self.name)) if self.value is None else self.value(row)
+        return getattr(found, "estimate", found)
+
+    def cell(self, row: Any) -> Cell:
+        """Return the cell of one row in a panel."""
+        found: Cell = self.read(row)
+        return found if self.show is None else self.show(found)
+
+    def record(self, row: Any) -> dict[str, Any]:
+        """Return the cells of one row in a frame, by column."""
+        found = self.read(row)
+        if isinstance(self.name, str):
+            return {self.name: found} if self.name else {}
+        ends = (None, None, None) if found is None else (found.value, found.low, found.high)
+        return dict(zip(self.name, ends, strict=True))
+
+
+def make_panel(
+    fields: Iterable[Field],
+    rows: Iterable[Any],
+    heading: str = "",
+    more: OmittedRows = OmittedRows(),
+) -> Panel:
+    """Return the panel of the fields that have a heading."""
+    shown = [field for field in fields if field.heading is not None]
+    return Panel(
+        tuple(Column(field.heading or "", field.kind) for field in shown),
+        tuple(tuple(field.cell(row) for field in shown) for row in rows),
+        heading,
+        more,
+    )
+
+
+def make_frame(fields: Iterable[Field], rows: Iterable[Any]) -> Any:
+    """Return the pandas frame of the fields that have a name.
+
+    >>> fields = Field("size", value=len), Field(("share", "low", "high"), value=lambda row: row[0])
+    >>> make_frame(fields, [[Estimate(0.5, 0.2, 0.8)], [None]])
+       size  share  low  high
+    0     1    0.5  0.2   0.8
+    1     1    NaN  NaN   NaN
+    """
+    import pandas as pd
+
+    every = tuple(fields)
+    names = [f.name if isinstance(f.name, tuple) else (f.name,) * bool(f.name) for f in every]
+    records = [
+        {name: cell for field in every for name, cell in field.record(row).items()} for row in rows
+    ]
+    return pd.DataFrame(records, columns=[name for several in names for name in several])
 
 
 @dataclass(frozen=True)
@@ -127,7 +228,7 @@ class Result(ABC):
     """Of the stored form: raised when an old text could no longer be read."""
     stored: ClassVar[type | None] = None
     """The type of the stored content; None: the class itself."""
-    faces: ClassVar[str] = "suffice.report.sheet"
+    faces: ClassVar[str] = "suffice.report.render_result"
     """The module whose functions text, terminal, fragment and page draw it (and sheet, where the
     words are made above the result)."""
     plots: ClassVar[tuple[str, ...]] = ("measures",)
@@ -154,9 +255,9 @@ class Result(ABC):
         allowed = f"JSON written by {cls.__name__}.to_json"
         envelope = read_json(text, allowed)
         if envelope.get("result") != cls.__name__:
-            raise InputError("text", f"a stored {shorten(envelope.get('result'))}", allowed)
+            raise InputError("text", f"a stored {short_repr(envelope.get('result'))}", allowed)
         if envelope.get("version") != cls.version:
-            got = f"version {shorten(envelope.get('version'))}"
+            got = f"version {short_repr(envelope.get('version'))}"
             raise InputError("text", got, f"{allowed}, version {cls.version}")
         try:
             record: Any = msgspec.convert(envelope.get("content"), type=cls.stored or cls)
@@ -170,7 +271,7 @@ class Result(ABC):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """A self-contained page; written to `path` where one is given."""
-        page: str = renderer("page", self)(self)
+        page: str = find_renderer("page", self)(self)
         if path is not None:
             write_text(path, page)
         return page
@@ -181,22 +282,22 @@ class Result(ABC):
         if not kinds:
             got = f"{type(self).__name__}, of which there is no figure"
             raise InputError("plot", got, "to_html(), to_frame() or print()")
-        chosen = choice("kind", kinds[0] if kind is None else kind, kinds)
+        chosen = check_choice("kind", kinds[0] if kind is None else kind, kinds)
         return getattr(import_module("suffice.plots"), chosen)(self, ax=ax)
 
     def __str__(self) -> str:
-        return str(renderer("text", self)(self))
+        return str(find_renderer("text", self)(self))
 
     def __repr__(self) -> str:
         """The class and what it is about, on one line."""
-        title = self.sheet.title
+        title = printable(self.sheet.title)
         return f"<{type(self).__name__}: {title if len(title) <= 90 else title[:89] + '…'}>"
 
     def __rich__(self) -> Any:
-        return renderer("terminal", self)(self)
+        return find_renderer("terminal", self)(self)
 
     def _repr_html_(self) -> str:
-        return str(renderer("fragment", self)(self))
+        return str(find_renderer("fragment", self)(self))
 
     def _record(self) -> Any:
         """What is stored: by default the fields as they are."""
@@ -209,40 +310,40 @@ class Result(ABC):
         return found
 
 
-class Frozen(dict[str, Scalar]):
+class FrozenDict(dict[str, Scalar]):
     """Values by column that cannot be written to.
 
-    >>> Frozen({"age": 41})["age"] = 42
+    >>> FrozenDict({"age": 41})["age"] = 42
     Traceback (most recent call last):
         ...
-    TypeError: an explanation's values cannot be changed
+    TypeError: this mapping is read-only
     """
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
-        raise TypeError("an explanation's values cannot be changed")
+        raise TypeError("this mapping is read-only")
 
     __setitem__ = __delitem__ = update = pop = popitem = setdefault = clear = __ior__ = _refuse
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
 
-    def __reduce__(self) -> tuple[type[Frozen], tuple[dict[str, Scalar]]]:
-        return Frozen, (dict(self),)
+    def __reduce__(self) -> tuple[type[FrozenDict], tuple[dict[str, Scalar]]]:
+        return FrozenDict, (dict(self),)
 
 
-Face = Literal["text", "terminal", "fragment", "page", "sheet"]
+RenderFormat = Literal["text", "full_text", "terminal", "fragment", "page", "sheet"]
 
 
-def renderer(face: Face, result: Result) -> Callable[[Any], Any]:
+def find_renderer(face: RenderFormat, result: Result) -> Callable[[Any], Any]:
     """The function that draws a result: as text, on a terminal, in a notebook, as a page."""
     found: Callable[[Any], Any] = getattr(import_module(result.faces), face)
     return found
 
 
-def as_bytes(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     r"""A text as files hold it; lone surrogates, which UTF-8 cannot hold, are spelled out.
 
-    >>> as_bytes("caf\u00e9 \ud800")
+    >>> encode_text("caf\u00e9 \ud800")
     b'caf\xc3\xa9 \\ud800'
     """
     return text.encode("utf-8", errors="backslashreplace")
@@ -250,7 +351,7 @@ def as_bytes(text: str) -> bytes:
 
 def write_text(path: object, text: str, argument: str = "path") -> None:
     """Write a file, or say why it cannot be written."""
-    write_bytes(path, as_bytes(text), argument)
+    write_bytes(path, encode_text(text), argument)
 
 
 def write_bytes(path: object, content: bytes, argument: str = "path") -> None:
@@ -304,8 +405,11 @@ def result_schema(result: type[Result]) -> dict[str, Any]:
     if not isinstance(given, type) or not issubclass(given, Result) or given is Result:
         allowed = "a class of results, such as Explanation or Recourse"
         raise InputError("result", repr(given) if isinstance(given, str) else given, allowed)
-    content = msgspec.json.schema(result.stored or result, ref_template="#/$defs/{name}")
+    content = msgspec.json.schema(result.stored or result)
     definitions = content.pop("$defs", {})
+    for definition in definitions.values():  # of a docstring, what comes before its examples
+        if "description" in definition:
+            definition["description"] = definition["description"].split("\n\n")[0]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": result.__name__,

@@ -14,31 +14,21 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from suffice import checks
-from suffice.errors import InputError, shorten
-from suffice.tables.labels import are, find, not_a_class, own, say
+from suffice import validation as checks
+from suffice.errors import InputError, short_repr
+from suffice.tables.labels import (
+    equals_label,
+    label_index,
+    label_text,
+    unknown_class_error,
+    unwrap_label,
+)
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Values
 
-__all__ = [
-    "Event",
-    "Model",
-    "Outcome",
-    "OwnScore",
-    "Target",
-    "at_least",
-    "at_most",
-    "class_event",
-    "event_for",
-    "needs_input",
-    "satisfies",
-    "versus",
-    "within",
-]
-
 
 @dataclass(frozen=True)
-class OwnScore:
+class PredictionScore:
     """The number that stands beside a prediction: how sure the model is, or the value it gives."""
 
     value: float
@@ -48,7 +38,7 @@ class OwnScore:
 
 
 @runtime_checkable
-class Predicts(Protocol):
+class SupportsPredict(Protocol):
     """What a target cannot do without."""
 
     def predict(self, rows: Table) -> Values:
@@ -56,23 +46,28 @@ class Predicts(Protocol):
         ...
 
 
-class Model(Predicts, Protocol):
+class Model(SupportsPredict, Protocol):
     """What the target needs of a model: labels or values per row, perhaps scores per class."""
 
     classes: tuple[Any, ...] | None
     """The labels it can give; None for a regressor or a score."""
     seconds_per_row: float | None
     """About what a row costs, where it was asked before."""
-    rows_timed: int
+    timed_rows: int
     """How many rows told it, in one call."""
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether the model has a function that returns scores."""
+        ...
 
     def scores(self, rows: Table) -> Values:
         """One score per row and class."""
         ...
 
-    def own_scores(
+    def prediction_scores(
         self, rows: Table, predictions: Sequence[Any], scores: Values | None = None
-    ) -> list[OwnScore | None]:
+    ) -> list[PredictionScore | None]:
         """What stands beside each row's prediction; None where the model offers nothing."""
         ...
 
@@ -126,7 +121,7 @@ class Target:
     def __post_init__(self) -> None:
         hint = "make_target(model, data, outcome) makes a target of any model."
         model: object = self.model
-        if isinstance(model, type) or not isinstance(model, Predicts):
+        if isinstance(model, type) or not isinstance(model, SupportsPredict):
             raise InputError("model", model, "a model whose predict takes a Table", hint)
         event: object = self.event
         if not isinstance(event, Event):
@@ -176,8 +171,10 @@ def within(delta: float) -> Outcome:
     >>> within(25).depends_on_input
     True
     """
-    width = checks.number("delta", delta, "a positive number", above=0)
-    return Outcome(f"within({_exact(width)})", partial(_bind_band, width), depends_on_input=True)
+    width = checks.check_number("delta", delta, "a positive number", above=0)
+    return Outcome(
+        f"within({_format_exact(width)})", partial(_bind_band, width), depends_on_input=True
+    )
 
 
 def versus(label: object, foil: object) -> Outcome:
@@ -189,7 +186,7 @@ def versus(label: object, foil: object) -> Outcome:
     >>> versus("cat", "dog")
     versus('cat', 'dog')
     """
-    name = f"versus({shorten(label)}, {shorten(foil)})"
+    name = f"versus({short_repr(label)}, {short_repr(foil)})"
     return Outcome(name, partial(_bind_versus, label, foil))
 
 
@@ -205,7 +202,7 @@ def satisfies(predicate: Callable[[Values], Any], name: str = "the predicate hol
     'an even number'
     """
     if not callable(predicate):
-        raise InputError("predicate", predicate, _PREDICATE)
+        raise InputError("predicate", predicate, _PREDICATE_ALLOWED)
     if not isinstance(name, str):
         raise InputError("name", name, "a text that says what holds")
     return Outcome(f"satisfies({name!r})", partial(_bind_predicate, predicate, name))
@@ -219,21 +216,21 @@ def event_for(outcome: object, model: Model, prediction: Any, argument: str = "o
     if isinstance(outcome, Outcome):
         return outcome.bind(model, prediction)
     if model.classes is None:
-        raise _needs_event(outcome, prediction, argument)
+        raise _missing_event_error(outcome, prediction, argument)
     # A callable's classes are those seen so far, and the input may be the first of its class.
-    known, here = model.classes, own(prediction)
-    if find(known, here) is None:
+    known, here = model.classes, unwrap_label(prediction)
+    if label_index(known, here) is None:
         known = (*known, here)
-    number = _number(known, here if outcome is None else outcome, argument)
+    number = _class_index(known, here if outcome is None else outcome, argument)
     others = known[:number] + known[number + 1 :]
     if not others:
         raise InputError(
             "model",
-            f"a model that gives one class, {shorten(known[number])}, to every row",
+            f"a model that gives one class, {short_repr(known[number])}, to every row",
             "two classes or more",
             "Nothing can keep or flip its prediction.",
         )
-    return class_event(known[number], say(others[0]) if len(others) == 1 else None)
+    return class_event(known[number], label_text(others[0]) if len(others) == 1 else None)
 
 
 def class_event(label: Any, denies: str | None = None) -> Event:
@@ -242,11 +239,11 @@ def class_event(label: Any, denies: str | None = None) -> Event:
     >>> class_event("granted").denies
     'not granted'
     """
-    says = say(label)
+    says = label_text(label)
     return Event(
         says,
         denies or f"not {says}",
-        lambda answers: are(answers, label),
+        lambda answers: equals_label(answers, label),
         kind="class",
         parameters=(label,),
     )
@@ -261,18 +258,18 @@ def needs_input(outcome: object) -> bool:
     return outcome is None or (isinstance(outcome, Outcome) and outcome.depends_on_input)
 
 
-_PREDICATE = "a function from the model's answers to truth values"
+_PREDICATE_ALLOWED = "a function from the model's answers to truth values"
 
 
 def _threshold(kind: Literal["at_least", "at_most"], given: float) -> Outcome:
-    threshold = checks.number("threshold", given, "a finite number")
-    return Outcome(f"{kind}({_exact(threshold)})", partial(_bind_threshold, kind, threshold))
+    threshold = checks.check_number("threshold", given, "a finite number")
+    return Outcome(f"{kind}({_format_exact(threshold)})", partial(_bind_threshold, kind, threshold))
 
 
 def _bind_threshold(
     kind: Literal["at_least", "at_most"], threshold: float, model: Model, prediction: Any
 ) -> Event:
-    _require_values(model, f"{kind}({_exact(threshold)})")
+    _require_values(model, f"{kind}({_format_exact(threshold)})")
     sign, other = ("≥", "<") if kind == "at_least" else ("≤", ">")
     compare = np.greater_equal if kind == "at_least" else np.less_equal
     return Event(
@@ -285,12 +282,12 @@ def _bind_threshold(
 
 
 def _bind_band(delta: float, model: Model, prediction: Any) -> Event:
-    _require_values(model, f"within({_exact(delta)})")
+    _require_values(model, f"within({_format_exact(delta)})")
     at = float(prediction)
     return Event(
         f"prediction within {delta:g} of {at:g}",
         f"prediction more than {delta:g} from {at:g}",
-        lambda answers: np.abs(_real(answers) - at) <= delta,
+        lambda answers: np.abs(_as_floats(answers) - at) <= delta,
         kind="within",
         parameters=(at, delta),
     )
@@ -300,17 +297,17 @@ def _bind_versus(label: object, foil: object, model: Model, prediction: Any) -> 
     classes = model.classes
     if classes is None:
         raise InputError("outcome", "versus for a model without classes", "at_least(t), …")
-    first, second = (_number(classes, given) for given in (label, foil))
+    first, second = (_class_index(classes, given) for given in (label, foil))
     if first == second:
         raise InputError(
-            "outcome", f"versus({shorten(label)}, {shorten(foil)})", "two different classes"
+            "outcome", f"versus({short_repr(label)}, {short_repr(foil)})", "two different classes"
         )
 
     def ahead(scores: Values) -> BoolVector:
         more, same = (by(scores[:, first], scores[:, second]) for by in (np.greater, np.equal))
         return np.asarray(more | (same & (first < second)))
 
-    here, there = say(classes[first]), say(classes[second])
+    here, there = label_text(classes[first]), label_text(classes[second])
     return Event(
         f"{here} rather than {there}",
         f"{there} rather than {here}",
@@ -325,19 +322,21 @@ def _bind_predicate(
     predicate: Callable[[Values], Any], name: str, model: Model, prediction: Any
 ) -> Event:
     def holds(answers: Values) -> BoolVector:
-        return np.asarray(checks.ran("outcome", predicate, _PREDICATE, answers))
+        return np.asarray(
+            checks.call_user_function("outcome", predicate, _PREDICATE_ALLOWED, answers)
+        )
 
     return Event(name, f"not ({name})", holds)
 
 
-def _number(classes: tuple[Any, ...], label: object, argument: str = "outcome") -> int:
-    number = find(classes, label)
+def _class_index(classes: tuple[Any, ...], label: object, argument: str = "outcome") -> int:
+    number = label_index(classes, label)
     if number is None:
-        raise not_a_class(argument, label, classes)
+        raise unknown_class_error(argument, label, classes)
     return number
 
 
-def _needs_event(outcome: object, prediction: Any, argument: str) -> InputError:
+def _missing_event_error(outcome: object, prediction: Any, argument: str) -> InputError:
     hint = "A number has to be read as yes or no: for example outcome=suffice.at_least(0.5)."
     if float(prediction).is_integer():
         hint += (
@@ -363,15 +362,15 @@ def _require_values(model: Model, outcome: str) -> None:
         )
 
 
-def _real(answers: Values) -> Values:
+def _as_floats(answers: Values) -> Values:
     """Decimals as floats, which a float can be taken from; other numbers as they are."""
     return answers.astype(np.float64) if answers.dtype == object else answers
 
 
-def _exact(number: float) -> str:
+def _format_exact(number: float) -> str:
     """A number as a user would type it.
 
-    >>> _exact(700.0), _exact(0.1)
+    >>> _format_exact(700.0), _format_exact(0.1)
     ('700', '0.1')
     """
     return repr(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 BoolVector: TypeAlias = NDArray[np.bool_]
 """One truth value per row of a sample, or per reference."""
 
-Held: TypeAlias = NDArray[np.bool_]
+HeldSets: TypeAlias = NDArray[np.bool_]
 """(subsets, players): which players keep the input's values."""
 
 Outcomes: TypeAlias = NDArray[np.bool_]
@@ -22,7 +22,7 @@ Counts: TypeAlias = NDArray[np.int64]
 SmallCounts: TypeAlias = NDArray[np.unsignedinteger[Any]]
 """Hits of all 2^d subsets by bit mask, in the smallest type that holds them."""
 
-Words: TypeAlias = NDArray[np.uint64]
+BitWords: TypeAlias = NDArray[np.uint64]
 """Sets of up to 64 references, a bit each."""
 
 Reals: TypeAlias = NDArray[np.float64]

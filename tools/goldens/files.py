@@ -106,7 +106,7 @@ def commands() -> Calls:
             yield "factors.csv", lambda: Path("factors.csv").read_text(encoding="utf-8")
             given = "batch --data loans.csv --target decision --train logistic --rows 0:20"
             yield "batch", partial(run, [*given.split(), "--out", "out", "--engine", "additive"])
-            for name in ("", "explain", "batch", "audit", "demo", "serve", "reproduce"):
+            for name in ("", "explain", "batch", "audit", "demo", "serve"):
                 yield f"help {name}", partial(run, [*name.split(), "--help"])
         finally:
             os.chdir(here)

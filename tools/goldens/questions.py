@@ -149,7 +149,7 @@ def theory() -> Calls:
     yield "check reader", partial(read, model("forest", 10))
 
 
-CATALOGUE = {name: (name[0].upper(), f"About {name}") for name in NUMBERS}
+CATALOGUE = {name: {"any": (name[0].upper(), f"About {name}")} for name in NUMBERS}
 
 
 def audits() -> Calls:

@@ -101,9 +101,14 @@ function Answer({ about, state, go, row, model }: AnswerProps) {
   const asked = question(state, row, model);
   if (state.tab === "recourse") return <RecoursePanel about={about} state={state} go={go} />;
   if (state.tab === "graph" && about.graph) return <GraphView graph={about.graph} state={state} />;
-  if (state.tab === "shapley") return <Told path="shapley" asked={asked} />;
+  if (state.tab === "shapley") return <Told path="shapley" asked={withoutSearch(asked)} />;
   if (state.tab === "rules") return <Told path="rules" asked={asked} />;
   return <Why asked={asked} state={state} go={go} />;
+}
+
+/** The question without the arguments of a search, which Shapley values do not have. */
+function withoutSearch({ tau: _, max_size: __, ...rest }: ReturnType<typeof question>): object {
+  return rest;
 }
 
 function Why({ asked, state, go }: { asked: object; state: State; go: Props["go"] }) {

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { percent } from "../words";
 import { follow, Refused, type Kind, type Progress, type Scalar, type Sheet } from "./api";
 
-/** A value as `suffice.wording.show` has it. */
+/** A value as `suffice.formatting.format_value` has it. */
 export function shown(value: Scalar): string {
   if (value === null) return "missing";
   if (typeof value === "boolean") return value ? "yes" : "no";

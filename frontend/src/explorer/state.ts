@@ -128,7 +128,7 @@ export function input(state: State, row = state.row): Record<string, unknown> {
 }
 
 /** The question of the screen; `row` and `model` in place of the screen's own, for what is beside. */
-export function question(state: State, row = state.row, model = state.model): object {
+export function question(state: State, row = state.row, model = state.model) {
   return {
     input: input(state, row),
     model: model || null,

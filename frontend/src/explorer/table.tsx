@@ -114,9 +114,9 @@ export function Rows({ about, state, go }: Props) {
               </thead>
               <tbody>
                 {page.numbers.map((n, i) => (
-                  <tr class={n === state.row ? "chosen" : ""}>
+                  <tr class={n === state.row ? "chosen" : ""} onClick={() => open(n)}>
                     <th scope="row">
-                      <button type="button" class="link" onClick={() => open(n)}>
+                      <button type="button" class="link" >
                         {n}
                       </button>
                     </th>

@@ -1,7 +1,7 @@
-"""For those who sign for a model: what its decisions rest on, from their explanations alone.
+"""Audits of a model's decisions: roles, reliance, reasons, drift, grades of explainers, records.
 
-Each function takes one explanation, several, or a stored portfolio (`suffice.load`). None calls the
-model unless it says so.
+Most functions take one explanation, several, or a stored batch (`suffice.load`), and do not call
+the model; those that call or fit models say so.
 """
 
 import lazy_loader

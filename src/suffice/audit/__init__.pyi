@@ -1,21 +1,20 @@
-# The names that the audit offers, each once; `as` is how a stub says "offered".
+# Lazy exports of suffice.audit; `X as X` is how a stub marks a re-export.
 from .catalogue import Catalogue as Catalogue, read_catalogue as read_catalogue
-from .cohort.ask import cohort as cohort
-from .cohort.result import Cohort as Cohort
-from .drift.compare import compare as compare
-from .drift.distance import barcode_distance as barcode_distance
-from .drift.result import Drift as Drift
+from .cohort import Cohort as Cohort, cohort as cohort
+from .compare import compare as compare
+from .decision_drift import barcode_distance as barcode_distance
+from .drift import Drift as Drift
 from .global_factors import GlobalFactors as GlobalFactors, global_factors as global_factors
-from .grading.grade import grade as grade
-from .grading.many import Grades as Grades, ToolMarks as ToolMarks
-from .grading.result import Grade as Grade
+from .global_recourse import global_recourse as global_recourse
+from .global_recourse_result import GlobalRecourse as GlobalRecourse
+from .grade import grade as grade
+from .grade_result import Grade as Grade
 from .reasons import Reasons as Reasons, reasons as reasons
-from .record.result import Record as Record
-from .record.verification import Verification as Verification
-from .record.verify import verify as verify
-from .record.write import record as record
-from .recourse import GlobalRecourse as GlobalRecourse, global_recourse as global_recourse
+from .record_result import Record as Record
+from .record_writer import record as record
 from .reliance import Reliance as Reliance, reliance as reliance
 from .roles import Roles as Roles, roles as roles
-from .stability.ask import stability as stability
-from .stability.result import Stability as Stability
+from .stability import stability as stability
+from .stability_result import Stability as Stability
+from .tool_grades import Grades as Grades, ToolMarks as ToolMarks
+from .verify import Verification as Verification, verify as verify

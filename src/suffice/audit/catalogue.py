@@ -1,8 +1,4 @@
-"""A catalogue of reasons: what may be said of each feature, under which code.
-
-It is checked before use: every entry has a code and a text, and is of a feature that there is; a
-feature that is a reason has an entry.
-"""
+"""Catalogue of reason codes and texts for `audit.reasons`, from a mapping, CSV or YAML file."""
 
 from __future__ import annotations
 
@@ -13,46 +9,51 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import Any, Literal
 
-from suffice.checks import read_text, read_yaml, truth
 from suffice.errors import InputError, did_you_mean
-from suffice.wording import and_more
+from suffice.formatting import join_first
+from suffice.validation import check_bool, read_text_file, read_yaml_file
 
-__all__ = ["Catalogue", "Direction", "Entry", "read_catalogue"]
+ChangeDirection = Literal["higher", "lower", "other"]
+"""Direction of the change that helps: a higher value, a lower one, or another category."""
 
-Direction = Literal["higher", "lower", "other"]
-"""Where the change that would help goes: to a higher value, a lower one, another category."""
+EntryDirection = ChangeDirection | Literal["any"]
+"""Direction that an entry is declared for; "any": its text is true whichever direction helps."""
 
-_DIRECTIONS: tuple[Direction, ...] = ("higher", "lower", "other")
+_DIRECTIONS: tuple[EntryDirection, ...] = ("higher", "lower", "other", "any")
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One reason: its code and its text, for one direction or for any (None)."""
+class CatalogueEntry:
+    """Code and text of one reason, for a change of a feature in one direction.
+
+    Without a direction an entry is for features that are no numbers: of a number, "Income too low"
+    would be said where a lower income helps.
+    """
 
     feature: str
     code: str
     text: str
-    direction: Direction | None = None
+    direction: EntryDirection | None = None
 
     @property
-    def lacks(self) -> str:
-        """What it should have and has not: "code", "text"; "" where it has both."""
+    def missing_field(self) -> str:
+        """The field that is blank, "code" or "text"; "" if none is."""
         return next((w for w in ("code", "text") if not getattr(self, w).strip()), "")
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All entries; look up by feature and direction."""
+    """Entries of a catalogue, looked up by feature and direction."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[CatalogueEntry, ...]
 
-    def entry(self, feature: str, direction: Direction | None) -> Entry | None:
-        """The entry for this direction, else the one for any; None where there is neither."""
-        own = [e for e in self.entries if e.feature == feature]
-        return next((e for wanted in (direction, None) for e in own if e.direction == wanted), None)
+    def entry(self, feature: str, direction: ChangeDirection | None) -> CatalogueEntry | None:
+        """Return the entry for this direction, else one for "any" or without any, else None."""
+        own = {e.direction: e for e in self.entries if e.feature == feature}
+        return (own.get(direction) if direction else None) or own.get("any") or own.get(None)
 
     def check(self, features: Iterable[str]) -> None:
-        """Refuse entries of features that are not there; what lacks one is told when it matters."""
+        """Raise if an entry names an unknown feature; features may lack an entry."""
         known = tuple(features)
         for entry in self.entries:
             if entry.feature not in known:
@@ -62,15 +63,15 @@ class Catalogue:
 
 
 def read_catalogue(given: Any, *, blanks: bool = False) -> Catalogue:
-    """A catalogue from a file (.csv, .yaml), or from a mapping of feature to what is said.
+    """Read a catalogue from a file (.csv, .yaml), or from a mapping of feature to reason.
 
     In a mapping a feature has (code, text), or {"code": …, "text": …}, or one of these for each
-    direction: {"higher": …, "lower": …}. A file has the same: in CSV the columns feature, code,
-    text and, where it is wanted, direction; lines above their names that begin with # are
-    comments. Entries without a code or a text are refused, unless `blanks` says that whoever reads
-    it looks out for them.
+    direction that helps: {"higher": …, "lower": …}, or "any" for a text that is true of both. A
+    numeric feature needs directions. A YAML file holds such a mapping. A CSV file has the columns
+    feature, code, text and optionally direction; lines that begin with # above the header are
+    comments. Entries without a code or a text are refused, unless `blanks` is true.
 
-    >>> said = {"debt": ("R1", "Debt is too high"), "age": {"higher": ("R2", "Too young")}}
+    >>> said = {"home": ("R1", "Housing"), "age": {"higher": ("R2", "Too young")}}
     >>> found = read_catalogue(said)
     >>> found.entry("age", "higher").code, found.entry("age", "lower")
     ('R2', None)
@@ -78,9 +79,9 @@ def read_catalogue(given: Any, *, blanks: bool = False) -> Catalogue:
     Traceback (most recent call last):
     suffice.errors.InputError: catalogue: got an entry for 'debt' without text; allowed: ...
     """
-    blanks = truth("blanks", blanks)
+    blanks = check_bool("blanks", blanks)
     if isinstance(given, Catalogue):
-        return given if blanks else Catalogue(tuple(_checked(given.entries, blanks)))
+        return given if blanks else Catalogue(tuple(_check_entries(given.entries, blanks)))
     if isinstance(given, str | Path):
         entries = tuple(_from_file(Path(given)))
     elif isinstance(given, Mapping):
@@ -90,14 +91,14 @@ def read_catalogue(given: Any, *, blanks: bool = False) -> Catalogue:
         raise InputError("catalogue", given, allowed)
     if not entries:
         raise InputError("catalogue", "no entries", "at least one")
-    return Catalogue(tuple(_checked(entries, blanks)))
+    return Catalogue(tuple(_check_entries(entries, blanks)))
 
 
-def _checked(entries: Iterable[Entry], blanks: bool) -> Iterator[Entry]:
-    seen: set[tuple[str, Direction | None]] = set()
+def _check_entries(entries: Iterable[CatalogueEntry], blanks: bool) -> Iterator[CatalogueEntry]:
+    seen: set[tuple[str, EntryDirection | None]] = set()
     for entry in entries:
-        if entry.lacks and not blanks:
-            got = f"an entry for {entry.feature!r} without {entry.lacks}"
+        if entry.missing_field and not blanks:
+            got = f"an entry for {entry.feature!r} without {entry.missing_field}"
             raise InputError("catalogue", got, "a code and a text in every entry")
         key = entry.feature, entry.direction
         if key in seen:
@@ -108,16 +109,18 @@ def _checked(entries: Iterable[Entry], blanks: bool) -> Iterator[Entry]:
         yield entry
 
 
-def _from_mapping(given: Mapping[Any, Any]) -> Iterator[Entry]:
+def _from_mapping(given: Mapping[Any, Any]) -> Iterator[CatalogueEntry]:
     for feature, said in given.items():
         if isinstance(said, Mapping) and set(said) & set(_DIRECTIONS):
             for direction, part in said.items():
-                yield Entry(str(feature), *_said(feature, part), _direction(direction))
+                yield CatalogueEntry(
+                    str(feature), *_code_and_text(feature, part), _read_direction(direction)
+                )
         else:
-            yield Entry(str(feature), *_said(feature, said))
+            yield CatalogueEntry(str(feature), *_code_and_text(feature, said))
 
 
-def _said(feature: Any, said: Any) -> tuple[str, str]:
+def _code_and_text(feature: Any, said: Any) -> tuple[str, str]:
     if isinstance(said, Mapping) and set(said) <= {"code", "text"}:
         return str(said.get("code") or ""), str(said.get("text") or "")
     if isinstance(said, list | tuple) and len(said) == 2:
@@ -126,35 +129,35 @@ def _said(feature: Any, said: Any) -> tuple[str, str]:
     raise InputError("catalogue", f"{said!r} for {feature!r}", allowed)
 
 
-def _direction(given: Any) -> Direction | None:
+def _read_direction(given: Any) -> EntryDirection | None:
     if given is None or str(given).strip() == "":
         return None
     for known in _DIRECTIONS:
         if str(given).strip() == known:
             return known
-    raise InputError("catalogue", f"direction {given!r}", and_more(map(repr, _DIRECTIONS)))
+    raise InputError("catalogue", f"direction {given!r}", join_first(map(repr, _DIRECTIONS)))
 
 
-def _from_file(path: Path) -> Iterator[Entry]:
+def _from_file(path: Path) -> Iterator[CatalogueEntry]:
     if path.suffix.lower() in (".yaml", ".yml"):
-        found = read_yaml("catalogue", path, ".csv")
+        found = read_yaml_file("catalogue", path, ".csv")
         if not isinstance(found, Mapping):
-            raise InputError("catalogue", path.name, "a mapping of feature to what is said")
+            raise InputError("catalogue", path.name, "a mapping of feature to reason")
         yield from _from_mapping(found)
         return
     if path.suffix.lower() != ".csv":
         raise InputError("catalogue", path.name, "a .csv or .yaml file")
-    lines = read_text("catalogue", path).splitlines()
-    # Only above the names: further down, "# of loans" may be a feature.
+    lines = read_text_file("catalogue", path).splitlines()
+    # Comments only above the header: below it, "# of loans" may be a feature.
     rows = csv.DictReader(dropwhile(lambda line: line.startswith("#"), lines))
     lacking = {"feature", "code", "text"} - set(rows.fieldnames or ())
     if lacking:
         got = f"{path.name} without the column {sorted(lacking)[0]!r}"
         raise InputError("catalogue", got, "columns feature, code, text (and direction)")
     for row in rows:
-        yield Entry(
+        yield CatalogueEntry(
             row["feature"] or "",
             row["code"] or "",
             row["text"] or "",
-            _direction(row.get("direction")),
+            _read_direction(row.get("direction")),
         )

@@ -1,39 +1,41 @@
-"""What an audit is about: one decision, several, or a stored portfolio."""
+"""Arguments that audits share: explanations, names of decisions (`ids`), group labels (`by`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.errors import InputError, NotVisitedError
-from suffice.explanation import Explanation, View
-from suffice.factors.lattice import members_of
-from suffice.typing import VIEWS, Counts, Scalar, ViewName
-from suffice.wording import named
+from suffice.errors import InputError, did_you_mean
+from suffice.explanation import Explanation, Player
+from suffice.formatting import join_first
+from suffice.tables import Table, as_scalar
+from suffice.tables.cells import is_missing
+from suffice.typing import Counts, Scalar
+from suffice.validation import call_user_function
 
-__all__ = [
-    "FEW",
-    "VIEWS",
-    "ViewName",
-    "as_decisions",
-    "count_of",
-    "inputs",
-    "masks_at",
-    "minimal_sets",
-    "set_words",
-    "spread",
-]
+if TYPE_CHECKING:
+    from suffice.audit.decision_counts import DecisionCounts
 
-FEW = 20
-"""Decisions that models are retrained or tools graded on, unless said: it takes long for each."""
+DEFAULT_ROWS = 20
+"""Default number of decisions to retrain models or grade tools on, since each takes long."""
+
+GroupBy = str | Callable[[Explanation], Any] | Sequence[Any] | None
+"""Grouping of decisions: a column of the input, a function of the explanation, or a label each."""
+
+RowGroupBy = str | Callable[[Mapping[str, Any]], Any] | Sequence[Any] | None
+"""Grouping of rows: a column of the table, whether or not the model uses it; a function of the
+row's values by column; or a label for each row."""
+
+_MAX_GROUPS = 50
+"""Limit on groups: every two are compared, so that comparisons grow with the square."""
 
 
-def as_decisions(given: Any, argument: str = "explanations") -> Sequence[Explanation]:
-    """One explanation, or several, as a sequence; a stored portfolio stays where it is.
+def as_explanations(given: Any, argument: str = "explanations") -> Sequence[Explanation]:
+    """Return one explanation or several as a sequence; a stored batch is not read into memory.
 
-    >>> as_decisions([])
+    >>> as_explanations([])
     Traceback (most recent call last):
     suffice.errors.InputError: explanations: got none; allowed: at least one explanation.
     """
@@ -50,57 +52,144 @@ def as_decisions(given: Any, argument: str = "explanations") -> Sequence[Explana
     return found
 
 
-def inputs(e: Explanation) -> dict[str, Scalar]:
-    """The input's values by column."""
-    players = (*e.players, *(left.player for left in e.left_out))
-    return {name: value for player in players for name, value in player.values.items()}
+def all_players(e: Explanation) -> tuple[Player, ...]:
+    """Return all features of an explanation, those left out as irrelevant last."""
+    return (*e.players, *(left.player for left in e.left_out))
 
 
-def masks_at(view: View, tau: float) -> Counts:
-    """The bit masks of the τ-minimal sets, in the order of `factors`."""
-    profile = view.profile
-    if view.tally.complete and profile.findings is None:
-        return profile.bars.places[profile.bars.at(tau)]
-    lattice = view.tally.lattice
-    return np.array([lattice.mask(m.members) for m in profile.minimal_at(tau)], dtype=object)
+def input_values(e: Explanation) -> dict[str, Scalar]:
+    """Return the input's values by column."""
+    return {name: value for player in all_players(e) for name, value in player.values.items()}
 
 
-def minimal_sets(view: View, tau: float) -> Iterator[frozenset[str]]:
-    """The τ-minimal sets by the names of their features, in the order of `factors`."""
-    names = [player.name for player in view.players]
-    for mask in masks_at(view, tau).tolist():
-        yield frozenset(names[i] for i in members_of(int(mask)))
+def evenly_spaced(few: int, n: int) -> Counts:
+    """Return the numbers of `few` of n rows, spread evenly; of all rows if there are no more.
 
-
-def count_of(view: View, features: Iterable[str], tau: float) -> tuple[int | None, bool | None]:
-    """For how many references a set of any features suffices, and whether that is enough at τ.
-
-    A feature that the explanation does not know changes no count: it was left out because it cannot
-    matter, or the model never had it. (None, None) where the set was not counted.
-    """
-    wanted, profile = set(features), view.profile
-    members = [i for i, player in enumerate(view.players) if player.name in wanted]
-    try:
-        hits = profile.hits(members)
-    except NotVisitedError:
-        return None, None
-    if profile.alpha is None:
-        return hits, hits / view.tally.n >= tau
-    if view.tally.complete and profile.findings is None:
-        steps = profile.steps
-        return hits, bool(steps.taus[steps.passes[view.tally.lattice.mask(members)]] >= tau)
-    return hits, profile.p_value(hits, tau) <= profile.alpha
-
-
-def set_words(features: Sequence[str]) -> str:
-    """A set of features, as a table shows it."""
-    return ", ".join(map(named, features)) or "nothing"
-
-
-def spread(few: int, n: int) -> Counts:
-    """The numbers of a few of n rows, spread evenly over all; of all where there are no more.
-
-    >>> spread(3, 11).tolist(), spread(3, 2).tolist()
+    >>> evenly_spaced(3, 11).tolist(), evenly_spaced(3, 2).tolist()
     ([0, 5, 10], [0, 1])
     """
     return np.unique(np.linspace(0, n - 1, min(few, n)).round().astype(np.int64))
+
+
+def as_label(value: Any) -> str:
+    """Return the name of a group or decision; missing values of all kinds are one group.
+
+    >>> as_label("own"), as_label(True), as_label(1.0), as_label(123456.71), as_label(float("nan"))
+    ('own', 'yes', '1', '123456.71', 'missing')
+    """
+    scalar = as_scalar(value)
+    if scalar is None:
+        return "missing"
+    if isinstance(scalar, bool):
+        return "yes" if scalar else "no"
+    if isinstance(scalar, float):
+        return repr(scalar + 0.0).removesuffix(".0")  # -0.0 is 0.0
+    return str(scalar)
+
+
+def group_function(by: GroupBy, n: int) -> Callable[[DecisionCounts], str | None]:
+    """Return a function from one of n decisions to its group label; it returns None without `by`.
+
+    The function raises `InputError` when it meets more groups than the limit.
+    """
+    if by is None:
+        return lambda decision: None
+    label_of = _label_function(by, n)
+    seen: set[str] = set()
+
+    def group(decision: DecisionCounts) -> str:
+        label = label_of(decision)
+        seen.add(label)
+        if len(seen) > _MAX_GROUPS:
+            raise _too_many_groups(f"more than {_MAX_GROUPS}")
+        return label
+
+    return group
+
+
+def _label_function(by: Any, n: int) -> Callable[[DecisionCounts], str]:
+    if isinstance(by, str):
+
+        def value_of(decision: DecisionCounts) -> str:
+            values = decision.inputs
+            if by not in values:
+                allowed = f"a column of the inputs: {join_first(map(repr, values))}"
+                raise InputError("by", repr(by), allowed)
+            return as_label(values[by])
+
+        return value_of
+    if callable(by):
+        what = "a function of an explanation"
+        return lambda decision: as_label(call_user_function("by", by, what, decision.explanation))
+    also = "a column of the inputs, a function of an explanation, or labels, "
+    labels = [as_label(label) for label in _one_per_item("by", by, n, "decisions", also)]
+    if len(set(labels)) > _MAX_GROUPS:
+        raise _too_many_groups(f"{len(set(labels)):,}")
+    return lambda decision: labels[decision.number]
+
+
+def _too_many_groups(number: str) -> InputError:
+    hint = "A function makes fewer: by=lambda row: row['age'] >= 40."
+    return InputError("by", f"{number} groups", f"at most {_MAX_GROUPS}", hint)
+
+
+def row_groups(by: RowGroupBy, table: Table) -> list[str | None]:
+    """Return the group label of each row; None for every row without `by`."""
+    if by is None:
+        return [None] * len(table)
+    labels = [as_label(group) for group in _group_values(by, table)]
+    if len(set(labels)) > _MAX_GROUPS:
+        raise _too_many_groups(f"{len(set(labels)):,}")
+    return [*labels]
+
+
+def _group_values(by: Any, table: Table) -> Iterable[Any]:
+    if isinstance(by, str):
+        if by not in table.names:
+            hint = did_you_mean(by, table.names)
+            raise InputError("by", repr(by), "a column of X, a function, or labels", hint)
+        return table.column(table.names.index(by))
+    if callable(by):
+        columns = [table.column(j) for j in range(len(table.names))]
+        rows = (
+            dict(zip(table.names, map(as_scalar, cells), strict=True))
+            for cells in zip(*columns, strict=True)
+        )
+        allowed = "a function of a row, {column: value}, that gives its group"
+        return [
+            call_user_function("by", by, allowed, row, about=f"for row {i}")
+            for i, row in enumerate(rows)
+        ]
+    return _one_per_item("by", by, len(table), "rows", "a column of X, a function, or labels, ")
+
+
+def decision_names(decisions: Sequence[Any], ids: Sequence[Any] | None) -> list[str]:
+    """Return the name of each decision: from `ids`, else its stored id, else its number."""
+    if ids is not None:
+        return _read_ids(ids, len(decisions), "decisions")
+    return [as_label(name) for name in getattr(decisions, "ids", range(len(decisions)))]
+
+
+def row_names(ids: Sequence[Any] | None, n: int) -> list[str]:
+    """Return the name of each row: from `ids`, else its number."""
+    return _read_ids(range(n) if ids is None else ids, n, "rows")
+
+
+def _read_ids(ids: Any, n: int, of: str) -> list[str]:
+    names = _one_per_item("ids", ids, n, of, "None, or names, ")
+    if any(map(is_missing, names)):
+        raise InputError("ids", "no name for some of them", f"one for each of the {n:,} {of}")
+    return [as_label(name) for name in names]
+
+
+def _one_per_item(argument: str, given: Any, n: int, of: str, also: str) -> list[Any]:
+    """Return the values as a list, or raise unless there are exactly n."""
+    each = f"one for each of the {n:,} {of}"
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        got = repr(given) if isinstance(given, str) else given
+        raise InputError(argument, got, f"{also}{each}")
+    found = list(np.atleast_1d(given) if isinstance(given, np.ndarray) else given)
+    if len(found) != n:
+        what = "names" if argument == "ids" else "labels"
+        raise InputError(argument, f"{len(found):,} {what}", each)
+    return found

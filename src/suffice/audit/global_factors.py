@@ -1,8 +1,8 @@
 """Global factors: the fewest feature sets that together suffice for a share of the decisions.
 
-Which sets suffice in which decisions is a table of truths; the fewest that cover a share of them is
-a covering problem (`covering.py`). Where it could not be solved in time, the best cover found is
-told with how many sets fewer there could be at most.
+Which sets suffice in which decisions is a Boolean table; the fewest sets that cover a share of the
+decisions is a set cover (`set_cover`). If it could not be solved in time, the best cover found is
+returned with a lower bound on the number of sets.
 """
 
 from __future__ import annotations
@@ -15,37 +15,36 @@ from typing import Any
 
 import numpy as np
 
-from suffice.audit.all_features import AllFeatures
-from suffice.audit.covering import cover_with_fewest, rows_needed
-from suffice.audit.decisions import VIEWS, ViewName, as_decisions, set_words
-from suffice.audit.gaps import Share
-from suffice.audit.known import read_decisions
-from suffice.checks import choice, number, whole
+from suffice.audit.decision_counts import FeatureIndex, read_decision_counts
+from suffice.audit.decisions import as_explanations
+from suffice.audit.set_cover import rows_needed, smallest_cover
+from suffice.audit.shares import Share
 from suffice.errors import InputError
-from suffice.results import Column, Panel, Result, Sheet
-from suffice.typing import BoolVector, Outcomes
-from suffice.wording import count, percent
+from suffice.formatting import format_features, percent, plural
+from suffice.results import Field, Result, Sheet, make_frame, make_panel
+from suffice.typing import VIEWS, BoolVector, Outcomes, ViewName
+from suffice.validation import check_choice, check_integer, check_number
 
-__all__ = ["GlobalFactor", "GlobalFactors", "global_factors"]
-
-_LISTED = 1 << 20
-"""So many sets are looked at; where there are more, those that are minimal in some decision."""
-_CANDIDATES = 2000
-"""Sets among which is chosen: those that suffice most often."""
+_MAX_SETS = 1 << 20
+"""Limit on sets that are considered; above it, only those that are minimal in some decision."""
+_MAX_CANDIDATES = 2000
+"""Limit on candidates of the cover: the sets that suffice most often."""
 
 
 @dataclass(frozen=True)
 class GlobalFactor:
-    """A set, for how many decisions it suffices, and for how many that no set before it did."""
+    """A feature set with the decisions it suffices for, and the new ones among them."""
 
     features: tuple[str, ...]
     suffices: int
+    """Number of decisions."""
     new: int
+    """Decisions for which no set before it in the list suffices."""
 
 
 @dataclass(frozen=True, repr=False)
 class GlobalFactors(Result):
-    """Sets that together suffice for a share of decisions."""
+    """The fewest feature sets that together suffice for a share of decisions."""
 
     plots = ("cover", "measures")
 
@@ -56,13 +55,13 @@ class GlobalFactors(Result):
     sets: tuple[GlobalFactor, ...]
     covered: int
     could_be: int
-    """No fewer sets than this can do it: as many as there are where the choice is proved best."""
+    """Lower bound on the number of sets; equal to their number if that is proved fewest."""
     left: tuple[int, ...]
-    """The decisions for which none of them suffices, by number."""
+    """Numbers of the decisions for which none of the sets suffices."""
     left_names: tuple[str, ...]
-    """The same by name."""
+    """Names of the decisions in `left`."""
     every_set: bool = False
-    """Was every set of that size looked at, or only those that suffice most often?"""
+    """Whether every set up to `max_size` was considered, not only the most frequent."""
 
     def __post_init__(self) -> None:
         for hits in (self.covered, *(s.suffices for s in self.sets)):
@@ -71,28 +70,28 @@ class GlobalFactors(Result):
 
     @property
     def proved(self) -> bool:
-        """Is it proved that no fewer sets would do?"""
+        """Whether it is proved that no fewer sets suffice."""
         return self.could_be == len(self.sets)
 
     @property
     def reached(self) -> bool:
-        """Is the share wanted covered?"""
+        """Whether the wanted share is covered."""
         return self.covered >= rows_needed(self.wanted, self.n)
 
     @property
     def share(self) -> Share:
-        """Of the decisions covered."""
+        """Share of decisions that are covered."""
         return Share(self.covered, self.n)
 
     @property
     def sheet(self) -> Sheet:
-        """The sets, in the order in which they add most."""
+        """Summary: the sets, the share they cover, and the decisions left."""
         proof = (
             "No fewer would do."
             if self.proved
             else (f"Fewer might do, but not fewer than {self.could_be}.")
         )
-        size = "" if self.max_size is None else f" of at most {count(self.max_size, 'feature')}"
+        size = "" if self.max_size is None else f" of at most {plural(self.max_size, 'feature')}"
         if not self.reached:
             proof = (
                 f"{percent(self.wanted)} cannot be reached: no set{size} suffices for the rest."
@@ -100,30 +99,28 @@ class GlobalFactors(Result):
                 else f"{percent(self.wanted)} was not reached by the sets that were looked at."
             )
         lead = (
-            f"{count(len(self.sets), 'set')} of features suffice{'s' * (len(self.sets) == 1)} to "
-            f"{self.view} {percent(self.share.share)} of {count(self.n, 'decision')}. {proof}"
+            f"{plural(len(self.sets), 'set')} of features suffice{'s' * (len(self.sets) == 1)} to "
+            f"{self.view} {percent(self.share.share)} of {plural(self.n, 'decision')}. {proof}"
         )
         if not self.sets:
-            lead = f"No set{size} suffices to {self.view} any of {count(self.n, 'decision')}."
-        rows = tuple((set_words(s.features), s.suffices / self.n, s.new) for s in self.sets)
-        columns = (
-            Column("set"),
-            Column("suffices for", "share"),
-            Column("decisions it adds", "number"),
-        )
+            lead = f"No set{size} suffices to {self.view} any of {plural(self.n, 'decision')}."
+        share = Field("", "suffices for", "share", value=lambda s: s.suffices / self.n)
+        panel = make_panel((_FIELDS[0], share, _FIELDS[-1]), self.sets)
         left = ", ".join(self.left_names[:20]) + (", …" if len(self.left) > 20 else "")
         notes = (f"For these decisions none suffices: {left}.",) if self.left else ()
-        return Sheet("Few sets for many decisions", (lead,), (Panel(columns, rows),), notes)
+        return Sheet("Few sets for many decisions", (lead,), (panel,), notes)
 
     def to_frame(self) -> Any:
-        """A row for each set."""
-        import pandas as pd
+        """Return a pandas frame with a row for each set."""
+        return make_frame(_FIELDS, self.sets)
 
-        rows = [
-            {"features": s.features, "size": len(s.features), "suffices": s.suffices, "new": s.new}
-            for s in self.sets
-        ]
-        return pd.DataFrame(rows, columns=["features", "size", "suffices", "new"])
+
+_FIELDS = (
+    Field("features", "set", show=format_features),
+    Field("size", value=lambda s: len(s.features)),
+    Field("suffices"),
+    Field("new", "decisions it adds", "number"),
+)
 
 
 def global_factors(
@@ -136,11 +133,11 @@ def global_factors(
     ids: Sequence[Any] | None = None,
     progress: bool | None = None,
 ) -> GlobalFactors:
-    """The fewest sets of features such that one of them suffices in a share `cover` of decisions.
+    """Find the fewest feature sets of which one suffices in a share `cover` of the decisions.
 
-    Sets have at most `max_size` features: all features together always keep a decision, and say
-    nothing. `tau` None takes each decision's own; `ids` names the decisions (else they are called
-    as they were stored, or by their numbers).
+    Sets have at most `max_size` features: all features together always keep a decision, which would
+    be no finding. With `tau` None each decision is read at its own τ. `ids` names the decisions;
+    without it they have their stored ids or numbers.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from suffice import Explainer, audit, datasets
@@ -151,85 +148,89 @@ def global_factors(
     >>> [s.features for s in found.sets], found.proved
     ([('income', 'debt', 'late payments')], True)
     """
-    found = as_decisions(explanations)
-    wanted = number("cover", cover, "a share in (0, 1]", above=0, most=1)
-    side = choice("view", view, VIEWS)
-    largest = None if max_size is None else whole("max_size", max_size, also="None")
-    everything = AllFeatures()
+    found = as_explanations(explanations)
+    wanted = check_number("cover", cover, "a share in (0, 1]", above=0, most=1)
+    side = check_choice("view", view, VIEWS)
+    largest = None if max_size is None else check_integer("max_size", max_size, also="None")
+    index = FeatureIndex()
     minimal: set[int] = set()
-    called: list[str] = []
+    names: list[str] = []
     suffices: _Suffices = []
-    for known in read_decisions(found, tau=tau, ids=ids, progress=progress):
-        known.require_counts()
-        everything.take(known)
-        minimal.update(everything.outwards(known.features, known.minimal(side)))
-        suffices.append((known.features, known.levels(side).at_least(known.tau)))
-        called.append(known.name)
-    candidates, every_set = _candidates(suffices, minimal, everything, largest)
-    table = _table(suffices, candidates, everything)
+    for decision in read_decision_counts(found, tau=tau, ids=ids, progress=progress):
+        decision.require_counts()
+        index.add(decision)
+        minimal.update(index.to_shared_masks(decision.features, decision.minimal_masks(side)))
+        suffices.append((decision.features, decision.levels(side).at_least(decision.tau)))
+        names.append(decision.name)
+    candidates, every_set = _candidates(suffices, minimal, index, largest)
+    table = _sufficiency_table(suffices, candidates, index)
     sizes = [mask.bit_count() for mask in candidates]
-    cover_of, bound = cover_with_fewest(table, wanted)
-    chosen = _smaller(table, cover_of, sizes, wanted)
-    factors, known_so_far = [], np.zeros(len(table), dtype=bool)
+    cover_of, bound = smallest_cover(table, wanted)
+    chosen = _shrink_chosen(table, cover_of, sizes, wanted)
+    factors, covered = [], np.zeros(len(table), dtype=bool)
     for j in sorted(chosen, key=lambda j: -int(table[:, j].sum())):
-        new = int((table[:, j] & ~known_so_far).sum())
-        known_so_far |= table[:, j]
-        factors.append(GlobalFactor(everything.named(candidates[j]), int(table[:, j].sum()), new))
-    left = tuple(np.flatnonzero(~known_so_far).tolist())
+        new = int((table[:, j] & ~covered).sum())
+        covered |= table[:, j]
+        factors.append(
+            GlobalFactor(index.names_of_mask(candidates[j]), int(table[:, j].sum()), new)
+        )
+    left = tuple(np.flatnonzero(~covered).tolist())
     return GlobalFactors(
         view=side,
         n=len(table),
         wanted=wanted,
         max_size=largest,
         sets=tuple(factors),
-        covered=int(known_so_far.sum()),
+        covered=int(covered.sum()),
         could_be=bound if every_set else min(bound, 1),
         left=left,
-        left_names=tuple(called[i] for i in left),
+        left_names=tuple(names[i] for i in left),
         every_set=every_set,
     )
 
 
 _Suffices = list[tuple[tuple[str, ...], BoolVector]]
-"""Of each decision its features, and which sets of them suffice, by bit mask."""
+"""Of each decision: its features, and by bit mask whether the set suffices."""
 
 
 def _candidates(
-    suffices: _Suffices, minimal: set[int], everything: AllFeatures, largest: int | None
+    suffices: _Suffices, minimal: set[int], index: FeatureIndex, largest: int | None
 ) -> tuple[list[int], bool]:
-    """Sets that suffice in some decision, in most first; and whether these are all there are."""
-    d = len(everything.names)
+    """Return sets that suffice in some decision, the most frequent first, and whether all."""
+    d = len(index.names)
     most = d if largest is None else min(largest, d)
-    # A set that suffices for many may be minimal for none, so all are looked at where that can be.
-    all_of_them = sum(comb(d, k) for k in range(most + 1)) <= _LISTED
-    sets = _sets(d, most) if all_of_them else [m for m in minimal if m.bit_count() <= most]
+    # A set that suffices for many may be minimal for none: consider all sets if that is possible.
+    all_of_them = sum(comb(d, k) for k in range(most + 1)) <= _MAX_SETS
+    sets = (
+        _masks_up_to_size(d, most) if all_of_them else [m for m in minimal if m.bit_count() <= most]
+    )
     own = {
-        features: np.array(everything.inwards(features, sets), dtype=np.int64)
+        features: np.array(index.to_own_masks(features, sets), dtype=np.int64)
         for features, _ in suffices
     }
     often = np.zeros(len(sets), dtype=np.int64)
     for features, by_mask in suffices:
         often += by_mask[own[features]]
     order = sorted(np.flatnonzero(often), key=lambda j: (-often[j], sets[j].bit_count(), sets[j]))
-    return [sets[j] for j in order[:_CANDIDATES]], all_of_them and len(order) <= _CANDIDATES
+    return [sets[j] for j in order[:_MAX_CANDIDATES]], all_of_them and len(order) <= _MAX_CANDIDATES
 
 
-def _sets(d: int, most: int) -> list[int]:
-    """All sets of at most so many of d features, as bit masks."""
+def _masks_up_to_size(d: int, most: int) -> list[int]:
+    """Return the bit masks of all sets of at most `most` of d features."""
     return [
         sum(1 << i for i in chosen) for k in range(most + 1) for chosen in combinations(range(d), k)
     ]
 
 
-def _table(suffices: _Suffices, masks: list[int], everything: AllFeatures) -> Outcomes:
-    """(decisions, sets): does the set suffice?"""
-    own = {features: everything.inwards(features, masks) for features, _ in suffices}
+def _sufficiency_table(suffices: _Suffices, masks: list[int], index: FeatureIndex) -> Outcomes:
+    """Return a (decisions, sets) table of whether the set suffices."""
+    own = {features: index.to_own_masks(features, masks) for features, _ in suffices}
     rows = [by_mask[own[features]] for features, by_mask in suffices]
     return np.array(rows, dtype=bool).reshape(len(rows), len(masks))
 
 
-def _smaller(table: Outcomes, chosen: list[int], sizes: list[int], share: float) -> list[int]:
-    """As many columns that reach the share, each of the fewest features that still do."""
+def _shrink_chosen(table: Outcomes, chosen: list[int], sizes: list[int], share: float) -> list[int]:
+    """Replace each chosen column by the one of fewest features that still reaches the share."""
     found = list(chosen)
     reached = int(table[:, found].any(axis=1).sum()) if found else 0
     needed = min(rows_needed(share, len(table)), reached)

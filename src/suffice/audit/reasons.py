@@ -1,9 +1,9 @@
-"""Reason codes: why an adverse decision was made, as a letter to the applicant may say it.
+"""Reason codes of adverse decisions, ranked by flip necessity, and letters to applicants.
 
-A feature is a reason if changing it helps: it is replaced in more of the ways to another outcome
-than chance would have it. Reasons are ranked by how many of these ways have them replaced (flip
-necessity). That is a count over all sets and references, so the same model, data and question give
-the same codes every time.
+A feature is a reason if changing it helps: it is replaced in more of the hybrids with another
+outcome than D alone would have it. Reasons are ranked by the share of these hybrids that replace
+them (flip necessity). That is a count over all sets and references, so the same model, data and
+question give the same codes every time.
 """
 
 from __future__ import annotations
@@ -11,25 +11,41 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
 
-from suffice.audit.all_features import ways
-from suffice.audit.catalogue import Catalogue, Direction, Entry, read_catalogue
-from suffice.audit.decisions import set_words
-from suffice.audit.known import Known, read_decisions
-from suffice.checks import choice, names, text, whole
-from suffice.errors import InputError, did_you_mean, shorten
-from suffice.results import Column, Panel, Result, Sheet, write_text
-from suffice.tables.csv import as_csv
-from suffice.tables.labels import own, say
+from suffice.audit.catalogue import Catalogue, CatalogueEntry, ChangeDirection, read_catalogue
+from suffice.audit.decision_counts import DecisionCounts, read_decision_counts, weighted_hybrids
+from suffice.errors import InputError, did_you_mean, short_repr
+from suffice.factors.order import cost_at_most
+from suffice.formatting import (
+    format_features,
+    format_name,
+    format_value,
+    join_first,
+    join_words,
+    percent,
+    plural,
+)
+from suffice.results import (
+    Column,
+    Field,
+    OmittedRows,
+    Panel,
+    Result,
+    Sheet,
+    make_frame,
+    make_panel,
+    write_text,
+)
+from suffice.tables.conversion import as_csv
+from suffice.tables.labels import label_text, unwrap_label
 from suffice.typing import Scalar, SmallCounts
-from suffice.wording import and_more, count, listed, named, percent, show
-
-__all__ = ["DecisionReasons", "Reason", "Reasons", "reasons"]
+from suffice.validation import check_choice, check_integer, check_name_list, check_string
 
 _TEMPLATE = """The decision on your application was: $outcome.
 
@@ -37,63 +53,64 @@ The principal reasons are:
 $reasons
 """
 
-_OFTEN = 3
-"""Reasons that are told as the most frequent."""
+_HELD_SHOWN, _HELD_HEADING = 10, "Held for review"
+_MOST_FREQUENT = 3
+"""Number of most frequent reasons in the text."""
 
-_AS_MUCH = 1e-12
-"""Weights that differ by less are the same: they are sums of the same counts in another order."""
+_TOLERANCE = 1e-12
+"""Weights that differ by less are equal: they are sums of the same counts in another order."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """One principal reason."""
+    """One principal reason of a decision."""
 
     rank: int
-    """Equal reasons have the same."""
+    """Rank from 1; equal reasons share it."""
     code: str
     text: str
     feature: str
     value: Scalar
-    """The input's; of a group its columns' values in words."""
-    direction: Direction | None
-    """Where a number goes in the cheapest change that cannot do without it; None where no change
-    shows it. All that is no number goes to "other"."""
+    """Value of the feature in the input; for a group of columns, their values as text."""
+    direction: ChangeDirection | None
+    """Direction of the feature in the cheapest change that needs it; None if no change shows it.
+    Features that are no numbers have "other"."""
     necessity: float
-    """Of the ways to the other outcome, the share that has this feature changed."""
+    """Share of the hybrids with another outcome that have this feature replaced."""
     also: tuple[str, ...] = ()
-    """Further features that help, at most as much, and of which the same is said."""
+    """Further features with the same catalogue entry, which help at most as much."""
 
     @property
     def features(self) -> tuple[str, ...]:
-        """All of which this is said, the one that helps most first."""
+        """All features of this reason, the one that helps most first."""
         return (self.feature, *self.also)
 
 
 @dataclass(frozen=True)
 class DecisionReasons:
-    """The reasons of one decision."""
+    """Reasons of one decision."""
 
     name: str
     outcome: str
     reasons: tuple[Reason, ...]
     covered: float | None
-    """Of the ways to the other outcome, the share that changes at least one feature of these
-    reasons; None where there are none."""
+    """Share of the hybrids with another outcome that replace at least one feature of these reasons;
+    None without reasons."""
     left_out: tuple[str, ...]
-    """Features whose change helps, too, but which are not among the first k."""
+    """Further features whose change helps, but which are not among the first k reasons."""
     equal: tuple[str, ...]
-    """Of those, the ones that help just as much as the last reason given."""
+    """Features of `left_out` that help just as much as the last reason given."""
     problems: tuple[str, ...]
-    """Why someone should look at it before a letter is sent; () where nothing is wrong."""
+    """Problems to review before a letter is sent; () if there are none."""
 
     @property
     def hold(self) -> bool:
-        """Is it to be held for review?"""
+        """Whether the decision is held for review."""
         return bool(self.problems)
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The codes, in order."""
+        """Codes of the reasons, in order."""
         return tuple(reason.code for reason in self.reasons)
 
 
@@ -106,7 +123,7 @@ class Reasons(Result):
     k: int
     decisions: tuple[DecisionReasons, ...]
     others: int = 0
-    """Decisions with another outcome, which were left out."""
+    """Number of decisions with another outcome, which were left out."""
 
     def __len__(self) -> int:
         return len(self.decisions)
@@ -119,31 +136,33 @@ class Reasons(Result):
 
     @property
     def held(self) -> tuple[DecisionReasons, ...]:
-        """Those to be looked at before a letter is sent."""
+        """Decisions that are held for review."""
         return tuple(d for d in self.decisions if d.hold)
 
     @property
     def asked(self) -> str:
-        """How many reasons were asked for, in a sentence."""
-        return f"Up to {count(self.k, 'reason')} for each of {count(len(self), 'decision')}."
+        """Sentence on the number of reasons and decisions."""
+        return f"Up to {plural(self.k, 'reason')} for each of {plural(len(self), 'decision')}."
 
     @property
     def withheld(self) -> str:
-        """How many decisions are held, in a sentence; "" where none is."""
+        """Sentence on the decisions held for review; "" if none is held."""
         held = len(self.held)
         verb = "is" if held == 1 else "are"
-        return f"{count(held, 'decision')} {verb} held for review: no letter goes out." * bool(held)
+        return f"{plural(held, 'decision')} {verb} held for review: no letter goes out." * bool(
+            held
+        )
 
     def letter(self, at: int = 0, template: str = _TEMPLATE) -> str:
-        """The text of a letter: $outcome, $reasons, $codes and $name of `template` filled in."""
+        """Return the text of a letter: `template` with $outcome, $reasons, $codes and $name."""
         n = len(self.decisions)
-        chosen = self.decisions[whole("at", at, -n, n - 1)]
+        chosen = self.decisions[check_integer("at", at, -n, n - 1)]
         if chosen.hold:
             got = f"decision {chosen.name}, which is held for review ({chosen.problems[0]})"
             raise InputError("letter", got, "a decision without problems")
         lines = "\n".join(f"{i}. {r.text} ({r.code})" for i, r in enumerate(chosen.reasons, 1))
         try:
-            return Template(text("template", template)).substitute(
+            return Template(check_string("template", template)).substitute(
                 outcome=chosen.outcome,
                 reasons=lines,
                 codes=", ".join(chosen.codes),
@@ -155,7 +174,7 @@ class Reasons(Result):
 
     @property
     def sheet(self) -> Sheet:
-        """One decision's reasons; of many, how often each code is given."""
+        """Summary: the reasons of one decision; for several, how often each code is given."""
         if len(self.decisions) == 1:
             return _sheet_of_one(self.decisions[0], self._others_in_words)
         given: dict[tuple[str, str], int] = {}
@@ -166,7 +185,7 @@ class Reasons(Result):
             for r in decision.reasons:
                 features.setdefault((r.code, r.text), {}).update(dict.fromkeys(r.features))
         rows = tuple(
-            (code, said, set_words(tuple(features[code, said])), n, n / len(self.decisions))
+            (code, said, format_features(tuple(features[code, said])), n, n / len(self.decisions))
             for (code, said), n in sorted(given.items(), key=lambda item: (-item[1], item[0]))
         )
         columns = (
@@ -178,75 +197,76 @@ class Reasons(Result):
         )
         lead = [self.asked, *self._others_in_words]
         if rows:
-            often = (f"{said} ({code}, {n:,})" for code, said, _, n, _ in rows[:_OFTEN])
+            often = (f"{said} ({code}, {n:,})" for code, said, _, n, _ in rows[:_MOST_FREQUENT])
             lead.append(f"Given most often: {'; '.join(often)}.")
         tied = sum(bool(d.equal) for d in self.decisions)
         if tied:
             lead.append(
-                f"In {count(tied, 'decision')} a reason left out helps just as much as the last "
+                f"In {plural(tied, 'decision')} a reason left out helps just as much as the last "
                 "one given."
             )
         lead += [self.withheld] if self.withheld else []
-        return Sheet("Principal reasons", tuple(lead), (Panel(columns, rows),))
+        panels = [Panel(columns, rows)]
+        if self.held:
+            more = OmittedRows(len(self.held) - _HELD_SHOWN, ".held")
+            panels.append(make_panel(_HELD_FIELDS, self.held[:_HELD_SHOWN], _HELD_HEADING, more))
+        return Sheet("Principal reasons", tuple(lead), tuple(panels))
 
     @property
     def _others_in_words(self) -> tuple[str, ...]:
         if not self.others:
             return ()
         verb = "is" if self.others == 1 else "are"
-        return (f"{count(self.others, 'decision')} with another outcome {verb} left out.",)
+        return (f"{plural(self.others, 'decision')} with another outcome {verb} left out.",)
 
     def to_frame(self) -> Any:
-        """A row for each reason given; what is known of its decision stands in each."""
-        import pandas as pd
-
-        rows = [
-            {
-                "decision": d.name,
-                "outcome": d.outcome,
-                "rank": r.rank,
-                "code": r.code,
-                "text": r.text,
-                "feature": r.feature,
-                "also": ", ".join(r.also),
-                "value": r.value,
-                "direction": r.direction,
-                "necessity": r.necessity,
-            }
-            | _known_of(d)
-            for d in self.decisions
-            for r in d.reasons or (_NO_REASON,)
-        ]
-        return pd.DataFrame(rows)
+        """Return a pandas frame with a row for each reason, with the columns of its decision."""
+        every = [(d, r) for d in self.decisions for r in d.reasons or (_NO_REASON,)]
+        return make_frame(_REASON_FIELDS, every)
 
     def to_csv(self, path: str | Path) -> None:
-        """A line for each decision: its codes and texts, side by side.
+        """Write a CSV file with a line for each decision: its codes and texts side by side.
 
-        No cell is one that a spreadsheet would take for a formula.
+        Cells that a spreadsheet would take for a formula are escaped.
         """
-        import pandas as pd
-
-        rows = []
-        for d in self.decisions:
-            row: dict[str, Any] = {"decision": d.name, "outcome": d.outcome}
-            for i in range(self.k):
-                known = d.reasons[i] if i < len(d.reasons) else None
-                row[f"code {i + 1}"] = None if known is None else known.code
-                row[f"reason {i + 1}"] = None if known is None else known.text
-            rows.append(row | _known_of(d))
-        write_text(path, as_csv(pd.DataFrame(rows)))
+        codes = [
+            Field(f"{name} {i + 1}", value=partial(_nth, i, of))
+            for i in range(self.k)
+            for name, of in (("code", "code"), ("reason", "text"))
+        ]
+        fields = (*_REASON_FIELDS[:2], *codes, *_REVIEW_FIELDS)
+        write_text(path, as_csv(make_frame(fields, [(d,) for d in self.decisions])))
 
 
-def _known_of(d: DecisionReasons) -> dict[str, Any]:
-    """What a table says of a decision beside its reasons."""
-    return {
-        "covered": d.covered,
-        "left out": ", ".join(d.left_out),
-        "equal": ", ".join(d.equal),
-        "hold": "; ".join(d.problems),
-    }
+def _nth(i: int, name: str, row: tuple[DecisionReasons]) -> Any:
+    """Return an attribute of a decision's reason at a position; None if it has fewer."""
+    return getattr(row[0].reasons[i], name) if i < len(row[0].reasons) else None
 
 
+_HELD_FIELDS = (
+    Field("name", "decision"),
+    Field("problems", "why", show="; ".join),
+)
+_REVIEW_FIELDS = (
+    Field("covered", value=lambda row: row[0].covered),
+    Field("left out", value=lambda row: ", ".join(row[0].left_out)),
+    Field("equal", value=lambda row: ", ".join(row[0].equal)),
+    Field("hold", value=lambda row: "; ".join(row[0].problems)),
+)
+_REASON_FIELDS = (
+    Field("decision", value=lambda row: row[0].name),
+    Field("outcome", value=lambda row: row[0].outcome),
+    Field("rank", "", "number", value=lambda row: row[1].rank),
+    Field("code", "code", value=lambda row: row[1].code),
+    Field("text", "reason", value=lambda row: row[1].text),
+    Field("feature", value=lambda row: row[1].feature),
+    Field("also", value=lambda row: ", ".join(row[1].also)),
+    Field("", "feature", value=lambda row: format_features(row[1].features)),
+    Field("value", value=lambda row: row[1].value),
+    Field("direction", value=lambda row: row[1].direction),
+    Field("necessity", "necessity", "share", value=lambda row: row[1].necessity),
+    *_REVIEW_FIELDS,
+)
 _NO_REASON = Reason(0, "", "", "", None, None, 0.0)
 
 
@@ -257,18 +277,21 @@ def reasons(
     k: int = 4,
     adverse: Any = None,
     protected: str | Iterable[str] = (),
-    problems: Literal["raise", "hold"] = "raise",
+    problems: Literal["raise", "hold"] = "hold",
     ids: Sequence[Any] | None = None,
     progress: bool | None = None,
 ) -> Reasons:
-    """The principal reasons for each decision, by a catalogue of codes and texts.
+    """Return the principal reasons for each decision, by a catalogue of codes and texts.
 
     Reasons are given for decisions with the `adverse` outcome; others are left out, and counted.
-    None: all have the same. At most `k` reasons are given; features of which the catalogue says the
-    same are one reason. No reason at all, a reason without an entry in the catalogue, one whose
-    entry has no text, or one of the `protected` features among the reasons is an error that names
-    the decision; with problems="hold" such a decision is held for review instead. `ids` names the
-    decisions (else they are called as they were stored, or by their numbers).
+    With `adverse` None all decisions must have the same outcome. At most `k` reasons are given;
+    features with the same code and text in the catalogue are one reason. `ids` names the decisions;
+    without it they have their stored ids or numbers.
+
+    A decision is held for review, and gets no letter, if it has no reason; if a reason has no entry
+    or its entry no text; if a numeric reason's entry has no direction, or none for the direction
+    that helps here; or if one of the `protected` features is among the reasons. With
+    problems="raise" the first such decision is an error.
 
     >>> import pandas as pd
     >>> from suffice import Explainer, audit
@@ -276,7 +299,10 @@ def reasons(
     >>> explainer = Explainer(lambda rows: rows["pay"] - rows["debt"] >= 40, people)
     >>> found = audit.reasons(
     ...     explainer.explain(people.iloc[0]),
-    ...     {"pay": ("P1", "Income too low"), "debt": ("D1", "Debt too high")},
+    ...     {
+    ...         "pay": {"higher": ("P1", "Income too low")},
+    ...         "debt": {"any": ("D1", "Debt in relation to income")},
+    ...     },
     ... )
     >>> [(r.code, round(r.necessity, 2)) for r in found[0].reasons]
     [('P1', 1.0), ('D1', 0.67)]
@@ -285,41 +311,41 @@ def reasons(
     <BLANKLINE>
     The principal reasons are:
     1. Income too low (P1)
-    2. Debt too high (D1)
+    2. Debt in relation to income (D1)
     <BLANKLINE>
     """
-    most = whole("k", k)
-    hold = choice("problems", problems, ("raise", "hold")) == "hold"
-    told = read_catalogue(catalogue, blanks=hold)
-    forbidden = frozenset(names("protected", protected))
-    wanted = None if adverse is None else say(own(adverse))
+    most = check_integer("k", k)
+    hold = check_choice("problems", problems, ("raise", "hold")) == "hold"
+    entries = read_catalogue(catalogue, blanks=hold)
+    forbidden = frozenset(check_name_list("protected", protected))
+    wanted = None if adverse is None else label_text(unwrap_label(adverse))
     found: list[DecisionReasons] = []
     others: Counter[str] = Counter()
-    for known in read_decisions(explanations, tau=None, ids=ids, progress=progress):
-        if wanted is not None and known.outcome != wanted:
-            others[known.outcome] += 1
+    for decision in read_decision_counts(explanations, tau=None, ids=ids, progress=progress):
+        if wanted is not None and decision.outcome != wanted:
+            others[decision.outcome] += 1
             continue
-        if found and known.outcome != found[0].outcome:
-            raise _which_is_adverse(found[0].outcome, known.outcome)
+        if found and decision.outcome != found[0].outcome:
+            raise _ambiguous_adverse(found[0].outcome, decision.outcome)
         if not found:
-            told.check((*known.features, *known.idle))
-            _check_protected(forbidden, (*known.features, *known.idle))
-        one = _reasons_of(known, told, most, forbidden)
+            entries.check(decision.all_features)
+            _check_protected(forbidden, decision.all_features)
+        one = decision_reasons(decision, entries, most, forbidden)
         if one.problems and not hold:
             hint = "Complete the catalogue, or hold such decisions for review: problems='hold'."
-            got = f"decision {known.name}: {one.problems[0]}"
+            got = f"decision {decision.name}: {one.problems[0]}"
             raise InputError("catalogue", got, "no problem", hint)
         found.append(one)
     if not found:
         hint = did_you_mean(wanted, others, or_list=False)
-        allowed = f"an outcome of the decisions: {and_more(map(repr, others))}"
-        raise InputError("adverse", shorten(adverse), allowed, hint)
+        allowed = f"an outcome of the decisions: {join_first(map(repr, others))}"
+        raise InputError("adverse", short_repr(adverse), allowed, hint)
     return Reasons(most, tuple(found), others.total())
 
 
-def _which_is_adverse(*outcomes: str) -> InputError:
-    got = f"None, for decisions with the outcomes {listed(map(repr, outcomes))}"
-    either = listed((f"adverse={outcome!r}" for outcome in outcomes), "or")
+def _ambiguous_adverse(*outcomes: str) -> InputError:
+    got = f"None, for decisions with the outcomes {join_words(map(repr, outcomes))}"
+    either = join_words((f"adverse={outcome!r}" for outcome in outcomes), "or")
     hint = f"Say for which of them reasons are given: {either}."
     return InputError("adverse", got, "None where all have the same outcome", hint)
 
@@ -331,43 +357,46 @@ def _check_protected(names: Iterable[str], features: tuple[str, ...]) -> None:
             raise InputError("protected", repr(name), "features of the explanations", hint)
 
 
-def _reasons_of(
-    known: Known, catalogue: Catalogue, k: int, protected: frozenset[str]
+def decision_reasons(
+    known: DecisionCounts, catalogue: Catalogue, k: int, protected: frozenset[str] = frozenset()
 ) -> DecisionReasons:
+    """Return the k principal reasons of one decision, with the problems that hold it."""
+
     def none(problem: str) -> DecisionReasons:
         return DecisionReasons(known.name, known.outcome, (), None, (), (), (problem,))
 
-    hits, out = known.hits("flip"), ways(known, "flip")
+    hits, out = known.hits("flip"), weighted_hybrids(known, "flip")
     if hits is None or out is None:
         return none("not every set was counted, so reasons cannot be ranked (search='exhaustive')")
     if not out.total:
         return none("nothing gives another outcome: no change of these features is a reason")
-    necessity = out.necessities
-    helps = necessity > out.expected + _AS_MUCH
+    necessity = out.necessity
+    helps = necessity > out.expected + _TOLERANCE
     share = {i: _rounded(necessity[i]) for i in np.flatnonzero(helps).tolist()}
     if not share:
         problem = "no single feature's change helps more than chance would have it"
         return none(f"{problem}, though there are ways to another outcome")
     order = sorted(share, key=lambda i: (-share[i], i))
-    groups = _same_said(known, catalogue, order, hits)
+    groups = _group_by_entry(known, catalogue, order, hits)
     given, rest = groups[:k], [i for group in groups[k:] for i in group.members]
     told: list[Reason] = []
     problems: list[str] = []
     covering: list[int] = []
     for group in given:
         problems += _problems_of(known, group, protected)
-        if group.entry is None:
+        entry = group.entries[0]
+        if entry is None:
             continue
         first, *more = group.members
         covering += group.members
         told.append(
             Reason(
                 rank=1 + sum(share[other.members[0]] > share[first] for other in given),
-                code=group.entry.code,
-                text=group.entry.text,
+                code=entry.code,
+                text=entry.text,
                 feature=known.features[first],
-                value=_value(known.values(first)),
-                direction=group.direction,
+                value=_value_text(known.values(first)),
+                direction=group.directions[0],
                 necessity=float(necessity[first]),
                 also=tuple(known.features[i] for i in more),
             )
@@ -377,7 +406,7 @@ def _reasons_of(
         name=known.name,
         outcome=known.outcome,
         reasons=tuple(told),
-        covered=out.share_with(covering) if told else None,
+        covered=out.share_with_any(covering) if told else None,
         left_out=tuple(known.features[i] for i in rest),
         equal=tuple(known.features[i] for i in rest if share[i] == last),
         problems=tuple(problems),
@@ -385,91 +414,104 @@ def _reasons_of(
 
 
 def _rounded(share: float) -> float:
-    return round(float(share) / _AS_MUCH) * _AS_MUCH
+    return round(float(share) / _TOLERANCE) * _TOLERANCE
 
 
-class _Said(NamedTuple):
-    """Features of which the same is said, the one that helps most first; and its direction."""
+class _ReasonGroup(NamedTuple):
+    """Features with one code and text, the one that helps most first."""
 
     members: list[int]
-    entry: Entry | None
-    direction: Direction | None
+    entries: list[CatalogueEntry | None]
+    directions: list[ChangeDirection | None]
 
 
-def _same_said(
-    known: Known, catalogue: Catalogue, order: Iterable[int], hits: SmallCounts
-) -> list[_Said]:
-    """These features, joined where a letter would say the same of them, in their order."""
-    found: dict[Any, _Said] = {}
+def _group_by_entry(
+    known: DecisionCounts, catalogue: Catalogue, order: Iterable[int], hits: SmallCounts
+) -> list[_ReasonGroup]:
+    """Group the features by catalogue entry, in their order."""
+    found: dict[Any, _ReasonGroup] = {}
     for i in order:
-        direction = _direction(known, i, hits)
+        direction = _change_direction(known, i, hits)
         entry = catalogue.entry(known.features[i], direction)
-        # Nothing is not the same as nothing.
-        key = i if entry is None or entry.lacks else (entry.code, entry.text)
-        found.setdefault(key, _Said([], entry, direction)).members.append(i)
+        # Features without an entry are separate problems, not one reason.
+        key = i if entry is None or entry.missing_field else (entry.code, entry.text)
+        group = found.setdefault(key, _ReasonGroup([], [], []))
+        group.members.append(i)
+        group.entries.append(entry)
+        group.directions.append(direction)
     return list(found.values())
 
 
-def _problems_of(known: Known, group: _Said, protected: frozenset[str]) -> Iterator[str]:
-    features = [known.features[i] for i in group.members]
-    for feature in features:
+def _problems_of(
+    known: DecisionCounts, group: _ReasonGroup, protected: frozenset[str]
+) -> Iterator[str]:
+    for i, entry, direction in zip(*group, strict=True):
+        feature = known.features[i]
         if feature in protected:
             yield f"{feature!r}, a protected feature, is among the reasons"
-    way = "" if group.direction is None else f" ({group.direction})"
-    if group.entry is None and group.direction is None:
-        yield (
-            f"{features[0]!r} is a reason, no change shows which way it should go, and it has no "
-            "entry in the catalogue for any direction"
-        )
-    elif group.entry is None:
-        yield f"{features[0]!r}{way} is a reason, and has no entry in the catalogue"
-    elif group.entry.lacks:
-        yield f"{features[0]!r}{way} is a reason, and its entry has no {group.entry.lacks}"
+        way = "" if direction is None else f" ({direction})"
+        if entry is None and direction is None:
+            yield (
+                f"{feature!r} is a reason, no change shows which way it should go, and it has no "
+                "entry in the catalogue for any direction"
+            )
+        elif entry is None:
+            yield f"{feature!r}{way} is a reason, and has no entry in the catalogue"
+        elif entry.missing_field:
+            yield f"{feature!r}{way} is a reason, and its entry has no {entry.missing_field}"
+        elif entry.direction is None and _numeric_value(known, i) is not None:
+            yield (
+                f"{feature!r}{way} is a reason, and its text is for no direction: declare it for "
+                "'higher', 'lower' or 'any'"
+            )
 
 
-def _direction(known: Known, i: int, hits: SmallCounts) -> Direction | None:
-    """Where the cheapest change goes that surely needs this feature.
+def _change_direction(known: DecisionCounts, i: int, hits: SmallCounts) -> ChangeDirection | None:
+    """Return the direction of feature i in the cheapest changes that need it; None if unknown.
 
-    A change of a set may work without one of its features, and then says nothing of it. It does not
-    where what is left of the set flips for no reference. Of what is no number there is nothing to
-    find out: any change is to something else.
+    A change of a set may flip the decision without one of its features, and then shows nothing
+    about that feature. It needs feature i if the rest of the set flips for no reference. Where
+    changes of equal cost go in opposite directions, the direction is unknown. Features that are no
+    numbers have the direction "other".
     """
-    values = known.values(i)
-    if len(values) != 1:
+    old = _numeric_value(known, i)
+    if old is None:
         return "other"
-    ((column, old),) = values.items()
-    if not _is_number(old):
-        return "other"
-    masks, costs = known.priced.masks.astype(np.int64), known.priced.costs
+    (column,) = known.values(i)
+    masks, costs = known.flip_costs.masks.astype(np.int64), known.flip_costs.costs
     needed = np.flatnonzero((masks >> i & 1).astype(bool) & (hits[masks & ~(1 << i)] == 0))
+    found: set[ChangeDirection] = set()
+    least: float | None = None
     for at in needed[np.argsort(costs[needed], kind="stable")]:
+        if least is not None and not cost_at_most(costs[at], least):
+            break
         new = known.change(int(masks[at])).values[column]
         if not _is_number(new):
             return "other"
-        if new != old:  # where effects follow at random, luck may flip what did not move
-            return "higher" if new > old else "lower"
-    return None
+        if new != old:  # with random effects a decision may flip though the value did not move
+            found.add("higher" if new > old else "lower")
+            least = costs[at] if least is None else least
+    return found.pop() if len(found) == 1 else None
+
+
+def _numeric_value(known: DecisionCounts, i: int) -> float | None:
+    """Return the input's value of a feature that is one number; None for any other feature."""
+    values = tuple(known.values(i).values())
+    return values[0] if len(values) == 1 and _is_number(values[0]) else None
 
 
 def _is_number(value: Scalar) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _value(values: Mapping[str, Scalar]) -> Scalar:
+def _value_text(values: Mapping[str, Scalar]) -> Scalar:
     if len(values) == 1:
         return next(iter(values.values()))
-    return ", ".join(f"{column} = {show(value)}" for column, value in values.items())
+    return ", ".join(f"{column} = {format_value(value)}" for column, value in values.items())
 
 
 def _sheet_of_one(d: DecisionReasons, others: tuple[str, ...]) -> Sheet:
-    columns = (
-        Column("", "number"),
-        Column("code"),
-        Column("reason"),
-        Column("feature"),
-        Column("in ways out", "share"),
-    )
-    rows = tuple((r.rank, r.code, r.text, set_words(r.features), r.necessity) for r in d.reasons)
+    panel = make_panel(_REASON_FIELDS, [(d, r) for r in d.reasons])
     lead = list(others)
     if d.covered is not None:
         lead.append(
@@ -477,7 +519,9 @@ def _sheet_of_one(d: DecisionReasons, others: tuple[str, ...]) -> Sheet:
         )
     notes = [f"Hold for review: {problem}." for problem in d.problems]
     if d.left_out:
-        notes.append(f"Changing these helps, too: {listed(map(named, d.left_out))}.")
+        notes.append(f"Changing these helps, too: {join_words(map(format_name, d.left_out))}.")
     if d.equal:
-        notes.append(f"Just as much as the last one given: {listed(map(named, d.equal))}.")
-    return Sheet(f"Why “{named(d.outcome)}”", tuple(lead), (Panel(columns, rows),), tuple(notes))
+        notes.append(
+            f"Just as much as the last one given: {join_words(map(format_name, d.equal))}."
+        )
+    return Sheet(f"Why “{format_name(d.outcome)}”", tuple(lead), (panel,), tuple(notes))

@@ -1,141 +1,147 @@
-"""Does a decision rest on protected features? What the counts say, decision by decision.
+"""Reliance of decisions on protected (sensitive) features, by decision and by group.
 
-The paper's test for reliance on sensitive attributes, in four questions: would changing them alone
-flip it; is one of them in some minimal set, or in every one; does it stand when they are freed and
-all else is held. In a causal context a change has its consequences, so that a protected cause which
-acts through its effects shows here, and not where values are only swapped.
+The paper's test for reliance on sensitive attributes asks four questions of a decision: does
+changing the protected features alone flip it; is one of them in some minimal set; is one in every
+minimal set; does the decision stand when they are freed and all else is held. In a causal context a
+change has its consequences, so that a protected cause that acts through its effects is found there,
+and is not found where values are only swapped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from suffice.audit.decisions import VIEWS, as_decisions
-from suffice.audit.gaps import LEVEL, Gap, Share, adjusted, differing, gap, points
-from suffice.audit.groups import By, grouping
-from suffice.audit.known import Known, read_decisions
-from suffice.checks import names
+from suffice.audit.decision_counts import DecisionCounts, read_decision_counts, submasks
+from suffice.audit.decisions import GroupBy, all_players, as_explanations, group_function
+from suffice.audit.shares import (
+    SIGNIFICANCE_LEVEL,
+    Gap,
+    Share,
+    compare_groups,
+    group_differences_sentence,
+)
 from suffice.errors import InputError, did_you_mean
 from suffice.explanation import Explanation
-from suffice.inference import certainty
-from suffice.results import Column, Panel, Result, Sheet
-from suffice.typing import Counts
-from suffice.wording import count, listed, named, or_none, percent
+from suffice.formatting import format_name, join_words, number_or_none, percent, plural
+from suffice.inference import interval_and_p_value
+from suffice.results import Estimate, Field, Panel, Result, Sheet, make_frame, make_panel
+from suffice.typing import VIEWS
+from suffice.validation import check_name_list
 
-__all__ = ["Between", "GroupReliance", "Reliance", "Relied", "reliance"]
-
-_WORST = 10
-_GAPS = 3
-"""Between groups that are told in words; `gaps` has all."""
+_WORST_SHOWN = 10
+_GAPS_SHOWN = 3
+"""Gaps between groups in the text; `Reliance.gaps` has all."""
 
 
 @dataclass(frozen=True)
-class Relied:
-    """How far one decision rests on one set of protected features."""
+class DecisionReliance:
+    """Reliance of one decision on one set of protected features."""
 
     number: int
     name: str
-    """The decision's name: its id where it has one, else its number."""
+    """Name of the decision: its id if it has one, else its number."""
     protected: str
-    """Which set of protected features."""
+    """Name of the set of protected features."""
     outcome: str
     group: str | None
     flips_alone: float | None
-    """Of the references, the share whose protected values, all taken over, flip it; None where that
+    """Share of references whose protected values, all taken over, flip the decision; None if that
     set was not counted."""
     interval: tuple[float, float] | None
-    """95% Clopper–Pearson interval of that share."""
+    """95% Clopper–Pearson interval of `flips_alone`."""
     flips_most: float | None
-    """The same of those of them that flip it most often: one may undo what another does. Where not
-    every set was counted, that of all of them together."""
+    """Largest such share over the subsets of the protected features: one feature may undo what
+    another does. If not every set was counted, the share of all of them together."""
     in_some: bool
-    """Is one of them in some minimal set, of either view?"""
+    """Whether a protected feature is in some minimal set of either view."""
     in_every: bool
-    """Is one of them in every minimal set, of either view?"""
+    """Whether every minimal set of both views has a protected feature."""
     stands_freed: bool | None
-    """Holding all else, does it keep its outcome for a share τ of the references?"""
+    """Whether all other features together suffice at τ to keep the outcome: by their share of
+    references or, for explanations with alpha, by the test. None if that set was not counted."""
     change: str | None
-    """The cheapest change known of protected features alone that flips it, in words."""
+    """Cheapest known change of protected features alone that flips the decision, as text."""
     cost: float | None
     complete: bool
-    """Were all its minimal sets known?"""
+    """Whether all minimal sets of the decision are known."""
 
     @property
     def rests(self) -> bool:
-        """Can protected features alone flip it for some reference, or does it not stand freed?"""
+        """Whether protected features alone flip it for a reference, or it does not stand freed."""
         return bool(self.flips_most) or self.stands_freed is False
 
 
 @dataclass(frozen=True)
 class GroupReliance:
-    """One set of protected features over one group of decisions."""
+    """Reliance of one group of decisions on one set of protected features."""
 
     protected: str
     group: str | None
     decisions: int
     flipped: Share
-    """Decisions that protected features alone flip, for some reference."""
+    """Decisions that protected features alone flip for some reference."""
     in_some: Share
     in_every: Share
     falls: Share
-    """Decisions that do not stand with them freed and all else held."""
+    """Decisions that do not stand with the protected features freed and all else held."""
 
 
 @dataclass(frozen=True)
-class Between:
-    """Two groups beside each other: the share of decisions that protected features alone flip."""
+class RelianceGap:
+    """Gap between two groups in the share of decisions that protected features alone flip."""
 
     protected: str
     groups: tuple[str, str]
     gap: Gap
     p_adjusted: float
-    """Its p-value by Holm's method, for all pairs of groups and sets that were compared."""
+    """p-value by Holm's method, over all pairs of groups and sets that were compared."""
 
     @property
     def found(self) -> bool:
-        """Is it more than chance gives, over all comparisons made?"""
-        return self.p_adjusted <= LEVEL
+        """Whether the difference is significant after Holm's adjustment."""
+        return self.p_adjusted <= SIGNIFICANCE_LEVEL
 
 
 @dataclass(frozen=True, repr=False)
 class Reliance(Result):
-    """How far decisions rest on protected features: what was measured, and nothing of any law."""
+    """Measured reliance of decisions on protected features; it makes no legal statement."""
 
     plots = ("reliance",)
 
     protected: tuple[tuple[str, tuple[str, ...]], ...]
-    """Each set of protected features, by its name."""
-    rows: tuple[Relied, ...]
+    """Sets of protected features by name."""
+    rows: tuple[DecisionReliance, ...]
     groups: tuple[GroupReliance, ...]
-    gaps: tuple[Between, ...]
-    """Every two groups, the surest difference first."""
+    gaps: tuple[RelianceGap, ...]
+    """Comparisons of every two groups, the smallest p-value first."""
     context: str
-    """How hybrids were made: whether changes had consequences."""
+    """Text of the context: how hybrids were made."""
 
     @property
-    def worst(self) -> tuple[Relied, ...]:
-        """The decisions that protected features alone flip most often, first."""
+    def worst(self) -> tuple[DecisionReliance, ...]:
+        """The decisions that protected features alone flip most often."""
         flipped = [row for row in self.rows if row.flips_most]
-        return tuple(sorted(flipped, key=lambda r: (-(r.flips_most or 0.0), r.number))[:_WORST])
+        return tuple(
+            sorted(flipped, key=lambda r: (-(r.flips_most or 0.0), r.number))[:_WORST_SHOWN]
+        )
 
     @property
     def differing(self) -> str:
-        """How many gaps between groups are more than chance gives, in words; "" without groups."""
+        """Sentence on the number of significant gaps between groups; "" without groups."""
         if not self.gaps:
             return ""
-        return differing(sum(between.found for between in self.gaps))
+        return group_differences_sentence(sum(between.found for between in self.gaps))
 
     @property
     def sheet(self) -> Sheet:
-        """Each set of protected features: how many decisions, and which."""
+        """Summary: decisions that rest on each set of protected features, by group."""
         return Sheet(
-            f"Do decisions rest on {listed((named(name) for name, _ in self.protected), 'or')}?",
+            "Do decisions rest on "
+            f"{join_words((format_name(name) for name, _ in self.protected), 'or')}?",
             lead=tuple(self._lead()),
             panels=tuple(self._panels()),
             notes=tuple(self._notes()),
@@ -150,7 +156,7 @@ class Reliance(Result):
         if self.gaps:
             yield (
                 "A gap has Newcombe's 95% interval, of its two groups alone; p by Fisher's exact "
-                f"test, adjusted by Holm's method for {count(len(self.gaps), 'comparison')}."
+                f"test, adjusted by Holm's method for {plural(len(self.gaps), 'comparison')}."
             )
         if any(len(features) > 1 for _, features in self.protected) and self.worst:
             yield (
@@ -163,16 +169,17 @@ class Reliance(Result):
             yield f"{which} not every minimal set is known: roles are those in the sets found."
         if any(0 < s.n < g.decisions for g in self.groups for s in (g.flipped, g.falls)):
             yield (
-                "Decisions that could be asked are no random sample of all. Of the others "
-                f"{_UNCOUNTED}."
+                "The decisions whose sets were counted are no random sample of all. For the others "
+                f"{_UNCOUNTED_NOTE}."
             )
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What was found of each set of protected features over all decisions, a sentence each."""
+        """A sentence for each set of protected features, over all decisions."""
         features = dict(self.protected)
         return tuple(
-            f"{named(g.protected)}: {_found_words(g, len(features.get(g.protected, ())) == 1)}."
+            f"{format_name(g.protected)}: "
+            f"{_findings_sentence(g, len(features.get(g.protected, ())) == 1)}."
             for g in self.groups
             if g.group is None
         )
@@ -180,108 +187,91 @@ class Reliance(Result):
     def _lead(self) -> Iterator[str]:
         yield from self.told
         if self.gaps:
-            hidden = len(self.gaps) - _GAPS
+            hidden = len(self.gaps) - _GAPS_SHOWN
             rest = f"; {hidden:,} of {len(self.gaps):,} pairs not shown: .gap_frame()"
             yield f"{self.differing}{rest * (hidden > 0)}."
-        for between in self.gaps[:_GAPS]:
-            g, p = between.gap, between.p_adjusted
+        for between in self.gaps[:_GAPS_SHOWN]:
             yield (
-                f"{named(between.protected)}: {between.groups[0]} less {between.groups[1]}: "
-                f"{points(g.difference)} points of decisions that are flipped so "
-                f"({points(g.low)} to {points(g.high)}; adjusted p = {p:.2g})."
+                f"{format_name(between.protected)}: {between.groups[0]} less {between.groups[1]}: "
+                f"{between.gap} points of decisions that are flipped so (adjusted p = "
+                f"{between.p_adjusted:.2g})."
             )
 
     def _panels(self) -> Iterator[Panel]:
-        columns = (
-            Column("protected"),
-            Column("group"),
-            Column("decisions", "number"),
-            Column("it alone flips"),
-            Column("in some set"),
-            Column("in every set"),
-            Column("falls if freed"),
-        )
-        rows = tuple(
-            (
-                named(g.protected),
-                "all" if g.group is None else g.group,
-                g.decisions,
-                *(_share_words(s, g) for s in (g.flipped, g.in_some, g.in_every, g.falls)),
-            )
-            for g in self.groups
-        )
-        yield Panel(columns, rows, "Share of decisions (95% interval)")
+        heading = "Share of decisions (95% interval)"
+        partly = any(s.n < g.decisions for g in self.groups for s in (g.flipped, g.falls))
+        fields = (*_GROUP_FIELDS, *(_COUNTED_FIELDS if partly else ()))
+        yield make_panel(fields, self.groups, heading)
         if self.worst:
-            cells = tuple(
-                (r.name, named(r.protected), r.outcome, r.group, r.flips_most, r.change, r.cost)
-                for r in self.worst
-            )
-            heads = (
-                Column("decision"),
-                Column("protected"),
-                Column("outcome"),
-                Column("group"),
-                Column("references that flip it", "share"),
-                Column("cheapest change known"),
-                Column("cost", "number"),
-            )
-            yield Panel(heads, cells, "Where it matters most")
+            yield make_panel(_DECISION_FIELDS, self.worst, "Where it matters most")
 
     def to_frame(self) -> Any:
-        """A row for each decision and set of protected features."""
-        import pandas as pd
-
-        rows = [
-            {
-                "decision": r.name,
-                "protected": r.protected,
-                "outcome": r.outcome,
-                "group": r.group,
-                "flips_alone": r.flips_alone,
-                "low": None if r.interval is None else r.interval[0],
-                "high": None if r.interval is None else r.interval[1],
-                "flips_most": r.flips_most,
-                "in_some": r.in_some,
-                "in_every": r.in_every,
-                "stands_freed": r.stands_freed,
-                "change": r.change,
-                "cost": r.cost,
-                "complete": r.complete,
-            }
-            for r in self.rows
-        ]
-        return pd.DataFrame(rows)
+        """Return a pandas frame with a row for each decision and set of protected features."""
+        return make_frame(_DECISION_FIELDS, self.rows)
 
     def gap_frame(self) -> Any:
-        """A row for each two groups that were compared, the surest difference first."""
-        import pandas as pd
-
-        names = "protected group other difference low high p_value p_adjusted"
-        rows = [
-            (b.protected, *b.groups, g.difference, g.low, g.high, g.p_value, b.p_adjusted)
-            for b, g in ((b, b.gap) for b in self.gaps)
-        ]
-        return pd.DataFrame(rows, columns=names.split())
+        """Return a pandas frame with a row for each two groups, the smallest p-value first."""
+        return make_frame(_GAP_FIELDS, self.gaps)
 
 
-_UNCOUNTED = (
+_GROUP_FIELDS = (
+    Field("protected", "protected", show=format_name),
+    Field("group", "group", show=lambda group: "all" if group is None else group),
+    Field("decisions", "decisions", "number"),
+    Field("flipped", "it alone flips", "share"),
+    Field("in_some", "in some set", "share"),
+    Field("in_every", "in every set", "share"),
+    Field("falls", "falls if freed", "share"),
+)
+_COUNTED_FIELDS = (
+    Field("", "flips counted", "number", value=lambda g: g.flipped.n),
+    Field("", "freed counted", "number", value=lambda g: g.falls.n),
+)
+_DECISION_FIELDS = (
+    Field("decision", "decision", value=lambda r: r.name),
+    Field("protected", "protected", show=format_name),
+    Field("outcome", "outcome"),
+    Field("group", "group"),
+    Field(
+        ("flips_alone", "low", "high"),
+        value=lambda r: None if r.interval is None else Estimate(r.flips_alone, *r.interval),
+    ),
+    Field("flips_most", "references that flip it", "share"),
+    Field("in_some"),
+    Field("in_every"),
+    Field("stands_freed"),
+    Field("change", "cheapest change known"),
+    Field("cost", "cost", "number"),
+    Field("complete"),
+)
+_GAP_FIELDS = (
+    Field("protected"),
+    Field("group", value=lambda gap: gap.groups[0]),
+    Field("other", value=lambda gap: gap.groups[1]),
+    Field(("difference", "low", "high"), value=lambda gap: gap.gap),
+    Field("p_value", value=lambda gap: gap.gap.p_value),
+    Field("p_adjusted"),
+)
+
+
+_UNCOUNTED_NOTE = (
     "that set was not counted; explain with search='exhaustive', and where decisions are stored, "
     "write them with counts=True"
 )
 
 
-def _found_words(found: GroupReliance, one: bool) -> str:
-    """What was found over all decisions, of one protected feature or of several."""
+def _findings_sentence(found: GroupReliance, one: bool) -> str:
+    """Return the sentence on one protected feature (`one`) or several, over all decisions."""
     it = "it" if one else "them"
     is_in = "it is" if one else "one of them is"
     freed = f"with all else held and {it} left open"
     flips, falls = found.flipped, found.falls
-    unasked = found.decisions - flips.n
-    left = f"; {unasked:,} more could not be asked" if unasked else ""
+    uncounted = found.decisions - flips.n
+    left = f"; {uncounted:,} more were not counted" if uncounted else ""
     if not flips.n:
         alone = (
-            f"whether changing {it} alone flips any of {count(found.decisions, 'decision')} could "
-            f"not be asked ({_UNCOUNTED})"
+            f"whether changing {it} alone flips any of {plural(found.decisions, 'decision')} is "
+            f"not known ({_UNCOUNTED_NOTE})"
         )
     elif not (flips.hits or found.in_some.hits or falls.hits):
         return (
@@ -290,47 +280,41 @@ def _found_words(found: GroupReliance, one: bool) -> str:
         )
     else:
         alone = (
-            f"changing {it} alone flips {or_none(flips.hits)} of {count(flips.n, 'decision')}"
+            f"changing {it} alone flips {number_or_none(flips.hits)} of "
+            f"{plural(flips.n, 'decision')}"
             f"{' for some reference' * bool(flips.hits)} (95% interval {flips.within}{left})"
         )
     every = falls.n == found.decisions
     if not falls.n:
-        stand = f"whether they stand {freed} could not be asked either"
+        stand = f"whether they stand {freed} is not known either"
     elif falls.hits:
-        asked = "" if every else f" of {falls.n:,} that could be asked"
-        stand = f"{freed}, {falls.hits:,}{asked} do{'es' * (falls.hits == 1)} not stand"
+        counted = "" if every else f" of {falls.n:,} that were counted"
+        stand = f"{freed}, {falls.hits:,}{counted} do{'es' * (falls.hits == 1)} not stand"
     else:
-        asked = "all" if every else f"all {falls.n:,} that could be asked"
-        stand = f"{freed}, {asked} stand{'s' * (found.decisions == 1)}"
+        counted = "all" if every else f"all {falls.n:,} that were counted"
+        stand = f"{freed}, {counted} stand{'s' * (found.decisions == 1)}"
     return (
-        f"{alone}; {stand}; {is_in} in some minimal set of {or_none(found.in_some.hits)} of the "
-        f"decisions, and in every minimal set of {or_none(found.in_every.hits)}"
+        f"{alone}; {stand}; {is_in} in some minimal set of {number_or_none(found.in_some.hits)} of "
+        "the "
+        f"decisions, and in every minimal set of {number_or_none(found.in_every.hits)}"
     )
-
-
-def _share_words(share: Share, found: GroupReliance) -> str | None:
-    """A share of a group's decisions with its interval; of how many, where not all were asked."""
-    if not share.n:
-        return None
-    of = "" if share.n == found.decisions else f" of {share.n:,}"
-    return f"{percent(share.share)}{of} ({share.within})"
 
 
 def reliance(
     explanations: Any,
     protected: Any,
     *,
-    by: By = None,
+    by: GroupBy = None,
     tau: float | None = None,
     ids: Sequence[Any] | None = None,
     progress: bool | None = None,
 ) -> Reliance:
-    """How far decisions rest on protected features, decision by decision and by group.
+    """Measure how far decisions rest on protected features, decision by decision and by group.
 
-    `protected` is a feature, a list of them taken together, or {"name": [features]} for several
-    questions at once (a proxy with what it stands for, say). `by` makes groups, as in `cohort`;
-    `ids` names the decisions (else they are called as they were stored, or by their numbers); `tau`
-    None takes each decision's own.
+    `protected` is a feature, a list of features taken together, or {"name": [features]} for several
+    questions at once (for example a proxy with the feature that it stands for). `by` makes groups,
+    as in `cohort` (at most 50). `ids` names the decisions; without it they have their stored ids or
+    numbers. With `tau` None each decision is read at its own τ.
 
     >>> import pandas as pd
     >>> from suffice import Explainer, audit
@@ -344,52 +328,54 @@ def reliance(
     >>> [row.name for row in found.rows if row.flips_alone]
     ['2', '6']
     """
-    found = as_decisions(explanations)
-    group_of = grouping(by, len(found))
+    found = as_explanations(explanations)
+    group_of = group_function(by, len(found))
     sets: dict[str, tuple[str, ...]] = {}
-    rows: list[Relied] = []
+    rows: list[DecisionReliance] = []
     context = ""
-    for known in read_decisions(found, tau=tau, ids=ids, progress=progress):
+    for decision in read_decision_counts(found, tau=tau, ids=ids, progress=progress):
         if not sets:
-            sets = _protected(protected, known.explanation)
-            context = known.explanation.provenance.context.words
-        group = group_of(known)
-        minimal = [mask for view in VIEWS for mask in known.minimal(view)]
-        rows += [_relied(known, name, features, group, minimal) for name, features in sets.items()]
+            sets = _protected_sets(protected, decision.explanation)
+            context = decision.explanation.provenance.context.words
+        group = group_of(decision)
+        minimal = [mask for view in VIEWS for mask in decision.minimal_masks(view)]
+        rows += [
+            _decision_reliance(decision, name, features, group, minimal)
+            for name, features in sets.items()
+        ]
     labels = sorted({row.group for row in rows if row.group is not None})
-    groups = list(_groups(rows, sets, labels))
-    pairs = [
-        (one, other)
-        for one, other in combinations(groups, 2)
-        if one.protected == other.protected and None not in (one.group, other.group)
-        if one.flipped.n and other.flipped.n
-    ]
-    found_gaps = [gap(one.flipped, other.flipped) for one, other in pairs]
-    gaps = [
-        Between(one.protected, (str(one.group), str(other.group)), g, p)
-        for (one, other), g, p in zip(pairs, found_gaps, adjusted(found_gaps), strict=True)
-    ]
-    gaps.sort(key=lambda between: (between.gap.p_value, -abs(between.gap.difference)))
-    return Reliance(tuple(sets.items()), tuple(rows), tuple(groups), tuple(gaps), context)
+    groups = tuple(_group_reliances(rows, sets, labels))
+    compared = compare_groups(
+        (
+            name,
+            [(g.group, g.flipped) for g in groups if g.protected == name and g.group is not None],
+        )
+        for name in sets
+    )
+    gaps = sorted(
+        (RelianceGap(pair.key, pair.groups, pair.gap, pair.p_adjusted) for pair in compared),
+        key=lambda between: (between.gap.p_value, -abs(between.gap.difference)),
+    )
+    return Reliance(tuple(sets.items()), tuple(rows), groups, tuple(gaps), context)
 
 
-def _protected(given: Any, e: Explanation) -> dict[str, tuple[str, ...]]:
+def _protected_sets(given: Any, e: Explanation) -> dict[str, tuple[str, ...]]:
     if isinstance(given, Mapping):
         if not given:
             raise InputError("protected", "no names", "at least one feature")
         return {str(name): _features(features, e) for name, features in given.items()}
     features = _features(given, e)
-    return {listed(features): features}
+    return {join_words(features): features}
 
 
 def _features(given: Any, e: Explanation) -> tuple[str, ...]:
-    found = names("protected", given, "features, a list of them, or {name: features}")
+    found = check_name_list("protected", given, "features, a list of them, or {name: features}")
     if not found:
         raise InputError("protected", "no names", "at least one feature")
     twice = next((name for name in found if found.count(name) > 1), None)
     if twice is not None:
         raise InputError("protected", f"{twice!r} twice", "each feature once")
-    players = (*e.players, *(left.player for left in e.left_out))
+    players = all_players(e)
     known = [player.name for player in players]
     for name in found:
         if name in known:
@@ -404,67 +390,58 @@ def _features(given: Any, e: Explanation) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _relied(
-    known: Known, which: str, features: tuple[str, ...], group: str | None, minimal: list[int]
-) -> Relied:
-    own = known.mask(features)
-    flipped = known.count("flip", own)
-    kept = known.count("keep", (1 << len(known.features)) - 1 & ~own)
-    cheapest = known.priced.cheapest(_inside(known.priced.masks, own))
-    change = None if cheapest is None else known.change(cheapest)
-    return Relied(
-        number=known.number,
-        name=known.name,
-        protected=which,
-        outcome=known.outcome,
+def _decision_reliance(
+    decision: DecisionCounts,
+    name: str,
+    features: tuple[str, ...],
+    group: str | None,
+    minimal: list[int],
+) -> DecisionReliance:
+    """Return the reliance of one decision; `minimal` are the minimal masks of both views."""
+    n, own = decision.n_references, decision.mask_of(features)
+    flipped, _ = decision.count_set("flip", own)
+    _, stands = decision.count_set("keep", (1 << len(decision.features)) - 1 & ~own)
+    hits = decision.hits("flip")
+    most = flipped if hits is None else int(hits[submasks(own)[1:]].max(initial=0))
+    costs = decision.flip_costs
+    cheapest = costs.cheapest(_nonempty_submasks(costs.masks, own))
+    change = None if cheapest is None else decision.change(cheapest)
+    return DecisionReliance(
+        number=decision.number,
+        name=decision.name,
+        protected=name,
+        outcome=decision.outcome,
         group=group,
-        flips_alone=None if flipped is None else flipped / known.n,
-        interval=None if flipped is None else certainty(flipped, known.n, known.tau)[0],
-        flips_most=_most(known, own),
+        flips_alone=None if flipped is None else flipped / n,
+        interval=None if flipped is None else interval_and_p_value(flipped, n, decision.tau)[0],
+        flips_most=None if most is None else most / n,
         in_some=any(mask & own for mask in minimal),
         in_every=bool(minimal) and all(mask & own for mask in minimal),
-        stands_freed=None if kept is None else kept / known.n >= known.tau,
+        stands_freed=stands,
         change=None if change is None else str(change),
         cost=None if change is None else change.cost,
-        complete=known.complete,
+        complete=decision.complete,
     )
 
 
-def _inside(masks: Any, own: int) -> Any:
-    """Which sets have some of these features, and no others."""
+def _nonempty_submasks(masks: Any, own: int) -> Any:
+    """Return which masks are nonempty and within `own`."""
     return (masks != 0) & (masks & ~own == 0) if len(masks) else np.zeros(0, dtype=bool)
 
 
-def _most(known: Known, own: int) -> float | None:
-    """The largest share of references that flip by any of these features alone."""
-    hits = known.hits("flip")
-    if hits is not None:
-        return int(hits[_submasks(own)].max(initial=0)) / known.n
-    flipped = known.count("flip", own)
-    return None if flipped is None else flipped / known.n
-
-
-@lru_cache(maxsize=64)
-def _submasks(mask: int) -> Counts:
-    """The sets inside a set, itself included, without the empty one."""
-    found = np.zeros(1, dtype=np.int64)
-    for i in range(mask.bit_length()):
-        if mask >> i & 1:
-            found = np.concatenate([found, found | 1 << i])
-    return found[1:]
-
-
-def _groups(rows: list[Relied], sets: Iterable[str], labels: list[str]) -> Iterator[GroupReliance]:
-    by_set: dict[tuple[str, str | None], list[Relied]] = {}
+def _group_reliances(
+    rows: list[DecisionReliance], sets: Iterable[str], labels: list[str]
+) -> Iterator[GroupReliance]:
+    by_set: dict[tuple[str, str | None], list[DecisionReliance]] = {}
     for row in rows:
         for label in {None, row.group}:
             by_set.setdefault((row.protected, label), []).append(row)
     for name in sets:
         for label in (None, *labels):
-            yield _group(name, label, by_set[name, label])
+            yield _group_reliance(name, label, by_set[name, label])
 
 
-def _group(name: str, label: str | None, rows: list[Relied]) -> GroupReliance:
+def _group_reliance(name: str, label: str | None, rows: list[DecisionReliance]) -> GroupReliance:
     known = [r for r in rows if r.flips_most is not None]
     freed = [r for r in rows if r.stands_freed is not None]
     return GroupReliance(

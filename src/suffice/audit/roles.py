@@ -1,10 +1,11 @@
-"""Roles of features: who is in every minimal set, in some, in none; and how much each weighs.
+"""Roles of features in the minimal sets, power indices and Shapley values (`audit.roles`).
 
-Two power indices of voting theory, over the minimal sets as minimal winning coalitions: Deegan and
-Packel's gives each set one vote, shared equally among its members; Holler's counts in how many sets
-a feature is. A feature is *pivotal* in a set that contains a minimal one, but no longer does when
-the feature is taken out. Beside them stand necessity, and the Shapley value (Proposition 1), which
-weigh all sets by what they suffice for, minimal or not.
+A feature is indispensable (in every minimal set), relevant (in some) or irrelevant (in none). Two
+power indices of voting theory read the minimal sets as minimal winning coalitions: Deegan and
+Packel's gives each set one vote, shared equally among its members; Holler's counts the sets that
+contain the feature. A feature is *pivotal* in a set that contains a minimal set, but no longer does
+without the feature. Necessity and the Shapley value (Proposition 1) weigh all sets by their
+sufficiency, minimal or not.
 """
 
 from __future__ import annotations
@@ -15,51 +16,54 @@ from typing import Any, Literal
 
 import numpy as np
 
-from suffice.audit.all_features import AllFeatures, in_closure, ways
-from suffice.audit.decisions import VIEWS, ViewName
-from suffice.audit.known import Known, read_decisions
-from suffice.checks import choice, threshold
-from suffice.encodings.shapley import shapley_of_counts
-from suffice.errors import InputError, did_you_mean, shorten
-from suffice.results import Column, Panel, Result, Sheet
-from suffice.typing import BoolVector
-from suffice.wording import and_more, count, listed, named
-
-__all__ = ["Role", "Roles", "roles"]
+from suffice.attribution import shapley_from_counts
+from suffice.audit.decision_counts import (
+    DecisionCounts,
+    FeatureIndex,
+    contains_minimal,
+    read_decision_counts,
+    weighted_hybrids,
+)
+from suffice.errors import InputError, did_you_mean, short_repr
+from suffice.formatting import format_name, join_first, join_words, plural
+from suffice.results import Field, Panel, Result, Sheet, make_frame, make_panel
+from suffice.typing import VIEWS, BoolVector, ViewName
+from suffice.validation import check_choice, check_tau
 
 
 @dataclass(frozen=True)
 class Role:
-    """What one feature is to the minimal sets of one view, over one decision or several."""
+    """Role of one feature in the minimal sets of one view, over one decision or several."""
 
     view: ViewName
     feature: str
     decisions: int
-    """Decisions that have minimal sets in this view, and know this feature."""
+    """Decisions that have minimal sets in this view, and this feature."""
     indispensable: int
-    """Decisions in which it is in every minimal set."""
+    """Decisions with the feature in every minimal set."""
     relevant: int
-    """Decisions in which it is in some."""
+    """Decisions with the feature in some minimal set."""
     deegan_packel: float | None
-    """The mean over those decisions; None where there is none."""
+    """Mean over those decisions; None without any."""
     holler: float | None
     pivotal: float | None
-    """Of the sets that contain a minimal one, the share that does so because of this feature; None
-    where not all sets can be listed."""
+    """Of the sets that contain a minimal set, the share in which this feature is pivotal; None if
+    there are too many sets to list."""
     necessity: float | None
-    """PN of "at least this feature": the share of the outcome's hybrids that have it."""
+    """PN of "at least this feature": share of the outcome's hybrids that hold it (flip: replace
+    it)."""
     shapley: float | None
-    """What the feature adds to sufficiency, over all orders of adding them: the mean over all
-    decisions, at whatever τ; None where not every set was counted."""
+    """Shapley value of the feature for sufficiency: mean over all decisions, whatever τ is; None if
+    not every set was counted."""
 
     @property
     def irrelevant(self) -> int:
-        """Decisions in which it is in none."""
+        """Decisions with the feature in no minimal set."""
         return self.decisions - self.relevant
 
     @property
     def kind(self) -> Literal["indispensable", "relevant", "irrelevant", "mixed"]:
-        """The role, where it is the same in all decisions."""
+        """The role in all decisions, or "mixed" if it differs between decisions."""
         if self.decisions and self.indispensable == self.decisions:
             return "indispensable"
         if self.relevant == 0:
@@ -70,39 +74,39 @@ class Role:
 
 @dataclass(frozen=True, repr=False)
 class Roles(Result):
-    """The roles of all features in both views."""
+    """Roles of all features in both views."""
 
     plots = ("roles", "measures")
 
     n: int
-    """How many decisions."""
+    """Number of decisions."""
     tau: float | None
-    """The threshold; None: each decision's own."""
+    """Threshold τ; None: each decision's own."""
     rows: tuple[Role, ...]
     complete: bool
-    """Were all minimal sets of all decisions known?"""
+    """Whether all minimal sets of all decisions are known."""
 
     def of(self, feature: str, view: ViewName = "keep") -> Role:
-        """One feature's role in one view."""
-        side = choice("view", view, VIEWS)
+        """Return the role of one feature in one view."""
+        side = check_choice("view", view, VIEWS)
         own = {role.feature: role for role in self.rows if role.view == side}
         if not isinstance(feature, str) or feature not in own:
             hint = did_you_mean(feature, own, or_list=False)
-            allowed = f"one of the features: {and_more(map(repr, own))}"
-            raise InputError("feature", shorten(feature), allowed, hint)
+            allowed = f"one of the features: {join_first(map(repr, own))}"
+            raise InputError("feature", short_repr(feature), allowed, hint)
         return own[feature]
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What is not known, in sentences; () where all is."""
+        """Sentences about unknown minimal sets; () if all are known."""
         if self.complete:
             return ()
         return ("Not every minimal set is known: roles are those in the sets found.",)
 
     @property
     def sheet(self) -> Sheet:
-        """Who can be done without, and who cannot."""
-        about = "one decision" if self.n == 1 else count(self.n, "decision")
+        """Summary: the indispensable and the irrelevant features, and a table of roles by view."""
+        about = "one decision" if self.n == 1 else plural(self.n, "decision")
         every = "In every, in some minimal set: shares of decisions. " if self.n > 1 else ""
         note = (
             f"{every}Pivotal: the share of sufficient combinations that are so because of the "
@@ -124,80 +128,52 @@ class Roles(Result):
                 none = "No set suffices" if self.complete else "No set was found that suffices"
                 yield f"{none} to {does} at this threshold."
                 continue
-            always = [named(r.feature) for r in own if r.kind == "indispensable"]
-            never = [named(r.feature) for r in own if r.kind == "irrelevant"]
+            always = [format_name(r.feature) for r in own if r.kind == "indispensable"]
+            never = [format_name(r.feature) for r in own if r.kind == "irrelevant"]
             nothing = "Nothing" if self.complete else "No set found"
             without = (
-                f"{nothing} suffices to {does} without {listed(always)}"
+                f"{nothing} suffices to {does} without {join_words(always)}"
                 if always
                 else f"No single feature is in every set that suffices to {does}"
             )
             is_in = "is" if len(never) == 1 else "are"
             none = "no minimal set at this threshold" if self.complete else "none of the sets found"
-            yield without + (f"; {listed(never)} {is_in} in {none}." if never else ".")
+            yield without + (f"; {join_words(never)} {is_in} in {none}." if never else ".")
 
     def _panels(self) -> Iterator[Panel]:
-        # Of one decision the role is one word; of several it is two shares of them.
-        one, several = (Column("role"),), (Column("in every", "share"), Column("in some", "share"))
-        columns = (
-            Column("feature"),
-            *(one if self.n == 1 else several),
-            Column("pivotal", "share"),
-            Column("Holler", "share"),
-            Column("Deegan–Packel", "share"),
-            Column("necessity", "share"),
-            Column("Shapley", "number"),
-        )
+        # The role in one decision is one word; in several it is two shares of them.
+        fields = (_FEATURE, *(_ROLE if self.n == 1 else _ROLE_SHARES), *_INDEX_FIELDS)
         for view, heading in (("keep", "To keep the outcome"), ("flip", "To flip it")):
             own = [role for role in self.rows if role.view == view and role.decisions]
             ranked = sorted(own, key=lambda r: (-r.relevant, -(r.holler or 0.0)))
-            cells = tuple(
-                (
-                    named(r.feature),
-                    *(
-                        (r.kind,)
-                        if self.n == 1
-                        else (r.indispensable / r.decisions, r.relevant / r.decisions)
-                    ),
-                    r.pivotal,
-                    r.holler,
-                    r.deegan_packel,
-                    r.necessity,
-                    None if r.shapley is None else round(r.shapley, 3),
-                )
-                for r in ranked
-            )
-            if cells:
-                yield Panel(columns, cells, heading)
+            if ranked:
+                yield make_panel(fields, ranked, heading)
 
     def to_frame(self) -> Any:
-        """A row for each feature and view."""
-        import pandas as pd
+        """Return a pandas frame with a row for each feature and view."""
+        return make_frame((Field("view"), _FEATURE, *_ROLE, *_COUNTS, *_INDEX_FIELDS), self.rows)
 
-        rows = [
-            {
-                "view": r.view,
-                "feature": r.feature,
-                "role": r.kind,
-                "decisions": r.decisions,
-                "indispensable": r.indispensable,
-                "relevant": r.relevant,
-                "irrelevant": r.irrelevant,
-                "pivotal": r.pivotal,
-                "holler": r.holler,
-                "deegan_packel": r.deegan_packel,
-                "necessity": r.necessity,
-                "shapley": r.shapley,
-            }
-            for r in self.rows
-        ]
-        return pd.DataFrame(rows)
+
+_FEATURE = Field("feature", "feature", show=format_name)
+_ROLE = (Field("role", "role", value=lambda r: r.kind),)
+_ROLE_SHARES = (
+    Field("", "in every", "share", value=lambda r: r.indispensable / r.decisions),
+    Field("", "in some", "share", value=lambda r: r.relevant / r.decisions),
+)
+_COUNTS = tuple(map(Field, ("decisions", "indispensable", "relevant", "irrelevant")))
+_INDEX_FIELDS = (
+    Field("pivotal", "pivotal", "share"),
+    Field("holler", "Holler", "share"),
+    Field("deegan_packel", "Deegan–Packel", "share"),
+    Field("necessity", "necessity", "share"),
+    Field("shapley", "Shapley", "number", show=lambda a: None if a is None else round(a, 3)),
+)
 
 
 def roles(explanations: Any, *, tau: float | None = None, progress: bool | None = None) -> Roles:
-    """What each feature is to the minimal sets: indispensable, relevant or irrelevant.
+    """Return the role of each feature in the minimal sets: indispensable, relevant or irrelevant.
 
-    `tau` None takes each decision's own. Of several decisions, indices are means.
+    With `tau` None each decision is read at its own τ. Indices are means over the decisions.
 
     >>> import pandas as pd
     >>> from suffice import Explainer, audit
@@ -213,46 +189,51 @@ def roles(explanations: Any, *, tau: float | None = None, progress: bool | None 
     >>> round(found.of("pay").shapley, 3), found.of("age").shapley
     (0.5, 0.0)
     """
-    sums: dict[tuple[ViewName, str], _Sum] = {}
-    complete, n, everything = True, 0, AllFeatures()
-    for known in read_decisions(explanations, tau=tau, ids=None, progress=progress):
-        everything.take(known)
-        complete &= known.complete
+    totals: dict[tuple[ViewName, str], _RoleTotals] = {}
+    complete, n, index = True, 0, FeatureIndex()
+    for decision in read_decision_counts(explanations, tau=tau, ids=None, progress=progress):
+        index.add(decision)
+        complete &= decision.complete
         n += 1
         for view in VIEWS:
-            _add(sums, view, known)
-    rows = (sums[view, name].role(view, name) for view in VIEWS for name in everything.names)
-    return Roles(n, None if tau is None else threshold(tau), tuple(rows), complete)
+            _add_decision(totals, view, decision)
+    rows = (totals[view, name].role(view, name) for view in VIEWS for name in index.names)
+    return Roles(n, None if tau is None else check_tau(tau), tuple(rows), complete)
 
 
-_SHARES = ("deegan_packel", "holler", "pivotal", "necessity", "shapley")
+_INDICES = ("deegan_packel", "holler", "pivotal", "necessity", "shapley")
 
 
-class _Sum:
-    """One feature's role in one view, added up over decisions."""
+class _RoleTotals:
+    """Sums over decisions for one feature in one view."""
 
     def __init__(self) -> None:
         self.decisions = self.indispensable = self.relevant = 0
-        self.shares: dict[str, list[float]] = {name: [] for name in _SHARES}
+        self.shares: dict[str, list[float]] = {name: [] for name in _INDICES}
 
     def role(self, view: ViewName, feature: str) -> Role:
         means = {name: float(np.mean(all_)) if all_ else None for name, all_ in self.shares.items()}
         return Role(view, feature, self.decisions, self.indispensable, self.relevant, **means)
 
 
-def _add(sums: dict[tuple[ViewName, str], _Sum], view: ViewName, known: Known) -> None:
-    d, masks = len(known.features), known.minimal(view)
+def _add_decision(
+    totals: dict[tuple[ViewName, str], _RoleTotals], view: ViewName, decision: DecisionCounts
+) -> None:
+    """Add one decision to the totals of every feature, the irrelevant ones too."""
+    d, masks = len(decision.features), decision.minimal_masks(view)
     inside = np.array([[m >> i & 1 for i in range(d)] for m in masks], dtype=bool)
     inside = inside.reshape(len(masks), d)
     sizes = inside.sum(axis=1)
-    closure = in_closure(masks, d)
-    every = ways(known, view)
-    necessity = every.necessities if every is not None and every.total else None
-    hits = known.hits(view)
-    values = None if hits is None else shapley_of_counts(hits, known.n)
-    for i, name in enumerate((*known.features, *known.idle)):
-        found = sums.setdefault((view, name), _Sum())
-        idle = i >= d  # in no minimal set, pivotal nowhere, and in half of whatever there is
+    closure = contains_minimal(masks, d)
+    hybrids = weighted_hybrids(decision, view)
+    necessity = hybrids.necessity if hybrids is not None and hybrids.total else None
+    hits = decision.hits(view)
+    values = None if hits is None else shapley_from_counts(hits, decision.n_references)
+    for i, name in enumerate(decision.all_features):
+        found = totals.setdefault((view, name), _RoleTotals())
+        # A feature left out as irrelevant is in no minimal set and pivotal nowhere, and half of
+        # the subsets hold it, whatever their outcome.
+        idle = i >= d
         if values is not None:
             found.shares["shapley"].append(0.0 if idle else values[i])
         if not len(masks):
@@ -268,12 +249,13 @@ def _add(sums: dict[tuple[ViewName, str], _Sum], view: ViewName, known: Known) -
             votes = mine[voting] / sizes[voting]
             found.shares["deegan_packel"].append(float(votes.sum() / len(votes)))
         if closure is not None:
-            found.shares["pivotal"].append(0.0 if idle else _pivotal(closure, i))
+            found.shares["pivotal"].append(0.0 if idle else _pivotal_share(closure, i))
         if necessity is not None:
             found.shares["necessity"].append(0.5 if idle else float(necessity[i]))
 
 
-def _pivotal(closure: BoolVector, i: int) -> float:
+def _pivotal_share(closure: BoolVector, i: int) -> float:
+    """Return the share of the closure's sets that leave it when feature i is taken out."""
     masks = np.flatnonzero(closure)
     with_it = masks[(masks >> i) & 1 == 1]
     return float((~closure[with_it ^ (1 << i)]).sum() / len(masks)) if len(masks) else 0.0

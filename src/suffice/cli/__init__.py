@@ -1,4 +1,4 @@
-"""The command `suffice`.
+"""The command `suffice`: its group of commands, and how errors end it.
 
 Exit codes: 0 done, 2 a mistake in the call or its input, 1 any other failure; 128 and the number of
 the signal that stopped a run.
@@ -16,9 +16,8 @@ from suffice.cli.audit import audit
 from suffice.cli.batch import batch
 from suffice.cli.demo import demo
 from suffice.cli.explain import explain
-from suffice.cli.names import OPTIONS
-from suffice.cli.output import tell
-from suffice.cli.reproduce import reproduce
+from suffice.cli.options import OPTION_NAMES
+from suffice.cli.output import print_message
 from suffice.cli.serve import serve
 from suffice.errors import InputError, SufficeError
 
@@ -28,18 +27,14 @@ __all__ = ["app", "main"]
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="suffice")
 def app() -> None:
-    """What is sufficient, and what is necessary, for a model's decision.
+    """Explain which features are sufficient, and which are necessary, for a model's decision.
 
     Start with: suffice demo
     """
 
 
-app.add_command(demo)
-app.add_command(explain)
-app.add_command(batch)
-app.add_command(audit)
-app.add_command(reproduce)
-app.add_command(serve)
+for command in (demo, explain, batch, audit, serve):
+    app.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -50,19 +45,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app.main(arguments, prog_name="suffice", standalone_mode=True)
     except InputError as error:
-        tell(f"Error: {error.told(OPTIONS)}")
+        print_message(f"Error: {error.told(OPTION_NAMES)}")
         sys.exit(2)
     except SufficeError as error:
-        tell(f"Error: {error}")
+        print_message(f"Error: {error}")
         sys.exit(1)
-    except OSError as error:  # a full disk, a closed standard output
-        _discard_output()
-        tell(f"Error: the output could not be written ({error.strerror or error}).")
+    except OSError as error:
+        if error.filename is None:  # writing to standard output failed: a full disk, a closed pipe
+            _discard_output()
+            text = f"the output could not be written ({error.strerror or error})"
+        else:
+            text = f"{error.filename}: {error.strerror or error}"
+        print_message(f"Error: {text}.")
         sys.exit(1)
 
 
 def _discard_output() -> None:
-    """What is still in the buffer cannot be written: Python must not try again as it ends."""
+    """Redirect standard output to nothing: Python would try to write its buffer again at exit."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):  # standard output is no file, or closed

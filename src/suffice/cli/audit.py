@@ -1,4 +1,4 @@
-"""`suffice audit`: a declared audit, from the model and the table to a sealed folder; and back."""
+"""`suffice audit`: run the audit that a file declares, into a sealed folder; and verify one."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from typing import Any
 
 import click
 
-from suffice.cli.names import OPTIONS
-from suffice.cli.options import FILE, trust_options
-from suffice.cli.output import tell, tell_of_stop
+from suffice.cli.options import (
+    CONTRAST_NAMES,
+    FILE_PATH,
+    OPTION_NAMES,
+    QUESTION_NAMES,
+    trust_options,
+)
+from suffice.cli.output import folder_size, print_message, print_resume_command
 from suffice.errors import InputError
-from suffice.progress import Watcher, watched
-from suffice.wording import count
+from suffice.formatting import plural
+from suffice.progress import ProgressListener, listen_to_progress
 
-__all__ = ["audit"]
-
-_NAMES = OPTIONS | {
+_CONFIG_KEYS = OPTION_NAMES | {
     "--data": "[data] file",
     "--target": "[data] target",
     "--model": "[model] file",
@@ -40,78 +43,81 @@ _NAMES = OPTIONS | {
     "random_state": "[question] seed",
     **{
         name: f"[question] {name}"
-        for name in (
-            *("tau", "alpha", "adjust", "outcome", "references", "n_references"),
-            *("groups", "max_size", "budget", "search", "engine"),
-        )
+        for name in (*QUESTION_NAMES, *CONTRAST_NAMES, "engine", "groups", "seed")
     },
 }
-"""What the file calls the arguments that Python knows by other names."""
+"""The key in the audit file of each Python argument, and of each option that a key replaces."""
 
 
 @click.group(invoke_without_command=True, subcommand_metavar="[verify DIR]")
-@click.option("--config", type=FILE, metavar="FILE", help="What to audit, and how: .toml or .yaml.")
-@click.option("--example", is_flag=True, help="Print such a file, with a word on every choice.")
+@click.option("--config", type=FILE_PATH, metavar="FILE", help="The audit file: .toml or .yaml.")
+@click.option("--example", is_flag=True, help="Print an audit file that describes every key.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The folder to write, in place of the file's own.",
+    help="The folder to write, instead of the one in the file.",
 )
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes. Default: 1.")
-@click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
+@click.option("--resume", is_flag=True, help="Continue a run that was interrupted.")
 @trust_options
 @click.pass_context
 def audit(context: click.Context, /, **options: Any) -> None:
-    """Audit decisions as a file declares, into a sealed folder: pages, tables, JSON, hashes.
+    """Run the audit that a file declares, into a sealed folder: pages, tables, JSON, hashes.
 
-    Begin with: suffice audit --example > audit.toml
+    Start with: suffice audit --example > audit.toml
 
-    Everything is tried on a few decisions before the long work begins. The same audit gives the
-    same seal. `suffice audit verify DIR` checks a record.
+    Every analysis is tried on a few decisions before the run starts. The same audit gives the same
+    seal. `suffice audit verify DIR` checks a record.
     """
     if context.invoked_subcommand is not None:
         return
     if options["example"]:
-        from suffice.cli.declared import example
+        from suffice.cli.audit_config import example_config
 
-        click.echo(example(), nl=False)
+        click.echo(example_config(), nl=False)
         return
     if options["config"] is None:
-        hint = "To begin: suffice audit --example > audit.toml"
+        hint = "Start with: suffice audit --example > audit.toml"
         raise InputError("--config", "nothing", "the file that declares the audit", hint)
-    with _told_of_file():
-        _record(options)
+    with _errors_name_config_keys():
+        _run_audit(options)
 
 
-def _record(options: dict[str, Any]) -> None:
-    from suffice.audit.record.analyses import ANALYSING, check_names
-    from suffice.audit.record.folder import WRITING
-    from suffice.audit.record.write import record
-    from suffice.cli.audit_given import given_things, read_analyses
-    from suffice.cli.audited import audited, find_files
-    from suffice.cli.counting import counted
-    from suffice.cli.declared import read_declared
+def _run_audit(options: dict[str, Any]) -> None:
+    from suffice.audit.record_analyses import ANALYSES_PROGRESS, check_analysis_names
+    from suffice.audit.record_writer import record
+    from suffice.cli.audit_config import (
+        find_files,
+        make_analysis_inputs,
+        open_audit,
+        read_analyses,
+        read_audit_config,
+    )
+    from suffice.cli.output import show_progress
 
-    declared = read_declared(options["config"])
+    declared = read_audit_config(options["config"])
     base = declared.path.parent
     out = options["out"] or (base / declared.audit["out"] if "out" in declared.audit else None)
     if out is None:
         raise InputError("--out", "nothing", "a folder: --out DIR, or out in [audit]")
     analyses = read_analyses(declared, base)
-    check_names(analyses)  # before a model is opened or trained
-    trust_pickle = options["trust_pickle"] or declared.model.get("trust_pickle", False)
-    trusted = (*options["trust_types"], *declared.model.get("trust_types", ()))
-    given = audited(declared, find_files(declared, [base]), trust_pickle, trusted)
-    for name, things in given_things(
-        declared, given, base, (trust_pickle, trusted), all=True
-    ).items():
-        analyses[name] |= things
+    check_analysis_names(analyses)  # before a model is opened or trained
+    trust = options["trust_pickle"], options["trust_types"]
+    given = open_audit(declared, find_files(declared, [base]), *trust)
+    for name, arguments in make_analysis_inputs(declared, given, base, trust, all=True).items():
+        analyses[name] |= arguments
     previous = declared.audit.get("previous")
-    tell(f"{count(len(given.rows), 'decision')} to audit. Everything is tried on a few first.")
-    stages = {ANALYSING: f"Analysing: {', '.join(analyses)}.", WRITING: "Writing."}
+    print_message(
+        f"{plural(len(given.rows), 'decision')} to audit. Every analysis is tried on a few first."
+    )
+    stages = {ANALYSES_PROGRESS: f"Analysing: {', '.join(analyses)}."}
+    steps = {ANALYSES_PROGRESS: list(analyses)}
     try:
-        with counted(lambda: 0) as counter, watched(_Stages(counter.see, stages)):
+        with (
+            show_progress(lambda: 0) as counter,
+            listen_to_progress(_StageMessages(counter.see, stages, steps)),
+        ):
             made = record(
                 given.explainer,
                 given.rows,
@@ -128,117 +134,127 @@ def _record(options: dict[str, Any]) -> None:
                 **given.question,
             )
     except KeyboardInterrupt:
-        tell_of_stop("Stopped. What was explained is kept.")
+        print_resume_command("Stopped. Decisions that were explained are stored.", sys.argv[1:])
         sys.exit(130)
-    _tell_of_record(made, out)
+    _print_record(made, out)
 
 
-class _Stages:
-    """Shows the explaining as it is shown elsewhere, and says when what comes after it begins."""
+class _StageMessages:
+    """Passes progress of explaining on, and prints a message for each later stage and its steps."""
 
-    def __init__(self, see: Watcher, said_of: dict[str, str]) -> None:
+    def __init__(
+        self, see: ProgressListener, stages: dict[str, str], steps: dict[str, list[str]]
+    ) -> None:
         self._see = see
-        self._unsaid = dict(said_of)
+        self._stages = dict(stages)
+        self._steps = steps
+        self._done: dict[str, int] = {}
 
     def __call__(self, what: str, done: float, total: float | None) -> None:
-        """So much is done."""
+        """Print what began or ended."""
         self._see(what, done, total)
-        if what in self._unsaid:
-            tell(self._unsaid.pop(what))
+        if what in self._stages:
+            print_message(self._stages.pop(what))
+        steps, before = self._steps.get(what, []), self._done.get(what, 0)
+        for number in range(before, min(int(done), len(steps))):
+            print_message(f"  {steps[number]} done, {number + 1} of {len(steps)}")
+        self._done[what] = int(done)
 
 
-def _tell_of_record(made: Any, out: Path) -> None:
+def _print_record(made: Any, out: Path) -> None:
     from suffice.cli.output import console
-    from suffice.report.record import summary
+    from suffice.report.render_audit import terminal_summary
 
-    console().print(summary(made))
-    files = [path for path in out.rglob("*") if path.is_file()]
-    size = sum(path.stat().st_size for path in files)
-    click.echo(f"Record: {out} ({count(len(files), 'file')}, {size / 1e6:,.1f} MB)")
-    click.echo(f"  look at it:  {out / 'index.html'}")
+    console().print(terminal_summary(made))
+    click.echo(f"Record: {out} ({folder_size(out)})")
+    click.echo(f"  open it:     {out / 'index.html'}")
     click.echo(f"  check it:    suffice audit verify {shlex.quote(str(out))} --seal {made.seal}")
     click.echo(f"Seal: {made.seal}")
     click.echo(
-        "Keep the seal somewhere else: whoever can rewrite the folder can rewrite its chain of\n"
-        "hashes, but not a seal that you have."
+        "Keep the seal somewhere else: whoever can rewrite the folder can seal it anew, but\n"
+        "cannot change a seal that you have."
     )
 
 
 @audit.command()
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@click.option("--seal", metavar="HASH", help="The seal that was kept elsewhere.")
+@click.option("--seal", metavar="HASH", help="The seal that you kept elsewhere.")
 @click.option(
     "--rows",
     type=click.IntRange(min=0),
     default=10,
     show_default=True,
     metavar="N",
-    help="Explain so many decisions again. 0: none, and no model is needed.",
+    help="Explain this many decisions again. 0: none, and no model is needed.",
 )
-@click.option("--model", type=FILE, help="The model's file, if it is elsewhere now.")
-@click.option("--data", type=FILE, help="The table, if it is elsewhere now.")
-@click.option("--background", type=FILE, help="The table of references, if it is elsewhere now.")
+@click.option("--model", type=FILE_PATH, help="The model file, if it was moved.")
+@click.option("--data", type=FILE_PATH, help="The table, if it was moved.")
+@click.option("--background", type=FILE_PATH, help="The table of references, if it was moved.")
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, help="Of the draw of decisions. Default: 0."
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Seed of the draw of decisions.",
 )
-@click.option("--everything", is_flag=True, help="Train models again, too, for [stability].")
+@click.option("--everything", is_flag=True, help="Also train models again, for [stability].")
 @trust_options
 @click.pass_context
 def verify(context: click.Context, /, folder: Path, **options: Any) -> None:
     """Check a record: every byte, some of its explanations, all of its findings.
 
-    Exit code 0: it tells the truth. 1: it was changed, or something came out otherwise; nothing is
-    read of a folder whose bytes were changed. The model and the table are looked for where the
-    record's own file says, from here and from beside the record.
+    Exit code 0: it agrees with a recomputation. 1: a byte was changed, or something differs or
+    could not be recomputed; nothing is read of a folder whose bytes were changed. The model and the
+    table are looked for where the record's own file says, from here and from beside the record.
     """
-    with _told_of_file():
-        found = _verified(folder, options)
+    with _errors_name_config_keys():
+        found = _run_verification(folder, options)
     from suffice.cli.output import console
 
     console().print(found)
     context.exit(0 if found.ok else 1)
 
 
-def _verified(folder: Path, options: dict[str, Any]) -> Any:
-    from suffice.audit.record.verify import check_bytes, verify
-    from suffice.cli.audit_given import given_things
-    from suffice.cli.audited import audited, find_files
-    from suffice.cli.declared import read_declared
+def _run_verification(folder: Path, options: dict[str, Any]) -> Any:
+    from suffice.audit.verify import check_bytes, verify_content
+    from suffice.cli.audit_config import (
+        find_files,
+        make_analysis_inputs,
+        open_audit,
+        read_audit_config,
+    )
 
     seal, rows = options["seal"], options["rows"]
     looked_at = check_bytes(folder, None if seal is None else seal.strip().lower())
-    if not looked_at.whole:
-        return looked_at
-    if not rows:
-        return verify(folder, seal=seal, rows=0)
+    if not looked_at.whole or not rows:
+        return verify_content(folder, looked_at, rows=0)
     config = next((p for p in sorted(folder.glob("audit.*")) if p.is_file()), None)
     if config is None:
         hint = "--rows 0 checks all but that; in Python: audit.verify(folder, explainer, X)."
         got = f"{folder}, which was not declared in a file"
         raise InputError("--rows", got, "0 for a record made in Python", hint)
-    declared = read_declared(config)
-    said_at = {
+    declared = read_audit_config(config, recorded=True)
+    keys = {
         "model": (declared.model, "file"),
         "data": (declared.data, "file"),
         "background": (declared.data, "background"),
     }
-    for option, (section, key) in said_at.items():
+    for option, (section, key) in keys.items():
         if options[option] is not None:
             section[key] = str(options[option].resolve())
     bases = [Path(), folder.parent, folder]
-    # Nothing that the record itself says is a reason to trust a file.
     files = find_files(declared, bases)
     trust = options["trust_pickle"], options["trust_types"]
-    made = audited(declared, files, *trust)
-    # What decisions were compared with is in the record.
-    others = {name: asked for name, asked in declared.analyses.items() if name != "compare"}
+    made = open_audit(declared, files, *trust)
+    # The explanations of `compare` are in the record.
+    others = {name: arguments for name, arguments in declared.analyses.items() if name != "compare"}
     again = replace(declared, analyses=others)
-    given = given_things(again, made, folder, trust, all=options["everything"])
-    return verify(
+    given = make_analysis_inputs(again, made, folder, trust, all=options["everything"])
+    return verify_content(
         folder,
+        looked_at,
         made.explainer,
         made.rows,
-        seal=seal,
         rows=rows,
         hashes=made.hashes,
         given=given,
@@ -247,14 +263,14 @@ def _verified(folder: Path, options: dict[str, Any]) -> Any:
 
 
 @contextmanager
-def _told_of_file() -> Iterator[None]:
-    """Errors in the words of the file, not of Python or of other commands' options."""
+def _errors_name_config_keys() -> Iterator[None]:
+    """Print errors with keys of the audit file instead of Python arguments or options."""
     try:
         yield
     except InputError as error:
-        from suffice.audit.record.analyses import ANALYSES
+        from suffice.audit.record_analyses import ANALYSES
 
         analysis, _, rest = error.argument.partition(": ")
         ours = {error.argument: f"[{analysis}] {rest}".strip()} if analysis in ANALYSES else {}
-        tell(f"Error: {error.told(_NAMES | ours)}")
+        print_message(f"Error: {error.told(_CONFIG_KEYS | ours)}")
         sys.exit(2)

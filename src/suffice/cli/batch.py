@@ -1,7 +1,8 @@
-"""`suffice batch`: every row of a table explained into a folder, which outlives interruptions."""
+"""`suffice batch`: explain every row of a table into a folder; an interrupted run can continue."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,39 +12,45 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from suffice.cli.inputs import (
-    hint_at_identifiers,
+    hash_of_model,
     make_explainer,
-    model_hash,
-    told_of_outcome,
-    without_label,
+    open_model,
+    outcome_option_error,
+    split_target,
+    warn_about_identifiers,
 )
-from suffice.cli.options import contrast_options, model_options, question_options, trust_options
-from suffice.cli.output import tell, tell_of_stop
-from suffice.errors import InputError
-from suffice.wording import count, duration
+from suffice.cli.options import (
+    QUESTION_NAMES,
+    contrast_options,
+    model_options,
+    question_options,
+    trust_options,
+)
+from suffice.cli.output import folder_size, print_message, print_resume_command
+from suffice.errors import InputError, missing_package
+from suffice.formatting import duration, plural
+from suffice.question_fields import DEFAULT_N_REFERENCES
 
 if TYPE_CHECKING:
+    from suffice.batch.load import Stored
+    from suffice.batch.reference_data import Background
+    from suffice.batch.table_files import TableFile
+    from suffice.batch.workers import RunStopper
     from suffice.explainer import Explainer
-    from suffice.many.background import Background
-    from suffice.many.brake import Brake
-    from suffice.many.files import TableFile
-    from suffice.many.load import Stored
 
-__all__ = ["batch"]
 
-_TABLE = click.Path(exists=True, path_type=Path)
-_PATIENCE = "10s"
-"""For a scheduler to answer."""
-_SIGNALS = {"SIGINT": 130, "SIGTERM": 143}
-"""Exit codes as shells know them: 128 and the signal's number."""
+_TABLE_PATH = click.Path(exists=True, path_type=Path)
+
+_CONNECT_TIMEOUT = "10s"
+"""Time for a Dask scheduler to answer."""
 
 
 @click.command()
 @click.option(
     "--data",
-    type=_TABLE,
+    type=_TABLE_PATH,
     required=True,
-    help="The table: .parquet or .csv, or a folder of .parquet files. It is read bit by bit.",
+    help="The table: .parquet or .csv, or a folder of .parquet files. It may exceed memory.",
 )
 @model_options
 @click.option(
@@ -56,23 +63,23 @@ _SIGNALS = {"SIGINT": 130, "SIGTERM": 143}
 @click.option(
     "--rows",
     metavar="WHICH",
-    help="Which rows, from 0: '0:1000', '5,9,12', or 'COLUMN=VALUE'. Default: all.",
+    help="Rows to explain, from 0: '0:1000', '5,9,12', or 'COLUMN=VALUE'. Default: all.",
 )
-@click.option("--id", "id_column", metavar="COL", help="The column that names the rows.")
+@click.option("--id", "id_column", metavar="COL", help="The column that identifies the rows.")
 @click.option(
     "--background",
-    type=_TABLE,
+    type=_TABLE_PATH,
     metavar="FILE",
-    help="Draw references from this table, not from --data. Of more than 100,000 rows of either, "
-    "so many are drawn (--seed).",
+    help="Draw references from this table, not from --data. Of a table with more than 100,000 "
+    "rows, a sample of as many is used (--seed).",
 )
-@contrast_options(n_references=100)
+@contrast_options
 @question_options
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes. Default: 1.")
-@click.option("--dask", metavar="ADDRESS", help="Or the scheduler of a Dask cluster.")
-@click.option("--resume", is_flag=True, help="Go on with the run that wrote to --out.")
+@click.option("--dask", metavar="ADDRESS", help="Use a Dask cluster: the scheduler's address.")
+@click.option("--resume", is_flag=True, help="Continue the run that wrote to --out.")
 @click.option(
-    "--time-limit", type=float, metavar="S", help="Stop after about S seconds; --resume goes on."
+    "--time-limit", type=float, metavar="S", help="Stop after about S seconds; --resume continues."
 )
 @click.option(
     "--row-time-limit",
@@ -80,105 +87,117 @@ _SIGNALS = {"SIGINT": 130, "SIGTERM": 143}
     metavar="S",
     help="A row that takes longer is an error (needs --workers or --dask).",
 )
-@click.option("--max-errors", type=int, metavar="N", help="Stop once more than N rows are errors.")
+@click.option("--max-errors", type=int, metavar="N", help="Stop after more than N errors.")
 @click.option(
     "--no-counts",
     is_flag=True,
-    help="Do not keep the counts of all sets: smaller files, but no other tau can be asked later.",
+    help="Do not store the counts of all sets: files are smaller, and answer this tau only.",
 )
-@click.option("--rows-per-part", type=int, metavar="N", help="Rows of a file of the result.")
+@click.option("--rows-per-part", type=int, metavar="N", help="Rows of each file of the result.")
 @trust_options
 @click.pass_context
 def batch(context: click.Context, /, **options: Any) -> None:
     """Explain every row of a table, into a folder of Parquet files.
 
-    Rows that cannot be explained are kept as errors, with the reason. Ctrl-C finishes what is in
-    hand; --resume goes on from there, whatever stopped the run. The result is the same, byte for
-    byte, whatever the number of workers and the interruptions.
+    Rows that cannot be explained are stored as errors, with the reason. Ctrl-C finishes the rows
+    that are running; --resume continues from there, whatever stopped the run. The result is the
+    same, byte for byte, whatever the number of workers and the interruptions.
     """
     if options["workers"] and options["dask"]:
         raise InputError("--workers, --dask", "both", "one of the two")
     if options["row_time_limit"] is not None and not (options["workers"] or options["dask"]):
-        hint = "This process cannot end itself and go on."
-        raise InputError("--row-time-limit", "it without workers", "it with --workers", hint)
-    _check_limits(options)
-    from suffice.cli.counting import counted
-    from suffice.many.background import read_background
-    from suffice.many.brake import Brake
-    from suffice.many.files import open_file
+        hint = "--row-time-limit needs worker processes: add --workers 1 or more."
+        raise InputError("--row-time-limit", "a limit without workers", "none", hint)
+    from suffice.batch.reference_data import read_background
+    from suffice.batch.table_files import open_file
+    from suffice.batch.workers import RunStopper
+    from suffice.cli.output import show_progress
 
+    stopper = RunStopper(
+        stop_after=options["time_limit"], max_errors=options["max_errors"], on_signal=print_message
+    )
     table = open_file(options["data"], "--data")
     other = options["background"]
-    whence = table if other is None else open_file(other, "--background")
-    background = read_background(whence, options["seed"])
-    _check_columns(table, options)
-    data, labels = without_label(background.frame, options["target"])
+    reference_table = table if other is None else open_file(other, "--background")
+    background = read_background(reference_table, options["seed"])
+    _check_id_column(table, options)
+    data, labels = split_target(background.frame, options["target"])
     data = data.drop(columns=[options["id_column"]], errors="ignore")
-    hint_at_identifiers(data)
-    explainer = make_explainer(options, data, labels)
+    warn_about_identifiers(data)
+    explainer = make_explainer(options, open_model(options, data, labels), data)
     try:
         explainer.decide(data.iloc[[0]])
     except InputError as error:
         if error.argument == "outcome":
-            raise told_of_outcome(error, options) from error
-    _tell_of_data(background, options)
-    brake = Brake(time_limit=options["time_limit"], max_errors=options["max_errors"], say=tell)
+            raise outcome_option_error(error, options) from error
+    _print_data(background, options)
     started = monotonic()
-    with _cluster(options["dask"]) as client, counted(lambda: brake.errors) as counter:
-        stored = _run(explainer, options, brake, client, whence)
-    if brake.reason is not None:
-        tell_of_stop(f"Stopped: {brake.reason}. What is done is kept.")
-        context.exit(_SIGNALS.get(brake.reason.partition(" ")[0], 1))
-    _tell_of_result(stored, options["out"], counter.rows, monotonic() - started)
+    try:
+        with (
+            _dask_client(options["dask"]) as client,
+            show_progress(lambda: stopper.errors) as counter,
+        ):
+            stored = _run(explainer, options, stopper, client, reference_table)
+    except KeyboardInterrupt as error:  # the second signal, which does not wait for running rows
+        if stopper.signal is None:
+            raise
+        print_resume_command(f"Stopped: {error}.", sys.argv[1:])
+        context.exit(128 + stopper.signal)
+    if stopper.reason is not None:
+        done = f"{plural(len(stored) + len(stored.errors), 'row')} are stored"
+        print_resume_command(f"Stopped: {stopper.reason}. {done}.", sys.argv[1:])
+        # Shells expect 128 plus the number of the signal.
+        context.exit(1 if stopper.signal is None else 128 + stopper.signal)
+    _print_result(stored, options["out"], counter.rows, monotonic() - started)
 
 
-def _check_limits(options: dict[str, Any]) -> None:
-    """Limits that make sense, before anything is read."""
-    from suffice.checks import number, whole
-
-    if options["time_limit"] is not None:
-        number("time_limit", options["time_limit"], "a number of seconds > 0", above=0)
-    if options["max_errors"] is not None:
-        whole("max_errors", options["max_errors"], least=0)
-
-
-def _check_columns(table: TableFile, options: dict[str, Any]) -> None:
-    """Columns that were named, and whether the ids tell rows apart, before anything is made."""
-    from suffice.many.ids import shared_ids
+def _check_id_column(table: TableFile, options: dict[str, Any]) -> None:
+    """Raise for an unknown id column, and print a message about repeated ids, before any work."""
+    from suffice.batch.table_files import find_repeated_ids
 
     column = options["id_column"]
     if column is None:
         return
     if column == options["target"]:
         raise InputError("--id", f"{column!r}, which is the label too", "a column of its own")
-    shared = shared_ids(table, column)
-    if shared is not None:
-        tell(f"Note: {column!r} has {shared}. The column row of the result tells them apart.")
+    repeated = find_repeated_ids(table, column)
+    if repeated is not None:
+        print_message(
+            f"Note: {column!r} has {repeated}. The column row of the result tells them apart."
+        )
 
 
-def _tell_of_data(background: Background, options: dict[str, Any]) -> None:
-    """Which rows references come from, and what is odd about them."""
+def _print_data(background: Background, options: dict[str, Any]) -> None:
+    """Print which rows references are drawn from, and which cells are not numbers."""
     name = (options["background"] or options["data"]).name
-    rows, most = len(background.frame), options["n_references"]
-    drawn = f"{rows:,} rows drawn from the {background.total:,} of {name} (seed {options['seed']})"
-    whence = drawn if background.sampled else f"the {rows:,} rows of {name}"
-    many = "all" if most is None else f"at most {most:,}"
+    rows, most = len(background.frame), options["n_references"] or DEFAULT_N_REFERENCES
+    if background.sampled:
+        table = (
+            f"{rows:,} rows drawn from the {background.total:,} of {name} (seed {options['seed']})"
+        )
+    elif rows < background.total:
+        table = f"the {rows:,} of {background.total:,} rows of {name} whose numbers are all numbers"
+    else:
+        table = f"the {rows:,} rows of {name}"
     kind = "predicted otherwise" if options["references"] == "opposite" else "of any outcome"
-    tell(f"References: {many} for each row, {kind}, from {whence}.")
-    for odd in background.spoiled:
-        tell(
-            f"Note: {odd.column!r} is a column of numbers, of which {count(odd.cells, 'cell')} "
-            f"{'is' if odd.cells == 1 else 'are'} none ({odd.example!r} in row {odd.row}): rows "
-            "with such a cell are errors."
+    print_message(f"References: at most {most:,} for each row, {kind}, from {table}.")
+    for column in background.non_numeric:
+        print_message(
+            f"Note: {column.column!r} is a column of numbers, but {plural(column.cells, 'cell')} "
+            f"{'is' if column.cells == 1 else 'are'} not ({column.example!r} in row {column.row}): "
+            "rows with such a cell are errors."
         )
 
 
 def _run(
-    explainer: Explainer, options: dict[str, Any], brake: Brake, client: Any, whence: TableFile
+    explainer: Explainer,
+    options: dict[str, Any],
+    stopper: RunStopper,
+    client: Any,
+    reference_table: TableFile,
 ) -> Stored:
-    from suffice.many.to import explain_to
+    from suffice.batch.explain_to import explain_to
 
-    asked = ("tau", "alpha", "adjust", "search", "max_size", "budget")
     return explain_to(
         explainer,
         options["data"],
@@ -191,31 +210,23 @@ def _run(
         workers=options["workers"],
         client=client,
         row_time_limit=options["row_time_limit"],
-        brake=brake,
-        hashes={"model": _model_hash(options, whence)},
-        **{name: options[name] for name in asked},
+        stopper=stopper,
+        hashes={"model": hash_of_model(options, reference_table.fingerprint)},
+        **{name: options[name] for name in QUESTION_NAMES},
     )
 
 
-def _model_hash(options: dict[str, Any], whence: TableFile) -> str:
-    """Of the file: what is read from it need not be the same, bit by bit, in every process."""
-    if options["model"] is None:
-        return f"trained:{options['train']}:{options['target']}:{whence.fingerprint()}"
-    return model_hash(options["model"], options["classes"])
-
-
 @contextmanager
-def _cluster(address: str | None) -> Iterator[Any]:
+def _dask_client(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
     try:
         import distributed
     except ImportError as error:
-        hint = "pip install suffice[dask]"
-        raise InputError("--dask", "it without distributed", "it with distributed", hint) from error
+        raise missing_package("--dask", "distributed", "dask") from error
     try:
-        client: Any = distributed.Client(address, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
+        client: Any = distributed.Client(address, timeout=_CONNECT_TIMEOUT)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TimeoutError) as error:
         allowed = "the address of a scheduler, such as tcp://10.0.0.1:8786"
         raise InputError("--dask", f"{address} ({error})", allowed) from error
@@ -223,23 +234,21 @@ def _cluster(address: str | None) -> Iterator[Any]:
         yield client
 
 
-def _tell_of_result(stored: Stored, out: Path, rows: int, seconds: float) -> None:
-    """What was written, how fast, what went wrong, and how to read it."""
+def _print_result(stored: Stored, out: Path, rows: int, seconds: float) -> None:
+    """Print numbers of explanations and errors, the speed, the size, and how to read the folder."""
     failed = stored.errors
     total = len(stored) + len(failed)
     errors = "no errors"
     if len(failed):
         kinds = failed["kind"].value_counts().items()
         errors = (
-            f"{count(len(failed), 'error')} ({', '.join(f'{kind}: {n:,}' for kind, n in kinds)})"
+            f"{plural(len(failed), 'error')} ({', '.join(f'{kind}: {n:,}' for kind, n in kinds)})"
         )
-    click.echo(f"{count(total, 'row')} in {out}: {count(len(stored), 'explanation')}, {errors}.")
+    click.echo(f"{plural(total, 'row')} in {out}: {plural(len(stored), 'explanation')}, {errors}.")
     if rows:
-        pace = f"{rows / seconds:,.0f}" if rows >= 10 * seconds else f"{rows / seconds:.1f}"
-        click.echo(f"{count(rows, 'row')} in {duration(seconds)}: {pace} a second.")
-    files = [path for path in out.rglob("*") if path.is_file()]
-    size = sum(path.stat().st_size for path in files)
-    click.echo(f"On disk: {count(len(files), 'file')}, {size / 1e6:,.1f} MB.")
+        rate = f"{rows / seconds:,.0f}" if rows >= 10 * seconds else f"{rows / seconds:.1f}"
+        click.echo(f"{plural(rows, 'row')} in {duration(seconds)}: {rate} a second.")
+    click.echo(f"On disk: {folder_size(out)}.")
     query = (
         "SELECT view, features, count(*) AS rows, avg(sufficiency) AS sufficiency "
         f"FROM '{out}/factors/*.parquet' GROUP BY ALL ORDER BY rows DESC LIMIT 10"

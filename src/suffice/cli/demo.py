@@ -1,4 +1,4 @@
-"""`suffice demo`: a refused loan, explained in seconds on data inside the package."""
+"""`suffice demo`: explain a refused loan of the built-in data in seconds."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-
-__all__ = ["demo"]
 
 
 @click.command()
@@ -21,9 +19,9 @@ __all__ = ["demo"]
 @click.option("--serve", is_flag=True, help="Open the explorer on the table instead.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The explorer's port.")
 def demo(html: Path, serve: bool, port: int) -> None:
-    """Explain one refused loan of a made-up table, and write an HTML report."""
+    """Explain one refused loan of a synthetic table, and write an HTML report."""
+    from suffice.cli.models import train
     from suffice.cli.output import console, write_html
-    from suffice.cli.training import train
     from suffice.datasets import loans
     from suffice.explainer import Explainer
 
@@ -32,20 +30,20 @@ def demo(html: Path, serve: bool, port: int) -> None:
     screen = console()
     screen.print(
         f"{len(X)} made-up loan applications, {X.shape[1]} features; "
-        f"an extra-trees model, {trained.success}.\n"
+        f"an extra-trees model, {trained.score_text}.\n"
     )
     if serve:
-        _explore(trained.model, X, y, port)
+        _open_explorer(trained.model, X, y, port)
         return
-    explanation = Explainer(trained.model, X).explain(X.iloc[16])
+    explanation = Explainer(trained.model, X).explain(X.iloc[15])
     screen.print(explanation)
     write_html(explanation, html)
 
 
-def _explore(model: Any, X: Any, y: Any, port: int) -> None:
-    """The explorer on the same table, with a second model beside and what acts on what."""
+def _open_explorer(model: Any, X: Any, y: Any, port: int) -> None:
+    """Serve the explorer on the same table, with a second model and a causal graph."""
+    from suffice.cli.models import train
     from suffice.cli.serve import run_explorer
-    from suffice.cli.training import train
     from suffice.context.causal import CausalModel
 
     edges = [("age", "income"), ("job", "income"), ("income", "debt"), ("debt", "late payments")]
@@ -55,13 +53,13 @@ def _explore(model: Any, X: Any, y: Any, port: int) -> None:
         host="127.0.0.1",
         port=port,
         graph=CausalModel(edges, X),
-        opening=_opening,
+        opening=_opening_code,
     )
 
 
-def _opening(name: str) -> list[str]:
+def _opening_code(name: str) -> list[str]:
     return [
-        "from suffice.cli.training import train",
+        "from suffice.cli.models import train",
         "data, labels = suffice.datasets.loans()",
         f"model = train({name!r}, data, labels).model",
     ]

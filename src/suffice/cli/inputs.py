@@ -1,42 +1,30 @@
-"""What a command works on: a table, a model that was saved or is trained, and the outcome."""
+"""Inputs of a command: the table, the model, the outcome and the explainer, from its options."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suffice.cli.output import tell
+import numpy as np
+
+from suffice.cli.options import contrast_from_options
+from suffice.cli.output import print_message
 from suffice.errors import InputError, did_you_mean
+from suffice.question_fields import DEFAULT_N_REFERENCES
 
 if TYPE_CHECKING:
     from suffice.explainer import Explainer
-
-__all__ = [
-    "asked_event",
-    "asked_outcome",
-    "hint_at_identifiers",
-    "make_explainer",
-    "model_hash",
-    "open_model",
-    "read_table",
-    "told_of_outcome",
-    "without_label",
-]
+    from suffice.tables.table import Table
+    from suffice.typing import Values
 
 
-def hint_at_identifiers(data: Any) -> None:
-    """A column that names rows explains nothing: whoever knows it knows the row."""
-    from suffice.tables import as_table, identifier_columns
-
-    found = identifier_columns(as_table(data))
-    if found:
-        names = ", ".join(map(repr, found))
-        tell(f"{names} seems to name rows, not to describe them: leave such columns out.")
+# -- the table ---------------------------------------------------------------------------
 
 
 def read_table(path: Path, target: str | None) -> tuple[Any, Any]:
-    """The features and the labels; None where there is no column of labels."""
+    """Return the features and the labels of a file; labels are None without a target."""
     import pandas as pd
 
     readers: dict[str, Any] = {
@@ -53,50 +41,117 @@ def read_table(path: Path, target: str | None) -> tuple[Any, Any]:
         raise InputError("--data", f"{path.name}: {error}", "a readable table") from error
     if not len(frame):
         raise InputError("--data", f"{path.name}, which has no rows", "a table with rows")
-    return without_label(frame, target)
+    return split_target(frame, target)
 
 
-def without_label(frame: Any, target: str | None) -> tuple[Any, Any]:
-    """A table's features and its labels; a first column without a name is the rows' index."""
+def split_target(frame: Any, target: str | None) -> tuple[Any, Any]:
+    """Return features and labels; a first column without a name is dropped as the row index."""
     if len(frame.columns) and str(frame.columns[0]) == "Unnamed: 0":
-        tell("The first column has no name: it is taken as the rows' index.")
+        print_message("The first column has no name: it is taken as the rows' index.")
         frame = frame.iloc[:, 1:]
     if target is None:
         return frame, None
-    if target not in frame.columns:
-        hint = did_you_mean(target, frame.columns)
-        raise InputError("--target", f"unknown column {target!r}", "a column of the table", hint)
+    check_columns(frame, [target], "--target")
     return frame.drop(columns=target), frame[target]
 
 
-def open_model(options: dict[str, Any], data: Any, labels: Any) -> Any:
-    """The model in the file, or one trained on the table, as the options say."""
+def check_columns(frame: Any, names: Any, argument: str) -> list[str]:
+    """Return column names; an InputError about `argument` if the frame lacks one of them."""
+    for name in names:
+        if name not in frame.columns:
+            hint = did_you_mean(name, frame.columns)
+            raise InputError(argument, f"unknown column {name!r}", "a column of the table", hint)
+    return list(names)
+
+
+# -- identifiers: whoever knows an account number knows the row, so it explains everything ----
+
+
+_MIN_ROWS = 20
+"""With fewer rows, the values of any column may all differ by chance."""
+
+_MAX_NAME_LENGTH = 60
+"""Longer texts are prose, which rarely repeats either."""
+
+_ID_NAME = re.compile(
+    r"^(id|ids|uid|uuid|guid|index|row|unnamed: \d+)$"
+    r"|[ _.-](id|uid|uuid|guid|no|nr|number|key)$"
+    r"|(?-i:[a-z](ID|Id|UUID)$)",
+    re.IGNORECASE,
+)
+
+
+def warn_about_identifiers(data: Any) -> None:
+    """Print a message if a column of the data seems to identify rows."""
+    from suffice.tables import as_table
+
+    found = identifier_columns(as_table(data))
+    if found:
+        names = ", ".join(map(repr, found))
+        print_message(f"{names} seems to name rows, not to describe them: leave such columns out.")
+
+
+def identifier_columns(table: Table) -> tuple[str, ...]:
+    """Return the names of columns that seem to identify rows: an account number, a name.
+
+    >>> from suffice.tables import as_table
+    >>> rows = [[i, i / 7, f"A. No. {i}", "own"] for i in range(30)]
+    >>> identifier_columns(as_table(rows, names=["account_id", "debt", "who", "home"]))
+    ('account_id', 'who')
+    """
+    if len(table) < _MIN_ROWS:
+        return ()
+    return tuple(
+        name for j, name in enumerate(table.names) if _is_identifier(name, table.column(j))
+    )
+
+
+def _is_identifier(name: str, values: Values) -> bool:
+    has_id_name = _ID_NAME.search(name) is not None
+    if values.dtype.kind in "iuf":
+        if not has_id_name or not np.isfinite(values).all() or (values != np.rint(values)).any():
+            return False
+        return len(np.unique(values)) == len(values)
+    if values.dtype.kind not in "OUS":
+        return False
+    cells = values.tolist()
+    kinds = set(map(type, cells))
+    short = kinds <= {str, bytes, np.str_} and max(map(len, cells)) <= _MAX_NAME_LENGTH
+    if not (short or (has_id_name and kinds <= {int})):
+        return False
+    return len(set(cells)) == len(cells)
+
+
+# -- the model and the explainer -------------------------------------------------------------
+
+
+def open_model(options: Mapping[str, Any], data: Any, labels: Any) -> Any:
+    """Return the model of `--model`, or one trained on the table (`--train`)."""
     if (options["model"] is None) == (options["train"] is None):
         raise InputError("--model, --train", "both or neither", "exactly one of the two")
     if options["model"] is not None:
-        from suffice.cli.class_names import hint_at_classes
-        from suffice.cli.model_files import load_model
+        from suffice.cli.models import load_model, suggest_class_names
 
         trust = options["trust_pickle"], options["trust_types"]
         model = load_model(options["model"], *trust, options["classes"])
-        _check_columns(model, data)
+        _check_text_columns(model, data)
         if labels is not None and options["classes"] is None:
-            hint_at_classes(model, data, labels)
+            suggest_class_names(model, data, labels)
         return model
     if options["classes"] is not None:
-        raise InputError("--classes", "it with --train", "it with --model")
+        raise InputError("--classes", "class names with --train", "class names with --model")
     if labels is None:
         raise InputError("--target", "nothing", "the label's column, with --train")
-    from suffice.cli.training import train
+    from suffice.cli.models import train
 
-    valued = options["at_least"] is not None or options["at_most"] is not None
-    trained = train(options["train"], data, labels, options["seed"], numbers=valued or None)
-    tell(f"Trained {options['train']}: {trained.success}.")
+    numbers = options["at_least"] is not None or options["at_most"] is not None
+    trained = train(options["train"], data, labels, options["seed"], numbers=numbers or None)
+    print_message(f"Trained {options['train']}: {trained.score_text}.")
     return trained.model
 
 
-def _check_columns(model: Any, data: Any) -> None:
-    """Texts are categories to xgboost and lightgbm only where the table's own column says so."""
+def _check_text_columns(model: Any, data: Any) -> None:
+    """Raise for text columns of a booster: only the table's dtype can say they are categories."""
     from suffice.models import fitted_columns
     from suffice.models.boosters import LightgbmModel, XgboostModel
     from suffice.tables import as_table
@@ -115,66 +170,60 @@ def _check_columns(model: Any, data: Any) -> None:
             )
 
 
-def model_hash(file: Path, classes: Sequence[str] | None) -> str:
-    """Of a model's file: with other names for its classes it answers otherwise."""
-    from suffice.many.fingerprint import hash_of_file
+def hash_of_model(options: Mapping[str, Any], table_hash: Callable[[], str]) -> str:
+    """Return the hash of the model file, or of how the model is trained on a table.
 
-    return f"file:{hash_of_file(file)}" + "".join(f":{name}" for name in classes or ())
+    The hash is that of the file, not of the model: an object that is read from a file may differ in
+    its bytes between processes. Other names for the classes give other answers, so they count.
+    """
+    from suffice.batch.hashing import hash_file
+
+    if options["model"] is None:
+        return f"trained:{options['train']}:{options['target']}:{table_hash()}"
+    names = "".join(f":{name}" for name in options["classes"] or ())
+    return f"file:{hash_file(options['model'])}{names}"
 
 
-def make_explainer(options: dict[str, Any], data: Any, labels: Any) -> Explainer:
-    """The model with the data that references come from, as the options say."""
+def make_explainer(
+    options: Mapping[str, Any], model: Any, data: Any, groups: Any = None
+) -> Explainer:
+    """Return the explainer of a model, with references from the data, as the options say."""
     from suffice.explainer import Explainer
 
-    model = open_model(options, data, labels)
+    contrast = contrast_from_options(options)
     return Explainer(
         model,
         data,
-        outcome=asked_outcome(options, model, data),
-        references=options["references"],
-        n_references=options["n_references"],
-        groups="auto" if options["auto_groups"] else None,
+        outcome=outcome_from_options(options, model, data),
+        references=contrast.references,
+        n_references=DEFAULT_N_REFERENCES
+        if contrast.n_references is None
+        else contrast.n_references,
+        groups="auto" if options.get("auto_groups") else groups,
         random_state=options["seed"],
         engine=options["engine"],
     )
 
 
-def told_of_outcome(error: InputError, options: dict[str, Any]) -> InputError:
-    """The error for a model of numbers of which no outcome was asked, as the command says it."""
-    if error.argument != "outcome" or asked_event(options) is not None:
+def outcome_option_error(error: InputError, options: Mapping[str, Any]) -> InputError:
+    """Return the error with option names, if it says that a model of numbers needs an outcome."""
+    if error.argument != "outcome" or contrast_from_options(options).event() is not None:
         return error
     return InputError(
         "--at-least, --at-most", "neither, of a model that gives numbers", "one of the two"
     )
 
 
-def asked_event(options: dict[str, Any]) -> Any:
-    """The outcome asked about: an event, a class as it was typed, or None."""
-    from suffice.target import at_least, at_most
-
-    given = {k: options[k] for k in ("outcome", "at_least", "at_most") if options[k] is not None}
-    if len(given) > 1:
-        names = ", ".join("--" + k.replace("_", "-") for k in given)
-        raise InputError("outcome", names, "one of them at most")
-    if "at_least" in given:
-        return at_least(given["at_least"])
-    if "at_most" in given:
-        return at_most(given["at_most"])
-    return given.get("outcome")
-
-
-def asked_outcome(options: dict[str, Any], model: Any, data: Any) -> Any:
-    """The same, with a class as the model knows it."""
-    event = asked_event(options)
-    if not isinstance(event, str):
-        return event
-    # A class is typed as text; the model may know it as a number or a truth value.
-    from suffice.models import as_model, fitted_columns
+def outcome_from_options(options: Mapping[str, Any], model: Any, data: Any) -> Any:
+    """Return the outcome to explain: an event, a class as the model labels it, or None."""
+    contrast = contrast_from_options(options)
+    if contrast.outcome is None:
+        return contrast.event()
+    from suffice.models import fitted_columns, wrap_model
     from suffice.tables import as_table
 
     classes = getattr(model, "classes_", None)
     if classes is None:
-        wrapped, _ = as_model(model, fitted_columns(model, as_table(data)))
+        wrapped, _ = wrap_model(model, fitted_columns(model, as_table(data)))
         classes = wrapped.classes or ()
-    label = {str(c): c for c in classes}.get(event, event)
-    return label.item() if hasattr(label, "item") else label
+    return contrast.event(classes)

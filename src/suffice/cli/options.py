@@ -1,52 +1,57 @@
-"""Options that several commands share: one name, one meaning, one line of help."""
+"""Options that several commands share, and the option name of every Python argument.
+
+The options of a question come from `question_fields`, which audit files and the explorer read, too.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+import msgspec
 
-from suffice.cli.choices import ADJUSTMENTS, ENGINES, REFERENCES, SEARCHES
-from suffice.cli.training import MODELS
-
-__all__ = [
-    "CLASSES",
-    "FILE",
-    "FORMATS",
-    "TARGET",
-    "contrast_options",
-    "model_options",
-    "outcome_options",
-    "question_options",
-    "trust_options",
-]
+from suffice.question_fields import (
+    DEFAULT_N_REFERENCES,
+    ContrastFields,
+    ExplainerFields,
+    FieldInfo,
+    QuestionFields,
+    describe_fields,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FILE_PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-FORMATS = ".skops, .onnx, .json or .ubj (xgboost), .txt (lightgbm), .cbm (catboost)"
+MODEL_FORMATS = ".skops, .onnx, .json or .ubj (xgboost), .txt (lightgbm), .cbm (catboost)"
+
+TRAINABLE_MODELS = ("extra-trees", "logistic", "hist-gradient-boosting")
+
+QUESTION_NAMES = QuestionFields.__struct_fields__
+"""The names of the options that are arguments of `Explainer.explain`."""
+
+CONTRAST_NAMES = ContrastFields.__struct_fields__
 
 
-def _read_names(_: click.Context, __: click.Parameter, given: str | None) -> list[str] | None:
+def _split_names(_: click.Context, __: click.Parameter, given: str | None) -> list[str] | None:
     return None if given is None else [name.strip() for name in next(csv.reader([given]), [])]
 
 
-TARGET: Callable[[F], F] = click.option(
-    "--target", metavar="COL", help="The label's column: kept from the model."
+TARGET_OPTION: Callable[[F], F] = click.option(
+    "--target", metavar="COL", help="The column with the label, which the model does not get."
 )
-CLASSES: Callable[[F], F] = click.option(
+CLASSES_OPTION: Callable[[F], F] = click.option(
     "--classes",
     metavar="NAME,NAME",
-    callback=_read_names,
-    help="Names of the classes that a booster's file numbers, in the order of the numbers.",
+    callback=_split_names,
+    help="Names of the classes that a booster file numbers, in the order of the numbers.",
 )
 
 
-def _joined(*options: Callable[[F], F]) -> Callable[[F], F]:
+def _combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
     def decorate(command: F) -> F:
         for option in reversed(options):  # as decorators one below the other
             command = option(command)
@@ -55,106 +60,105 @@ def _joined(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def model_options(command: F) -> F:
-    """Which model is asked, and which column it must not see."""
-    return _joined(
-        TARGET,
-        click.option("--model", type=FILE, help=f"A fitted model: {FORMATS}."),
-        CLASSES,
-        click.option(
-            "--train",
-            type=click.Choice(MODELS),
-            help="Or train one on the table: on classes, or on numbers.",
-        ),
-    )(command)
+def option_name(argument: str) -> str:
+    """Return the option of an argument.
+
+    >>> option_name("max_size")
+    '--max-size'
+    """
+    return "--" + argument.replace("_", "-")
 
 
-def trust_options(command: F) -> F:
-    """What may be opened."""
-    return _joined(
-        click.option(
-            "--trust-pickle", is_flag=True, help="Open a pickled model: it can run any code."
-        ),
-        click.option(
-            "--trust-type", "trust_types", multiple=True, help="Trust a type in a .skops file."
-        ),
-    )(command)
-
-
-def outcome_options(command: F) -> F:
-    """What is asked about."""
-    return _joined(
-        click.option(
-            "--outcome", metavar="CLASS", help="The class to ask about; else the predicted one."
-        ),
-        click.option(
-            "--at-least", type=float, metavar="T", help="For numbers: the outcome is >= T."
-        ),
-        click.option(
-            "--at-most", type=float, metavar="T", help="For numbers: the outcome is <= T."
-        ),
-    )(command)
-
-
-def contrast_options(n_references: int | None = None) -> Callable[[F], F]:
-    """What is asked about, and what it is contrasted with; at most so many, unless said."""
-    return _joined(
-        outcome_options,
-        click.option(
-            "--references",
-            type=click.Choice(REFERENCES),
-            default="opposite",
-            show_default=True,
-            help="Rows predicted otherwise, or all.",
-        ),
-        click.option(
-            "--n-references",
-            type=int,
-            metavar="N",
-            default=n_references,
-            show_default=n_references is not None,
-            help="Use at most N of them.",
-        ),
+def _field_option(field: FieldInfo) -> Callable[[F], F]:
+    kind: Any = {"number": float, "integer": int, "text": str}.get(field.kind)
+    if field.kind == "choice":
+        kind = click.Choice(field.choices)
+    elif field.least is not None:
+        kind = click.IntRange(min=field.least)
+    return click.option(
+        option_name(field.name),
+        type=kind,
+        default=field.default,
+        show_default=field.default is not None,
+        help=field.help,
     )
 
 
-def question_options(command: F) -> F:
-    """What is asked, and how it is searched."""
-    return _joined(
-        click.option("--tau", default=0.9, show_default=True, help="The share a set must reach."),
-        click.option("--alpha", type=float, help="Test each share at this level."),
-        click.option(
-            "--adjust",
-            type=click.Choice(ADJUSTMENTS),
-            default="none",
-            help="Multiple testing, with --alpha.",
-        ),
-        click.option(
-            "--search",
-            type=click.Choice(SEARCHES),
-            default="auto",
-            show_default=True,
-            help="Every set where that takes seconds, else the best found in time; or as named: "
-            "count every set; decide sets in bulk; decide each with few rows; look greedily for "
-            "larger ones.",
-        ),
-        click.option(
-            "--engine",
-            type=click.Choice(ENGINES),
-            default="auto",
-            show_default=True,
-            help="How outcomes are worked out.",
-        ),
-        click.option(
-            "--auto-groups", is_flag=True, help="Join correlated columns into one feature each."
-        ),
-        click.option("--max-size", type=int, help="Search sets of at most this many features."),
-        click.option("--budget", type=int, help="Ask the model about at most this many rows."),
-        click.option(
-            "--seed",
-            type=click.IntRange(min=0),
-            default=0,
-            show_default=True,
-            help="Of whatever is drawn by chance.",
-        ),
-    )(command)
+def _field_options(struct: type[msgspec.Struct], *names: str) -> list[Callable[[F], F]]:
+    return [_field_option(field) for field in describe_fields(struct) if field.name in names]
+
+
+outcome_options = _combine_options(
+    *_field_options(ContrastFields, "outcome", "at_least", "at_most")
+)
+"""Options that choose the outcome to explain."""
+
+contrast_options = _combine_options(
+    outcome_options,
+    *_field_options(ContrastFields, "references"),
+    click.option(
+        "--n-references",
+        type=int,
+        metavar="N",
+        help=f"Use at most N references. Default: {DEFAULT_N_REFERENCES} for a table.",
+    ),
+)
+"""Options that choose the outcome and the references."""
+
+question_options = _combine_options(
+    *_field_options(QuestionFields, *QUESTION_NAMES),
+    *_field_options(ExplainerFields, "engine"),
+    click.option(
+        "--auto-groups", is_flag=True, help="Join correlated columns into one feature each."
+    ),
+    *_field_options(ExplainerFields, "seed"),
+)
+"""Options about the search, the engine and the seed."""
+
+model_options = _combine_options(
+    TARGET_OPTION,
+    click.option("--model", type=FILE_PATH, help=f"A fitted model: {MODEL_FORMATS}."),
+    CLASSES_OPTION,
+    click.option(
+        "--train",
+        type=click.Choice(TRAINABLE_MODELS),
+        help="Or train a model on the table, to predict classes or numbers.",
+    ),
+)
+"""Options that choose the model and the column of labels."""
+
+trust_options = _combine_options(
+    click.option(
+        "--trust-pickle", is_flag=True, help="Open a pickled model, which can run any code."
+    ),
+    click.option(
+        "--trust-type", "trust_types", multiple=True, help="Trust a type in a .skops file."
+    ),
+)
+"""Options that allow a model file to be opened."""
+
+
+def contrast_from_options(options: Mapping[str, Any]) -> ContrastFields:
+    """Return the contrast that a command's options choose."""
+    return ContrastFields(**{n: options[n] for n in CONTRAST_NAMES if options.get(n) is not None})
+
+
+OPTION_NAMES = {
+    **{
+        name: option_name(name)
+        for name in (
+            *QUESTION_NAMES,
+            *ExplainerFields.__struct_fields__,
+            *("data", "model", "classes", "text", "unit", "mask", "time_limit"),
+            *("out", "rows", "id", "resume", "workers", "row_time_limit", "max_errors"),
+            "rows_per_part",
+        )
+    },
+    "x": "--row",
+    "X": "--data",
+    "groups": "--auto-groups",
+    "random_state": "--seed",
+    "stop_after": "--time-limit",
+    "client": "--dask",
+}
+"""The option of each Python argument: errors name what the user typed."""

@@ -1,30 +1,31 @@
-"""What the command writes: screens, files, and a word on where they are."""
+"""Output of the command: messages, progress, reports and files."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.wording import harmless
+from suffice.formatting import plural, printable
+from suffice.progress import listen_to_progress
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from suffice.explanation import Explanation
 
-__all__ = ["console", "tell", "tell_of_stop", "write_html", "write_out"]
-
-_LONGEST = 2000
-"""Letters of a message: whatever a file or a name holds, the screen stays readable."""
+_MAX_MESSAGE_LENGTH = 2000
+"""Characters of a message: whatever a file or a name holds, the screen stays readable."""
 
 
 def console() -> Console:
-    """The terminal; plain text where it is a file or a pipe."""
+    """Return the terminal; it prints plain text if standard output is a file or a pipe."""
     from rich.console import Console
 
     # COLUMNS=0, as some shells set it, would leave no room for a single letter.
@@ -32,33 +33,120 @@ def console() -> Console:
     return Console(highlight=False, soft_wrap=False, width=max(width, 20) if width else 80)
 
 
-def tell(message: str) -> None:
-    """A word to the user, beside the answer: nothing in it steers the terminal."""
-    text = harmless(message)
-    click.echo(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…", err=True)
+def print_message(message: str) -> None:
+    """Print a message on standard error, without characters that control the terminal."""
+    text = printable(message)
+    click.echo(
+        text if len(text) <= _MAX_MESSAGE_LENGTH else text[: _MAX_MESSAGE_LENGTH - 1] + "…",
+        err=True,
+    )
 
 
-def tell_of_stop(message: str) -> None:
-    """That a run has stopped, and the very command that goes on with it."""
-    words = ["suffice", *sys.argv[1:]]
+def print_resume_command(message: str, arguments: Sequence[str]) -> None:
+    """Print why a run stopped, and the command that continues it."""
+    words = ["suffice", *arguments]
     again = shlex.join(words if "--resume" in words else [*words, "--resume"])
-    tell(f"{message} To go on:")
-    click.echo(f"  {again}", err=True)  # whole, however long: it is there to be copied
+    print_message(f"{message} To continue:")
+    click.echo(f"  {again}", err=True)  # whole, however long, so that it can be copied
+
+
+def folder_size(folder: Path) -> str:
+    """Return the number of files in a folder and their size: "3 files, 1.2 MB"."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    size = sum(path.stat().st_size for path in files)
+    return f"{plural(len(files), 'file')}, {size / 1e6:,.1f} MB"
 
 
 def write_html(explanation: Explanation, path: Path) -> None:
-    """Write the report and say where."""
-    write_out(explanation.to_html(), path)
+    """Write the report, and print its path."""
+    write_output(explanation.to_html(), path)
     if str(path) != "-":
-        tell(f"Report: {path.resolve()}")
+        print_message(f"Report: {path.resolve()}")
 
 
-def write_out(text: str, path: Path) -> None:
-    """Write a file, or to standard output for '-': the same bytes."""
-    from suffice.results import as_bytes, write_text
+def write_output(text: str, path: Path) -> None:
+    """Write a text to a file, or the same bytes to standard output for '-'."""
+    from suffice.results import encode_text, write_text
 
     if str(path) == "-":
-        # As bytes: another encoding of the terminal must not cost letters of a file.
-        click.echo(as_bytes(text), nl=not text.endswith("\n"))
+        # As bytes: the terminal's encoding may lack characters that a file has.
+        click.echo(encode_text(text), nl=not text.endswith("\n"))
     else:
         write_text(path, text, "output")
+
+
+# -- progress: a bar on a terminal, otherwise a line now and then, for logs ---------------
+
+
+_SECONDS_BETWEEN_LINES = 30.0
+
+_LINE_FORMAT = "{n_fmt} of {total_fmt} rows, {rate_noinv_fmt}, {remaining} left{postfix}"
+
+
+@contextmanager
+def show_progress(errors: Callable[[], int]) -> Iterator[RowCounter]:
+    """Show rows done, rows per second, time left and errors while the block runs."""
+    counter = RowCounter(errors)
+    with listen_to_progress(counter.see):
+        try:
+            yield counter
+        finally:
+            counter.close()
+
+
+class RowCounter:
+    """Counts rows that are explained from now on, and shows them by a progress bar."""
+
+    def __init__(self, errors: Callable[[], int]) -> None:
+        self._errors = errors
+        self._bar: Any = None
+        self.rows = 0
+        """Rows explained since the first report; rows stored by an earlier run do not count."""
+
+    def see(self, what: str, done: float, total: float | None) -> None:
+        """Show progress of the rows; the progress within a single row is not shown."""
+        if what != "explanations":
+            return
+        if self._bar is None:
+            self._bar = _open_bar(done, total)
+        self._bar.total = total
+        if count := self._errors():
+            self._bar.set_postfix_str(plural(count, "error"), refresh=False)
+        self.rows = int(done) - self._bar.initial
+        self._bar.update(int(done) - self._bar.n)
+
+    def close(self) -> None:
+        """Close the bar."""
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _open_bar(done: float, total: float | None) -> Any:
+    from tqdm import tqdm
+
+    if sys.stderr.isatty():
+        return tqdm(
+            total=total, initial=int(done), unit=" rows", dynamic_ncols=True, mininterval=0.2
+        )
+
+    class LogLines(tqdm):  # type: ignore[misc,unused-ignore]
+        """A progress bar whose every update is a line of its own."""
+
+        def display(self, msg: str | None = None, pos: int | None = None) -> bool:
+            print_message(msg or str(self))
+            return True
+
+        def close(self) -> None:  # without a last line: the caller reports the end
+            self.disable = True
+
+    return LogLines(
+        total=total,
+        initial=int(done),
+        unit=" rows",
+        bar_format=_LINE_FORMAT,
+        mininterval=_SECONDS_BETWEEN_LINES,
+        # tqdm would otherwise print a first line at once, and count updates in place of seconds.
+        delay=1e-9,
+        smoothing=0,  # the rate of the whole run, not of the last seconds
+        miniters=1,
+    )

@@ -1,150 +1,179 @@
-"""`suffice serve`: the explorer, for a table and a model of one's own."""
+"""`suffice serve`: open the explorer on a table and its models."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
-from suffice.cli.inputs import asked_outcome, hint_at_identifiers, open_model, read_table
-from suffice.cli.options import CLASSES, FILE, FORMATS, TARGET, outcome_options, trust_options
-from suffice.cli.output import tell
-from suffice.cli.training import MODELS
-from suffice.errors import InputError
-
-__all__ = ["run_explorer", "serve"]
+from suffice.cli.inputs import open_model, outcome_from_options, read_table, warn_about_identifiers
+from suffice.cli.options import (
+    CLASSES_OPTION,
+    FILE_PATH,
+    MODEL_FORMATS,
+    TARGET_OPTION,
+    TRAINABLE_MODELS,
+    outcome_options,
+    trust_options,
+)
+from suffice.cli.output import print_message
+from suffice.errors import InputError, missing_package
+from suffice.question_fields import DEFAULT_N_REFERENCES
+from suffice.validation import read_text_file
 
 
 @click.command()
-@click.option("--data", type=FILE, required=True, help="The table: .csv, .parquet or .json.")
-@TARGET
+@click.option("--data", type=FILE_PATH, required=True, help="The table: .csv, .parquet or .json.")
+@TARGET_OPTION
 @click.option(
     "--model",
     "models",
-    type=FILE,
+    type=FILE_PATH,
     multiple=True,
-    help=f"A fitted model: {FORMATS}; a second one to compare with.",
+    help=f"A fitted model: {MODEL_FORMATS}; repeat to compare models.",
 )
-@CLASSES
+@CLASSES_OPTION
 @click.option(
     "--train",
     "trains",
-    type=click.Choice(MODELS),
+    type=click.Choice(TRAINABLE_MODELS),
     multiple=True,
-    help="Or train one on the table; again for a second one.",
+    help="Or train a model on the table; repeat to compare models.",
 )
-@click.option("--text", metavar="COL", help="The model reads texts, which are in this column.")
+@click.option("--text", metavar="COL", help="For a model of texts: the column that holds them.")
 @click.option(
     "--graph",
-    type=FILE,
+    type=FILE_PATH,
     help="A causal graph of the columns: a line 'cause -> effect' for each arrow.",
 )
 @outcome_options
 @click.option(
     "--n-references",
     type=click.IntRange(min=1),
-    default=500,
+    default=DEFAULT_N_REFERENCES,
     show_default=True,
     metavar="N",
-    help="Use at most N references, unless the page asks for more.",
+    help="Use at most N references, unless a request names another number.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="For training and for drawing references.",
+    help="Seed of training and of drawing references.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option(
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A name or address that visitors open; needed with --host 0.0.0.0. May be repeated.",
+)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    help="The port to listen at [default: any that is free].",
+    help="The port to listen at [default: any free port].",
 )
 @trust_options
 def serve(**options: Any) -> None:
-    """Explore a table and its model in the browser: rows, reasons, what-ifs, ways out.
+    """Explore a table and its model in the browser: rows, reasons, what-ifs, recourse.
 
-    The page is served to this machine alone. The address that is printed holds a key: whoever has
-    it sees the data.
+    Unless --host says otherwise, only this machine can open the page. The printed address holds a
+    key: whoever has the address can see the data.
     """
     data, labels = read_table(options["data"], options["target"])
     if options["text"] is None:
-        hint_at_identifiers(data)
-    models = _models(options, data, labels)
+        warn_about_identifiers(data)
+    models, sources = _open_models(options, data, labels)
     first = next(iter(models.values()))
     run_explorer(
         models,
         data,
         host=options["host"],
         port=options["port"],
-        outcome=asked_outcome(options, first, data),
+        allow_hosts=options["allow_hosts"],
+        outcome=outcome_from_options(options, first, data),
         n_references=options["n_references"],
         random_state=options["seed"],
-        graph=None if options["graph"] is None else _graph(options["graph"], data),
+        graph=None if options["graph"] is None else _read_graph(options["graph"], data),
         text=options["text"],
-        opening=_opening(options),
+        opening=_opening_code(options, sources),
     )
 
 
 def run_explorer(
-    models: Mapping[str, Any], data: Any, *, host: str, port: int, **of_room: Any
+    models: Mapping[str, Any],
+    data: Any,
+    *,
+    host: str,
+    port: int,
+    allow_hosts: Sequence[str] = (),
+    **session_options: Any,
 ) -> None:
-    """Serve until it is interrupted."""
-    try:
-        import starlette
-        import uvicorn
-    except ImportError as error:
-        hint = 'pip install "suffice[web]"'
-        raise InputError("serve", f"no {error.name}", "an installed one", hint) from error
-    assert starlette
-    assert uvicorn
-    from suffice.web.room import Room
-    from suffice.web.serve import serve as run
+    """Serve the explorer until it is interrupted."""
+    for package in ("starlette", "uvicorn"):
+        if find_spec(package) is None:
+            raise missing_package("The explorer", package, "web")
+    from suffice.web.server import run_server
+    from suffice.web.session import Session
 
-    tell(f"Reading {len(data):,} rows …")
-    room = Room(models, data, **of_room)
+    print_message(f"Reading {len(data):,} rows …")
+    session = Session(models, data, **session_options)
     if host not in ("127.0.0.1", "localhost", "::1"):
-        tell(f"Others who reach {host} and have the address can see the data.")
-    # Ctrl-C is how one stops it: not an end at once, as in other commands.
+        print_message(f"Others who reach {host} and have the address can see the data.")
+    # Ctrl-C is the way to stop the server, so it must not end the process as in other commands.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
-        run(room, host=host, port=port, ready=_ready)
-    tell("The explorer has stopped.")
+        run_server(session, host=host, port=port, allow_hosts=allow_hosts, ready=_print_address)
+    print_message("The explorer has stopped.")
 
 
-def _ready(address: str) -> None:
+def _print_address(address: str) -> None:
     click.echo(f"Explorer: {address}")
-    tell("Open this address in a browser. Ctrl-C stops.")
+    print_message("Open this address in a browser. Ctrl-C stops.")
 
 
-def _models(options: dict[str, Any], data: Any, labels: Any) -> dict[str, Any]:
-    """The models by a name that tells them apart."""
-    # What is trained on the table has its names.
-    named = {"classes": None} if options["models"] else {}
-    given: list[tuple[str, dict[str, Any]]] = [
+_Source = dict[str, Any]
+"""Where a model is from: the options `model` (a path or None) and `train` (a name or None)."""
+
+
+def _open_models(
+    options: dict[str, Any], data: Any, labels: Any
+) -> tuple[dict[str, Any], dict[str, _Source]]:
+    """Return the models by unique names, and by the same names the options that opened each."""
+    # `classes` name the classes of files: a model that is trained takes them from the table.
+    trained = {"classes": None} if options["models"] else {}
+    given: list[tuple[str, _Source]] = [
         *((path.stem, {"model": path, "train": None}) for path in options["models"]),
-        *((name, {"model": None, "train": name} | named) for name in options["trains"]),
+        *((name, {"model": None, "train": name} | trained) for name in options["trains"]),
     ]
     if not given:
         raise InputError("--model, --train", "neither", "at least one of the two")
-    found: dict[str, Any] = {}
-    for name, chosen in given:
-        unique = name if name not in found else f"{name} {len(found) + 1}"
-        found[unique] = open_model(options | chosen, data, labels)
-    return found
+    models: dict[str, Any] = {}
+    sources: dict[str, _Source] = {}
+    for name, source in given:
+        unique = name if name not in models else f"{name} {len(models) + 1}"
+        models[unique] = open_model(options | source, data, labels)
+        sources[unique] = source
+    return models, sources
 
 
-def _graph(path: Path, data: Any) -> Any:
+def _read_graph(path: Path, data: Any) -> Any:
     from suffice.context.causal import CausalModel
 
+    return CausalModel(_read_edges(path), data)
+
+
+def _read_edges(path: Path) -> list[tuple[str, str]]:
     edges = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(read_text_file("--graph", path).splitlines(), 1):
         words = line.partition("#")[0].strip()
         if not words:
             continue
@@ -153,42 +182,30 @@ def _graph(path: Path, data: Any) -> Any:
             got = f"line {number} of {path.name}: {words!r}"
             raise InputError("--graph", got, "lines such as 'age -> income'")
         edges.append((cause, effect))
-    return CausalModel(edges, data)
+    return edges
 
 
-def _opening(options: dict[str, Any]) -> Callable[[str], Sequence[str]]:
-    """Code that opens the same model and data; file names as they were typed."""
+def _opening_code(
+    options: dict[str, Any], sources: Mapping[str, _Source]
+) -> Callable[[str], Sequence[str]]:
+    """Return a function from a model's name to Python code that opens the data and the model."""
     path: Path = options["data"]
     reader = {".csv": "read_csv", ".json": "read_json"}.get(path.suffix.lower(), "read_parquet")
     table = [f"data = pd.{reader}({str(path)!r})"]
     if options["target"] is not None:
         table += [f"labels = data.pop({options['target']!r})"]
     if options["graph"] is not None:
-        table += [f"causes = …  # suffice.CausalModel of the graph in {str(options['graph'])!r}"]
-    files = {p.stem: p for p in options["models"]}
+        edges = _read_edges(options["graph"])
+        table += [f"causes = suffice.CausalModel({edges!r}, data)"]
 
-    def opening(name: str) -> Sequence[str]:
-        if name not in files:
-            kind, seed = name.split(maxsplit=1)[0], options["seed"]
-            return [
-                *table,
-                "from suffice.cli.training import train",
-                f"model = train({kind!r}, data, labels, {seed}).model",
-            ]
-        file = files[name]
-        if file.suffix.lower() == ".skops":
-            trusted = list(options["trust_types"])
-            return [*table, "import skops.io", f"model = skops.io.load({str(file)!r}, {trusted!r})"]
-        if file.suffix.lower() == ".onnx":
-            return [
-                *table,
-                "import onnxruntime",
-                f"model = onnxruntime.InferenceSession({str(file)!r})",
-            ]
-        if file.suffix.lower() in (".pkl", ".pickle", ".joblib"):
-            return [*table, "import joblib", f"model = joblib.load({str(file)!r})"]
-        from suffice.cli.model_files import opening_booster
+    def code(name: str) -> Sequence[str]:
+        file: Path | None = sources[name]["model"]
+        if file is None:
+            call = f"train({sources[name]['train']!r}, data, labels, {options['seed']}).model"
+            return [*table, "from suffice.cli.models import train", f"model = {call}"]
+        from suffice.cli.models import model_code
 
-        return [*table, *opening_booster(file, options["classes"])]
+        trusted = list(options["trust_types"])
+        return [*table, *model_code(file, options["classes"], trusted)]
 
-    return opening
+    return code

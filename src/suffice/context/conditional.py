@@ -17,36 +17,34 @@ from typing import Any
 
 import numpy as np
 
-from suffice.checks import ran, whole
-from suffice.context.cost import LARGEST, change_costs
+from suffice.context.cost import MAX_COST, CostSpec, change_costs
 from suffice.context.hybrids import Context
 from suffice.context.players import Players
-from suffice.context.references import with_columns_of
+from suffice.context.references import select_columns_like
 from suffice.errors import InputError
 from suffice.randomness import Stream, generator
 from suffice.tables.cells import distinct_rows
-from suffice.tables.frames import as_table
+from suffice.tables.conversion import as_table
 from suffice.tables.table import Table
-from suffice.typing import Counts, Held, Reals
+from suffice.typing import Counts, HeldSets, Reals
+from suffice.validation import call_user_function, check_integer
 
-__all__ = ["ConditionalContext", "Sampler"]
-
-Sampler = Callable[[Any, tuple[str, ...], int, np.random.Generator], Any]
+ConditionalSampler = Callable[[Any, tuple[str, ...], int, np.random.Generator], Any]
 """(the input as a one-row table, the names of the held columns, n, rng) -> n rows like the data."""
 
-_SAMPLER = "a function (x, held, n, rng) -> n rows"
+_SAMPLER_SIGNATURE = "a function (x, held, n, rng) -> n rows"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalContext(Context):
-    """Draw what is not held from rows like the input on what is held.
+    """Context that draws values not held from rows that are like the input on those held.
 
     Parameters
     ----------
     n_drawn
-        How many rows are drawn for each set of features: the nearest references, by the distance
-        that also measures cost (deviations for numbers, 0 or 1 for the rest), ties by chance.
-        As many as there are references makes it the marginal context again.
+        How many rows are drawn for each set of features: the nearest references, by the cost of a
+        change (`Explainer(cost=…)`; by default deviations of the data for numbers, 0 or 1 for the
+        rest), ties by chance. As many as there are references makes it the marginal context again.
     sampler
         The user's own conditional distribution instead: a function (x, held, n, rng) -> n rows.
         Only their columns that are not held are used.
@@ -66,24 +64,31 @@ class ConditionalContext(Context):
     kind = "conditional"
 
     n_drawn: int = 100
-    sampler: Sampler | None = None
+    sampler: ConditionalSampler | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_drawn", whole("n_drawn", self.n_drawn))
+        object.__setattr__(self, "n_drawn", check_integer("n_drawn", self.n_drawn))
         if not (self.sampler is None or callable(self.sampler)):
-            raise InputError("sampler", self.sampler, f"None or {_SAMPLER}")
+            raise InputError("sampler", self.sampler, f"None or {_SAMPLER_SIGNATURE}")
 
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[Any, Any]:
-        """The same hybrids for both views."""
-        made: NearHybrids | SampledHybrids
+        """Return the same hybrids for both views, with distances in deviations of the pool."""
+        return self.bind_with_costs(pool, players, seed, pool, None)
+
+    def bind_with_costs(
+        self, pool: Table, players: Players, seed: int, data: Table, cost: CostSpec
+    ) -> tuple[Any, Any]:
+        """Return the same hybrids for both views; `cost` measures which references are near."""
+        made: NearestHybrids | SampledHybrids
         if self.sampler is not None:
             made = SampledHybrids(pool, players, self.sampler, self.n_drawn, seed)
         else:
-            made = NearHybrids(pool, players, min(self.n_drawn, len(pool) - 1), seed)
+            n = min(self.n_drawn, len(pool) - 1)
+            made = NearestHybrids(pool, players, n, seed, data, cost)
         return made, made
 
     def describe(self) -> str:
-        """How the rest is drawn."""
+        """Describe how values that are not held are drawn."""
         if self.sampler is not None:
             name = getattr(self.sampler, "__name__", type(self.sampler).__name__)
             return f"{self.n_drawn} rows drawn by {name} given what is held"
@@ -91,74 +96,74 @@ class ConditionalContext(Context):
 
 
 @dataclass(frozen=True, eq=False)
-class NearHybrids:
-    """Each subset's hybrids take their values from the n references nearest on what it holds."""
+class NearestHybrids:
+    """Hybrids that take new values from the n references nearest on the players held."""
 
     pool: Table
     players: Players
     n: int
     seed: int
+    data: Table
+    cost: CostSpec
 
     @property
     def d(self) -> int:
-        """How many players there are."""
+        """Number of players."""
         return len(self.players)
 
-    def rows(self, held: Held, references: Counts) -> Table:
-        """Row i: the input on held[i], and elsewhere its near reference number references[i]."""
+    def rows(self, held: HeldSets, references: Counts) -> Table:
+        """Return hybrids: row i has the input's values on held[i], else a near reference's."""
         which, first = distinct_rows(held.astype(np.int64))
         rows = self.donors(held[first])[which, references]
         return self.pool.splice(held[:, self.players.of_column], rows)
 
-    def donors(self, held: Held) -> Counts:
-        """The nearest references, which of equally near ones is left to chance; in pool order.
+    def donors(self, held: HeldSets) -> Counts:
+        """Return (subsets, n): the nearest references of each subset, in pool order.
 
         That order, so that of equally cheap changes the same one is reported as by a swap.
         """
-        away = held.astype(float) @ self._away[self._shuffled].T
+        away = held.astype(float) @ self._distances[self._tie_order].T
         nearest = np.argsort(away, axis=1, kind="stable")[:, : self.n]
-        return np.sort(1 + self._shuffled[nearest], axis=1)
+        return np.sort(1 + self._tie_order[nearest], axis=1)
 
     @cached_property
-    def _away(self) -> Reals:
-        """(references, d): how far each is from the input on each player."""
-        # Infinitely far is far: what is not held counts 0 times that, which must not be NaN.
-        return np.minimum(change_costs(self.pool, self.pool, self.players), LARGEST)
+    def _distances(self) -> Reals:
+        """Distances (references, d) from the input on each player."""
+        # Capped, since a player that is not held counts 0 times its distance: 0 · inf is NaN.
+        return np.minimum(change_costs(self.pool, self.data, self.players, self.cost), MAX_COST)
 
     @cached_property
-    def _shuffled(self) -> Counts:
+    def _tie_order(self) -> Counts:
         return generator(self.seed, Stream.NEAREST).permutation(len(self.pool) - 1)
 
 
 @dataclass(frozen=True, eq=False)
 class SampledHybrids:
-    """Each subset's hybrids take their values from rows that the user's sampler draws."""
+    """Hybrids that take new values from rows that the user's sampler draws for each subset."""
 
     pool: Table
     players: Players
-    sampler: Sampler
+    sampler: ConditionalSampler
     n: int
     seed: int
 
     @property
     def d(self) -> int:
-        """How many players there are."""
+        """Number of players."""
         return len(self.players)
 
-    def rows(self, held: Held, references: Counts) -> Table:
-        """Row i: the input on held[i], and elsewhere row references[i] of that subset's sample."""
+    def rows(self, held: HeldSets, references: Counts) -> Table:
+        """Return hybrids: row i has the input's values on held[i], else those of a sampled row."""
         which, first = distinct_rows(held.astype(np.int64))
         input_row = self.pool.take(np.array([0]))
-        drawn = input_row
-        for rows in self._samples(held[first]):
-            drawn = drawn.stack(rows)
+        drawn = input_row.stack(*self._samples(held[first]))
         return drawn.splice(held[:, self.players.of_column], 1 + which * self.n + references)
 
-    def donors(self, held: Held) -> None:
-        """The rows are made, not taken from the references: no observed change to put a cost on."""
+    def donors(self, held: HeldSets) -> None:
+        """Return None: sampled rows are not references, so no observed change has a cost."""
 
-    def _samples(self, subsets: Held) -> Iterator[Table]:
-        """Each subset has a seed of its own: the same rows in whatever order it is asked for."""
+    def _samples(self, subsets: HeldSets) -> Iterator[Table]:
+        """Yield the sample of each subset, whose seed is its own: independent of other subsets."""
         of_column = self.players.of_column
         x = self.pool.take(np.array([0])).native
         for held in subsets:
@@ -166,8 +171,10 @@ class SampledHybrids:
                 name for name, kept in zip(self.pool.names, held[of_column], strict=True) if kept
             )
             rng = generator(self.seed, Stream.SAMPLER, *np.packbits(held).tolist())
-            given = ran("sampler", self.sampler, _SAMPLER, x, names, self.n, rng)
+            given = call_user_function(
+                "sampler", self.sampler, _SAMPLER_SIGNATURE, x, names, self.n, rng
+            )
             rows = as_table(given, names=self.pool.names, argument="sampler")
             if len(rows) != self.n:
                 raise InputError("sampler", f"{len(rows)} rows", f"{self.n} rows, as asked for")
-            yield with_columns_of(self.pool, rows, "sampler")
+            yield select_columns_like(self.pool, rows, "sampler")

@@ -1,4 +1,4 @@
-"""What a change costs: the distance from the input over the columns that are changed.
+"""Costs of changes: the distance from the input over the columns that are changed.
 
 Numeric columns count |Δ| divided by the column's median absolute deviation in the data, other
 columns 0 or 1 (the measure of the paper's recourse experiments). A column whose deviation is zero,
@@ -16,69 +16,58 @@ from typing import Any
 
 import numpy as np
 
-from suffice.checks import number, ran
 from suffice.context.players import Players
-from suffice.context.pool import Pool, References
-from suffice.errors import InputError, shorten
+from suffice.context.references import Pool, References
+from suffice.errors import InputError, short_repr
 from suffice.factors.lattice import masks_of_held
 from suffice.factors.order import cost_ranks
-from suffice.tables import Table, column_codes, plain
-from suffice.typing import Counts, Held, Reals, Values
-
-__all__ = [
-    "LARGEST",
-    "CostSpec",
-    "Prices",
-    "SetCosts",
-    "change_costs",
-    "cheapest_first",
-    "column_costs",
-    "player_costs",
-    "scaled",
-    "total_costs",
-]
+from suffice.tables import Table, as_scalar, column_codes
+from suffice.typing import Counts, HeldSets, Reals, Values
+from suffice.validation import call_user_function, check_number
 
 CostSpec = Mapping[str, float] | Callable[[str, Any, Values], Any] | None
 """None: the measure above. A mapping: weights on it. A callable: (column, from, to) -> costs."""
 
-LARGEST = 1e300
+MAX_COST = 1e300
 """No change between finite numbers costs more, so that sums of such costs stay finite."""
 
-_SHRUNK = 2.0**-4
+_OVERFLOW_FACTOR = 2.0**-4
 """Numbers near the largest that a float holds are compared after this: exact, being a power of two,
 and neither differences nor means of two then overflow."""
 
-_TOGETHER = 8
+_MOST_TABULATED_PLAYERS = 64
+"""Costs of more players are added up by a product: tables would take too much memory."""
+_PLAYERS_PER_TABLE = 8
 """Players whose sums are tabulated together."""
 
 
 def change_costs(pool: Table, data: Table, players: Players, cost: CostSpec = None) -> Reals:
-    """(n, d): what it costs to give the input each reference's values on each player."""
+    """Return (n, d): the cost of giving the input each reference's values on each player."""
     return player_costs(column_costs(pool, data, cost), players)
 
 
 def player_costs(by_column: Reals, players: Players) -> Reals:
-    """(n, d): the costs of each player's columns together."""
+    """Return (n, d): the sum of the costs of each player's columns."""
     if all(len(columns) == 1 for columns in players.columns):
         return by_column[:, [j for (j,) in players.columns]]
     return np.stack([sum(by_column[:, j] for j in columns) for columns in players.columns], axis=1)
 
 
 def column_costs(pool: Table, data: Table, cost: CostSpec = None) -> Reals:
-    """(n, columns): what it costs to give the input each reference's value in each column."""
+    """Return (n, columns): the cost of giving the input each reference's value in a column."""
     if not isinstance(pool, Pool):
         return column_costs_of_table(pool, data, cost)
     # Kept with the references, which many inputs share; a key by identity stays its own, since what
     # is kept holds on to the object.
     key = "prices", data, id(cost)
-    return pool.references.once(key, lambda: Prices(data, pool.references, cost)).of(pool)
+    return pool.references.cached(key, lambda: ReferenceCosts(data, pool.references, cost)).of(pool)
 
 
 def column_costs_of_table(pool: Table, data: Table, cost: CostSpec = None) -> Reals:
-    """The general path: column by column, whatever they hold."""
-    cost = _checked_cost(cost)
+    """Return the costs of `column_costs` for a table that caches nothing, column by column."""
+    cost = _check_cost(cost)
     if callable(cost):
-        columns = [_own_cost(cost, name, pool.column(j)) for j, name in enumerate(data.names)]
+        columns = [_user_costs(cost, name, pool.column(j)) for j, name in enumerate(data.names)]
     else:
         weights = _weights(cost or {}, data)
         columns = [
@@ -88,8 +77,8 @@ def column_costs_of_table(pool: Table, data: Table, cost: CostSpec = None) -> Re
     return np.stack(columns, axis=1)
 
 
-class Prices:
-    """What it costs to give inputs the values of the same references, made ready once.
+class ReferenceCosts:
+    """Costs of changing inputs to the same references, prepared once for many inputs.
 
     The columns' deviations and the references' numbers are then read once. The costs are just those
     that `column_costs` tells.
@@ -97,7 +86,7 @@ class Prices:
 
     def __init__(self, data: Table, references: References, cost: CostSpec = None) -> None:
         self._data = data
-        self._cost = _checked_cost(cost)
+        self._cost = _check_cost(cost)
         table, columns = references.table, range(len(data.names))
         if callable(self._cost):
             return
@@ -109,18 +98,20 @@ class Prices:
         there = [table.column(j).astype(float) for j in self._numeric]
         self._there = np.stack(there, axis=1) if there else np.empty((len(table), 0))
         self._all_finite = bool(np.isfinite(self._there).all())
-        self._scales = np.array([_shrunk_scale(data.column(j)) for j in self._numeric])
+        self._scales = np.array([_column_deviation(data.column(j)) for j in self._numeric])
         weights = _weights(self._cost or {}, data)
         self._weights = np.array([weights.get(name, 1.0) for name in data.names])
 
     def of(self, pool: Pool) -> Reals:
-        """(n, columns): what it costs to give the pool's input each of its references' values."""
+        """Return (n, columns): the cost of giving the input each of its references' values."""
         if callable(self._cost):
             return column_costs_of_table(pool, self._data, self._cost)
-        here = pool.inputs.once(self, lambda: self._input_numbers(pool))
+        here = pool.inputs.cached(self, lambda: self._input_numbers(pool))
         if here is None:  # of other dtypes, which decide how a column is read
             return column_costs_of_table(pool, self._data, self._cost)
-        numbers = self._away_from(here[pool.place])
+        numbers = _numeric_distance(
+            here[pool.index], self._there, self._scales, finite=self._all_finite
+        )
         if len(self._numeric) == len(self._data.names):
             away = numbers
         else:
@@ -130,7 +121,7 @@ class Prices:
         return away if self._cost is None else _weighted(away, self._weights)
 
     def _input_numbers(self, pool: Pool) -> Reals | None:
-        """(inputs, numeric columns): their values; None where a column has another dtype."""
+        """Return (inputs, numeric columns): the inputs' values; None where a dtype differs."""
         above, below = pool.inputs.table, pool.references.table
         columns = [above.column(j) for j in self._numeric]
         pairs = zip(columns, self._numeric, strict=True)
@@ -139,26 +130,27 @@ class Prices:
         numbers = [column.astype(float) for column in columns]
         return np.stack(numbers, axis=1) if numbers else np.empty((len(above), 0))
 
-    def _away_from(self, here: Reals) -> Reals:
-        """(n, numeric columns): how far an input's values are from those of the references."""
-        there = self._there
-        with np.errstate(all="ignore"):  # infinities that are equal are no change
-            away = np.abs(there * _SHRUNK - here * _SHRUNK) / self._scales
-        if self._all_finite and np.isfinite(here).all():
-            return np.asarray(np.minimum(away, LARGEST))
-        return _with_odd_ones(away, here, there)
 
+def _numeric_distance(
+    here: Any, there: Reals, deviation: float | Reals, *, finite: bool = False
+) -> Reals:
+    """Return |there - here| in deviations; `finite` says that `there` is known to be finite.
 
-def _with_odd_ones(away: Reals, here: Any, there: Reals) -> Reals:
-    """Distances, where some values are missing or infinite."""
+    A missing value is at distance 0 from a missing one and 1 from any number. An infinite value is
+    at distance 0 from itself and infinitely far from any other.
+    """
+    with np.errstate(all="ignore"):  # inf - inf, replaced below
+        away = np.abs(there * _OVERFLOW_FACTOR - here * _OVERFLOW_FACTOR) / deviation
+    if finite and np.isfinite(here).all():
+        return np.asarray(np.minimum(away, MAX_COST))
     missing = np.isnan(there)
-    away = np.where(np.isfinite(there) & np.isfinite(here), np.minimum(away, LARGEST), np.inf)
-    told = np.where(missing, 1.0, np.where(there == here, 0.0, away))
-    out: Reals = np.where(np.isnan(here), np.where(missing, 0.0, 1.0), told)
+    away = np.where(np.isfinite(there) & np.isfinite(here), np.minimum(away, MAX_COST), np.inf)
+    away = np.where(missing, 1.0, np.where(there == here, 0.0, away))
+    out: Reals = np.where(np.isnan(here), np.where(missing, 0.0, 1.0), away)
     return out
 
 
-def _checked_cost(cost: CostSpec) -> CostSpec:
+def _check_cost(cost: CostSpec) -> CostSpec:
     given: object = cost
     if not (given is None or callable(given) or isinstance(given, Mapping)):
         allowed = "None, a mapping of column to weight, or a callable (column, from, to) -> costs"
@@ -172,9 +164,9 @@ def _weights(given: Mapping[str, float], data: Table) -> dict[str, float]:
         column = data.names[data.position(name, "cost")]
         try:
             forbidden = isinstance(weight, float | np.floating) and weight == np.inf
-            weights[column] = np.inf if forbidden else number("cost", weight, least=0)
+            weights[column] = np.inf if forbidden else check_number("cost", weight, least=0)
         except InputError:
-            got = f"{shorten(weight)} for column {name!r}"
+            got = f"{short_repr(weight)} for column {name!r}"
             raise InputError("cost", got, "a number >= 0 as weight (inf: never)") from None
     return weights
 
@@ -185,16 +177,18 @@ def _weighted(away: Reals, weight: float | Reals) -> Reals:
     return out
 
 
-def _own_cost(cost: Callable[[str, Any, Values], Any], name: str, values: Values) -> Reals:
-    """The costs that the user's function gives to a column's changes."""
+def _user_costs(cost: Callable[[str, Any, Values], Any], name: str, values: Values) -> Reals:
+    """Return the costs that the user's function gives to the changes of a column."""
     allowed = "a function (column, from, to) -> costs"
     there = values[1:].copy()  # the function may write into it
     about = f"for column {name!r}"
-    found = ran("cost", cost, allowed, name, plain(values[0]), there, about=about)
+    found = call_user_function(
+        "cost", cost, allowed, name, as_scalar(values[0]), there, about=about
+    )
     try:
         out = np.asarray(found, dtype=float)
     except (TypeError, ValueError) as error:
-        got = f"{shorten(found)} {about}"
+        got = f"{short_repr(found)} {about}"
         raise InputError("cost", got, f"{allowed}, which are numbers") from error
     if out.shape != there.shape:
         got = f"shape {out.shape} {about}"
@@ -206,63 +200,73 @@ def _own_cost(cost: Callable[[str, Any, Values], Any], name: str, values: Values
 
 
 def _distance(values: Values, column: Values) -> Reals:
-    """How far the first value is from each of the others."""
+    """Return the distances from the first value to each of the others."""
     if values.dtype.kind not in "iuf" or column.dtype.kind not in "iuf":
         codes = column_codes(values)
         return np.asarray(codes[1:] != codes[0], dtype=float)
     numbers = values.astype(float)
-    here, there = numbers[0], numbers[1:]
-    with np.errstate(all="ignore"):  # infinities that are equal are no change, as below
-        away = np.abs(there * _SHRUNK - here * _SHRUNK) / _shrunk_scale(column)
-    return _with_odd_ones(away, here, there)
+    return _numeric_distance(numbers[0], numbers[1:], _column_deviation(column))
 
 
-def scaled(values: Values, column: Values) -> Reals:
-    """Finite numbers, counted in the column's deviations."""
+def scale_by_deviation(values: Values, column: Values) -> Reals:
+    """Return numbers divided by the column's deviation, cut to what is finite."""
     with np.errstate(over="ignore"):
-        out = values.astype(float) * _SHRUNK / _shrunk_scale(column)
-    return np.clip(out, -LARGEST, LARGEST)
+        out = values.astype(float) * _OVERFLOW_FACTOR / _column_deviation(column)
+    return np.clip(out, -MAX_COST, MAX_COST)
 
 
-def _shrunk_scale(column: Values) -> float:
-    """A numeric column's median absolute deviation, or else what stands in for it."""
+def _column_deviation(column: Values) -> float:
+    """Return a numeric column's median absolute deviation; the mean one where that is 0."""
+    # Halves and means of numbers near the largest float overflow unless they are scaled first.
     finite = column.astype(float)
-    finite = finite[np.isfinite(finite)] * _SHRUNK
+    finite = finite[np.isfinite(finite)] * _OVERFLOW_FACTOR
     if not len(finite):
-        return _SHRUNK
+        return _OVERFLOW_FACTOR
     away = np.abs(finite - np.median(finite))
     with np.errstate(over="ignore"):
-        usual = float(np.median(away) or away.mean() or _SHRUNK)
+        usual = float(np.median(away) or away.mean() or _OVERFLOW_FACTOR)
     return usual if np.isfinite(usual) else float((away / len(away)).sum())
 
 
 class SetCosts:
-    """What sets of players cost together, for many sets and references at once.
+    """Costs of sets of players, for many sets and references at once.
 
     The sums of all 256 subsets of eight players are tabulated, and a set looks up one row per
     table. A sum never falls as a set grows.
     """
 
     def __init__(self, costs: Reals) -> None:
-        """`costs[r, j]` is what player j's change to reference r's values costs."""
-        self._tables = []
-        for start in range(0, costs.shape[1], _TOGETHER):
-            block = costs[:, start : start + _TOGETHER].T
+        """Tabulate `costs`, where costs[r, j] is the cost of player j's change to reference r."""
+        self._costs = costs
+        self._tables: list[Reals] = []
+        if costs.shape[1] > _MOST_TABULATED_PLAYERS:
+            return
+        for start in range(0, costs.shape[1], _PLAYERS_PER_TABLE):
+            block = costs[:, start : start + _PLAYERS_PER_TABLE].T
             table = np.zeros((1 << len(block), len(costs)))
             for j, part in enumerate(block):
                 np.add(table[: 1 << j], part, out=table[1 << j : 2 << j])
             self._tables.append(table)
 
-    def of(self, members: Held) -> Reals:
-        """(sets, references): the costs of sets, each a row of truth values over the players."""
-        starts = range(0, members.shape[1], _TOGETHER)
-        blocks = [members[:, start : start + _TOGETHER] for start in starts]
+    def of(self, members: HeldSets) -> Reals:
+        """Return (sets, references): the costs of sets, given as rows of Booleans."""
+        if not self._tables:
+            # Infinite costs are counted apart, since 0 · inf is not a number.
+            never = np.isinf(self._costs)
+            moved = members.astype(float)
+            out: Reals = moved @ np.where(never, 0.0, self._costs).T
+            out[moved @ never.T > 0] = np.inf
+            return out
+        starts = range(0, members.shape[1], _PLAYERS_PER_TABLE)
+        blocks = [members[:, start : start + _PLAYERS_PER_TABLE] for start in starts]
         return self._sums(map(masks_of_held, blocks))
 
     def of_masks(self, masks: Counts) -> Reals:
-        """The same for sets given by bit mask; for at most 62 players."""
+        """Return (sets, references): the costs of sets given as bit masks of at most 62 players."""
         places = range(len(self._tables))
-        return self._sums(masks >> _TOGETHER * i & (1 << _TOGETHER) - 1 for i in places)
+        return self._sums(
+            masks >> _PLAYERS_PER_TABLE * i & (1 << _PLAYERS_PER_TABLE) - 1 for i in places
+        )
 
     def _sums(self, codes: Iterable[Counts]) -> Reals:
         out: Reals | None = None
@@ -273,18 +277,18 @@ class SetCosts:
 
 
 def total_costs(parts: Reals) -> Reals:
-    """(changes, players) -> (changes,): the same sums in the same order as those of `SetCosts`."""
+    """Return the sum of each row's costs, added in the order in which `SetCosts` adds them."""
     out = np.zeros(len(parts))
-    for start in range(0, parts.shape[1], _TOGETHER):
+    for start in range(0, parts.shape[1], _PLAYERS_PER_TABLE):
         block = np.zeros(len(parts))
-        for part in parts[:, start : start + _TOGETHER].T:
+        for part in parts[:, start : start + _PLAYERS_PER_TABLE].T:
             block = block + part
         out = out + block
     return out
 
 
 def cheapest_first(costs: Reals) -> Counts:
-    """The order of costs; those that are equal, rounding aside, stay as they came.
+    """Return positions that sort costs; costs that are equal, rounding aside, stay in order.
 
     >>> cheapest_first(np.array([3.0, 14 / 3, 8 / 3 + 1 + 1, 1.0])).tolist()
     [3, 0, 1, 2]

@@ -1,94 +1,166 @@
-"""A context says how an input and references mix; bound to them, it is their hybrids.
+"""Interfaces of a context and its hybrids, and `Sample`, a sample of the distribution D.
 
-A hybrid is a row made of the input and one reference. How the two mix is what tells contexts apart:
-values are swapped (`SwapContext`), drawn near what is held (`ConditionalContext`), or follow from
-an intervention (`CausalContext`).
+A hybrid is a row made of the input and one reference. Contexts differ in how the two are combined:
+values are swapped (`SwapContext`), drawn near the values held (`ConditionalContext`), or follow
+from an intervention (`CausalContext`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Literal, Protocol
 
 from suffice.context.players import Players
+from suffice.errors import InputError
+from suffice.factors.predicates import HELD_PREFIX
+from suffice.tables.conversion import as_table
 from suffice.tables.table import Table
-from suffice.typing import Counts, Held
-
-__all__ = ["Context", "ContextKind", "Hybrids", "KeyedHybrids"]
+from suffice.typing import Counts, HeldSets, Values
+from suffice.validation import check_name_list
 
 ContextKind = Literal["swap", "conditional", "causal", "text", "parts", "other"]
-"""Which way of mixing it is, for those who tell of it; "parts" are those of a picture's regions."""
+"""Kind of a context, for reports; "parts" are parts of the regions of an image."""
 
 
 class Hybrids(Protocol):
-    """Rows made of one input and n references."""
+    """Protocol of the rows made of one input and n references."""
 
     @property
     def pool(self) -> Table:
-        """The input in row 0, and below it the rows that values are taken from."""
+        """A table with the input in row 0 and the rows that values are taken from below."""
         ...
 
     @property
     def players(self) -> Players:
-        """What is held or replaced."""
+        """The columns or groups of columns that are held or replaced."""
         ...
 
     @property
     def d(self) -> int:
-        """How many players there are."""
+        """Number of players."""
         ...
 
     @property
     def n(self) -> int:
-        """How many hybrids there are of each subset."""
+        """Number of hybrids per subset."""
         ...
 
-    def rows(self, held: Held, references: Counts) -> Table:
-        """Build row i from subset held[i] and reference references[i]."""
+    def rows(self, held: HeldSets, references: Counts) -> Table:
+        """Return hybrids: row i is made of subset held[i] and reference references[i]."""
         ...
 
-    def donors(self, held: Held) -> Counts | None:
-        """(subsets, n): the rows of the pool that new values come from; None if they are made."""
+    def donors(self, held: HeldSets) -> Counts | None:
+        """Return (subsets, n): rows of the pool that new values come from; None if computed."""
         ...
 
 
 class KeyedHybrids(ABC):
-    """Inherited by hybrids that can be told apart by a number each, without being built."""
+    """Base class of hybrids that have an integer key each, known before rows are built."""
 
     @abstractmethod
-    def keys(self, held: Held) -> Counts:
-        """(subsets, n): equal numbers only where two hybrids are the same row."""
+    def keys(self, held: HeldSets) -> Counts:
+        """Return (subsets, n): integers that are equal only where two hybrids are the same row."""
 
     @property
     @abstractmethod
     def stable_keys(self) -> bool:
-        """Are keys comparable between calls?"""
+        """True if keys are comparable between calls."""
 
-    def lasting_keys(self, held: Held, references: Counts) -> Counts | None:
-        """(rows,): keys of single hybrids that are comparable between calls; None: there are none.
+    def lasting_keys(self, held: HeldSets, references: Counts) -> Counts | None:
+        """Return (rows,): keys of single hybrids that are comparable between calls; None without.
 
-        Here too equal numbers are equal rows, but two equal rows may have two numbers.
+        Equal keys are equal rows here too, but two equal rows may have different keys.
         """
         return None
 
 
 class Context(ABC):
-    """How an input and references mix, said before either is known."""
+    """Base class of contexts: how the values of an input and its references are combined."""
 
     kind: ClassVar[ContextKind] = "other"
     is_causal: ClassVar[bool] = False
-    """Do changes have consequences, so that what is not replaced may change too?"""
+    """True if changes have effects, so that columns that are not replaced may change too."""
     is_swap: ClassVar[bool] = False
-    """Are values swapped and nothing else, as where no context is given?"""
+    """True if values are swapped and nothing else changes, as in the default context."""
 
     @abstractmethod
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[Hybrids, Hybrids]:
-        """The hybrids of the keep view and of the flip view.
+        """Return the hybrids of the keep view and of the flip view.
 
-        They are one and the same object where replacing a set is holding its complement: then one
-        sweep answers both views. Otherwise `held` still says what the flip view does *not* replace.
+        Both are the same object where replacing a set is holding its complement: one sweep then
+        serves both views. Otherwise, `held` names the players that the flip view does *not*
+        replace.
         """
+
+    def bind_with_costs(
+        self, pool: Table, players: Players, seed: int, data: Table, cost: Any
+    ) -> tuple[Hybrids, Hybrids]:
+        """Return what `bind` returns; contexts that measure distances use those of `cost`.
+
+        `data` are all rows, whose deviations scale distances; `cost` is `Explainer`'s argument.
+        """
+        return self.bind(pool, players, seed)
 
     @abstractmethod
     def describe(self) -> str:
-        """The context in a few words."""
+        """Return a short description of the context, for reports."""
+
+
+class Sample(Mapping[str, Values]):
+    """A sample of D: rows of z = (x, w), with f(z) := f(x) (Sect. 3, "Context").
+
+    The columns named in `auxiliaries` are W; the others are the model's x.
+
+    >>> import pandas as pd
+    >>> z = pd.DataFrame({"income": [20, 60], "do(income > 50k)": [False, True]})
+    >>> sample = Sample(z, auxiliaries=["do(income > 50k)"])
+    >>> sample.x.names, sample.auxiliaries
+    (('income',), ('do(income > 50k)',))
+    """
+
+    def __init__(self, sample: Any, auxiliaries: Iterable[str] = ()) -> None:
+        table = as_table(sample, argument="sample")
+        chosen = check_name_list("auxiliaries", auxiliaries)
+        positions = [table.position(name, "auxiliaries") for name in chosen]
+        predictors = [j for j in range(len(table.names)) if j not in positions]
+        if not predictors:
+            raise InputError(
+                "auxiliaries", "every column", "at least one column left for the model"
+            )
+        self.x: Table = table.select(predictors)
+        self.w: dict[str, Values] = {table.names[j]: table.column(j) for j in positions}
+
+    @classmethod
+    def of_hybrids(cls, x: Table, held: Mapping[str, Values]) -> Sample:
+        """Return a sample of hybrids, with a Boolean auxiliary column per player: was it held?"""
+        sample = cls.__new__(cls)
+        sample.x = x
+        sample.w = {HELD_PREFIX + player: values for player, values in held.items()}
+        return sample
+
+    @property
+    def auxiliaries(self) -> tuple[str, ...]:
+        """Names of the columns of W."""
+        return tuple(self.w)
+
+    @property
+    def n(self) -> int:
+        """Number of rows of the sample."""
+        return len(self.x)
+
+    def __getitem__(self, name: str) -> Values:
+        if name in self.w:
+            return self.w[name]
+        if name in self.x.names:
+            return self.x.column(self.x.names.index(name))
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self.x.names, *self.w))
+
+    def __len__(self) -> int:
+        return len(self.x.names) + len(self.w)
+
+    def __repr__(self) -> str:
+        return f"Sample({self.n} rows of x{list(self.x.names)}, w{list(self.w)})"

@@ -1,11 +1,7 @@
-"""Data to try things on: one made-up table inside the package, and loaders for real ones."""
+"""Data sets: a generated table of loans, and loaders of the paper's data."""
 
-from suffice.datasets.adult import adult, adult_mlp
-from suffice.datasets.german import german_credit
-from suffice.datasets.loans import loans
-from suffice.datasets.mails import spam, spam_raw
-from suffice.datasets.reviews import imdb, imdb_sentences
-from suffice.datasets.words import glove, stopwords
+from suffice.datasets.tabular import adult, adult_mlp, german_credit, loans
+from suffice.datasets.text_corpora import glove, imdb, imdb_sentences, spam, spam_raw, stopwords
 
 __all__ = [
     "adult",

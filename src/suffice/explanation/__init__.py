@@ -1,8 +1,8 @@
 """The frozen answer: two views of one sweep, how complete they are, and where they came from."""
 
 from suffice.explanation.explanation import Explanation
-from suffice.explanation.factor import Change, Player, SufficientFactor
-from suffice.explanation.record import ContextRecord, Provenance, ReferencesRecord
+from suffice.explanation.schema import ContextRecord, Provenance, ReferencesRecord
+from suffice.explanation.sufficient_factor import Change, Player, SufficientFactor
 from suffice.explanation.view import View
 
 __all__ = [

@@ -5,39 +5,30 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any, Literal
 
 from suffice.context.cost import CostSpec
+from suffice.context.players import association_matrix, cluster_columns, duplicate_columns
 from suffice.context.swap import SwapHybrids
 from suffice.decision import Decision
-from suffice.evaluate import Evaluator
-from suffice.explanation.changes import find_changes
-from suffice.explanation.explanation import Explanation, mirrored
-from suffice.explanation.factor import LeftOut, Player
-from suffice.explanation.record import ContextRecord, Provenance, ReferencesRecord
+from suffice.engines import Evaluator
+from suffice.explanation.cheapest_changes import find_cheapest_changes
+from suffice.explanation.explanation import Explanation, mirror_profile
+from suffice.explanation.schema import ContextRecord, Provenance, ReferencesRecord
+from suffice.explanation.sufficient_factor import LeftOutFeature, Player
+from suffice.factors.lattice import Lattice
 from suffice.search import LimitKeeper, Question
-from suffice.search.answer import Answer
-from suffice.search.idle import WORTH_LOOKING, narrow
-from suffice.search.limits import Limits
-from suffice.search.plan import Narrowed, Plan, make_plan
-from suffice.search.strategy import VIEW_ENDS, answer
-from suffice.tables import plain
-
-__all__ = [
-    "Asking",
-    "Prepared",
-    "describe_cost",
-    "describe_references",
-    "explain_decision",
-    "prepare",
-    "versions",
-]
+from suffice.search.limits import STREAMED_PLAYERS, Limits
+from suffice.search.plan import DEFAULT_TIME_LIMIT, Plan, Suggestion, Suggestions, make_plan
+from suffice.search.question import SKIP_IDLE_CHECK_UP_TO, VIEW_ENDS, SearchTask, drop_idle_players
+from suffice.search.strategies import SearchResult, run_search
+from suffice.tables import as_scalar
 
 
 @dataclass(frozen=True)
-class Asking:
+class SearchRequest:
     """What is asked of a decision, and in which way its sets are to be searched."""
 
     question: Question
@@ -46,29 +37,33 @@ class Asking:
 
 def explain_decision(
     decision: Decision,
-    asking: Asking,
+    asking: SearchRequest,
     references: Any,
     started: float,
-    ready: Prepared | None = None,
+    ready: PreparedSearch | None = None,
+    spent: int | None = None,
 ) -> Explanation:
     """Search in the way named, and read both views from the counts.
 
     `references` is how they were chosen, for the record; the time limit counts from `started`.
-    `ready` is the question prepared, where that was done before.
+    `ready` is the question prepared, where that was done before. `spent` are rows that the model
+    predicted for this question before; None: those for the input itself.
     """
-    ready = ready or prepare(decision, asking)
+    ready = ready or prepare_search(decision, asking)
+    spent = (decision.rows_predicted if spent is None else spent) + ready.spent
     narrowed, plan = ready.narrowed, ready.plan
     hybrids, question = narrowed.hybrids, narrowed.question
     one_sweep = hybrids[0] is hybrids[1]
     sets = (2 if plan.way == "greedy" else 1) * (2 - one_sweep)
-    question.limits.check_budget(hybrids[0].n, sets)
+    score = decision.own_score
+    question.limits.check_budget(hybrids[0].n, sets, spent)
     keeper = LimitKeeper(question.limits, started=started)
-    keeper.note(sum(evaluator.rows_predicted for evaluator in ready.evaluators))
+    keeper.note(spent + sum(evaluator.rows_predicted for evaluator in ready.evaluators))
     if one_sweep:
-        searches = [Searched(ready.evaluators[0], ready.search(0, question, keeper))]
+        searches = [FinishedSearch(ready.evaluators[0], ready.search(0, question, keeper))]
     else:  # half of what is allowed goes to the first view, what is left to the second
         searches = [
-            Searched(
+            FinishedSearch(
                 evaluator,
                 ready.search(view, replace(question, ends=VIEW_ENDS[view]), keeper.part(share)),
             )
@@ -76,90 +71,106 @@ def explain_decision(
                 zip(ready.evaluators, (0.5, 1.0), strict=True)
             )
         ]
+    if narrowed.idle and any(s.evaluator.name != plan.evaluator for s in searches):
+        # The model disagreed with the engine's reading of it, which had named the idle features.
+        spent += sum(searched.evaluator.rows_predicted for searched in searches)
+        return explain_decision(decision, asking, references, started, spent=spent)
+    if question.alpha is None and any(getattr(s.evaluator, "lost_input", 0) for s in searches):
+        decision.require_same_prediction()
     kept, flipped = searches[0].answer, searches[-1].answer
 
     event = decision.target.event
     described = _describe_players(decision)
     players = tuple(described[p] for p in narrowed.players)
-    flip = mirrored(flipped.keep, flipped.flip_findings)
-    changes, cheapest = find_changes(decision, narrowed, flipped, flip, players)
+    flip = mirror_profile(flipped.keep, flipped.flip_findings)
+    rows = keeper.rows
+    changes, cheapest = find_cheapest_changes(
+        decision, narrowed, flipped, flip, players, searches[-1].evaluator, keeper
+    )
+    rows = keeper.rows - rows
     return Explanation(
-        prediction=plain(decision.prediction),
-        score=decision.own_score,
+        prediction=as_scalar(decision.prediction),
+        score=score,
         outcome=event.describe(decision.y),
         other_outcome=event.describe(not decision.y),
         players=players,
         tau=question.tau,
         keep_profile=kept.keep,
         flip_profile=flip,
-        provenance=_provenance(decision, plan, searches, references, perf_counter() - started),
+        provenance=_make_provenance(
+            decision, plan, searches, references, perf_counter() - started, spent + rows
+        ),
         stopped=kept.stopped or flipped.stopped,
         changes=changes,
-        cheapest=cheapest,
+        cheapest=cheapest[0] if cheapest else None,
+        cheapest_ties=cheapest[1:],
         one_sweep=one_sweep,
-        left_out=tuple(LeftOut(described[p], why) for p, why in narrowed.idle.items()),
+        left_out=tuple(LeftOutFeature(described[p], why) for p, why in narrowed.idle.items()),
     )
 
 
-def _narrowed(decision: Decision, question: Question) -> Narrowed:
-    """The question without players that cannot matter, where looking for them can pay."""
+def _narrow(decision: Decision, question: Question) -> tuple[SearchTask, int]:
+    """Leave out players that cannot matter, where looking for them can pay; and rows predicted."""
     hybrids = decision.hybrids[0]
     # A text or a picture shows all its parts.
     shown = not decision.context.is_swap
-    if shown or not isinstance(hybrids, SwapHybrids) or hybrids.d <= WORTH_LOOKING:
-        return Narrowed.of_all(decision.hybrids, question)
+    if shown or not isinstance(hybrids, SwapHybrids) or hybrids.d <= SKIP_IDLE_CHECK_UP_TO:
+        return SearchTask.of_all(decision.hybrids, question), 0
     evaluator = decision.evaluator(hybrids, question.limits)
-    return narrow(hybrids, question, evaluator)
+    return drop_idle_players(hybrids, question, evaluator), evaluator.rows_predicted
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedSearch:
     """A question that is ready to be searched."""
 
-    narrowed: Narrowed
+    narrowed: SearchTask
     evaluators: tuple[Evaluator, ...]
     """Of the keep view and of the flip view; one where both read the same hybrids."""
     plan: Plan
+    spent: int = 0
+    """Rows that the model predicted for evaluators that were set aside."""
 
-    def search(self, view: int, question: Question, keeper: LimitKeeper) -> Answer:
+    def search(self, view: int, question: Question, keeper: LimitKeeper) -> SearchResult:
         """Search one view's hybrids, or both views' at once."""
         evaluator, hybrids = self.evaluators[view], self.narrowed.hybrids[view]
-        return answer(self.plan.way, evaluator, hybrids, question, keeper)
+        return run_search(self.plan.way, evaluator, hybrids, question, keeper)
 
 
-def prepare(decision: Decision, asking: Asking) -> Prepared:
+def prepare_search(decision: Decision, asking: SearchRequest) -> PreparedSearch:
     """Leave out what cannot matter, choose evaluators, and plan the search."""
     question, how = asking.question, asking.how
-    narrowed = _narrowed(decision, question)
+    if question.alpha is None:  # tests allow for a model that answers at random
+        decision.require_consistent()
+    narrowed, spent = _narrow(decision, question)
     limits = question.limits
     whole = how in ("auto", "exhaustive") and limits.max_size is None and limits.budget is None
-    evaluators = _evaluators(decision, narrowed, limits, whole)
+    evaluators = _make_evaluators(decision, narrowed, limits, whole)
     plan = make_plan(how, evaluators[0], narrowed)
     sweeps = plan.way in ("exhaustive", "streamed") and plan.limits.none
     if (plan.limits, sweeps) != (limits, whole):
-        evaluators = _evaluators(decision, narrowed, plan.limits, sweeps)
+        spent += sum(evaluator.rows_predicted for evaluator in evaluators)
+        evaluators = _make_evaluators(decision, narrowed, plan.limits, sweeps)
         bounded = replace(narrowed.question, limits=plan.limits)
         narrowed = replace(narrowed, question=bounded)
     if how == "auto" and not plan.complete:
-        from suffice.explanation.more import with_more
-
-        plan = with_more(plan, decision, narrowed)
-    return Prepared(narrowed, evaluators, plan)
+        plan = plan.with_suggestions(partial(suggest_calls, plan, decision, narrowed))
+    return PreparedSearch(narrowed, evaluators, plan, spent)
 
 
-def _evaluators(
-    decision: Decision, narrowed: Narrowed, limits: Limits, whole: bool
+def _make_evaluators(
+    decision: Decision, narrowed: SearchTask, limits: Limits, whole: bool
 ) -> tuple[Evaluator, ...]:
     views = dict.fromkeys(narrowed.hybrids)
     return tuple(decision.evaluator(hybrids, limits, whole) for hybrids in views)
 
 
 @dataclass(frozen=True, eq=False)
-class Searched:
+class FinishedSearch:
     """What one search found, and by which evaluator."""
 
     evaluator: Evaluator
-    answer: Answer
+    answer: SearchResult
 
     @property
     def hybrids(self) -> int:
@@ -173,15 +184,20 @@ class Searched:
 
 def _describe_players(decision: Decision) -> tuple[Player, ...]:
     names, players = decision.data.names, decision.players
-    values = decision.inputs.cells(decision.place)
+    values = decision.inputs.row_values(decision.index)
     return tuple(
         Player(name, {names[j]: values[j] for j in columns})
         for name, columns in zip(players.names, players.columns, strict=True)
     )
 
 
-def _provenance(
-    decision: Decision, plan: Plan, searches: list[Searched], references: Any, seconds: float
+def _make_provenance(
+    decision: Decision,
+    plan: Plan,
+    searches: list[FinishedSearch],
+    references: Any,
+    seconds: float,
+    spent: int,
 ) -> Provenance:
     evaluators = [searched.evaluator for searched in searches]
     first, data = evaluators[0], decision.data
@@ -193,13 +209,14 @@ def _provenance(
         n_references=first.n,
         random_state=decision.seed,
         hybrids=sum(searched.hybrids for searched in searches),
-        rows_predicted=sum(evaluator.rows_predicted for evaluator in evaluators),
+        rows_predicted=spent + sum(evaluator.rows_predicted for evaluator in evaluators),
         data=(len(data), len(data.names)),
         cost=describe_cost(decision.cost),
+        change_rules=decision.changes.text,
         created=datetime.now(UTC),
         seconds=seconds,
         model_seconds=sum(evaluator.model_seconds for evaluator in evaluators),
-        versions=versions(),
+        versions=library_versions(),
         context=ContextRecord(decision.context.kind, decision.context.describe()),
         plan=plan,
     )
@@ -220,9 +237,75 @@ def describe_cost(cost: CostSpec) -> Literal["deviations", "weighted", "own"]:
 
 
 @lru_cache(maxsize=1)
-def versions() -> dict[str, str]:
+def library_versions() -> dict[str, str]:
     """Of what the numbers depend on."""
     from importlib.metadata import version
 
     names = ("suffice", "numpy", "pandas", "scikit-learn")
     return {"python": platform.python_version()} | {name: version(name) for name in names}
+
+
+# What would give more than a search that is not complete: calls, and about how long they take.
+
+
+_MOST_SUGGESTIONS = 2
+_LONGEST_SUGGESTION = 3600.0
+"""Seconds: what takes longer is not worth telling."""
+_LONGER_FACTOR = 6
+"""Times: a longer time limit."""
+_FEWEST_REFERENCES = 20
+"""With fewer, shares are too coarse to speak of."""
+_MOST_COLUMNS_COMPARED = 300
+"""Comparing each two of more columns would take its own time."""
+
+
+def suggest_calls(plan: Plan, decision: Decision, narrowed: SearchTask) -> Suggestions:
+    """Return calls that would give more than this plan, and copies among the features."""
+    calls: list[Suggestion] = []
+    copies: tuple[tuple[str, ...], ...] = ()
+    hybrids, data = narrowed.hybrids[0], decision.data
+    table = isinstance(hybrids, SwapHybrids) and decision.context.is_swap
+    whole = plan.limits.max_size is None
+    if table and whole and len(data.names) <= _MOST_COLUMNS_COMPARED:
+        close = association_matrix(data)
+        copies = duplicate_columns(data, close)
+        if all(len(columns) == 1 for columns in decision.players.columns):
+            groups = cluster_columns(data.names, close).values()
+            joined = sum(len(columns) - 1 for columns in groups)
+            seconds = _seconds_with_players(plan, plan.players - joined)
+            if joined and seconds <= DEFAULT_TIME_LIMIT:
+                calls.append(Suggestion({"groups": "auto"}, seconds, complete=True))
+    engine, seconds = plan.evaluator != "blackbox", plan.exhaustive_seconds
+    if whole and engine and plan.players <= STREAMED_PLAYERS and seconds <= _LONGEST_SUGGESTION:
+        calls.append(Suggestion({"search": "exhaustive"}, seconds, complete=True))
+    few = int(plan.references * 0.8 * DEFAULT_TIME_LIMIT / max(seconds, 1e-9))
+    if table and whole and _FEWEST_REFERENCES <= few < plan.references:
+        calls.append(Suggestion({"n_references": few}, 0.8 * DEFAULT_TIME_LIMIT, complete=True))
+    largest = plan.limits.max_size
+    if largest is not None and not plan.limits.unasked and plan.limits.time_limit is None:
+        calls.append(_suggest_larger_sets(plan, largest + 1))
+    elif plan.limits.budget is None:
+        longer = _LONGER_FACTOR * plan.seconds
+        calls.append(Suggestion({"time_limit": longer}, longer, complete=False))
+    else:
+        calls.append(
+            Suggestion(
+                {"budget": _LONGER_FACTOR * plan.limits.budget},
+                _LONGER_FACTOR * plan.seconds,
+                False,
+            )
+        )
+    calls.sort(key=lambda more: (not more.complete, more.seconds))
+    return tuple(calls[:_MOST_SUGGESTIONS]), copies
+
+
+def _seconds_with_players(plan: Plan, players: int) -> float:
+    """What counting all sets of fewer players would take."""
+    return max(0.1, plan.exhaustive_seconds * 2.0 ** (players - plan.players))
+
+
+def _suggest_larger_sets(plan: Plan, size: int) -> Suggestion:
+    """Sets of one feature more."""
+    lattice = Lattice(plan.players)
+    seconds = plan.seconds * lattice.count_up_to(size) / lattice.count_up_to(size - 1)
+    return Suggestion({"max_size": size}, seconds, complete=size >= plan.players)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
-from suffice.checks import level_or_same, threshold
-from suffice.explanation.factor import Change, LeftOut, Player, factor_frame
-from suffice.explanation.record import ExplanationRecord, Provenance
-from suffice.explanation.subject import Subject
+from suffice.context.players import Players
+from suffice.errors import InputError
+from suffice.explanation.schema import ExplanationRecord, Provenance, Subject
+from suffice.explanation.sufficient_factor import Change, LeftOutFeature, Player, factor_frame
 from suffice.explanation.view import View
+from suffice.formatting import format_name, plural
 from suffice.inference import check_adjustment
-from suffice.results import Result, Sheet, renderer
+from suffice.results import Result, Sheet, find_renderer
 from suffice.search.findings import Findings
+from suffice.search.limits import Stop
 from suffice.search.profile import Profile
-from suffice.search.stop import Stop
-from suffice.search.sweep import Draws
-from suffice.target import OwnScore
+from suffice.search.tally import HybridSample
+from suffice.target import PredictionScore
 from suffice.typing import Scalar
-from suffice.wording import count, named
-
-__all__ = ["Explanation", "Provenance", "mirrored"]
+from suffice.validation import check_alpha_or_same, check_tau
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +41,7 @@ class Explanation(Result):
     ([('income',)], [('income',)])
     """
 
-    faces = "suffice.report.explanation"
+    faces = "suffice.report.render_explanation"
     plots = View.plots
     stored = ExplanationRecord
 
@@ -59,24 +58,28 @@ class Explanation(Result):
     flip_profile: Profile
     """What they say of every set that is replaced."""
     provenance: Provenance
-    score: OwnScore | None = None
+    score: PredictionScore | None = None
     """How sure the model is of its prediction, or the value that it gives; None if it says not."""
     stopped: Stop | None = None
     """What ended the search early; None where every subset was visited."""
     changes: Mapping[int, Change] = field(default_factory=dict)
     """By bit mask of replaced features: the cheapest change of that very set that flips."""
     cheapest: Change | None = None
-    """The cheapest change of any set that was evaluated; None where nothing affordable flips."""
+    """The cheapest change of any set that was evaluated, as `Explainer.recourse` gives it first
+    without further constraints. None where nothing allowed flips, or where effects are random and
+    no change was found to flip in half of the draws."""
+    cheapest_ties: tuple[Change, ...] = ()
+    """Up to eight other changes of the same cost, to other values or of other features."""
     one_sweep: bool = True
     """Do both views read the same hybrids? Not where interventions have consequences."""
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutFeature, ...] = ()
     """Features that cannot matter for this input and these references. They are not among the
     players, and every count, necessity and completeness is what it would be with them."""
     subject: Subject | None = None
     """The text or picture that was explained; None for a row of a table."""
 
     def __post_init__(self) -> None:
-        threshold(self.tau)
+        check_tau(self.tau)
 
     @cached_property
     def keep(self) -> View:
@@ -90,8 +93,8 @@ class Explanation(Result):
 
     @property
     def complete(self) -> bool:
-        """Is this every τ-minimal factor there is? True only if all subsets were evaluated."""
-        return self.keep_profile.complete and self.flip_profile.complete
+        """Whether this is every τ-minimal factor there is, in both views."""
+        return self.keep.complete and self.flip.complete
 
     @property
     def unvisited(self) -> int:
@@ -106,15 +109,19 @@ class Explanation(Result):
         alpha: float | Literal["same"] | None = "same",
         adjust: str | None = None,
     ) -> Explanation:
-        """The same explanation at another τ, or with another test; no model call."""
+        """The same explanation at another τ, or with another test; no model call.
+
+        Where the search counted only some sets, the factors are those known at that τ, and
+        `complete` says whether there are others.
+        """
         profile = self.keep_profile
-        tested = level_or_same(alpha, profile.alpha)
+        tested = check_alpha_or_same(alpha, profile.alpha)
         given = profile.adjust if adjust is None else adjust
         unasked = tested is None and adjust is None
         adjustment = check_adjustment("none" if unasked else given, tested)
         return replace(
             self,
-            tau=self.tau if tau is None else threshold(tau),
+            tau=self.tau if tau is None else check_tau(tau),
             keep_profile=profile.tested(tested, adjustment),
             flip_profile=self.flip_profile.tested(tested, adjustment),
         )
@@ -122,18 +129,25 @@ class Explanation(Result):
     @property
     def sheet(self) -> Sheet:
         """The answer in words and tables."""
-        sheet: Sheet = renderer("sheet", self)(self)
+        sheet: Sheet = find_renderer("sheet", self)(self)
         return sheet
+
+    def full(self) -> str:
+        """Return the explanation as text with all values and up to a dozen sets of each view.
+
+        `print` shortens it to one screen.
+        """
+        return str(find_renderer("full_text", self)(self))
 
     def to_frame(self) -> Any:
         """Both views' factors as a pandas frame, a row each."""
         return factor_frame((v.outcome, factor) for v in (self.keep, self.flip) for factor in v)
 
     def __repr__(self) -> str:
-        features = count(len(self.players), "feature")
-        references = count(self.keep_profile.tally.n, "reference")
+        features = plural(len(self.players), "feature")
+        references = plural(self.keep_profile.tally.n, "reference")
         about = f"{features}, {references}, τ = {self.tau:g}"
-        return f"<Explanation: Why “{named(self.outcome)}”? {about}>"
+        return f"<Explanation: Why “{format_name(self.outcome)}”? {about}>"
 
     def __eq__(self, other: object) -> bool:
         """The same question with the same answer; when and how it was found does not matter."""
@@ -143,31 +157,61 @@ class Explanation(Result):
         return hash((self.outcome, self.tau, self.players[0].name, self.keep_profile.tally.visited))
 
     def _timeless(self) -> ExplanationRecord:
-        from suffice.explanation.storing import record_of, without_pace
+        from suffice.explanation.storage import to_record, without_timing
 
         # How many hybrids are known follows from the counts, or else from what was asked.
-        timeless = without_pace(self.provenance, hybrids=0)
-        return record_of(replace(self, provenance=timeless))
+        timeless = without_timing(self.provenance, hybrids=0)
+        return to_record(replace(self, provenance=timeless))
 
     def _record(self) -> ExplanationRecord:
-        from suffice.explanation.storing import record_of
+        from suffice.explanation.storage import to_record
 
-        return record_of(self)
+        return to_record(self)
 
     @classmethod
     def _from_record(cls, record: ExplanationRecord) -> Self:
-        from suffice.explanation.storing import read_record
+        from suffice.explanation.storage import from_record
 
-        return cls(**read_record(record))
+        return cls(**from_record(record))
 
 
-def mirrored(profile: Profile, findings: Findings | None = None) -> Profile:
+def mirror_profile(profile: Profile, findings: Findings | None = None) -> Profile:
     """What the same hybrids say in the other view: what was held becomes what is replaced."""
     draws, weights = profile.draws, profile.size_weights
     return replace(
         profile,
         tally=profile.tally.other_view(),
         size_weights=None if weights is None else weights[::-1],
-        draws=None if draws is None else Draws(~draws.held, ~draws.outcomes),
+        draws=None if draws is None else HybridSample(~draws.held, ~draws.outcomes),
         findings=findings,
     )
+
+
+# What to look closer at: the features named, or else those of each view's best factor.
+
+
+def features_to_refine(
+    explanation: Explanation, named: Sequence[str] | str | None
+) -> tuple[int, ...]:
+    """The numbers of the features that an explanation is to be refined in."""
+    players = Players(tuple(player.name for player in explanation.keep.players), ())
+    if named is not None:
+        return players.indices(named)
+    if not (explanation.keep.factors or explanation.flip.factors):
+        raise InputError(
+            "explanation",
+            f"one without a factor to look into at τ = {explanation.tau:g}",
+            "one that has factors, or names of features",
+            "Lower its threshold with .at(tau), or name features.",
+        )
+    best = (*_best_features(explanation.keep), *_best_features(explanation.flip))
+    if not best:
+        hint = "It comes about anyway: there is nothing to look closer at."
+        raise InputError("explanation", "one whose best factor names no feature", "another", hint)
+    return players.indices(best)
+
+
+def _best_features(view: View) -> tuple[str, ...]:
+    """The features of the smallest factor, and the surest of these."""
+    factors = sorted(view.factors, key=lambda f: (f.size, -f.sufficiency))
+    return factors[0].features if factors else ()

@@ -6,28 +6,27 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, overload
 
-from suffice.checks import truth
+import numpy as np
+
 from suffice.context.players import Players
 from suffice.errors import NotVisitedError
-from suffice.explanation.counting import Asked, measures_of, necessity_curve, necessity_estimate
-from suffice.explanation.digest import Digest, memberships
-from suffice.explanation.factor import Change, Player, SufficientFactor, factor_frame
-from suffice.explanation.record import ViewRecord
-from suffice.inference import Adjustment, certainty, clopper_pearson
+from suffice.explanation.schema import ViewRecord
+from suffice.explanation.sufficient_factor import Change, Player, SufficientFactor, factor_frame
+from suffice.formatting import format_name
+from suffice.inference import Adjustment, clopper_pearson, interval_and_p_value
 from suffice.measures import Measures
-from suffice.results import Result, Sheet, renderer
+from suffice.results import Result, Sheet, find_renderer
 from suffice.search.findings import Proof
-from suffice.search.profile import Minimal, Profile
+from suffice.search.profile import MinimalSet, Profile
 from suffice.search.tally import Tally
 from suffice.typing import ViewName
-from suffice.wording import named
+from suffice.validation import check_bool
 
 if TYPE_CHECKING:
     from suffice.explanation.explanation import Explanation
-
-__all__ = ["View"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +49,7 @@ class View(Result):
     [('income',), ('debt',)]
     """
 
-    faces = "suffice.report.explanation"
+    faces = "suffice.report.render_explanation"
     plots = ("factors", "barcode", "curve", "lattice", "compare", "text", "image")
     stored = ViewRecord
 
@@ -113,8 +112,9 @@ class View(Result):
     def necessity(self) -> float | None:
         """Cumulative PN: the share of the outcome's hybrids that the factors' closure covers.
 
-        Exact where every subset was evaluated; else an estimate, with `necessity_interval`. None
-        where no hybrid has the outcome.
+        Exact where every subset was evaluated; else an estimate, with `necessity_interval`. Where
+        the view is not complete, that of the factors listed: others can only add to it. None where
+        no hybrid has the outcome.
         """
         covered, outcome = self._covered
         return covered / outcome if outcome else None
@@ -183,14 +183,14 @@ class View(Result):
 
     def measures(self, features: Sequence[str] | str, upward_closure: bool = False) -> Measures:
         """The four measures of the factor "just these features", or of its upward closure."""
-        closed = truth("upward_closure", upward_closure)
+        closed = check_bool("upward_closure", upward_closure)
         return measures_of(self.profile, self._asked(features), closed)
 
     def necessity_of(
         self, features: Sequence[str] | str, upward_closure: bool = True
     ) -> float | None:
         """PN of any set of features: by default of its upward closure, as for `necessity`."""
-        asked, closed = self._asked(features), truth("upward_closure", upward_closure)
+        asked, closed = self._asked(features), check_bool("upward_closure", upward_closure)
         if self.tally.complete:
             return measures_of(self.profile, asked, closed).necessity
         return necessity_estimate(self.profile, asked, closed)
@@ -199,8 +199,8 @@ class View(Result):
 
     @property
     def complete(self) -> bool:
-        """Are these all the factors there are?"""
-        return self.profile.complete
+        """Whether these are all the factors there are at this τ."""
+        return self.profile.complete_at(self.tau)
 
     @property
     def tally(self) -> Tally:
@@ -241,11 +241,11 @@ class View(Result):
         return self.profile.covered(self.tau)
 
     @cached_property
-    def _sets(self) -> tuple[Minimal, ...]:
+    def _sets(self) -> tuple[MinimalSet, ...]:
         """The τ-minimal sets by their features' numbers, in the order of `factors`."""
         return tuple(self.profile.minimal_at(self.tau))
 
-    def _minimal(self, minimal: Minimal) -> SufficientFactor:
+    def _minimal(self, minimal: MinimalSet) -> SufficientFactor:
         interval = minimal.low, minimal.high
         return self._factor(minimal.members, minimal.hits, interval, minimal.proof)
 
@@ -256,7 +256,7 @@ class View(Result):
         minimal_for: tuple[float, float],
         proof: Proof = "exhaustive",
     ) -> SufficientFactor:
-        interval, _ = certainty(hits, self.tally.n, self.tau)
+        interval, _ = interval_and_p_value(hits, self.tally.n, self.tau)
         return SufficientFactor(
             view=self.name,
             players=tuple(self.players[member] for member in members),
@@ -273,20 +273,27 @@ class View(Result):
         # What was left out changes no count, so a set is as good as without it.
         return self._asked(features).members
 
-    def _asked(self, features: Sequence[str] | str) -> Asked:
+    def _asked(self, features: Sequence[str] | str) -> QueriedSet:
         d, left_out = len(self.players), [o.player for o in self.explanation.left_out]
         names = tuple(p.name for p in (*self.players, *left_out))
-        numbers = Players(names, ()).numbers(features)
+        numbers = Players(names, ()).indices(features)
         members = tuple(i for i in numbers if i < d)
-        return Asked(members, len(numbers) - len(members), len(left_out))
+        return QueriedSet(members, len(numbers) - len(members), len(left_out))
 
     # -- as every result ----------------------------------------------------------------
 
     @property
     def sheet(self) -> Sheet:
         """The answer in words and tables."""
-        sheet: Sheet = renderer("sheet", self)(self)
+        sheet: Sheet = find_renderer("sheet", self)(self)
         return sheet
+
+    def full(self) -> str:
+        """Return the view as text with all values and up to a dozen sets of each view.
+
+        `print` shortens it to one screen.
+        """
+        return str(find_renderer("full_text", self)(self))
 
     def to_frame(self) -> Any:
         """The factors as a pandas frame, a row each."""
@@ -294,7 +301,7 @@ class View(Result):
 
     def __repr__(self) -> str:
         does = "keeps" if self.name == "keep" else "flips to"
-        return f"<View: what {does} “{named(self.outcome)}”, τ = {self.tau:g}>"
+        return f"<View: what {does} “{format_name(self.outcome)}”, τ = {self.tau:g}>"
 
     def __eq__(self, other: object) -> bool:
         """The same view of the same explanation."""
@@ -315,3 +322,123 @@ class View(Result):
         from suffice.explanation.explanation import Explanation
 
         return cls(Explanation._from_record(record.explanation), record.view)
+
+
+# Necessity by counts: of any one set, and of all minimal sets at every τ.
+
+
+@dataclass(frozen=True)
+class QueriedSet:
+    """A set that is asked about: its players, and how many it has of those that were left out."""
+
+    members: tuple[int, ...]
+    idle: int
+    all_idle: int
+    """How many were left out of the search."""
+
+    def sets(self, closed: bool) -> int:
+        """How many sets of all features there are for each of the players that hold these."""
+        return 1 << (self.all_idle - self.idle) if closed else 1
+
+
+def measures_of(profile: Profile, asked: QueriedSet, closed: bool) -> Measures:
+    """The four measures of "just these were held", or `closed` upwards: "at least these were".
+
+    Taken over the sets of all features: players that were left out change no outcome, so each set
+    of the others counts once for every way to hold them.
+    """
+    members = asked.members
+    tally, weights = profile.tally, profile.weights
+    if not tally.complete:
+        raise NotVisitedError(
+            "necessity and the contrapositives are taken over all subsets, and the search was "
+            f"bounded ({tally.evaluated_whole}). Use sufficiency, or "
+            "necessity_of for an estimate."
+        )
+    n, total = tally.n, tally.n << (tally.d + asked.all_idle)
+    outcome = profile.outcome * (1 << asked.all_idle)
+    if not closed:
+        u = float(weights[len(members)])
+        return Measures(u * tally.hits(members), u * n, outcome, total)
+    wanted = tally.lattice.mask(members)
+    above = np.flatnonzero((np.arange(1 << tally.d) & wanted) == wanted)
+    each = weights[np.bitwise_count(above)] * asked.sets(closed)
+    hits = float((each * tally.dense[above]).sum())
+    return Measures(hits, float(each.sum()) * n, outcome, total)
+
+
+def necessity_estimate(profile: Profile, asked: QueriedSet, closed: bool) -> float | None:
+    """PN of the same factor from a sample of D; None where none was drawn."""
+    if profile.draws is None:
+        return None
+    held = profile.draws.held[profile.draws.outcomes]
+    holds = held[:, list(asked.members)].all(axis=1)
+    if not closed:
+        holds &= held.sum(axis=1) == len(asked.members)
+    share = asked.sets(closed) / (1 << asked.all_idle)
+    return float(np.mean(holds)) * share if len(held) else None
+
+
+def necessity_curve(profile: Profile) -> tuple[tuple[float, float], ...]:
+    """Steps (τ, cumulative PN): each PN holds for thresholds up to and including its τ."""
+    findings = profile.findings
+    if findings is not None and findings.only_at_tau:
+        raise NotVisitedError(
+            f"this search decided every set at τ = {findings.tau:g} only: search exhaustively to "
+            "have necessity at every τ"
+        )
+    taus, shares = profile.necessity_steps()
+    pairs = zip(taus.tolist(), shares.tolist(), strict=True)
+    return tuple((tau, necessity) for tau, necessity in pairs if tau > 0)
+
+
+# What many minimal sets have in common: the features in all, in most and in none of them.
+
+
+@dataclass(frozen=True)
+class Digest:
+    """The minimal sets of one view, seen together.
+
+    >>> digest = Digest(4, (("age", 4), ("income", 1), ("debt", 2), ("job", 0)), ((2, 3), (3, 1)))
+    >>> digest.everywhere, digest.mostly, digest.nowhere
+    (('age',), (('debt', 2),), ('job',))
+    """
+
+    n: int
+    """How many sets there are."""
+    counts: tuple[tuple[str, int], ...]
+    """Every feature, in the features' order, with the number of sets that it is in."""
+    sizes: tuple[tuple[int, int], ...]
+    """By number of features, the fewest first: how many sets have so many."""
+    proofs: tuple[tuple[Proof, int], ...] = ()
+    """How minimality is known, and of how many sets so: see `proof` of a factor."""
+    smallest: SufficientFactor | None = None
+    """The set of fewest features, the surest of those; None where there is no set."""
+    surest: SufficientFactor | None = None
+    """The set of highest sufficiency, the smallest of those."""
+
+    @property
+    def everywhere(self) -> tuple[str, ...]:
+        """The features in every set."""
+        return tuple(name for name, count in self.counts if 0 < count == self.n)
+
+    @property
+    def mostly(self) -> tuple[tuple[str, int], ...]:
+        """The features in half of the sets or more, but not in all: the commonest first."""
+        most = [(name, count) for name, count in self.counts if self.n <= 2 * count < 2 * self.n]
+        return tuple(sorted(most, key=lambda pair: -pair[1]))
+
+    @property
+    def nowhere(self) -> tuple[str, ...]:
+        """The features in no set."""
+        return tuple(name for name, count in self.counts if not count)
+
+
+def memberships(sets: Sequence[MinimalSet], d: int) -> list[int]:
+    """For each of d features, how many of the sets it is in.
+
+    >>> memberships([MinimalSet((0, 2), 9, 0.5, 0.9, "exhaustive")], 3)
+    [1, 0, 1]
+    """
+    members = np.fromiter(chain.from_iterable(s.members for s in sets), dtype=np.int64)
+    return [int(n) for n in np.bincount(members, minlength=d)]

@@ -1,9 +1,9 @@
-"""Factors (Sect. 3): which properties of z are asked about, and which of two is preferred."""
+"""Factors (Sect. 3): Boolean properties of z, and orders that prefer one to another."""
 
-from suffice.factors.kinds import Factor
 from suffice.factors.lattice import Lattice
 from suffice.factors.order import CostOrder, CustomOrder, Order, SubsetOrder
 from suffice.factors.predicates import (
+    Factor,
     auxiliary,
     between,
     compare,

@@ -26,22 +26,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.typing import Counts, Held
-
-__all__ = [
-    "Lattice",
-    "by_level",
-    "by_mask",
-    "drop_one_ranks",
-    "halves",
-    "held_of_masks",
-    "masks_by_size",
-    "masks_of_held",
-    "members_of",
-    "over_subsets",
-    "over_supersets",
-    "sizes_by_mask",
-]
+from suffice.typing import Counts, HeldSets
 
 Numbers = TypeVar("Numbers", bound=np.generic)
 
@@ -54,23 +39,31 @@ class Lattice:
 
     @property
     def count(self) -> int:
-        """How many subsets there are."""
+        """Number of subsets, 2^d."""
         return 1 << self.d
 
     def width(self, size: int) -> int:
-        """How many subsets have this size.
+        """Return the number of subsets of one size.
 
         >>> Lattice(5).width(2)
         10
         """
         return comb(self.d, size)
 
+    def count_up_to(self, size: int) -> int:
+        """Return how many subsets have at most this size.
+
+        >>> Lattice(5).count_up_to(2)
+        16
+        """
+        return sum(comb(self.d, k) for k in range(min(size, self.d) + 1))
+
     def members(self, size: int, start: int = 0, stop: int | None = None) -> Counts:
-        """The subsets of one size, from number `start` up to `stop`, each a row of players."""
+        """Return the subsets of one size with ranks `start` to `stop`, as rows of players."""
         return self.unrank(size, np.arange(start, self.width(size) if stop is None else stop))
 
     def unrank(self, size: int, ranks: Counts) -> Counts:
-        """The subsets of one size with these numbers, as rows of increasing players."""
+        """Return the subsets of one size with these ranks, as rows of increasing players."""
         if 2 * size > self.d > 62:  # far fewer are left out than taken: number the complements
             return np.nonzero(self.held_at(size, ranks))[1].reshape(-1, size)
         left = np.array(ranks, dtype=np.int64)
@@ -83,12 +76,12 @@ class Lattice:
             left -= table[k][player]
         return out
 
-    def held(self, size: int, start: int = 0, stop: int | None = None) -> Held:
-        """The same subsets as rows of truth values over the players."""
+    def held(self, size: int, start: int = 0, stop: int | None = None) -> HeldSets:
+        """Return the subsets with ranks `start` to `stop` as rows of Booleans over the players."""
         return self.held_at(size, np.arange(start, self.width(size) if stop is None else stop))
 
-    def held_at(self, size: int, ranks: Counts) -> Held:
-        """The subsets of one size with these numbers, as rows of truth values over the players."""
+    def held_at(self, size: int, ranks: Counts) -> HeldSets:
+        """Return the subsets of one size with these ranks, as rows of Booleans over the players."""
         if 2 * size > self.d:
             return ~self.held_at(self.d - size, self.width(size) - 1 - ranks)
         out = np.zeros((len(ranks), self.d), dtype=bool)
@@ -96,14 +89,14 @@ class Lattice:
         return out
 
     def rank(self, members: Sequence[int]) -> int:
-        """The number of a subset among those of its size."""
+        """Return the rank of a subset among those of its size."""
         if 2 * len(members) > self.d:
             others = set(range(self.d)).difference(members)
             return self.width(len(members)) - 1 - self.rank(sorted(others))
         return sum(comb(player, k) for k, player in enumerate(sorted(members), start=1))
 
     def ranks(self, members: Counts) -> Counts:
-        """The numbers of subsets of one size, given as rows of increasing players.
+        """Return the ranks of subsets of one size, given as rows of increasing players.
 
         >>> Lattice(4).ranks(np.array([[0, 1], [0, 2]])).tolist()
         [0, 1]
@@ -113,7 +106,7 @@ class Lattice:
         return np.asarray(table[np.arange(size) + 1, members].sum(axis=1), dtype=np.int64)
 
     def masks(self, size: int, ranks: Counts) -> Counts:
-        """The subsets of one size with these numbers as bit masks, where all 2^d can be at hand.
+        """Return the subsets of one size with these ranks as bit masks, from a table of all 2^d.
 
         >>> Lattice(4).masks(2, np.array([0, 1])).tolist()
         [3, 5]
@@ -122,7 +115,7 @@ class Lattice:
         return np.asarray(masks_by_size(self.d)[first + ranks])
 
     def mask(self, members: Sequence[int]) -> int:
-        """A subset as the bits of an integer.
+        """Return a subset as a bit mask.
 
         >>> Lattice(4).mask([0, 3])
         9
@@ -134,7 +127,7 @@ class Lattice:
 
 
 def drop_one_ranks(members: Counts, d: int) -> Counts:
-    """For each subset, the numbers of the subsets that lack one of its members: same shape.
+    """Return, per subset and member, the rank of the subset without that member.
 
     >>> drop_one_ranks(np.array([[0, 1, 2], [0, 1, 3]]), 4).tolist()
     [[2, 1, 0], [4, 3, 0]]
@@ -156,7 +149,7 @@ def drop_one_ranks(members: Counts, d: int) -> Counts:
 
 @lru_cache(maxsize=1 << 12)
 def members_of(mask: int) -> tuple[int, ...]:
-    """The players of a subset given by its bits.
+    """Return the players of a subset given as a bit mask.
 
     >>> members_of(9)
     (0, 3)
@@ -164,8 +157,8 @@ def members_of(mask: int) -> tuple[int, ...]:
     return tuple(j for j in range(mask.bit_length()) if mask >> j & 1)
 
 
-def held_of_masks(masks: NDArray[np.signedinteger[Any]], d: int) -> Held:
-    """Bit masks as rows of truth values over the players.
+def held_of_masks(masks: NDArray[np.signedinteger[Any]], d: int) -> HeldSets:
+    """Return bit masks as rows of Booleans over the players.
 
     >>> held_of_masks(np.array([1, 2]), 2).tolist()
     [[True, False], [False, True]]
@@ -173,8 +166,8 @@ def held_of_masks(masks: NDArray[np.signedinteger[Any]], d: int) -> Held:
     return (masks[:, None] >> np.arange(d) & 1).astype(bool)
 
 
-def masks_of_held(held: Held) -> Counts:
-    """Rows of truth values as bit masks; for at most 62 players.
+def masks_of_held(held: HeldSets) -> Counts:
+    """Return rows of Booleans as bit masks; for at most 62 players.
 
     >>> masks_of_held(np.array([[True, False], [True, True]])).tolist()
     [1, 3]
@@ -184,7 +177,7 @@ def masks_of_held(held: Held) -> Counts:
 
 @lru_cache(maxsize=8)
 def masks_by_size(d: int) -> Counts:
-    """All bit masks, ordered by size and then by value: the lattice's own order.
+    """Return all bit masks in the lattice's order: by size, then by value.
 
     >>> masks_by_size(2).tolist()
     [0, 1, 2, 3]
@@ -195,7 +188,7 @@ def masks_by_size(d: int) -> Counts:
 
 
 def by_level(dense: NDArray[Numbers]) -> tuple[NDArray[Numbers], ...]:
-    """Numbers by bit mask as one array for each size, in the lattice's order.
+    """Split numbers indexed by bit mask into one array per size, in the lattice's order.
 
     >>> [level.tolist() for level in by_level(np.array([0, 10, 20, 30]))]
     [[0], [10, 20], [30]]
@@ -205,7 +198,7 @@ def by_level(dense: NDArray[Numbers]) -> tuple[NDArray[Numbers], ...]:
 
 
 def by_mask(levels: Sequence[NDArray[Numbers]]) -> NDArray[Numbers]:
-    """The way back: numbers of all sizes, joined and put in the order of bit masks."""
+    """Join numbers of all sizes into one array indexed by bit mask."""
     joined = np.concatenate(levels)
     out = np.empty_like(joined)
     out[masks_by_size(_players(joined))] = joined
@@ -242,13 +235,13 @@ def over_supersets(values: NDArray[Numbers], operation: np.ufunc) -> NDArray[Num
 def halves(
     values: NDArray[Numbers], player: int
 ) -> Iterator[tuple[NDArray[Numbers], NDArray[Numbers]]]:
-    """Views of the subsets without a player and of those with it, side by side, in parts.
+    """Yield views of the values without a player and with it, in matching parts.
 
     >>> [(a.tolist(), b.tolist()) for a, b in halves(np.arange(4), 0)]
     [([[0], [2]], [[1], [3]])]
     """
     run = 1 << player
-    if values.ndim == 1 and 1 < run <= _SHORT_RUN and len(values) >= _LONG:
+    if values.ndim == 1 and 1 < run <= _SHORT_RUN and len(values) >= _LONG_ARRAY:
         # numpy works along runs, and each takes as long to begin as 20 numbers do: a few passes
         # over single numbers far apart are up to twelve times as fast.
         for start in range(run):
@@ -259,12 +252,12 @@ def halves(
 
 
 _SHORT_RUN = 16
-_LONG = 1 << 13
+_LONG_ARRAY = 1 << 13
 
 
 @lru_cache(maxsize=8)
 def sizes_by_mask(d: int) -> NDArray[np.uint8]:
-    """How many players each subset has, by bit mask.
+    """Return the number of players of each subset, indexed by bit mask.
 
     >>> sizes_by_mask(2).tolist()
     [0, 1, 1, 2]
@@ -280,13 +273,13 @@ def _players(dense: NDArray[Numbers]) -> int:
 
 @lru_cache(maxsize=32)
 def _level_ends(d: int) -> Counts:
-    """How many subsets have no more than 0, 1, …, d - 1 players."""
+    """Return the numbers of subsets with at most 0, 1, …, d - 1 players."""
     return np.cumsum([comb(d, size) for size in range(d)])
 
 
 @lru_cache(maxsize=64)
 def _binomials(d: int, size: int) -> Counts:
-    """table[k, c] = C(c, k) for c <= d, capped at the top of int64: none in reach is larger."""
+    """Return table[k, c] = C(c, k) for c <= d, capped at the largest int64."""
     top = np.iinfo(np.int64).max
     table = np.array([[min(comb(c, k), top) for c in range(d + 1)] for k in range(size + 1)])
     table = table.astype(np.int64)

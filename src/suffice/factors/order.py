@@ -14,30 +14,15 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.checks import ran
-from suffice.errors import InputError, shorten
-from suffice.factors.kinds import Factor, read_factors
+from suffice.errors import InputError, short_repr
+from suffice.factors.predicates import Factor, read_factors
 from suffice.typing import BoolVector, Counts, Reals
-
-__all__ = [
-    "ROUNDING",
-    "CostOrder",
-    "CustomOrder",
-    "Order",
-    "Relation",
-    "SubsetOrder",
-    "check_order",
-    "cost_ranks",
-    "linear_extension",
-    "no_dearer",
-    "read_relation",
-    "upward_closure",
-]
+from suffice.validation import call_user_function
 
 Relation = NDArray[np.bool_]
 """[i, j]: c_i ⪯ c_j."""
 
-ROUNDING = 1e-9
+COST_TOLERANCE = 1e-9
 """Costs that differ by less than this share of themselves are equal: they are sums of quotients
 that were rounded, so that 8/3 + 1 + 1 is not the float 14/3."""
 
@@ -47,7 +32,7 @@ class Order(Protocol):
     """A partial order, as the matrix of its relation on a given list of factors."""
 
     def matrix(self, factors: Sequence[Factor]) -> Relation:
-        """Hold at [i, j] whether factors[i] ⪯ factors[j]."""
+        """Return a Boolean matrix: [i, j] is whether factors[i] ⪯ factors[j]."""
         ...
 
 
@@ -62,7 +47,7 @@ class SubsetOrder:
     """
 
     def matrix(self, factors: Sequence[Factor]) -> Relation:
-        """Compare the factors' sets of conditions."""
+        """Return the relation of the factors' sets of conditions."""
         sets = [factor.conditions() for factor in read_factors(factors)]
         atoms = {atom: i for i, atom in enumerate(dict.fromkeys(a for s in sets for a in s))}
         has = np.zeros((len(sets), len(atoms)), dtype=np.float32)
@@ -86,29 +71,31 @@ class CostOrder:
 
     def __post_init__(self) -> None:
         if not callable(self.cost):
-            raise InputError("cost", self.cost, _COST)
+            raise InputError("cost", self.cost, _COST_FUNCTION)
 
     def matrix(self, factors: Sequence[Factor]) -> Relation:
-        """Compare conditions, then costs."""
+        """Return the relation of the factors' conditions and costs."""
         given = read_factors(factors)
         ranks = cost_ranks(np.array([self._price(factor) for factor in given]))
         return SubsetOrder().matrix(given) & (ranks[:, None] <= ranks[None, :])
 
     def _price(self, factor: Factor) -> float:
-        found = ran("cost", self.cost, _COST, factor, about=f"for {factor!r}")
+        found = call_user_function(
+            "cost", self.cost, _COST_FUNCTION, factor, about=f"for {factor!r}"
+        )
         try:
             price = float(found)
         except (TypeError, ValueError, OverflowError):
             price = np.nan
         if not price >= 0:
-            got = f"{shorten(found)} for {factor!r}"
+            got = f"{short_repr(found)} for {factor!r}"
             raise InputError("cost", got, "a number >= 0 for every factor")
         return price
 
 
 @dataclass(frozen=True)
 class CustomOrder:
-    """The user's own preference: `no_worse(c, c')` says whether c ⪯ c'.
+    """Order given by a function: `no_worse(c, c')` returns whether c ⪯ c'.
 
     >>> from suffice import CustomOrder, held
     >>> shorter = CustomOrder(lambda c, other: c == other or len(repr(c)) < len(repr(other)))
@@ -120,44 +107,44 @@ class CustomOrder:
 
     def __post_init__(self) -> None:
         if not callable(self.no_worse):
-            raise InputError("no_worse", self.no_worse, _NO_WORSE)
+            raise InputError("no_worse", self.no_worse, _PREFERENCE_FUNCTION)
 
     def matrix(self, factors: Sequence[Factor]) -> Relation:
-        """Ask for every pair."""
+        """Return the relation by calling `no_worse` for every pair."""
         given = read_factors(factors)
         answers = [[self._asked(a, b) for b in given] for a in given]
         return np.array(answers, dtype=bool).reshape(len(given), len(given))
 
     def _asked(self, a: Factor, b: Factor) -> bool:
-        answer = ran("no_worse", self.no_worse, _NO_WORSE, a, b)
+        answer = call_user_function("no_worse", self.no_worse, _PREFERENCE_FUNCTION, a, b)
         if isinstance(answer, bool | np.bool_):
             return bool(answer)
-        raise InputError("no_worse", f"the answer {shorten(answer)}", _NO_WORSE)
+        raise InputError("no_worse", f"the answer {short_repr(answer)}", _PREFERENCE_FUNCTION)
 
 
-_COST = "a function from a factor to its cost"
-_NO_WORSE = "a function (c, c') -> True or False"
+_COST_FUNCTION = "a function from a factor to its cost"
+_PREFERENCE_FUNCTION = "a function (c, c') -> True or False"
 
 
 def read_relation(order: Order, factors: Sequence[Factor]) -> Relation:
-    """What an order, perhaps the user's own, says of these factors, if it is an order at all."""
+    """Return an order's relation on factors, checked: the order may be the user's."""
     given: object = order
     if isinstance(given, type) or not isinstance(given, Order):
         raise InputError("order", given, "SubsetOrder(), CostOrder(cost) or CustomOrder(no_worse)")
     size = len(factors)
-    allowed = f"a matrix of truth values for the {size} factors"
-    found = ran("order", order.matrix, allowed, factors)
+    allowed = f"a matrix of Booleans for the {size} factors"
+    found = call_user_function("order", order.matrix, allowed, factors)
     if (
         not isinstance(found, np.ndarray)
         or found.dtype != np.dtype(bool)
         or found.shape != (size, size)
     ):
-        raise InputError("order", f"the relation {shorten(found)}", allowed)
-    check_order(found, factors)
+        raise InputError("order", f"the relation {short_repr(found)}", allowed)
+    check_partial_order(found, factors)
     return found
 
 
-def check_order(relation: Relation, factors: Sequence[Factor]) -> None:
+def check_partial_order(relation: Relation, factors: Sequence[Factor]) -> None:
     """Raise unless the relation is reflexive, antisymmetric and transitive on these factors."""
     allowed = "a partial order on the factor space"
     for (i,) in np.argwhere(~np.diag(relation))[:1]:
@@ -175,18 +162,18 @@ def check_order(relation: Relation, factors: Sequence[Factor]) -> None:
         raise InputError("order", chain, allowed, "It is not transitive.")
 
 
-def no_dearer(costs: Reals | float, than: Reals | float) -> BoolVector:
-    """Is each cost at most the other, rounding aside?
+def cost_at_most(costs: Reals | float, than: Reals | float) -> BoolVector:
+    """Return whether each cost is at most the other, rounding aside.
 
-    >>> bool(14 / 3 <= 8 / 3 + 1 + 1), bool(no_dearer(14 / 3, 8 / 3 + 1 + 1))
+    >>> bool(14 / 3 <= 8 / 3 + 1 + 1), bool(cost_at_most(14 / 3, 8 / 3 + 1 + 1))
     (False, True)
     """
     with np.errstate(over="ignore"):  # near the largest float; an infinite cost is above it
-        return np.asarray(costs <= np.multiply(than, 1 + ROUNDING))
+        return np.asarray(costs <= np.multiply(than, 1 + COST_TOLERANCE))
 
 
 def cost_ranks(costs: Reals) -> Counts:
-    """Whole numbers that order costs; those that are equal, rounding aside, have the same.
+    """Return integer ranks of costs; costs that are equal, rounding aside, share a rank.
 
     Each rank holds what is no dearer than its cheapest, so that to have the same rank is transitive
     even where a chain of costs, each close to the next, leads from one to quite another.
@@ -194,13 +181,14 @@ def cost_ranks(costs: Reals) -> Counts:
     >>> cost_ranks(np.array([3.0, 14 / 3, 8 / 3 + 1 + 1, 1.0])).tolist()
     [1, 2, 2, 0]
     """
+    # One pass over the sorted costs: each rank begins at the first cost above the last rank.
     ranks = np.empty(len(costs), dtype=np.int64)
     order = np.argsort(costs, kind="stable")
     ordered = costs[order]
     rank = start = 0
     while start < len(order):
         with np.errstate(over="ignore"):
-            last = ordered[start] * (1 + ROUNDING)
+            last = ordered[start] * (1 + COST_TOLERANCE)
         stop = int(np.searchsorted(ordered, last, side="right"))
         ranks[order[start:stop]] = rank
         rank, start = rank + 1, stop
@@ -208,7 +196,7 @@ def cost_ranks(costs: Reals) -> Counts:
 
 
 def linear_extension(relation: Relation) -> Counts:
-    """An order of visiting in which nothing comes before what is below it; ties by position.
+    """Return an order of visiting in which no factor precedes one below it; ties by position.
 
     In a partial order c ≺ c' implies that c has strictly fewer factors below it, so sorting by
     that number is a topological sort (Alg. 1, line 17).
@@ -217,5 +205,5 @@ def linear_extension(relation: Relation) -> Counts:
 
 
 def upward_closure(relation: Relation, chosen: Sequence[int]) -> Counts:
-    """All factors at or above a chosen one (Alg. 1, line 10)."""
+    """Return the factors at or above a chosen one (Alg. 1, line 10)."""
     return np.flatnonzero(relation[list(chosen)].any(axis=0))

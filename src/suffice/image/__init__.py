@@ -1,6 +1,6 @@
-"""Pictures: which regions suffice to keep a model's answer, and which to flip it."""
+"""Explanations of images: the regions that suffice to keep or to flip a prediction."""
 
-from suffice.image.explainer import ImageExplainer
-from suffice.image.overlay import Overlay, overlay
+from suffice.image.image_explainer import ImageExplainer
+from suffice.image.overlays import Overlay, overlay
 
 __all__ = ["ImageExplainer", "Overlay", "overlay"]

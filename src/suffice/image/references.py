@@ -1,4 +1,4 @@
-"""References: what a region's pixels are replaced by.
+"""References of images: blur, mean colour, inpainting, a colour or another image.
 
 An explanation is a contrast with them. No single choice is neutral: a blurred patch, a grey one and
 a patch of another photograph ask the model three different questions.
@@ -6,25 +6,24 @@ a patch of another photograph ask the model three different questions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean, shorten
-from suffice.image.picture import Picture, as_pixels
-from suffice.image.regions import Labels
+from suffice.errors import InputError, did_you_mean, short_repr
+from suffice.formatting import join_words
+from suffice.image.pixels import ImageArray, as_pixels
+from suffice.image.regions import RegionLabels
 from suffice.typing import Reals, Values
-
-__all__ = ["References", "find_references", "listed"]
 
 _ALLOWED = (
     '"blur", "mean", "inpaint", a number, a tuple of one number per channel, '
     "an image of the same shape, an array of such images, or a list of these"
 )
 
-_WORDS = {
+_DESCRIPTIONS = {
     "blur": ("the picture blurred", "blurred"),
     "mean": ("its mean colour", "in the mean colour"),
     "inpaint": ("each region filled in from around it", "filled in"),
@@ -34,8 +33,8 @@ _WORDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class References:
-    """The pictures (n, …) in the image's layout and dtype, and how to speak of them."""
+class ReferenceImages:
+    """Reference images (n, …) in the image's layout and dtype, with their descriptions."""
 
     pictures: Values
     kinds: tuple[str, ...]
@@ -43,11 +42,11 @@ class References:
 
     @property
     def says(self) -> str:
-        """All of them, as in "against 2 references (…)"."""
+        """Description of all references, as in "against 2 references (…)"."""
         counts = {kind: self.kinds.count(kind) for kind in dict.fromkeys(self.kinds)}
         plural = {"images": "{} other pictures", "colour": "{} colours"}
-        one = _WORDS | {"images": ("another picture", "")}
-        return listed(
+        one = _DESCRIPTIONS | {"images": ("another picture", "")}
+        return join_words(
             [
                 one[kind][0] if count == 1 else plural.get(kind, one[kind][0]).format(count)
                 for kind, count in counts.items()
@@ -56,45 +55,38 @@ class References:
 
     @property
     def elsewhere(self) -> str:
-        """What became of the rest, as in "all else …"."""
+        """Description of the replaced rest of an image, as in "all else …"."""
         kinds = set(self.kinds)
-        return _WORDS[kinds.pop()][1] if len(kinds) == 1 else "replaced"
+        return _DESCRIPTIONS[kinds.pop()][1] if len(kinds) == 1 else "replaced"
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names in a sentence.
-
-    >>> listed(["red", "green", "blue"])
-    'red, green and blue'
-    """
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def find_references(spec: Any, picture: Picture, labels: Labels) -> References:
-    """The references that the user names or brings."""
+def find_references(spec: Any, picture: ImageArray, labels: RegionLabels) -> ReferenceImages:
+    """Return the reference images that the argument `references` means."""
     pictures, kinds = [], []
-    for kind, found in _each(spec, picture, labels):
+    for kind, found in _reference_images(spec, picture, labels):
         pictures.append(found)
         kinds.append(kind)
     if not pictures:
         raise InputError("references", "none", _ALLOWED)
-    return References(np.stack(pictures), tuple(kinds))
+    return ReferenceImages(np.stack(pictures), tuple(kinds))
 
 
-def _each(spec: Any, picture: Picture, labels: Labels) -> Iterator[tuple[str, Values]]:
+def _reference_images(
+    spec: Any, picture: ImageArray, labels: RegionLabels
+) -> Iterator[tuple[str, Values]]:
     if isinstance(spec, list):
         for part in spec:
             if isinstance(part, list):
                 hint = "Turn an image in nested lists into an array first: np.asarray(…)."
                 raise InputError("references", "a list within a list", _ALLOWED, hint)
-            yield from _each(part, picture, labels)
+            yield from _reference_images(part, picture, labels)
     elif isinstance(spec, str):
-        yield spec, picture.like(_named(spec, picture, labels))
+        yield spec, picture.like(_named_reference(spec, picture, labels))
     else:
-        yield from _given(spec, picture)
+        yield from _given_references(spec, picture)
 
 
-def _named(name: str, picture: Picture, labels: Labels) -> Reals:
+def _named_reference(name: str, picture: ImageArray, labels: RegionLabels) -> Reals:
     planes = picture.planes
     if name == "blur":
         from scipy.ndimage import gaussian_filter
@@ -105,12 +97,14 @@ def _named(name: str, picture: Picture, labels: Labels) -> Reals:
     if name == "mean":
         return np.broadcast_to(planes.mean(axis=(0, 1)), planes.shape)
     if name == "inpaint":
-        return _filled_in(planes, labels)
-    raise InputError("references", repr(name), _ALLOWED, did_you_mean(name, list(_WORDS)[:3]))
+        return _inpainted(planes, labels)
+    raise InputError(
+        "references", repr(name), _ALLOWED, did_you_mean(name, list(_DESCRIPTIONS)[:3])
+    )
 
 
-def _filled_in(planes: Reals, labels: Labels) -> Reals:
-    """Each region as the smoothest surface that meets the picture around it.
+def _inpainted(planes: Reals, labels: RegionLabels) -> Reals:
+    """Fill each region with the smoothest surface that meets the pixels around it.
 
     Every pixel is the mean of its neighbours, of which those in other regions are given: one
     system of linear equations, which falls apart into one for each region.
@@ -139,20 +133,20 @@ def _filled_in(planes: Reals, labels: Labels) -> Reals:
     return np.asarray(np.clip(filled, planes.min(), planes.max()))
 
 
-def _given(spec: Any, picture: Picture) -> Iterator[tuple[str, Values]]:
+def _given_references(spec: Any, picture: ImageArray) -> Iterator[tuple[str, Values]]:
     shape = picture.pixels.shape
     try:
         values = as_pixels(spec, "references")
     except InputError as error:
-        raise InputError("references", shorten(spec), _ALLOWED) from error
+        raise InputError("references", short_repr(spec), _ALLOWED) from error
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise InputError("references", "NaN or infinite values", "finite numbers")
     channels = picture.planes.shape[2]
     if values.ndim == 0 or values.shape == (channels,):
-        yield "colour", _colour(values, picture)
+        yield "colour", _colour_image(values, picture)
     elif values.shape == shape or values.shape[1:] == shape:
         for one in values.reshape(-1, *shape):
-            yield "images", _cast(one, picture)
+            yield "images", _cast_image(one, picture)
     else:
         got = f"an array of shape {values.shape}"
         if values.ndim == 1:
@@ -163,18 +157,18 @@ def _given(spec: Any, picture: Picture) -> Iterator[tuple[str, Values]]:
         raise InputError("references", got, f"images of the image's own shape, {shape}")
 
 
-def _colour(values: Values, picture: Picture) -> Values:
-    """One colour everywhere, which the dtype must hold: bytes have no 300, and no 0.5."""
+def _colour_image(values: Values, picture: ImageArray) -> Values:
+    """Return an image of one colour; raise if the dtype cannot hold it: bytes have no 0.5."""
     dtype = picture.pixels.dtype
     with np.errstate(invalid="ignore"):
         held = values.astype(dtype) == values
     if dtype.kind in "biu" and not held.all():
         allowed = f"numbers that the image's dtype holds, {dtype}"
-        raise InputError("references", shorten(values.tolist()), allowed)
+        raise InputError("references", short_repr(values.tolist()), allowed)
     return picture.like(np.broadcast_to(values.astype(float), picture.planes.shape))
 
 
-def _cast(one: Values, picture: Picture) -> Values:
+def _cast_image(one: Values, picture: ImageArray) -> Values:
     dtype = picture.pixels.dtype
     if not np.can_cast(one.dtype, dtype, "same_kind"):
         allowed = f"the image's own dtype, {dtype}"

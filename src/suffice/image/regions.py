@@ -1,8 +1,9 @@
-"""Regions: the parts of a picture that are held or replaced, as a label for each pixel."""
+"""Regions: segmentation of an image into parts that are held or replaced (SLIC, grid, map)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from math import log
@@ -11,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice import checks
-from suffice.errors import InputError, did_you_mean, shorten
-from suffice.image.picture import Picture
-from suffice.wording import count
+from suffice import validation as checks
+from suffice.errors import InputError, did_you_mean, short_repr
+from suffice.formatting import plural
+from suffice.image.pixels import ImageArray
+from suffice.typing import Counts
 
-__all__ = ["Labels", "Regions", "find_regions"]
-
-Labels = NDArray[np.int64]
+RegionLabels = NDArray[np.int64]
 """(H, W): the number of the region that each pixel is in."""
 
 _ALLOWED = '"slic", "felzenszwalb", "grid", a map of labels (H, W), or a callable image -> map'
@@ -26,17 +26,17 @@ _ALLOWED = '"slic", "felzenszwalb", "grid", a map of labels (H, W), or a callabl
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """Labels from 0 to d - 1, a name for each, and what is written on it in a drawing."""
+    """Labels 0 to d - 1 per pixel, and each region's name and mark in drawings."""
 
-    labels: Labels
+    labels: RegionLabels
     names: tuple[str, ...]
     marks: tuple[str, ...]
 
 
 def find_regions(
-    spec: Any, picture: Picture, n_regions: int, names: Sequence[str] | None = None
+    spec: Any, picture: ImageArray, n_regions: int, names: Sequence[str] | None = None
 ) -> Regions:
-    """Cut a picture up by the method named, or by the user's own map."""
+    """Segment an image by a named method or by the user's map."""
     named: tuple[str, ...] | None = None
     if isinstance(spec, str):
         if spec not in _METHODS:
@@ -50,12 +50,14 @@ def find_regions(
     else:
         given = spec
         if callable(spec):
-            given = checks.ran("regions", spec, "a function from an image to a map", picture.pixels)
-        labels = _checked_map(given, picture.size)
+            given = checks.call_user_function(
+                "regions", spec, "a function from an image to a map", picture.pixels
+            )
+        labels = _check_map(given, picture.size)
     _, labels = np.unique(labels, return_inverse=True)
     labels = labels.reshape(picture.size)
     d = int(labels.max()) + 1
-    given_names = _checked_names(names, d)
+    given_names = _check_names(names, d)
     if given_names is not None:
         return Regions(labels, given_names, given_names)
     if named is not None:  # rows and columns are seen without being told
@@ -64,8 +66,8 @@ def find_regions(
     return Regions(labels, tuple(f"region {number}" for number in numbers), numbers)
 
 
-def _grid(picture: Picture, n: int) -> tuple[Labels, tuple[str, ...]]:
-    """At most n rectangles, as many and as nearly square as can be."""
+def _grid(picture: ImageArray, n: int) -> tuple[RegionLabels, tuple[str, ...]]:
+    """Return a grid of at most n rectangles, as many and as nearly square as possible."""
     height, width = picture.size
 
     def badness(rows: int) -> float:
@@ -80,8 +82,8 @@ def _grid(picture: Picture, n: int) -> tuple[Labels, tuple[str, ...]]:
     return of_row[:, None] * columns + of_column, tuple(names)
 
 
-def _slic(picture: Picture, n: int) -> tuple[Labels, None]:
-    """Superpixels of about one size that follow the colours; never more than n."""
+def _slic(picture: ImageArray, n: int) -> tuple[RegionLabels, None]:
+    """Return at most n SLIC superpixels, which have about one size and follow the colours."""
     segmentation = _skimage("slic")
     image = _for_skimage(picture)
     grey = image.ndim == 2
@@ -100,8 +102,8 @@ def _slic(picture: Picture, n: int) -> tuple[Labels, None]:
     return labels, None
 
 
-def _felzenszwalb(picture: Picture, n: int) -> tuple[Labels, None]:
-    """Regions of any size, bounded by edges; never more than n."""
+def _felzenszwalb(picture: ImageArray, n: int) -> tuple[RegionLabels, None]:
+    """Return at most n regions by Felzenszwalb's method, of any size, bounded by edges."""
     segmentation = _skimage("felzenszwalb")
     image = _for_skimage(picture)
     labels = np.zeros(picture.size, dtype=np.int64)
@@ -115,7 +117,7 @@ def _felzenszwalb(picture: Picture, n: int) -> tuple[Labels, None]:
     return labels, None
 
 
-_METHODS: dict[str, Callable[[Picture, int], tuple[Labels, tuple[str, ...] | None]]] = {
+_METHODS: dict[str, Callable[[ImageArray, int], tuple[RegionLabels, tuple[str, ...] | None]]] = {
     "slic": _slic,
     "felzenszwalb": _felzenszwalb,
     "grid": _grid,
@@ -134,13 +136,13 @@ def _skimage(method: str) -> Any:
         ) from error
 
 
-def _for_skimage(picture: Picture) -> NDArray[np.float64]:
-    """Grey or three colours from 0 to 1; opacity is left out."""
+def _for_skimage(picture: ImageArray) -> NDArray[np.float64]:
+    """Return grey or RGB values from 0 to 1 for scikit-image, without opacity."""
     shown = picture.shown / 255
     return shown if shown.ndim == 2 else shown[..., :3]
 
 
-def _checked_map(given: Any, size: tuple[int, int]) -> Labels:
+def _check_map(given: Any, size: tuple[int, int]) -> RegionLabels:
     allowed = f"a map of whole numbers of the image's height and width, {size}"
     uncovered = "labels >= 0: the map must cover the image"
     hint = "Give the background a label of its own: it is then a region like the others."
@@ -151,7 +153,7 @@ def _checked_map(given: Any, size: tuple[int, int]) -> Labels:
     except ValueError:  # ragged lists
         labels = np.empty(0, dtype=object)
     if labels.dtype.kind not in "biu":
-        what = shorten(given) if labels.ndim == 0 else f"a map of dtype {labels.dtype}"
+        what = short_repr(given) if labels.ndim == 0 else f"a map of dtype {labels.dtype}"
         raise InputError("regions", what, _ALLOWED if labels.ndim == 0 else allowed)
     if labels.shape != size:
         raise InputError("regions", f"a map of shape {labels.shape}", allowed)
@@ -160,14 +162,91 @@ def _checked_map(given: Any, size: tuple[int, int]) -> Labels:
     return labels
 
 
-def _checked_names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
+def _check_names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
     if names is None:
         return None
     allowed = "a list of strings, one per region"
     if isinstance(names, str):
         raise InputError("names", repr(names), allowed)
-    given = checks.names("names", names, allowed)
+    given = checks.check_name_list("names", names, allowed)
     if len(given) != d or len(set(given)) != d:
-        got = f"{count(len(given), 'name')}, {len(set(given))} of them distinct"
+        got = f"{plural(len(given), 'name')}, {len(set(given))} of them distinct"
         raise InputError("names", got, f"{d} distinct names, one per region")
     return tuple(given)
+
+
+# From coarse to fine: split some regions, and leave all else as a set that names them has it.
+
+
+def split_regions(
+    labels: RegionLabels, regions: Sequence[int], n: int
+) -> tuple[RegionLabels, tuple[int, ...]]:
+    """Split regions into about n parts of one size; return labels and each part's region.
+
+    Pixels of no part get the next number: the rest.
+
+    >>> labels, owners = split_regions(np.array([[0, 0, 0, 0, 1, 1]]), [0], 2)
+    >>> labels.tolist(), owners
+    ([[0, 0, 1, 1, 2, 2]], (0, 0))
+    """
+    sizes = np.array([np.sum(labels == region) for region in regions])
+    # Each region has at least one part; the others go one by one to where parts are largest.
+    parts = np.ones(len(regions), dtype=int)
+    for _ in range(n - len(regions)):
+        room = np.where(parts < sizes, sizes / parts, 0)
+        if not room.any():
+            break
+        parts[room.argmax()] += 1
+    out = np.full(labels.shape, int(parts.sum()), dtype=np.int64)
+    owners: list[int] = []
+    for region, count in zip(regions, parts.tolist(), strict=True):
+        for piece in _cut_pixels(np.argwhere(labels == region), count):
+            out[piece[:, 0], piece[:, 1]] = len(owners)
+            owners.append(region)
+    return out, tuple(owners)
+
+
+def part_names(owners: Sequence[str]) -> tuple[str, ...]:
+    """Return a name for each part; a region left whole keeps its name.
+
+    >>> part_names(["region 2", "region 2", "sky"])
+    ('region 2 part 1', 'region 2 part 2', 'sky')
+    >>> part_names(["sky part 1", "sky part 1"])
+    ('sky part 1.1', 'sky part 1.2')
+    """
+    joints = ("." if " part " in owner else " part " for owner in owners)
+    numbered = zip(owners, joints, _part_numbers(owners), strict=True)
+    return tuple(f"{owner}{joint}{k}" if k else owner for owner, joint, k in numbered)
+
+
+def part_marks(owners: Sequence[int], marks: Sequence[str]) -> tuple[str, ...]:
+    """Return the mark of each part, made from the marks of the regions.
+
+    >>> part_marks([0, 0, 1], ["2", "sky"])
+    ('2.1', '2.2', 'sky')
+    """
+    numbered = zip(owners, _part_numbers(owners), strict=True)
+    return tuple(f"{marks[o]}.{k}" if k and marks[o] else marks[o] for o, k in numbered)
+
+
+def _part_numbers(owners: Sequence[Hashable]) -> list[int]:
+    """Return the number of each part within its region; 0 if it is the only one."""
+    counts, seen = Counter(owners), Counter[Hashable]()
+    numbers = []
+    for owner in owners:
+        seen[owner] += 1
+        numbers.append(seen[owner] if counts[owner] > 1 else 0)
+    return numbers
+
+
+def _cut_pixels(pixels: Counts, count: int) -> list[Counts]:
+    """Cut pixels across the longer side until there are `count` compact pieces of one size."""
+    if count == 1:
+        return [pixels]
+    first = count // 2
+    longer = int(np.ptp(pixels, axis=0).argmax())
+    # Along the other side within equal places, so that the cut is clean.
+    order = np.lexsort((pixels[:, 1 - longer], pixels[:, longer]))
+    cut = round(len(pixels) * first / count)
+    before, after = pixels[order[:cut]], pixels[order[cut:]]
+    return _cut_pixels(before, first) + _cut_pixels(after, count - first)

@@ -1,23 +1,22 @@
-"""Models of every kind, asked as they want to be asked.
+"""Models of all libraries behind one interface: adapters, input columns, outputs, classes.
 
-    wrapped, answers = as_model(model, table)   # what the explainer does with any model
-    adapt(model, classes=("no", "yes"), …)      # the same, with options, as an estimator
+    wrapped, answers = wrap_model(model, table)  # as the explainer does with every model
+    adapt(model, classes=("no", "yes"), …)       # with options, as a scikit-learn estimator
 
-No library is imported to find out whether a model is of its kind.
+A model's library is recognised by the names of its classes: none is imported for that.
 """
 
-from suffice.models.adapter import Adapter, adapt, adapted, not_a_model
-from suffice.models.entry import as_model, make_target
-from suffice.models.rows import fitted_columns
-from suffice.models.wrapped import WrappedModel
+from suffice.models.adapter import Adapter, adapt, adapt_if_known, require_model
+from suffice.models.input_columns import fitted_columns
+from suffice.models.wrapped_model import WrappedModel, make_target, wrap_model
 
 __all__ = [
     "Adapter",
     "WrappedModel",
     "adapt",
-    "adapted",
-    "as_model",
+    "adapt_if_known",
     "fitted_columns",
     "make_target",
-    "not_a_model",
+    "require_model",
+    "wrap_model",
 ]

@@ -1,57 +1,24 @@
-"""Reading a model's raw numbers: scores per class, one number, or numbers of classes; and what a
-user can say about them.
+"""Calls a user's model, checks its answers, and reads them as labels, numbers or scores per class.
 
-Nothing is guessed. One number per row stays a number; only who knows whether it is a probability or
-a logit can say where its two classes part.
+Nothing is guessed. One number per row stays a number: whether it is a probability or a logit, and
+so which threshold separates two classes, only the user knows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
 
-from suffice import checks
-from suffice.errors import InputError, ModelError, SufficeError
-from suffice.tables.labels import as_labels, is_label, own
+from suffice.errors import InputError, ModelError, SufficeError, one_line, short_repr
+from suffice.tables.labels import label_array, label_index, unwrap_label
+from suffice.tables.table import Table
 from suffice.typing import Values
 
-__all__ = ["Options", "Outputs", "named", "no_scores"]
 
-
-@dataclass(frozen=True)
-class Options:
-    """What a user can say about a model; see `adapt`."""
-
-    classes: tuple[Any, ...] | None = None
-    threshold: float | None = None
-    batch_size: int | None = None
-    device: Any = None
-    preprocess: Callable[[Any], Any] | None = None
-
-    @classmethod
-    def checked(
-        cls, classes: Any, threshold: Any, batch_size: Any, device: Any, preprocess: Any
-    ) -> Options:
-        """The options, each of the right kind."""
-        if threshold is not None:
-            threshold = checks.number("threshold", threshold, "a finite number")
-        if batch_size is not None:
-            batch_size = checks.whole("batch_size", batch_size, also="None")
-        if preprocess is not None and not callable(preprocess):
-            raise InputError("preprocess", preprocess, "a function of rows")
-        return cls(_checked_classes(classes), threshold, batch_size, device, preprocess)
-
-    @property
-    def none(self) -> bool:
-        """Was nothing said?"""
-        return self == Options()
-
-
-class Outputs:
-    """How the raw outputs of one model are read; learns their width from the first of them."""
+class OutputReader:
+    """Reads a model's raw outputs as labels and scores; learns their width from the first ones."""
 
     def __init__(
         self,
@@ -71,55 +38,56 @@ class Outputs:
         self.name = name
         self.threshold = threshold
         self.width = width
-        """Outputs per row; None until the model has been asked."""
-        self._given = classes
+        """Outputs per row; None until the first prediction."""
+        self._classes = classes
         self._probability = probability
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
-        """The labels in the order of the scores; None for a number, and until that is known."""
-        if self._given is not None or self.width is None or self.width == 1:
-            return self._given
+        """Labels in the order of the scores; None for numbers, and while they are unknown."""
+        if self._classes is not None or self.width is None or self.width == 1:
+            return self._classes
         return tuple(range(self.width))
 
     def labels(self, raw: Any, rows: int) -> Values:
-        """One label per row, or one number where there are no classes."""
-        out = self._checked(raw, rows)
+        """Return one label per row, or one number where there are no classes."""
+        out = self._check(raw, rows)
         if out.ndim == 2:
-            return named(self.classes, out.argmax(axis=1))
-        if self._given is None:
+            return labels_at(self.classes, out.argmax(axis=1))
+        if self._classes is None:
             return out
-        # Floats that are numbers of classes: above either usual threshold, 0 or 0.5, lies 1 alone.
-        numbers = out.dtype.kind in "iub" or len(self._given) > 2
-        if numbers or self._whole(out):
-            return named(self._given, self._numbers_of_classes(out))
-        return named(self._given, (out > self._need_threshold()).astype(int))
+        # Floats that are all class numbers mean classes: with two classes the usual thresholds, 0
+        # and 0.5, would give the same labels.
+        numbers = out.dtype.kind in "iub" or len(self._classes) > 2
+        if numbers or self._are_class_numbers(out):
+            return labels_at(self._classes, self._numbers_of_classes(out))
+        return labels_at(self._classes, (out > self._require_threshold()).astype(int))
 
     def scores(self, raw: Any, rows: int) -> Values:
-        """(rows, classes): a score each; for one number, how far it is below and above."""
-        out = self._checked(raw, rows)
+        """Return (rows, classes): scores; for one number, its distance below and above."""
+        out = self._check(raw, rows)
         if out.ndim == 2:
             return out
-        if self._given is None or out.dtype.kind in "iub" or len(self._given) != 2:
-            raise no_scores(self.name)
-        threshold = self._need_threshold()
+        if self._classes is None or out.dtype.kind in "iub" or len(self._classes) != 2:
+            raise no_scores_error(self.name)
+        threshold = self._require_threshold()
         if self._probability and threshold == 0.5:
             return np.stack([1 - out, out], axis=1)
         above = out - threshold
         return np.stack([-above, above], axis=1)
 
-    def _checked(self, raw: Any, rows: int) -> Values:
+    def _check(self, raw: Any, rows: int) -> Values:
         out = np.asarray(raw)
         shape = out.shape
         if out.ndim == 2 and out.shape[1] == 1:
             out = out[:, 0]
         wide = out.shape[1] if out.ndim == 2 else 1
-        widths = self._widths(out.dtype.kind in "iub" or self._whole(out))
+        widths = self._widths(out.dtype.kind in "iub" or self._are_class_numbers(out))
         fits = out.ndim in (1, 2) and len(out) == rows and wide > 0
         if not fits or (widths and wide not in widths):
             raise ModelError(
                 f"{self.name} returned shape {shape} for {rows} row(s); "
-                f"expected {_expected(rows, widths)}"
+                f"expected {_expected_shape(rows, widths)}"
             )
         if wide > 1 and self.threshold is not None:
             raise InputError(
@@ -135,30 +103,30 @@ class Outputs:
         return out
 
     def _widths(self, whole: bool) -> tuple[int, ...]:
-        """The outputs per row that can be read; none: any number of them."""
+        """Return the allowed numbers of outputs per row; none: any number."""
         if self.width is not None:
             return (self.width,)
-        if self._given is None:
+        if self._classes is None:
             return ()
-        count = len(self._given)
+        count = len(self._classes)
         return (1, count) if count == 2 or whole else (count,)
 
-    def _whole(self, out: Values) -> bool:
-        """Are these floats, each the number of a class, and no threshold that says otherwise?"""
-        if self._given is None or self.threshold is not None:
+    def _are_class_numbers(self, out: Values) -> bool:
+        """Return whether floats are all class numbers, and no threshold was given."""
+        if self._classes is None or self.threshold is not None:
             return False
         if out.ndim != 1 or out.dtype.kind != "f":
             return False
-        return bool(np.isin(out, np.arange(len(self._given))).all())
+        return bool(np.isin(out, np.arange(len(self._classes))).all())
 
     def _numbers_of_classes(self, out: Values) -> Values:
-        count = len(self._given or ())
+        count = len(self._classes or ())
         bad = out[~np.isin(out, np.arange(count))]
         if bad.size:
             raise ModelError(f"{self.name} returned class number {bad[0]}, but there are {count}")
         return out.astype(np.int64)
 
-    def _need_threshold(self) -> float:
+    def _require_threshold(self) -> float:
         if self.threshold is None:
             raise InputError(
                 "threshold",
@@ -169,7 +137,7 @@ class Outputs:
         return self.threshold
 
 
-def _expected(rows: int, widths: tuple[int, ...]) -> str:
+def _expected_shape(rows: int, widths: tuple[int, ...]) -> str:
     if not widths:
         return f"({rows},) or ({rows}, 1), a number each, or ({rows}, k), a score for each class"
     texts = [
@@ -179,8 +147,8 @@ def _expected(rows: int, widths: tuple[int, ...]) -> str:
     return ", or ".join(texts)
 
 
-def no_scores(name: str) -> SufficeError:
-    """The error for a question about scores that there are none of."""
+def no_scores_error(name: str) -> SufficeError:
+    """Return the error for a model without scores where scores are needed."""
     return InputError(
         "model",
         f"{name}, which gives no score per class",
@@ -190,19 +158,162 @@ def no_scores(name: str) -> SufficeError:
     )
 
 
-def named(classes: Any, numbers: Any) -> Values:
-    """The labels of these numbers of classes."""
-    return np.asarray(as_labels(classes)[numbers])
+def labels_at(classes: Any, numbers: Any) -> Values:
+    """Return the labels with these positions among the classes."""
+    return np.asarray(label_array(classes)[numbers])
 
 
-def _checked_classes(classes: Any) -> tuple[Any, ...] | None:
-    """Labels in the order of the model's scores: at least two, all different."""
-    if classes is None:
-        return None
-    allowed = "two or more different labels, in the order of the model's outputs"
-    if isinstance(classes, str) or not np.iterable(classes):
-        raise InputError("classes", classes, allowed)
-    names = tuple(own(c) for c in classes)
-    if not all(map(is_label, names)) or len(set(names)) != len(names) or len(names) < 2:
-        raise InputError("classes", names, allowed)
-    return names
+def is_label_scores(answers: Any) -> bool:
+    """Return whether answers are {"label": …, "score": …} per row, or lists of them."""
+    if not isinstance(answers, list) or not answers:
+        return False
+    first = answers[0]
+    if isinstance(first, list) and first:
+        first = first[0]
+    return isinstance(first, Mapping) and {"label", "score"} <= first.keys()
+
+
+def best_labels(answers: Any, classes: Sequence[Any] | None = None, name: str = "") -> Values:
+    """Return the label with the highest score for each row; the first of equal ones."""
+    best = [max(_as_list(row), key=lambda pair: pair["score"])["label"] for row in answers]
+    check_known_labels(best, classes, name)
+    return label_array(best)
+
+
+def check_known_labels(labels: Sequence[Any], classes: Sequence[Any] | None, name: str) -> None:
+    """Raise for a label that is not among the classes that the user named."""
+    unknown = [] if classes is None else [label for label in labels if label not in classes]
+    if unknown:
+        raise _unknown_label_error(unknown[0], classes, name)
+
+
+def score_table(answers: Any, classes: Sequence[Any] | None, name: str = "") -> Values:
+    """Return (rows, classes): scores from answers that list every label."""
+    tables = [{pair["label"]: pair["score"] for pair in _as_list(row)} for row in answers]
+    order = sorted(tables[0]) if classes is None else list(classes)
+    for table in tables:
+        unknown = [label for label in table if label not in order]
+        if unknown:
+            raise _unknown_label_error(unknown[0], order, name)
+        if len(table) != len(order) or len(order) < 2:
+            raise InputError(
+                "model",
+                f"{name}, which scores {len(table)} of {max(len(order), 2)} labels",
+                "a score for every label",
+                "Pipelines of transformers give them with top_k=None.",
+            )
+    return np.array([[table[label] for label in order] for table in tables], dtype=np.float64)
+
+
+def _as_list(row: Any) -> list[Any]:
+    return row if isinstance(row, list) else [row]
+
+
+def _unknown_label_error(label: object, classes: Any, name: str) -> ModelError:
+    return ModelError(
+        f"{name} returned label {short_repr(unwrap_label(label))}, not one of {list(classes)}"
+    )
+
+
+def call_user_model(
+    name: str, function: Callable[[Any], Any], batch: Any, about: str, hint: str = ""
+) -> Any:
+    """Return the model's answers for a batch; an exception of the model becomes a `ModelError`.
+
+    `about` names the batch in the message: "3 row(s)". Errors of this package pass unchanged: an
+    adapter raises them and has said what is wrong.
+    """
+    try:
+        return function(batch)
+    except SufficeError:
+        raise
+    except (Exception, SystemExit) as error:
+        why = one_line(error)
+        raise ModelError(
+            f"{name} raised {type(error).__name__} on {about}" + f": {why}" * bool(why) + hint
+        ) from error
+
+
+def call_model(name: str, function: Callable[[Any], Any], rows: Table) -> Values:
+    """Return the model's checked answers: a label, a value or scores per class for each row."""
+    answers = call_user_model(name, function, rows.native, f"{len(rows)} row(s)")
+    out = answer_array(name, answers)
+    if out.ndim == 2 and out.shape[1] == 1:
+        out = out[:, 0]
+    if out.ndim not in (1, 2) or len(out) != len(rows) or not out.size:
+        got = f"shape {out.shape}" if out.ndim else f"{type(answers).__name__}"
+        raise ModelError(
+            f"{name} returned {got} for {len(rows)} row(s): "
+            "it must return one label, one value, or one score per class, for each row"
+        )
+    return _check_answers(name, out)
+
+
+def answer_array(name: str, answers: Any) -> Values:
+    """Return answers as an array, mixed labels as objects: NumPy would turn 0 beside "a" to "0"."""
+    try:
+        if isinstance(answers, list | tuple):
+            if is_label_scores(answers):
+                return best_labels(answers)
+            answers = [unwrap_label(answer) for answer in answers]
+            kinds = {type(answer) for answer in answers}
+            nested = any(issubclass(k, list | tuple) or hasattr(k, "__array__") for k in kinds)
+            if not nested and not all(issubclass(k, int | float) for k in kinds):
+                return label_array(answers)
+        return np.asarray(answers.toarray() if hasattr(answers, "toarray") else answers)
+    except Exception as error:  # an array type that NumPy cannot read, or a ragged list
+        rows = answers if isinstance(answers, list) else []
+        lengths = {len(row) for row in rows if isinstance(row, Sized)}
+        if len(lengths) > 1:
+            raise ModelError(
+                f"{name} returned rows of different lengths, from {min(lengths)} to "
+                f"{max(lengths)}: it must return as many scores for each row"
+            ) from error
+        raise ModelError(
+            f"{name} returned {type(answers).__name__} that cannot be read: {one_line(error)}"
+        ) from error
+
+
+def _check_answers(name: str, out: Values) -> Values:
+    """Return answers that are numbers or hashable labels; an error for others and for NaN."""
+    missing = _missing_answers(out)
+    if missing.any():
+        count = int(missing.reshape(len(out), -1).any(axis=1).sum())
+        raise ModelError(f"{name} returned NaN for {count} of {len(out)} rows")
+    if out.dtype.kind in "biuf" or (out.ndim == 1 and out.dtype.kind in "USmM"):
+        return out
+    if out.dtype.kind == "O":
+        kinds = set(map(type, out.ravel().tolist()))
+        if all(issubclass(k, float | np.floating) for k in kinds):
+            return out.astype(np.float64)
+        if out.ndim == 2 and all(issubclass(k, int | float | np.number) for k in kinds):
+            return out.astype(np.float64)
+        if out.ndim == 1:
+            for value in out if not kinds <= _BUILTIN_LABEL_TYPES else ():
+                _require_hash(name, value)
+            return out
+    what = f"{short_repr(unwrap_label(out.flat[0]))} among {out.dtype} of shape {out.shape}"
+    hint = "; a label that is a tuple goes into an array of objects" if out.ndim == 2 else ""
+    raise ModelError(
+        f"{name} returned {what}: it must return one label, one value, or one number per class, "
+        f"for each row{hint}"
+    )
+
+
+_BUILTIN_LABEL_TYPES = {str, int, float, bool, bytes, type(None)}
+
+
+def _require_hash(name: str, label: Any) -> None:
+    try:
+        hash(label)
+    except TypeError as error:
+        raise ModelError(
+            f"{name} returned a label that cannot be hashed: {short_repr(label)}"
+        ) from error
+
+
+def _missing_answers(out: Values) -> Values:
+    try:
+        return np.asarray(out != out, dtype=bool)
+    except Exception:  # the comparison of pd.NA or of a signalling NaN raises
+        return np.array([label_index((v,), v) is None for v in out.flat]).reshape(out.shape)

@@ -4,22 +4,15 @@ Every figure is made from one typed piece of data. `ax` is an `Axes`, a `Figure`
 None makes a figure of its own. No global style is set, and inks follow the figure's background.
 """
 
-from suffice.plots.audit.cohort import cohort
-from suffice.plots.audit.cover import cover
-from suffice.plots.audit.drift import drift
-from suffice.plots.audit.grades import grades
-from suffice.plots.audit.reasons import reasons
-from suffice.plots.audit.recourse import global_recourse
-from suffice.plots.audit.reliance import reliance
-from suffice.plots.audit.roles import roles
-from suffice.plots.audit.stability import stability
-from suffice.plots.causes import dag
-from suffice.plots.charted import measures, recourse, rule, shapley
-from suffice.plots.comparison import compare
-from suffice.plots.factors_drawing import factors
+from suffice.plots.audit_charts import cohort, cover, drift, reasons, reliance, roles, stability
+from suffice.plots.causal_graph import dag
 from suffice.plots.hasse import lattice
-from suffice.plots.overlays import image, text
+from suffice.plots.highlights import image, text
+from suffice.plots.recourse_costs import global_recourse
+from suffice.plots.result_charts import measures, recourse, rule, shapley
+from suffice.plots.signature import factors
 from suffice.plots.thresholds import barcode, curve
+from suffice.plots.tool_comparison import compare, grades
 
 __all__ = [
     "barcode",

@@ -1,8 +1,8 @@
-"""Where pictures are drawn: the user's axes or figure, or one of our own; and with which inks.
+"""Canvas of the figures: axes or figure to draw into, colours, scales, text and lines in inches.
 
-Most pictures are laid out in inches from the top left corner, in one `Axes` whose own frame is
-hidden: so a picture of many parts fits wherever an `ax` does, and one line can cross all of them.
-Nothing global is set. Inks follow the background: on a dark figure they are light.
+Most figures are laid out in inches from the top left corner, in one `Axes` whose frame is hidden:
+so a figure of many panels fits wherever an `ax` does, and one line can cross all panels. No global
+style of matplotlib is changed. Colours follow the background: on a dark figure they are light.
 """
 
 from __future__ import annotations
@@ -12,44 +12,28 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from suffice.errors import InputError, SufficeError
+from suffice.explanation import Explanation, View
+from suffice.formatting import percent
 from suffice.plots.lettering import Fonts, fonts
-from suffice.wording import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "DARK",
-    "DASHES",
-    "LIGHT",
-    "MARKS",
-    "Canvas",
-    "Ink",
-    "Scale",
-    "axes_for",
-    "ink_for",
-    "label",
-    "paint",
-    "require_answer",
-    "root_figure",
-    "tidy",
-]
-
-_SMALLEST = 0.3
-"""Lettering is made smaller to fit into given axes, down to this share of its size."""
-_NUMBER = 0.36
-"""Inches that a number under an axis needs."""
-_LINE = 1.32
-"""From one line of letters to the next, in sizes of letters."""
+_SMALLEST_SCALE = 0.3
+"""In small axes everything is drawn smaller, down to this share of its size."""
+_TICK_WIDTH = 0.36
+"""Width of a tick label in inches."""
+_LINE_HEIGHT = 1.32
+"""Distance between lines of text, in font sizes."""
 
 
 @dataclass(frozen=True)
 class Ink:
-    """Colours of one background; keep and flip also differ in marks and dashes.
+    """Colours for one background; keep and flip also differ in markers and dashes.
 
-    They are Okabe and Ito's, which the colour-blind tell apart; the vermilion is a little darker,
-    so that words in it are read on white.
+    The palette is that of Okabe and Ito, safe for colour-blind readers; vermilion is a little
+    darker, so that text in it is readable on white.
     """
 
     text: str
@@ -60,20 +44,20 @@ class Ink:
     flip: str
     other: str
 
-    def of(self, view: str) -> str:
-        """The colour of a view."""
+    def for_view(self, view: str) -> str:
+        """Return the colour of a view."""
         return self.keep if view == "keep" else self.flip
 
-    def mixed(self, color: str, strength: float) -> str:
-        """A colour on this paper: at strength 0 it is the paper's, at 1 it is full."""
+    def blend(self, color: str, strength: float) -> str:
+        """Blend a colour with the background: strength 0 is the background, 1 the full colour."""
         from matplotlib.colors import to_hex, to_rgb
 
         pairs = zip(to_rgb(self.paper), to_rgb(color), strict=True)
         red, green, blue = (a + strength * (b - a) for a, b in pairs)
         return to_hex((red, green, blue))
 
-    def on(self, color: str) -> str:
-        """Black or white, whichever is read better on a colour."""
+    def text_on(self, color: str) -> str:
+        """Return black or white, whichever is more readable on a colour."""
         from matplotlib.colors import to_rgba
 
         return "#101010" if _lightness(to_rgba(color)) > 0.5 else "#ffffff"
@@ -81,23 +65,23 @@ class Ink:
 
 LIGHT = Ink("#1c2330", "#5b6575", "#d3d9e2", "#ffffff", "#0072b2", "#c25100", "#009e73")
 DARK = Ink("#e6eaf2", "#a3adbd", "#414b5c", "#12161d", "#56b4e9", "#e69f00", "#2fd0a5")
-MARKS = {"keep": "o", "flip": "s"}
+MARKERS = {"keep": "o", "flip": "s"}
 DASHES: dict[str, Any] = {"keep": "-", "flip": (0, (5, 1.5))}
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Numbers from `low` to `high` laid out from left to right, in inches."""
+    """Linear scale that maps numbers from `low` to `high` to inches from `left` to `right`."""
 
     low: float
     high: float
     left: float
     right: float
 
-    def at(self, value: float) -> float:
-        """Where a number stands.
+    def position(self, value: float) -> float:
+        """Return the position of a number; numbers outside the scale are put at its ends.
 
-        >>> Scale(0.5, 1.0, left=2.0, right=4.0).at(0.75)
+        >>> Scale(0.5, 1.0, left=2.0, right=4.0).position(0.75)
         3.0
         """
         share = (value - self.low) / (self.high - self.low)
@@ -105,12 +89,12 @@ class Scale:
 
     @property
     def ticks(self) -> tuple[float, ...]:
-        """Round numbers to be written at it: five at most, and fewer where there is less room.
+        """Round numbers for tick labels: at most five, fewer where there is less room.
 
         >>> Scale(0.8, 1.0, 0.0, 1.5).ticks, Scale(0.8, 1.0, 0.0, 0.9).ticks
         ((0.8, 0.85, 0.9, 0.95, 1.0), (0.8, 0.9, 1.0))
         """
-        span, most = self.high - self.low, min(4, int(abs(self.right - self.left) / _NUMBER))
+        span, most = self.high - self.low, min(4, int(abs(self.right - self.left) / _TICK_WIDTH))
         for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0):
             whole = abs(self.low / step - round(self.low / step)) < 1e-6
             if whole and span / step <= most + 0.01:
@@ -129,7 +113,8 @@ class Canvas:
     scale: float
     ink: Ink
     fonts: Fonts
-    drawn: list[Any] = field(default_factory=list)
+    artists: list[Any] = field(default_factory=list)
+    """All that was drawn, to be removed where it is drawn again at a smaller scale."""
 
     def write(
         self,
@@ -145,11 +130,11 @@ class Canvas:
         rotation: float = 0.0,
         box: dict[str, Any] | None = None,
     ) -> Any:
-        """One line of words, with no formulas in it."""
+        """Draw one line of text; `$` and `_` are characters, not formulas."""
         made = self.ax.text(
             x,
             y,
-            self.fonts.told(words),
+            self.fonts.printable(words),
             fontsize=size * self.scale,
             color=color or self.ink.text,
             ha=ha,
@@ -163,56 +148,101 @@ class Canvas:
             bbox=box,
             zorder=5,
         )
-        self.drawn.append(made)
+        self.artists.append(made)
         return made
+
+    def write_lines(
+        self, x: float, middle: float, lines: Sequence[str], *, size: float, **how: Any
+    ) -> None:
+        """Draw lines of text, centred vertically at `middle`."""
+        first = middle - (len(lines) - 1) / 2 * self.leading(size)
+        for number, line in enumerate(lines):
+            self.write(x, first + number * self.leading(size), line, size=size, **how)
+
+    def write_upright(
+        self, x: float, bottom: float, lines: Sequence[str], *, size: float, **how: Any
+    ) -> None:
+        """Draw lines of text rotated by 90°, centred horizontally at x, upwards from `bottom`."""
+        first = x - (len(lines) - 1) / 2 * self.leading(size)
+        for number, line in enumerate(lines):
+            self.write(first + number * self.leading(size), bottom, line, size=size, rotation=90,
+                       **how)  # fmt: skip
 
     def paragraph(
         self, x: float, y: float, words: str, room: float, *, size: float = 9.0, **how: Any
     ) -> float:
-        """Words in as many lines as they need, from y downwards; where the next may begin."""
+        """Draw text in as many lines as it needs, from y downwards; return the y below it."""
         bold = bool(how.get("bold", False))
-        for line in self.fonts.lines(self.fonts.told(words), room, size, bold):
+        for line in self.fonts.lines(self.fonts.printable(words), room, size, bold):
             self.write(x, y + 0.5 * self.leading(size), line, size=size, **how)
             y += self.leading(size)
         return y
 
     def leading(self, size: float) -> float:
-        """From one line to the next, in inches."""
-        return size * _LINE / 72
+        """Return the distance between lines of text in inches."""
+        return size * _LINE_HEIGHT / 72
 
     def line(self, xs: Sequence[float], ys: Sequence[float], **how: Any) -> None:
-        """A line through points, or marks at them."""
+        """Draw a line through points, or markers at them."""
         for name in ("lw", "ms", "mew"):
             if name in how:
                 how[name] *= self.scale
-        self.drawn += self.ax.plot(xs, ys, clip_on=False, **how)
+        self.artists += self.ax.plot(xs, ys, clip_on=False, **how)
 
     def axis(self, scale: Scale, y: float, show: Callable[[float], str] = percent) -> float:
-        """A line with numbers under it; where the next may begin."""
+        """Draw a horizontal axis with tick labels; return the y below it."""
         self.line([scale.left, scale.right], [y, y], color=self.ink.soft, lw=0.8)
         for tick in scale.ticks:
-            at = scale.at(tick)
+            at = scale.position(tick)
             self.line([at, at], [y, y + 0.05], color=self.ink.soft, lw=0.8)
             self.write(at, y + 0.13, show(tick), size=7.5, ha="center")
         return y + 0.22
 
+    def reference_label(self, scale: Scale, value: float, y: float, text: str = "") -> None:
+        """Write the label of a reference line ("τ = 0.9"), moved to stay inside the figure."""
+        text = text or f"τ = {value:g}"
+        half = self.fonts.width(text, 8.0, bold=True) / 2
+        x = min(max(scale.position(value), scale.left + half), self.width - half - 0.05)
+        self.write(x, y, text, size=8, bold=True, ha="center")
+
+    def reference_line(self, scale: Scale, value: float, top: float, bottom: float) -> None:
+        """Draw a dashed vertical line at a value."""
+        x = scale.position(value)
+        self.line([x, x], [top, bottom], color=self.ink.text, lw=1.0, ls=(0, (4, 2)), zorder=4)
+
+    def whiskers(
+        self, scale: Scale, interval: tuple[float, float], middle: float, color: str
+    ) -> None:
+        """Draw an interval as a line with end caps."""
+        low, high = map(scale.position, interval)
+        self.line([low, high], [middle] * 2, color=color, lw=1.2, zorder=3)
+        for end in (low, high):
+            self.line([end, end], [middle - 0.05, middle + 0.05], color=color, lw=1.2)
+
+    def stripe(self, number: int, x: float, y: float, width: float, height: float) -> None:
+        """Shade the background of every other row."""
+        if number % 2 == 0:
+            self.box(x, y, width, height, facecolor=self.ink.line, edgecolor="none", alpha=0.28,
+                     zorder=0)  # fmt: skip
+
     def box(self, x: float, y: float, width: float, height: float, **how: Any) -> None:
-        """A rectangle."""
+        """Draw a rectangle."""
         from matplotlib.patches import Rectangle
 
         self.add(Rectangle((x, y), width, height, clip_on=False, **how))
 
     def add(self, patch: Any) -> Any:
-        """Any other shape."""
+        """Draw any patch of matplotlib."""
         patch.set_linewidth(patch.get_linewidth() * self.scale)
-        self.drawn.append(self.ax.add_patch(patch))
+        self.artists.append(self.ax.add_patch(patch))
         return patch
 
 
 def paint(ax: Any, size: tuple[float, float], draw: Callable[[Canvas], float]) -> Axes:
-    """Draw into `ax`, or into a figure of our own that is as high as the picture needs.
+    """Draw into `ax`, or into a new figure that is as high as the content needs.
 
-    `draw` says how far down it came. In axes that are too small for it, all is drawn smaller.
+    `draw` returns the y below the content. In axes that are too small everything is drawn again at
+    a smaller scale.
     """
     width, height = size
     host = axes_for(ax, size, bare=True)
@@ -228,27 +258,26 @@ def paint(ax: Any, size: tuple[float, float], draw: Callable[[Canvas], float]) -
     for _ in range(6):
         canvas = _canvas(host, across / scale, down / scale, scale, ink)
         used = draw(canvas)
-        if used <= canvas.height * 1.005 or scale <= _SMALLEST:
+        if used <= canvas.height * 1.005 or scale <= _SMALLEST_SCALE:
             break
-        scale = max(_SMALLEST, scale * max(0.6, min(0.95, canvas.height / used)))
-        for artist in canvas.drawn:
+        scale = max(_SMALLEST_SCALE, scale * max(0.6, min(0.95, canvas.height / used)))
+        for artist in canvas.artists:
             artist.remove()
     host.set_ylim(max(used, canvas.height), 0)
     return host
 
 
 def axes_for(ax: Any, size: tuple[float, float], *, bare: bool = False) -> Axes:
-    """The axes to draw into: those given, some in the figure given, or in a figure of our own.
+    """Return the axes to draw into: the given ones, or new ones in the given or a new figure.
 
-    `bare` ones fill their figure, since they have no frame and no ticks.
+    `bare` axes fill their figure, since they have no frame and no ticks.
     """
     try:
         from matplotlib.axes import Axes
         from matplotlib.figure import FigureBase
     except ImportError as error:
         raise SufficeError(
-            'figures are drawn by matplotlib, which is not installed: run pip install "suffice'
-            '[plots]"'
+            'Figures need matplotlib. Install it with: pip install "suffice[plots]"'
         ) from error
     if isinstance(ax, Axes):
         return ax
@@ -263,7 +292,7 @@ def axes_for(ax: Any, size: tuple[float, float], *, bare: bool = False) -> Axes:
 
 
 def root_figure(ax: Axes) -> Figure:
-    """The figure that axes are in, also where a part of it lies between."""
+    """Return the outermost figure of axes, also where these are in a subfigure."""
     figure: Any = ax.figure
     while figure.figure is not figure:
         figure = figure.figure
@@ -271,16 +300,16 @@ def root_figure(ax: Axes) -> Figure:
     return whole
 
 
-def require_answer(given: object, kind: Any, allowed: str) -> None:
-    """Refuse to draw what is no answer of this kind, and say whose answer is drawn."""
+def require_result(given: object, kind: Any, allowed: str) -> None:
+    """Raise unless the argument `result` is of this kind."""
     if not isinstance(given, kind):
         raise InputError("result", given, allowed)
 
 
 def ink_for(ax: Axes) -> Ink:
-    """Dark inks on a light figure, light ones on a dark one.
+    """Return the colours for the background of axes: dark on light, light on dark.
 
-    Where the figure is transparent, the colour that its owner writes in tells which it is.
+    For a transparent figure the text colour in matplotlib's settings decides.
     """
     from matplotlib import rcParams
     from matplotlib.colors import to_hex, to_rgba
@@ -292,21 +321,33 @@ def ink_for(ax: Axes) -> Ink:
     return LIGHT if _lightness(to_rgba(rcParams["text.color"])) < 0.5 else DARK
 
 
-def label(artist: Any, words: str, families: Fonts, **how: Any) -> None:
-    """Put the user's words into a title, a tick or a label of axes, with no formulas in them."""
-    artist.set_text(families.told(words))
+def set_label(artist: Any, words: str, families: Fonts, **how: Any) -> None:
+    """Set the text of a title, tick or axis label; `$` and `_` are characters, not formulas."""
+    artist.set_text(families.printable(words))
     artist.set_parse_math(False)
     artist.set_usetex(False)
     artist.set_fontfamily(list(families.families))
     artist.set(**how)
 
 
-def tidy(ax: Axes, ink: Ink) -> None:
-    """No more lines than needed, in inks that suit the background."""
+def label_axes(ax: Axes, ink: Ink, x: str, y: str, title: str, title_color: str = "") -> None:
+    """Style ordinary axes for the background, and set their labels and title."""
+    letters = fonts()
     ax.spines[["top", "right"]].set_visible(False)
     for spine in ax.spines.values():
         spine.set_color(ink.soft)
     ax.tick_params(colors=ink.soft, labelcolor=ink.text, labelsize=9)
+    set_label(ax.xaxis.label, x, letters, color=ink.text)
+    set_label(ax.yaxis.label, y, letters, color=ink.text)
+    set_label(ax.title, title, letters, color=title_color or ink.text, fontsize=11)
+
+
+def axes_legend(ax: Axes, ink: Ink, **how: Any) -> None:
+    """Add a legend without frame whose texts contain no formulas."""
+    letters = fonts()
+    legend = ax.legend(frameon=False, **how)
+    for text in legend.get_texts():
+        set_label(text, text.get_text(), letters, color=ink.text)
 
 
 def _lightness(rgba: Sequence[float]) -> float:
@@ -321,8 +362,17 @@ def _canvas(host: Axes, width: float, height: float, scale: float, ink: Ink) -> 
 
 
 def _inches(ax: Axes) -> tuple[float, float]:
-    """How large axes are, once their figure's layout is made."""
+    """Return the width and height of axes in inches, after the layout of their figure."""
     figure = root_figure(ax)
     if figure.get_layout_engine() is not None:
         figure.draw_without_rendering()
     return ax.bbox.width / figure.dpi, ax.bbox.height / figure.dpi
+
+
+def as_views(result: object, argument: str = "result") -> tuple[View, ...]:
+    """Return both views of an explanation, or the given view; raise for anything else."""
+    if isinstance(result, Explanation):
+        return result.keep, result.flip
+    if isinstance(result, View):
+        return (result,)
+    raise InputError(argument, result, "an explanation, or one of its views (e.keep, e.flip)")

@@ -1,4 +1,4 @@
-"""Every set of a few features in one diagram: how surely each suffices, and which are minimal."""
+"""Hasse diagram of all sets of up to six features, with sufficiencies and minimal sets."""
 
 from __future__ import annotations
 
@@ -8,51 +8,49 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from suffice.errors import InputError, NotVisitedError
 from suffice.explanation import Explanation, View
-from suffice.plots.canvas import MARKS, Canvas, paint
-from suffice.plots.signature import as_views, feature_of
+from suffice.formatting import percent, plural
+from suffice.plots.canvas import MARKERS, Canvas, as_views, paint
 from suffice.summary import summarise
-from suffice.wording import count, percent
+from suffice.summary.signature import signature_column
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Diagram", "Node", "diagram_of", "lattice"]
 
-_MOST = 6
+_MOST_FEATURES = 6
 _EDGE, _ACROSS, _DOWN = 0.18, 0.5, 0.72
 _LETTERS = "ABCDEF"
 
 
 @dataclass(frozen=True)
-class Node:
-    """A set of features, by their letters."""
+class HasseNode:
+    """A set of features, each named by a letter."""
 
     letters: str
     sufficiency: float | None
-    """None where it was never evaluated."""
+    """None where the set was not evaluated."""
     minimal: bool
-    """Is it one of the minimal sets at τ?"""
+    """Whether the set is minimal at τ."""
 
 
 @dataclass(frozen=True)
-class Diagram:
-    """The sets of one view, by size; each is joined to those with one feature more."""
+class HasseDiagram:
+    """Sets of one view by size; lines join each set to the sets with one feature more."""
 
     view: Literal["keep", "flip"]
     title: str
     tau: float
     features: tuple[str, ...]
-    """What the letters stand for, with the input's values."""
-    levels: tuple[tuple[Node, ...], ...]
-    """By size, the empty set first."""
+    """Letter, name and value of each feature."""
+    levels: tuple[tuple[HasseNode, ...], ...]
+    """Sets by size, the empty set first."""
 
 
 def lattice(result: Explanation | View, *, ax: Any = None) -> Axes:
-    """The lattice of all sets of up to 6 features: the fuller its colour, the surer a set is.
+    """Draw the lattice of all sets of up to 6 features: a fuller colour is a higher sufficiency.
 
-    Sets stand above the sets inside them; the minimal ones are framed and have a mark. So it is
-    seen how they part the sets that suffice from those that do not, and where a larger set suffices
-    less.
+    Sets stand above their subsets; minimal sets are framed and have a mark. The figure shows how
+    they separate sets that suffice from sets that do not, and where a larger set suffices less.
 
     Examples
     --------
@@ -64,19 +62,19 @@ def lattice(result: Explanation | View, *, ax: Any = None) -> Axes:
     >>> e = suffice.Explainer(model, X)(X.iloc[8])
     >>> ax = suffice.plots.lattice(e.keep)
     """
-    found = [diagram_of(view) for view in as_views(result)]
+    found = [hasse_diagram_of(view) for view in as_views(result)]
     widest = max(len(level) for level in found[0].levels)
     size = max(6.0, 2 * _EDGE + _ACROSS * widest), 4.0
     return paint(ax, size, lambda canvas: _draw(found, canvas))
 
 
-def diagram_of(view: View) -> Diagram:
-    """The facts of the diagram; an error for more features than can be seen."""
+def hasse_diagram_of(view: View) -> HasseDiagram:
+    """Return the data of the diagram; raise for more than six features."""
     d = len(view.players)
-    if d > _MOST:
-        allowed = f"an explanation of up to {_MOST} features"
+    if d > _MOST_FEATURES:
+        allowed = f"an explanation of up to {_MOST_FEATURES} features"
         hint = "plots.factors and plots.barcode draw any number."
-        raise InputError("result", f"one of {count(d, 'feature')}", allowed, hint)
+        raise InputError("result", f"an explanation of {plural(d, 'feature')}", allowed, hint)
     minimal = {factor.features for factor in view.factors}
     names = [player.name for player in view.players]
     levels = []
@@ -89,23 +87,20 @@ def diagram_of(view: View) -> Diagram:
             except NotVisitedError:
                 share = None
             letters = "".join(_LETTERS[i] for i in members)
-            level.append(Node(letters, share, chosen in minimal))
+            level.append(HasseNode(letters, share, chosen in minimal))
         levels.append(tuple(level))
     (words,) = summarise(view, most=1).views
-    told = [feature_of(view.explanation, player) for player in view.players]
-    features = tuple(
-        f"{letter}: {f.name}" + f" = {f.value}" * bool(f.value)
-        for letter, f in zip(_LETTERS, told, strict=False)
-    )
-    return Diagram(view.name, words.title, view.tau, features, tuple(levels))
+    names = [signature_column(view.explanation, player).full_name for player in view.players]
+    features = tuple(map(": ".join, zip(_LETTERS, names, strict=False)))
+    return HasseDiagram(view.name, words.title, view.tau, features, tuple(levels))
 
 
-def _draw(found: list[Diagram], canvas: Canvas) -> float:
+def _draw(found: list[HasseDiagram], canvas: Canvas) -> float:
     ink, room, y = canvas.ink, canvas.width - 2 * _EDGE, _EDGE
     for diagram in found:
-        color = ink.of(diagram.view)
+        color = ink.for_view(diagram.view)
         y = canvas.paragraph(_EDGE, y, diagram.title, room, size=12, bold=True, color=color) + 0.1
-        y = _levels(diagram, canvas, y) + 0.05
+        y = _draw_levels(diagram, canvas, y) + 0.05
         y = canvas.paragraph(_EDGE, y, " · ".join(diagram.features), room, size=8.5) + 0.15
     words = (
         "Each box is a set; its number is the share of references for which it suffices (fuller "
@@ -117,9 +112,9 @@ def _draw(found: list[Diagram], canvas: Canvas) -> float:
     return canvas.paragraph(_EDGE, y, words, room, size=7.5, color=ink.soft) + _EDGE
 
 
-def _levels(diagram: Diagram, canvas: Canvas, y: float) -> float:
-    """Boxes from the whole set at the top to the empty one; where the next may begin."""
-    ink, color = canvas.ink, canvas.ink.of(diagram.view)
+def _draw_levels(diagram: HasseDiagram, canvas: Canvas, y: float) -> float:
+    """Draw a box per set, the full set at the top; return the y below the empty set."""
+    ink, color = canvas.ink, canvas.ink.for_view(diagram.view)
     widest = max(map(len, diagram.levels))
     across = min(0.9, (canvas.width - 2 * _EDGE) / widest)
     half, high = 0.45 * across, 0.2
@@ -138,18 +133,18 @@ def _levels(diagram: Diagram, canvas: Canvas, y: float) -> float:
         for node in level:
             x, at = places[node.letters]
             share = node.sufficiency
-            fill = ink.paper if share is None else ink.mixed(color, 0.05 + 0.85 * share)
+            fill = ink.paper if share is None else ink.blend(color, 0.05 + 0.85 * share)
             canvas.box(x - half, at - high, 2 * half, 2 * high, facecolor=fill, zorder=2,
                        edgecolor=ink.text if node.minimal else ink.soft,
                        lw=2.4 if node.minimal else 0.6)  # fmt: skip
-            over = ink.on(fill)
+            over = ink.text_on(fill)
             name = node.letters or "none"
             canvas.write(
                 x, at - 0.08, name, size=points, bold=node.minimal, ha="center", color=over
             )
-            told = "?" if share is None else percent(share)
-            canvas.write(x, at + 0.09, told, size=points - 0.5, ha="center", color=over)
+            text = "?" if share is None else percent(share)
+            canvas.write(x, at + 0.09, text, size=points - 0.5, ha="center", color=over)
             if node.minimal:
                 canvas.line([x + half], [at - high], color=ink.text, ls="", zorder=6,
-                            marker=MARKS[diagram.view], ms=6, mec=ink.paper)  # fmt: skip
+                            marker=MARKERS[diagram.view], ms=6, mec=ink.paper)  # fmt: skip
     return y + (len(diagram.levels) - 1) * _DOWN + 2 * high

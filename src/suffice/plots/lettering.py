@@ -1,7 +1,7 @@
-"""Words in a picture: shown as they are written, in lines that fit, and never cut in silence.
+"""Text in figures: fonts, width of text, line breaking, and footnotes for names that do not fit.
 
-A `$` or a `_` of the user's is a character and no formula. Characters that no font here has are
-told by their name or their number, so that a picture has no empty boxes.
+Characters that no installed font has are replaced by their Unicode name or number, so that a
+figure has no empty boxes.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from suffice.wording import cut, harmless
-
-__all__ = ["Fonts", "Legend", "fonts"]
+from suffice.formatting import printable, truncate
 
 _FALLBACKS = (
     "DejaVu Sans",
@@ -34,39 +32,43 @@ _FALLBACKS = (
     "Segoe UI Emoji",
     "Symbola",
 )
-_JOINS = "\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-15}\N{VARIATION SELECTOR-16}"
-_LINE = 400
-"""Letters that a line has at the most."""
-_LONGEST = 600
-"""Of a longer name the beginning is shown, and how long it is."""
+_INVISIBLE = "\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-15}\N{VARIATION SELECTOR-16}"
+_LONGEST_LINE = 400
+"""Most characters in a line; measuring longer lines takes long, and they fit nowhere."""
+_LONGEST_NAME = 600
+"""Longer names are cut, and their length is given."""
 
 
 @dataclass(frozen=True)
 class Fonts:
-    """The fonts that a picture is lettered with, one after another until one has the character."""
+    """Font families, tried one after another until one has a character."""
 
     families: tuple[str, ...]
 
-    def told(self, words: str) -> str:
-        """The words with what no font has by name: "mood [melting face]".
+    def printable(self, words: str) -> str:
+        """Replace unsafe characters, and those that no font has by their names: "[melting face]".
 
-        >>> fonts().told("a_1 costs $2")
+        >>> fonts().printable("a_1 costs $2")
         'a_1 costs $2'
         """
+        words = printable(words, keep_lines=True)
         known = _characters(self.families)
         if all(ord(c) in known for c in words):
             return words
         return "".join(
-            c if ord(c) in known or c.isspace() else "" if c in _JOINS else _by_name(c)
+            c if ord(c) in known or c.isspace() else "" if c in _INVISIBLE else _by_name(c)
             for c in words
         )
 
     def width(self, words: str, size: float, bold: bool = False) -> float:
-        """How wide a line is, in inches: a little more, since letters are fitted to pixels."""
-        return 1.04 * _width(self.told(words), size, bold, self.families)
+        """Return the width of a line in inches.
+
+        The result is 4% too large, because letters are moved to whole pixels when drawn.
+        """
+        return 1.04 * _width(self.printable(words), size, bold, self.families)
 
     def lines(self, words: str, room: float, size: float, bold: bool = False) -> list[str]:
-        """The words in lines no wider than the room; a word that is wider is broken."""
+        """Break text into lines no wider than the room; a word that is wider is broken."""
         out: list[str] = []
         line = ""
         for word in words.split():
@@ -79,7 +81,7 @@ class Fonts:
             line = word
             while len(line) > 1 and not self._fits(line, room, size, bold):
                 fits = self._that_fit(line, room, size, bold)
-                # A name such as debt_to_income is best broken where its words end.
+                # Break names such as debt_to_income after a sign between words.
                 ends = max((line.rfind(sign, 0, fits) for sign in "_-/.,;"), default=-1)
                 fits = ends + 1 if ends > fits // 3 else fits
                 out.append(line[:fits])
@@ -87,7 +89,7 @@ class Fonts:
         return [*out, line] if line else out
 
     def _that_fit(self, word: str, room: float, size: float, bold: bool) -> int:
-        low, high = 1, min(len(word), _LINE)
+        low, high = 1, min(len(word), _LONGEST_LINE)
         while low < high:
             middle = (low + high + 1) // 2
             fits = self._fits(word[:middle], room, size, bold)
@@ -95,33 +97,31 @@ class Fonts:
         return low
 
     def _fits(self, words: str, room: float, size: float, bold: bool) -> bool:
-        # Thousands of letters take long to measure, and fit nowhere.
-        return len(words) <= _LINE and self.width(words, size, bold) <= room
+        return len(words) <= _LONGEST_LINE and self.width(words, size, bold) <= room
 
 
 @dataclass
-class Legend:
-    """Names too long for their place: there a number stands, and beneath the picture the name."""
+class Footnotes:
+    """Names too long for their place: a number replaces the name, and a footnote repeats it."""
 
     fonts: Fonts
-    where: str = "to_json() has it in full"
+    full_name_hint: str = "to_json() has it in full"
 
     def __post_init__(self) -> None:
         self._names: dict[str, int] = {}
 
-    def fitted(
+    def fit(
         self, name: str, room: float, size: float, most: int, bold: bool = False, brief: str = ""
     ) -> list[str]:
-        """The name in at most so many lines; where it needs more, its beginning and a number.
+        """Return the name in at most `most` lines; if it needs more, its beginning and a number.
 
-        `brief` stands for the beginning where the beginning says little.
+        `brief`, where given, is shown in place of the beginning.
         """
-        # What would take more than these letters fills any room.
-        lines = self.fonts.lines(cut(name, _LONGEST), room, size, bold)
+        lines = self.fonts.lines(truncate(name, _LONGEST_NAME), room, size, bold)
         if len(lines) <= most:
             return lines
         if brief:
-            lines = self.fonts.lines(cut(brief, _LONGEST), room, size, bold)
+            lines = self.fonts.lines(truncate(brief, _LONGEST_NAME), room, size, bold)
         number = f"[{self._names.setdefault(name, len(self._names) + 1)}]"
         if most == 1:
             short = lines[0]
@@ -131,18 +131,18 @@ class Legend:
         return [*lines[: most - 1], number]
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """Each number with its name."""
+    def notes(self) -> tuple[str, ...]:
+        """Footnotes: each number with its name."""
         return tuple(f"[{number}] {self._whole(name)}" for name, number in self._names.items())
 
     def _whole(self, name: str) -> str:
-        if len(name) <= _LONGEST:
+        if len(name) <= _LONGEST_NAME:
             return name
-        return f"{cut(name, _LONGEST)} ({len(name):,} characters; {self.where})"
+        return f"{truncate(name, _LONGEST_NAME)} ({len(name):,} characters; {self.full_name_hint})"
 
 
 def fonts() -> Fonts:
-    """The user's fonts, and behind them those that have what these lack."""
+    """Return the user's fonts, followed by installed fallbacks for other scripts and emoji."""
     from matplotlib import rcParams
     from matplotlib.font_manager import fontManager
 
@@ -158,7 +158,7 @@ def _installed(manager: Any) -> frozenset[str]:
 
 @cache
 def _characters(families: tuple[str, ...]) -> frozenset[int]:
-    """Every character that one of the fonts has, plain and bold."""
+    """Return the code points that at least one of the fonts has, both plain and bold."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     known: set[int] = set()
@@ -186,4 +186,4 @@ def _by_name(character: str) -> str:
     kind = unicodedata.category(character)
     if kind == "So":
         return f"[{unicodedata.name(character, hex(ord(character))).lower()}]"
-    return f"[U+{ord(harmless(character)):04X}]"
+    return f"[U+{ord(printable(character)):04X}]"

@@ -1,7 +1,7 @@
 """An explanation's faces: plain text, a terminal screen, a notebook cell, a page; and many in one.
 
-`suffice.report(explanations, path)` is `suffice.report.many.report`. This folder has the same name,
-and takes the function's place in the package once anything in it was loaded: so it can be called.
+`suffice.report(explanations, path)` is `suffice.report.batch_report.report`. This folder has the
+same name, and takes the function's place once anything in it was loaded: so it can be called.
 """
 
 import sys
@@ -11,7 +11,7 @@ from typing import Any
 
 class _Callable(ModuleType):
     def __call__(self, *given: Any, **named: Any) -> str:
-        from suffice.report.many import report
+        from suffice.report.batch_report import report
 
         return report(*given, **named)
 

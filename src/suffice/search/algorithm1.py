@@ -30,18 +30,16 @@ from typing import Any, cast
 import numpy as np
 
 from suffice.basis import Basis
-from suffice.checks import level, threshold, truth
 from suffice.errors import InputError
-from suffice.factors.kinds import AnyFactor
 from suffice.factors.order import linear_extension
-from suffice.factors.words import in_words
+from suffice.factors.predicates import AnyFactor
+from suffice.factors.rule_text import format_rule
+from suffice.formatting import format_name, join_first, percent, plural
 from suffice.inference import Adjustment, adjusted_p_values, check_adjustment, p_value
-from suffice.measures import Measures, prob_nec, tally
+from suffice.measures import Measures, measure, prob_nec
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.typing import Scalar
-from suffice.wording import and_more, count, named, percent
-
-__all__ = ["MinimalFactors", "minimal_sufficient_factors"]
+from suffice.validation import check_alpha, check_bool, check_tau
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,8 +67,8 @@ class MinimalFactors(Result):
     """Factors that no row satisfies: their PS is undefined, so they cannot be returned."""
 
     def __post_init__(self) -> None:
-        threshold(self.tau)
-        check_adjustment(self.adjust, level(self.alpha))
+        check_tau(self.tau)
+        check_adjustment(self.adjust, check_alpha(self.alpha))
         by_factor = (self.n, self.sufficiency, *([] if self.p_values is None else [self.p_values]))
         if any(len(numbers) != len(self.factors) for numbers in by_factor):
             raise InputError("factors", f"{len(self.factors)}", "as many as there are numbers")
@@ -85,7 +83,7 @@ class MinimalFactors(Result):
         """Each factor in words, how often it suffices, and how much of the outcome all cover."""
         columns = [Column("suffices", "share"), Column("rows", "number"), Column("factor")]
         rows: list[tuple[Scalar, ...]] = [
-            (share, n, in_words(factor))
+            (share, n, format_rule(factor))
             for share, n, factor in zip(self.sufficiency, self.n, self.factors, strict=True)
         ]
         if self.p_values is not None:
@@ -93,17 +91,17 @@ class MinimalFactors(Result):
             rows = [(*row, p) for row, p in zip(rows, self.p_values, strict=True)]
         never = ""
         if self.undefined:
-            never = f"No row satisfies {and_more(map(in_words, self.undefined), 4)}."
+            never = f"No row satisfies {join_first(map(format_rule, self.undefined), 4)}."
         return Sheet(
-            f"What suffices for “{named(self.outcome)}”?",
+            f"What suffices for “{format_name(self.outcome)}”?",
             lead=tuple(filter(None, (self._summed_up, self._covered))),
             panels=(Panel(tuple(columns), tuple(rows)),) if rows else (),
-            notes=tuple(filter(None, (f"Counted on {count(self.rows, 'row')}.", never))),
+            notes=tuple(filter(None, (f"Counted on {plural(self.rows, 'row')}.", never))),
         )
 
     @property
     def _summed_up(self) -> str:
-        outcome, often = f"“{named(self.outcome)}”", percent(self.tau)
+        outcome, often = f"“{format_name(self.outcome)}”", percent(self.tau)
         test = "" if self.alpha is None else f", by an exact binomial test at α = {self.alpha:g}"
         if self.adjust != "none":
             test += f" ({self.adjust}-adjusted)"
@@ -119,7 +117,7 @@ class MinimalFactors(Result):
 
     @property
     def _covered(self) -> str:
-        outcome = f"“{named(self.outcome)}”"
+        outcome = f"“{format_name(self.outcome)}”"
         if self.necessity is None:
             return f"No row has the outcome {outcome}."
         if not self.factors:
@@ -143,7 +141,7 @@ class MinimalFactors(Result):
 
         return pd.DataFrame(
             {
-                "factor": list(map(in_words, self.factors)),
+                "factor": list(map(format_rule, self.factors)),
                 "sufficiency": list(self.sufficiency),
                 "n": list(self.n),
                 "p_value": [None] * len(self.factors) if self.p_values is None else self.p_values,
@@ -175,11 +173,11 @@ def minimal_sufficient_factors(
     """
     if not isinstance(basis, Basis):
         raise InputError("basis", basis, "a Basis of target, sample, factors and order")
-    tau, alpha, y = threshold(tau), level(alpha), truth("y", y)
+    tau, alpha, y = check_tau(tau), check_alpha(alpha), check_bool("y", y)
     adjust = check_adjustment(adjust, alpha)
     has_outcome = basis.outcomes == y
-    counts = [tally(row, has_outcome) for row in basis.satisfied]  # probSuff's n(c&y) and n(c)
-    p = _p_values(counts, tau, adjust) if alpha is not None else None
+    counts = [measure(row, has_outcome) for row in basis.satisfied]  # probSuff's n(c&y) and n(c)
+    p = _adjusted_by_factor(counts, tau, adjust) if alpha is not None else None
 
     candidates: list[int] = []  # line 18
     for c in linear_extension(basis.relation):  # lines 17 and 19
@@ -211,7 +209,7 @@ def minimal_sufficient_factors(
     )
 
 
-def _p_values(
+def _adjusted_by_factor(
     counts: list[Measures], tau: float, adjust: Adjustment
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """P-values over the family of all factors that can be tested; those with n(c) = 0 cannot."""

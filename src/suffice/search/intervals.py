@@ -29,8 +29,6 @@ from numpy.typing import NDArray
 from suffice.factors.lattice import Lattice, by_level, by_mask, drop_one_ranks, halves
 from suffice.typing import Reals, SmallCounts
 
-__all__ = ["Ladder", "Steps", "climb", "climb_dense", "climb_levels", "climb_steps"]
-
 Real = TypeVar("Real", bound=np.floating[Any] | np.integer[Any])
 
 _SUBSETS_AT_ONCE = 1 << 18

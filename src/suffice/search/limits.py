@@ -1,41 +1,40 @@
-"""How far a search may go: what a user may bound, and what was used of it.
+"""Limits of a search: sizes, model rows, time and work, and a keeper of what was used of them.
 
-`Limits` are what the user gave, `LimitKeeper` keeps one search within them.
+`Limits` are what the user gave, or the default amount of work; `LimitKeeper` keeps one search
+within them. Rows and work are counted, so that searches bounded by them give the same answer on
+every machine. Only `time_limit` looks at a clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Literal
 
+import msgspec
 import numpy as np
 
-from suffice.checks import number, whole
+from suffice.engines import Evaluator, LatticeEvaluator
+from suffice.engines.work import CALL, LOOKUP, UNITS_PER_SECOND
 from suffice.errors import InputError
-from suffice.evaluate import Evaluator
-from suffice.search.stop import HYBRIDS_PER_ROW, Stop
-from suffice.typing import BoolVector, Counts, Held, Outcomes
-
-__all__ = [
-    "EXHAUSTIVE_PLAYERS",
-    "STREAMED_PLAYERS",
-    "LimitKeeper",
-    "LimitReached",
-    "Limits",
-]
+from suffice.typing import BoolVector, Counts, HeldSets, Outcomes
+from suffice.validation import check_integer, check_number
 
 EXHAUSTIVE_PLAYERS = 24
 """The counts of 2^24 subsets, and all that is read from them, still fit in memory."""
 
 STREAMED_PLAYERS = 30
-"""Of 2^30 subsets a bit each does, where an engine can sweep them."""
+"""The hits of 2^30 subsets, one or two bytes each, fit in memory where an engine sweeps them."""
+
+DEFAULT_WORK = 10 * UNITS_PER_SECOND
+"""Work of a search where no limit is given: about ten seconds on a laptop with two cores."""
 
 _FIRST_BATCH = 16
 """Hybrids worked out together under a time limit before it is known how long one takes."""
-_BATCHES = 20
+_BATCHES_PER_TIME_LIMIT = 20
 """A batch takes about this part of the time limit: no limit is passed by more than one batch."""
 _GROWTH = 4
 _ROWS_AT_ONCE = 1 << 17
@@ -52,23 +51,31 @@ class LimitReached(Exception):  # noqa: N818 - it is how a search ends, not an e
 
 @dataclass(frozen=True)
 class Limits:
-    """How far to go: largest size of a set, rows the model may be asked, seconds."""
+    """Limits of a search: largest size of a set, model rows, seconds, and work."""
 
     max_size: int | None = None
     budget: int | None = None
     time_limit: float | None = None
     unasked: bool = False
-    """Is the time limit our own, since none was given?"""
+    """Whether the time limit is a default, since none was given."""
+    work: float | None = None
+    """Work in the units of `engines.work`: set where the user gave no limit."""
 
     @property
     def none(self) -> bool:
-        """Is the sweep to be exhaustive?"""
-        return self.max_size is None and self.budget is None and self.time_limit is None
+        """Whether nothing is bounded."""
+        limits = (self.max_size, self.budget, self.time_limit, self.work)
+        return all(limit is None for limit in limits)
+
+    @property
+    def ends_early(self) -> bool:
+        """Whether rows, time or work are bounded, so that a search may end before it is done."""
+        return any(limit is not None for limit in (self.budget, self.time_limit, self.work))
 
     @property
     def patience(self) -> float | None:
         """How many seconds one batch may take; None: any number."""
-        return None if self.time_limit is None else self.time_limit / _BATCHES
+        return None if self.time_limit is None else self.time_limit / _BATCHES_PER_TIME_LIMIT
 
     def checked(self, d: int) -> Limits:
         """The same limits in plain numbers; an error for one that cannot be meant.
@@ -76,14 +83,17 @@ class Limits:
         Also where none is given and one is needed.
         """
         limits = Limits(
-            None if self.max_size is None else whole("max_size", self.max_size, also="None"),
-            None if self.budget is None else whole("budget", self.budget, also="None"),
+            None
+            if self.max_size is None
+            else check_integer("max_size", self.max_size, also="None"),
+            None if self.budget is None else check_integer("budget", self.budget, also="None"),
             None
             if self.time_limit is None
-            else number(
+            else check_number(
                 "time_limit", self.time_limit, "None or a positive number of seconds", above=0
             ),
             self.unasked,
+            self.work,
         )
         if d > EXHAUSTIVE_PLAYERS and limits.none:
             raise InputError(
@@ -95,23 +105,29 @@ class Limits:
             )
         return limits
 
-    def check_budget(self, n: int, sets: int = 1) -> None:
-        """Raise for a budget too small for so many sets per view on each of n references."""
-        if self.budget is not None and self.budget < 2 * sets * n:
+    def check_budget(self, n: int, sets: int = 1, used: int = 0) -> None:
+        """Raise for a budget too small for so many sets per view on each of n references.
+
+        `used` rows were predicted before: the input itself.
+        """
+        least = 2 * sets * n + used
+        if self.budget is not None and self.budget < least:
+            beside = f", and {used} for the input" if used else ""
             raise InputError(
                 "budget",
                 f"{self.budget} rows",
-                f"at least {2 * sets * n}: {sets} set(s) per view on each of {n} references",
+                f"at least {least}: {sets} set(s) per view on each of {n} references{beside}",
                 "Use fewer references with n_references.",
             )
 
 
 @dataclass
-class _Used:
+class _Usage:
     """What a search has used so far."""
 
     rows: int = 0
     hybrids: int = 0
+    work: float = 0.0
 
 
 class LimitKeeper:
@@ -132,11 +148,14 @@ class LimitKeeper:
         self.limits = limits
         self._clock = clock
         self._started = clock() if started is None else started
-        self._used = _Used()
+        self._used = _Usage()
         # How far each may go here; never looked at where the user gave no such limit.
         self._rows = limits.budget or 0
         self._hybrids = HYBRIDS_PER_ROW * self._rows
         self._seconds = limits.time_limit or 0.0
+        self._work = limits.work or 0.0
+        self._hybrid_work = self._row_work = 0.0
+        self._expected: Evaluator | None = None
         self._batch = float(_FIRST_BATCH)
         self._last_batch = 0.0
 
@@ -146,6 +165,11 @@ class LimitKeeper:
     def timed(self) -> bool:
         """Is there a time limit?"""
         return self.limits.time_limit is not None
+
+    @property
+    def may_run_out(self) -> bool:
+        """Is there a limit on time or work, so that nothing may be left for what comes last?"""
+        return self.timed or self.limits.work is not None
 
     @property
     def rows(self) -> int:
@@ -173,6 +197,8 @@ class LimitKeeper:
         # The next batch takes as long as the last, or so.
         if given.time_limit is not None and self._elapsed + self._last_batch >= self._seconds:
             return Stop("patience" if given.unasked else "time_limit", given.time_limit)
+        if given.work is not None and self._affordable < rows:
+            return Stop("work", given.work)
         if given.budget is not None and used.rows + rows > self._rows:
             return Stop("budget", given.budget)
         if given.budget is not None and used.hybrids + rows > self._hybrids:
@@ -188,10 +214,18 @@ class LimitKeeper:
         if self.forbids(unit) is not None:
             return 0
         units = max(1, self.paced(most) // unit)
+        if self.limits.work is not None:
+            units = int(min(units, self._affordable // unit))
         if self.limits.budget is None:
             return units
         left = min(self._rows - self._used.rows, self._hybrids - self._used.hybrids)
         return min(units, left // unit)
+
+    @property
+    def _affordable(self) -> float:
+        """Hybrids that the work left suffices for if each is a row to ask; -1: not even a batch."""
+        left = self._work - self._used.work - CALL
+        return -1.0 if left < 0 else left / max(self._hybrid_work + self._row_work, 1.0)
 
     def paced(self, most: int) -> int:
         """How many hybrids to deal with together: `most`, or what the time limit has room for."""
@@ -215,6 +249,13 @@ class LimitKeeper:
         other._seconds = elapsed + (self._seconds - elapsed) * share
         other._rows = used.rows + int((self._rows - used.rows) * share)
         other._hybrids = used.hybrids + int((self._hybrids - used.hybrids) * share)
+        other._work = used.work + (self._work - used.work) * share
+        return other
+
+    def within_budget(self) -> LimitKeeper:
+        """Return a keeper that writes in the same books, bounded by the budget only."""
+        other = self.part(1.0)
+        other.limits = replace(self.limits, time_limit=None, work=None)
         return other
 
     def keeping_back(self, rows: int) -> LimitKeeper:
@@ -225,10 +266,9 @@ class LimitKeeper:
 
     # -- asking within the limits -------------------------------------------------------
 
-    def ask(self, evaluator: Evaluator, held: Held, references: Counts) -> BoolVector:
+    def ask(self, evaluator: Evaluator, held: HeldSets, references: Counts) -> BoolVector:
         """Outcomes of single hybrids in their order, up to the first that a limit forbids."""
-        if self.timed:
-            self.expect(evaluator.pace())
+        self.expect(evaluator)
         parts = [np.empty(0, dtype=bool)]
         start = 0
         while start < len(held):
@@ -236,14 +276,13 @@ class LimitKeeper:
             if part.start == part.stop:
                 break
             with self.counting(evaluator, len(held[part])):
-                parts.append(evaluator.outcomes_of(held[part], references[part]))
+                parts.append(evaluator.outcomes_of_hybrids(held[part], references[part]))
             start = part.stop
         return np.concatenate(parts)
 
-    def ask_sets(self, evaluator: Evaluator, held: Held) -> Outcomes:
+    def ask_sets(self, evaluator: Evaluator, held: HeldSets) -> Outcomes:
         """Outcomes of whole sets in their order, up to the first set that a limit forbids."""
-        if self.timed:
-            self.expect(evaluator.pace())
+        self.expect(evaluator)
         parts = [np.empty((0, evaluator.n), dtype=bool)]
         start, over = 0, self.part(1.0)
         while start < len(held):
@@ -261,24 +300,42 @@ class LimitKeeper:
     # -- what is written down -----------------------------------------------------------
 
     @contextmanager
-    def counting(self, evaluator: Evaluator | None, hybrids: int) -> Iterator[None]:
-        """Note how long so many hybrids take, and what the evaluator asks of the model."""
+    def counting(
+        self, evaluator: Evaluator | None, hybrids: int, effort: float = 1.0
+    ) -> Iterator[None]:
+        """Note how long so many hybrids take, and what the evaluator asks of the model.
+
+        `effort` is the work of one in terms of that of a hybrid.
+        """
         before, started = 0 if evaluator is None else evaluator.rows_predicted, self._now
         try:
             yield
         finally:
             rows = 0 if evaluator is None else evaluator.rows_predicted - before
             self.note(rows, hybrids, self._now - started)
+            self._used.work += CALL + hybrids * effort * self._hybrid_work + rows * self._row_work
 
     def cover(self, hybrids: int) -> None:
         """So many hybrids were dealt with, whether or not the model was asked."""
         self._used.hybrids += hybrids
 
-    def expect(self, seconds_per_hybrid: float | None) -> None:
-        """About what a hybrid costs, until that was measured; None: nobody knows."""
+    def expect(self, evaluator: Evaluator) -> None:
+        """Take the evaluator's own word for what a hybrid costs, until that was measured.
+
+        Rows that an engine asks about, to check itself or near a tie, are not counted as work:
+        how many they are depends on what was checked before, and the answer must not.
+        """
+        if self.limits.work is not None and evaluator is not self._expected:
+            self._expected = evaluator
+            each = evaluator.work_per_hybrid()
+            engine = isinstance(evaluator, LatticeEvaluator)
+            self._hybrid_work, self._row_work = (each, 0.0) if engine else (LOOKUP, each)
         patience = self.limits.patience
-        if patience is not None and seconds_per_hybrid and not self._last_batch:
-            self._batch = max(1.0, patience / seconds_per_hybrid)
+        if patience is None or self._last_batch:
+            return
+        seconds = evaluator.seconds_per_hybrid()
+        if seconds:
+            self._batch = max(1.0, patience / seconds)
 
     def note(self, rows: int, hybrids: int = 0, seconds: float = 0.0) -> None:
         """So many rows were asked, for so many hybrids, in one batch that took so long."""
@@ -299,3 +356,75 @@ class LimitKeeper:
     @property
     def _elapsed(self) -> float:
         return self._now - self._started if self.timed else 0.0
+
+
+# What ended a search: a fact until it is shown.
+
+
+HYBRIDS_PER_ROW = 1000
+"""Hybrids that may be covered for each row of a budget. A row that is known already, or that an
+engine works out from the model's own shape, costs no row: without this a budget would bound what
+the model is asked and not the search."""
+
+StopKind = Literal[
+    "max_size",
+    "budget",
+    "hybrids",
+    "time_limit",
+    "patience",
+    "work",
+    "fruitless",
+    "starts",
+    "untestable",
+    "nothing",
+    "many",
+]
+
+
+class Stop(msgspec.Struct, frozen=True):
+    """What ended a search: the kind of bound, and the bound as it was given.
+
+    >>> str(Stop("budget", 2000)), str(Stop("time_limit", 0.5)), str(Stop("max_size", 3))
+    ('budget=2000 model rows', 'time_limit=0.5 s', 'max_size=3')
+    """
+
+    kind: StopKind
+    limit: int | float
+
+    def __str__(self) -> str:
+        return self.told({})
+
+    def told(self, arguments: Mapping[str, str]) -> str:
+        """The same with arguments under other names: an option's, where a command was called.
+
+        >>> Stop("max_size", 3).told({"max_size": "--max-size"})
+        '--max-size 3'
+        """
+        said = _STOP_SENTENCES[self.kind].format(self.limit, HYBRIDS_PER_ROW)
+        argument = _STOP_ARGUMENTS.get(self.kind)
+        if argument is None:
+            return said
+        return f"{arguments[argument]} {said}" if argument in arguments else f"{argument}={said}"
+
+
+_STOP_ARGUMENTS: dict[StopKind, str] = {
+    "max_size": "max_size",
+    "budget": "budget",
+    "hybrids": "budget",
+    "time_limit": "time_limit",
+}
+"""The kinds that are a user's own bounds, and the argument that each was given in."""
+
+_STOP_SENTENCES: dict[StopKind, str] = {
+    "max_size": "{0}",
+    "budget": "{0} model rows",
+    "hybrids": "{0} model rows, at most {1:,} hybrids for each",
+    "time_limit": "{0:g} s",
+    "patience": "its {0:g} s, the time it takes where no time_limit is given",
+    "work": "the work that a search may take where no limit is given",
+    "fruitless": "{0} starts in a row brought nothing new",
+    "starts": "{0} starts",
+    "untestable": "no set can pass the test with {0} references",
+    "nothing": "nothing is needed, so there is nothing smaller to find",
+    "many": "{0:,} minimal sets in one view, of which only the smallest are listed",
+}

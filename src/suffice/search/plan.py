@@ -1,94 +1,73 @@
-"""What a search will do, told before it is done: which way, how long, and what would give more.
+"""Plan of a search: which method, predicted time and memory, and calls that would give more.
 
-`search="auto"` counts every set where that is predicted to take seconds. Where it is not, every set
-is decided at the τ asked for if that takes seconds: by streaming the lattice, or with few rows.
-Else the search is an anytime one: it returns the best sets it has verified when its time is over,
-and says what it did not look at.
+`search="auto"` counts every set where the predicted work is that of seconds. Where it is not, every
+set is decided at the τ asked for if that work is: by streaming the lattice, or with few rows. Else
+the search is an anytime one: it returns the best sets it has verified when its work is done, and
+says what it did not look at. Work is predicted from counts and never measured (`engines.work`), so
+that the same question is searched in the same way on every machine.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from suffice.context.hybrids import Hybrids
 from suffice.context.swap import SwapHybrids
-from suffice.evaluate import Evaluator, Idle, LatticeEvaluator
+from suffice.engines import Evaluator, LatticeEvaluator
+from suffice.engines.work import (
+    LOOKUP,
+    UNITS_PER_SECOND,
+    estimate_seconds,
+    max_distinct_rows,
+)
 from suffice.factors.lattice import Lattice
-from suffice.randomness import Stream, generator
-from suffice.results import Column, Frozen, Panel, Result, Sheet
-from suffice.search.limits import EXHAUSTIVE_PLAYERS, STREAMED_PLAYERS, Limits
-from suffice.search.question import Question
+from suffice.formatting import duration, format_integer, plural
+from suffice.results import Column, FrozenDict, Panel, Result, Sheet
+from suffice.search.limits import DEFAULT_WORK, EXHAUSTIVE_PLAYERS, STREAMED_PLAYERS, Limits
+from suffice.search.question import Question, SearchTask
 from suffice.typing import Scalar
-from suffice.wording import count, duration, large
 
-__all__ = ["PATIENCE", "More", "Narrowed", "Plan", "Way", "make_plan"]
-
-Way = Literal["exhaustive", "streamed", "bounds", "pruned", "greedy", "anytime"]
-"""How the sets are searched: "streamed" is exhaustive at one τ, "anytime" the best within a time;
+SearchMethod = Literal["exhaustive", "streamed", "bounds", "pruned", "greedy", "anytime"]
+"""How the sets are searched: "streamed" is exhaustive at one τ, "anytime" the best within limits;
 the others are what `search=` calls them."""
 
-PATIENCE = 10.0
-"""Seconds that a first answer may take where no limit is given."""
+DEFAULT_TIME_LIMIT = estimate_seconds(DEFAULT_WORK)
+"""Seconds that a first answer is meant to take where no limit is given."""
 
-_SECONDS_PER_HYBRID = 1.5e-7
-"""What it takes to tell a hybrid from others, whether or not the model is asked about it."""
+_WORK_PER_SET = 1000.0
+"""Reading both views from a set's count, and the cheapest changes."""
 
-_SECONDS_PER_SET = 1e-6
-"""What it takes to read both views from a set's count, and the cheapest changes."""
-
-_SECONDS_PER_STREAMED_SET = 3e-8
-"""What it takes to decide a set at one τ from its count, 64 of them to a word."""
+_WORK_PER_STREAMED_SET = 30.0
+"""Deciding a set at one τ from its count, 64 of them to a word."""
 
 _BYTES_PER_SET = 56
 """Counts and intervals of both views; the outcomes come on top, a bit for each reference."""
 
-_HOPELESS = 1e5
-"""Seconds by the pace at hand: no closer look makes that seconds."""
-
-_MOMENT = 0.5
-"""Seconds that a closer look at a model's pace may take, or a few times as many."""
-
-_MANY_ROWS = 1 << 12
+_MOST_BYTES = 1 << 30
+"""Memory that an exhaustive search may take unasked: fixed, so that every machine plans alike."""
 
 _PRUNED_SHARE = 0.35
 """Of the distinct rows: what a pruned search asks about, with room to spare."""
 
-_AT_ONCE = 1 << 22
-"""So few hybrids are no work for an engine: how fast it is need not be measured."""
+_PRUNED_PLAYERS = 16
+"""With more players a pruned search takes more memory and time than its rows do."""
 
-_COUNTED = 900
-"""Players: past so many, the number of their sets is no float any more."""
+_GREEDY_SETS = 1 << 16
+"""Sets that the starts of a greedy search look at, or about so many."""
 
-_NEVER = 1e300
-"""Seconds, or sets: past all waiting, and still a number that can be stored."""
+_MOST_FLOAT_PLAYERS = 900
+"""With more players the number of their sets is no float any more."""
 
-
-@dataclass(frozen=True, eq=False)
-class Narrowed:
-    """A question about those players that may matter."""
-
-    hybrids: tuple[Hybrids, Hybrids]
-    """Of the keep view and of the flip view."""
-    question: Question
-    players: tuple[int, ...]
-    """The numbers that its players have among all."""
-    idle: Mapping[int, Idle]
-    """Those that were left out, and why."""
-
-    @classmethod
-    def of_all(cls, hybrids: tuple[Hybrids, Hybrids], question: Question) -> Narrowed:
-        """No player is left out."""
-        return cls(hybrids, question, tuple(range(hybrids[0].d)), {})
+_PRACTICALLY_INFINITE = 1e300
+"""Work, seconds or sets beyond all waiting, and still a number that can be stored."""
 
 
 @dataclass(frozen=True)
-class More:
+class Suggestion:
     """One call that would give more, and about how long it would take."""
 
     arguments: Mapping[str, Scalar]
@@ -98,7 +77,7 @@ class More:
     """Would that be every set there is?"""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "arguments", Frozen(self.arguments))
+        object.__setattr__(self, "arguments", FrozenDict(self.arguments))
 
     def __str__(self) -> str:
         return self.told({})
@@ -106,19 +85,23 @@ class More:
     def told(self, names: Mapping[str, str]) -> str:
         """The call; `names` has options in place of arguments, where a command was called.
 
-        >>> More({"time_limit": 60.0}, 60, complete=False).told({})
+        >>> Suggestion({"time_limit": 60.0}, 60, complete=False).told({})
         'explain(x, time_limit=60)'
-        >>> More({"groups": "auto"}, 0.2, complete=True).told({"groups": "--auto-groups"})
+        >>> Suggestion({"groups": "auto"}, 0.2, complete=True).told({"groups": "--auto-groups"})
         '--auto-groups'
         """
         if any(name in names for name in self.arguments):
-            return " ".join(_option(names[name], v) for name, v in self.arguments.items())
+            return " ".join(_format_option(names[name], v) for name, v in self.arguments.items())
         given = ", ".join(
-            f"{name}={value!r}" if isinstance(value, str) else f"{name}={_shown(value)}"
+            f"{name}={value!r}" if isinstance(value, str) else f"{name}={_format_argument(value)}"
             for name, value in self.arguments.items()
         )
         made = "groups" in self.arguments or "n_references" in self.arguments
         return f"Explainer(model, data, {given})" if made else f"explain(x, {given})"
+
+
+Suggestions = tuple[tuple[Suggestion, ...], tuple[tuple[str, ...], ...]]
+"""Calls that would give more, and features that are copies of each other."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -137,7 +120,7 @@ class Plan(Result):
 
     asked: str
     """The search as it was asked for."""
-    way: Way
+    way: SearchMethod
     players: int
     left_out: int
     """Players that cannot matter here, besides."""
@@ -148,15 +131,43 @@ class Plan(Result):
     every_tau: bool
     """Will every τ be answered, or the one asked for?"""
     seconds: float
-    """Predicted; of a search that ends with its time, that time."""
+    """Predicted from counted work; of a search that ends with its limit, what the limit allows."""
     exhaustive_seconds: float
     """Predicted for every set, whether or not that is done: to count it, or beyond what memory
     holds to decide it at this τ."""
     limits: Limits = field(default_factory=Limits)
-    more: tuple[More, ...] = ()
+    # Factories, so that the class has no attribute that would hide what is made when read.
+    more: tuple[Suggestion, ...] = field(default_factory=tuple)
     """Calls that would give more, the quickest first; none where the answer is complete."""
-    copies: tuple[tuple[str, ...], ...] = ()
+    copies: tuple[tuple[str, ...], ...] = field(default_factory=tuple)
     """Features that are perfect copies of each other in the data, where that was looked for."""
+
+    def with_suggestions(self, make: Callable[[], Suggestions]) -> Plan:
+        """Return the same plan, whose `more` and `copies` are made when first read.
+
+        Comparing all columns of a table takes longer than many a search.
+        """
+        out = replace(self, more=(), copies=())
+        for name in ("more", "copies"):
+            del out.__dict__[name]
+        out.__dict__["_make_suggestions"] = make
+        return out
+
+    def __getattr__(self, name: str) -> Any:
+        make = self.__dict__.get("_make_suggestions")
+        if name not in ("more", "copies") or make is None:
+            raise AttributeError(name)
+        self.__dict__["more"], self.__dict__["copies"] = make()
+        del self.__dict__["_make_suggestions"]
+        return self.__dict__[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields; suggestions are made before a plan leaves the process."""
+        return self._record().__dict__.copy()
+
+    def _record(self) -> Plan:
+        _ = self.more
+        return self
 
     @property
     def sets(self) -> int:
@@ -177,16 +188,26 @@ class Plan(Result):
 
     def told(self) -> str:
         """What will be done, in a sentence."""
+        about = _about(self.seconds)
+        what = _METHOD_SENTENCES[self.way]
         if self.way == "anytime":
-            return f"{_WAYS[self.way]} within {duration(self.seconds)}."
-        return f"{_WAYS[self.way]}, {_in(self.seconds)}."
+            return f"{what} within {duration(self.seconds)}."
+        largest = self.limits.max_size
+        if self.way == "exhaustive" and largest is not None and largest < self.players:
+            what = f"every set of up to {plural(largest, 'feature')} is counted"
+        if self.way == "exhaustive" and not self.complete and self.limits.ends_early:
+            return f"sets are counted, the smallest first, within {about}."
+        if self.way in ("greedy", "bounds"):  # either may end long before
+            return f"{what}{f', in at most {about}' * (self.seconds < _NOT_WORTH_SAYING)}."
+        return f"{what}, in {about}."
 
     def _size(self) -> str:
         left = f" ({self.left_out} more cannot matter here)" if self.left_out else ""
+        does = "counted" if self.players <= EXHAUSTIVE_PLAYERS else "decided at one τ"
         return (
-            f"{count(self.players, 'feature')}{left}, so {large(self.sets)} sets, against "
-            f"{count(self.references, 'reference')}, by {self.evaluator}: all of them would be "
-            f"counted {_in(self.exhaustive_seconds)}."
+            f"{plural(self.players, 'feature')}{left}, so {format_integer(self.sets)} sets, "
+            f"against {plural(self.references, 'reference')}, by {self.evaluator}: all of them "
+            f"would be {does} in {_about(self.exhaustive_seconds)}."
         )
 
     def to_frame(self) -> Any:
@@ -201,7 +222,7 @@ class Plan(Result):
         return f"<Plan: {self.told()}>"
 
 
-_WAYS: dict[Way, str] = {
+_METHOD_SENTENCES: dict[SearchMethod, str] = {
     "exhaustive": "every set is counted",
     "streamed": "every set is decided at this τ",
     "bounds": "sets are decided at this τ in bulk, by bounds",
@@ -211,13 +232,18 @@ _WAYS: dict[Way, str] = {
 }
 
 
-def make_plan(asked: str, evaluator: Evaluator, narrowed: Narrowed) -> Plan:
-    """Choose how to search: as asked, or for "auto" by what it is predicted to take."""
+_NOT_WORTH_SAYING = 1e6
+"""Seconds: a search that ends by itself is not said to take as long as counting everything."""
+
+
+def make_plan(asked: str, evaluator: Evaluator, narrowed: SearchTask) -> Plan:
+    """Choose how to search: as asked, or for "auto" by the predicted work."""
     question, hybrids = narrowed.question, narrowed.hybrids
     limits, d = question.limits, hybrids[0].d
-    sweeping = _sweep_seconds(evaluator, narrowed, may_ask=asked == "auto")
-    counting = sweeping + _sets(d) * _SECONDS_PER_SET
-    streaming = sweeping + _sets(d) * _SECONDS_PER_STREAMED_SET
+    sweeping = _sweep_work(evaluator, narrowed)
+    counting = sweeping + _number_of_sets(d) * _WORK_PER_SET
+    streaming = sweeping + _number_of_sets(d) * _WORK_PER_STREAMED_SET
+    everything = counting if d <= EXHAUSTIVE_PLAYERS else streaming
     plan = Plan(
         asked=asked,
         way="anytime",
@@ -227,17 +253,17 @@ def make_plan(asked: str, evaluator: Evaluator, narrowed: Narrowed) -> Plan:
         evaluator=evaluator.name,
         complete=False,
         every_tau=False,
-        seconds=limits.time_limit or PATIENCE,
-        exhaustive_seconds=counting if d <= EXHAUSTIVE_PLAYERS else streaming,
+        seconds=limits.time_limit or DEFAULT_TIME_LIMIT,
+        exhaustive_seconds=estimate_seconds(everything),
         limits=limits,
     )
     if asked != "auto":
-        return _as_asked(plan, evaluator)
-    return _automatic(plan, evaluator, hybrids[0], question, streaming)
+        return _plan_named_search(plan, evaluator)
+    return _plan_automatically(plan, evaluator, hybrids[0], question, everything, streaming)
 
 
-def _as_asked(plan: Plan, evaluator: Evaluator) -> Plan:
-    """The way that was named."""
+def _plan_named_search(plan: Plan, evaluator: Evaluator) -> Plan:
+    """Return the plan of the search that was named."""
     limits, seconds = plan.limits, plan.exhaustive_seconds
     streams = isinstance(evaluator, LatticeEvaluator) and plan.players <= STREAMED_PLAYERS
     if plan.asked in ("exhaustive", "pruned") and not streams:
@@ -247,119 +273,102 @@ def _as_asked(plan: Plan, evaluator: Evaluator) -> Plan:
     if plan.asked == "exhaustive":
         # An engine can go on where memory ends.
         beyond = whole and plan.players > EXHAUSTIVE_PLAYERS
-        way: Way = "streamed" if beyond else "exhaustive"
+        way: SearchMethod = "streamed" if beyond else "exhaustive"
         return replace(plan, way=way, complete=whole, every_tau=not beyond, seconds=took)
     if plan.asked == "pruned":
         return replace(plan, way="pruned", complete=whole, seconds=took * _PRUNED_SHARE)
-    way = "bounds" if plan.asked == "bounds" else "greedy"
-    return replace(plan, way=way, seconds=took)
+    if plan.asked == "bounds":
+        return replace(plan, way="bounds", seconds=took)
+    each = evaluator.n * evaluator.work_per_hybrid()
+    starts = estimate_seconds((_GREEDY_SETS + 2.0 * plan.players**2) * each)
+    return replace(plan, way="greedy", seconds=min(took, starts))
 
 
-def _automatic(
-    plan: Plan, evaluator: Evaluator, hybrids: Hybrids, question: Question, streaming: float
+def _plan_automatically(
+    plan: Plan,
+    evaluator: Evaluator,
+    hybrids: Hybrids,
+    question: Question,
+    everything: float,
+    streaming: float,
 ) -> Plan:
-    limits, seconds, d = plan.limits, plan.exhaustive_seconds, plan.players
-    patience = limits.time_limit or PATIENCE
+    limits, d = plan.limits, plan.players
+    allowed = limits.time_limit * UNITS_PER_SECOND if limits.time_limit else DEFAULT_WORK
+    ends = replace(limits, work=DEFAULT_WORK) if not limits.ends_early else limits
     if limits.max_size is not None and limits.max_size < d:
-        # Small sets only: that is what was asked for, so all of them, or those there is time for.
-        sets = 2 * sum(Lattice(d).width(size) for size in range(limits.max_size + 1))
-        predicted = seconds * (sets / plan.sets) if d <= _COUNTED else _NEVER
-        bounded = limits if limits.time_limit or limits.budget else _by_default(limits, predicted)
-        took = min(predicted, patience)
+        # Small sets only: that is what was asked for, so all of them, or those there is work for.
+        sets = 2 * Lattice(d).count_up_to(limits.max_size)
+        share = sets / plan.sets if d <= _MOST_FLOAT_PLAYERS else 0.0
+        work = everything * share if share else float(sets) * evaluator.n * LOOKUP
+        bounded = limits if work <= allowed else ends
+        took = estimate_seconds(min(work, allowed))
         return replace(plan, way="exhaustive", every_tau=True, seconds=took, limits=bounded)
-    rows = plan.sets * plan.references if d <= _COUNTED else np.inf
+    rows = plan.sets * plan.references if d <= _MOST_FLOAT_PLAYERS else np.inf
     affordable = limits.budget is None or rows <= limits.budget
-    if d <= EXHAUSTIVE_PLAYERS and affordable and seconds <= patience and _fits(plan):
-        return replace(plan, way="exhaustive", complete=True, every_tau=True, seconds=seconds)
+    fits = plan.sets * (_BYTES_PER_SET + plan.references // 8) <= _MOST_BYTES
+    if d <= EXHAUSTIVE_PLAYERS and affordable and everything <= allowed and fits:
+        took = estimate_seconds(everything)
+        return replace(plan, way="exhaustive", complete=True, every_tau=True, seconds=took)
     lattice = isinstance(evaluator, LatticeEvaluator) and limits.budget is None
     few_tests = question.adjust in ("none", "bonferroni")
-    if lattice and d <= STREAMED_PLAYERS and streaming <= patience and few_tests:
-        return replace(plan, way="streamed", complete=True, seconds=streaming)
+    if lattice and d <= STREAMED_PLAYERS and streaming <= allowed and few_tests:
+        return replace(plan, way="streamed", complete=True, seconds=estimate_seconds(streaming))
     swapped = isinstance(hybrids, SwapHybrids) and not isinstance(evaluator, LatticeEvaluator)
-    rows_alone = _PRUNED_SHARE * seconds
-    if swapped and d <= 16 and affordable and few_tests and rows_alone <= patience:
-        return replace(plan, way="pruned", complete=True, seconds=rows_alone)
-    bounded = _by_default(limits, np.inf) if limits.none else limits
-    # A correction for many tests needs to know how many there are: small sets, as far as time goes.
-    way: Way = "anytime" if question.adjust == "none" else "exhaustive"
-    return replace(plan, way=way, seconds=patience, limits=bounded)
+    work = _PRUNED_SHARE * everything
+    if swapped and d <= _PRUNED_PLAYERS and affordable and few_tests and work <= allowed:
+        return replace(plan, way="pruned", complete=True, seconds=estimate_seconds(work))
+    # A correction for many tests needs to know how many there are: small sets, as far as work goes.
+    way: SearchMethod = "anytime" if question.adjust == "none" else "exhaustive"
+    return replace(plan, way=way, seconds=estimate_seconds(allowed), limits=ends)
 
 
-def _by_default(limits: Limits, predicted: float) -> Limits:
-    """The same limits, and the time that a first answer may take, unless it will take less."""
-    if predicted <= PATIENCE:
-        return limits
-    return replace(limits, time_limit=PATIENCE, unasked=True)
+class RunSearch(NamedTuple):
+    """The search for every row of a batch run, and whether the same run gives the same answers."""
+
+    search: str
+    repeatable: bool
 
 
-def _sweep_seconds(evaluator: Evaluator, narrowed: Narrowed, may_ask: bool) -> float:
-    """Predicted for the outcomes of all sets: by asking the model, or by an engine's sweep.
+def choose_run_search(search: str, plan: Plan | None) -> RunSearch:
+    """Choose one search for all rows of a batch run, from the plan of one of its rows.
 
-    Where something hangs on it, the model may be asked about a few rows to see how fast it is.
+    `search="auto"` depends on how many rows of a decision are distinct: if all sets of one row are
+    counted, so are those of the others. `plan` is None if no row can be planned.
     """
-    hybrids, n, sets = narrowed.hybrids, evaluator.n, _sets(narrowed.hybrids[0].d)
-    if sets == _NEVER:
-        return _NEVER
+    if plan is None:
+        return RunSearch(search, search == "exhaustive")
+    if search == "auto" and plan.way == "exhaustive" and plan.complete:
+        return RunSearch("exhaustive", True)
+    return RunSearch(search, plan.limits.time_limit is None)
+
+
+def _sweep_work(evaluator: Evaluator, narrowed: SearchTask) -> float:
+    """Return the work of the outcomes of all sets: by an engine's sweep, or by asking the model."""
+    hybrids, sets = narrowed.hybrids, _number_of_sets(narrowed.hybrids[0].d)
+    if sets == _PRACTICALLY_INFINITE:
+        return _PRACTICALLY_INFINITE
     if isinstance(evaluator, LatticeEvaluator):
-        few = sets * n <= _AT_ONCE or hybrids[0].d > STREAMED_PLAYERS
-        return sets * n * _SECONDS_PER_HYBRID if few else evaluator.sweep_seconds()
+        return evaluator.sweep_work()
     sweeps = 1 if hybrids[0] is hybrids[1] else 2
-    rows, finding = _distinct(hybrids[0], sets), sets * n * _SECONDS_PER_HYBRID
-    predicted = sweeps * (rows * (evaluator.pace() or 0.0) + finding)
-    clear = predicted <= PATIENCE or predicted > _HOPELESS
-    if clear or not may_ask or narrowed.question.limits.budget is not None:
-        return predicted
-    # A pace taken from a few rows is mostly the price of a call: look again before giving up.
-    return sweeps * (rows * _pace_of_many(evaluator, hybrids[0].d) + finding)
+    rows = max_distinct_rows(hybrids[0]) * evaluator.work_per_hybrid()
+    return sweeps * (rows + sets * evaluator.n * LOOKUP)
 
 
-def _pace_of_many(evaluator: Evaluator, d: int) -> float:
-    """Seconds a row, in calls of more and more rows until that no longer falls, or takes long."""
-    rng, rows, pace, total = generator(0, Stream.PACE), 1, np.inf, 0.0
-    while rows < _MANY_ROWS and total < _MOMENT:
-        rows *= 4
-        held = rng.random((rows, d)) < 0.5
-        references = rng.integers(evaluator.n, size=rows)
-        started = perf_counter()
-        evaluator.outcomes_of(held, references)
-        took = perf_counter() - started
-        before, pace, total = pace, took / rows, total + took
-        if pace > before / 2:
-            break
-    return pace
+def _number_of_sets(d: int) -> float:
+    """Return how many sets there are, as long as that is a float."""
+    return float(1 << d) if d <= _MOST_FLOAT_PLAYERS else _PRACTICALLY_INFINITE
 
 
-def _sets(d: int) -> float:
-    """How many there are, as long as that is a float."""
-    return float(1 << d) if d <= _COUNTED else _NEVER
+def _about(seconds: float) -> str:
+    """Return a duration for a sentence: "about 10 s", "under a second"."""
+    text = duration(seconds)
+    return text if text.startswith(("under", "over")) else f"about {text}"
 
 
-def _distinct(hybrids: Hybrids, sets: float) -> float:
-    """The most distinct rows: a reference that shares values with the input makes fewer."""
-    if not isinstance(hybrids, SwapHybrids):
-        return sets * hybrids.n
-    moved = (hybrids.codes[1:] != hybrids.codes[0]).sum(axis=1)
-    return float(np.exp2(moved).sum())
-
-
-def _fits(plan: Plan) -> bool:
-    """Is there memory for the counts and outcomes of all sets, with as much left over?"""
-    try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):  # a system that does not tell
-        free = 1 << 32
-    return plan.sets * (_BYTES_PER_SET + plan.references / 8) <= free / 2
-
-
-def _in(seconds: float) -> str:
-    told = duration(seconds)
-    return f"in {told}" if told[0] in "uo" else f"in about {told}"
-
-
-def _option(name: str, value: Scalar) -> str:
+def _format_option(name: str, value: Scalar) -> str:
     """An option of a command; one that says its value already is a flag."""
-    return name if str(value) in name.split("-") else f"{name} {_shown(value)}"
+    return name if str(value) in name.split("-") else f"{name} {_format_argument(value)}"
 
 
-def _shown(value: Scalar) -> str:
+def _format_argument(value: Scalar) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -18,26 +18,23 @@ from suffice.errors import NotVisitedError
 from suffice.factors.lattice import members_of, sizes_by_mask
 from suffice.inference import (
     Adjustment,
-    adjusted_counts,
-    certainty,
+    adjust_tied_p_values,
     fewest_hits,
+    interval_and_p_value,
     lower_bound,
     p_value,
-    passing_counts,
-    passing_levels,
+    passing_taus,
+    passing_taus_by_count,
 )
 from suffice.search.findings import Findings, Proof
 from suffice.search.intervals import Ladder, Steps, climb, climb_steps
 from suffice.search.question import Question
-from suffice.search.sweep import Draws
-from suffice.search.tally import Tally
-from suffice.typing import Counts, Held, Reals
-
-__all__ = ["Bars", "Minimal", "Profile"]
+from suffice.search.tally import HybridSample, Tally
+from suffice.typing import Counts, HeldSets, Reals
 
 
 @dataclass(frozen=True)
-class Minimal:
+class MinimalSet:
     """A τ-minimal subset: for which τ, and how that is known."""
 
     members: tuple[int, ...]
@@ -48,7 +45,7 @@ class Minimal:
 
 
 @dataclass(frozen=True, eq=False)
-class Bars:
+class IntervalTable:
     """The subsets that are minimal at some τ, smaller ones first: one place in each array."""
 
     sizes: Counts
@@ -71,8 +68,11 @@ class Bars:
         yield from zip(sizes.tolist(), parts, strict=False)
 
 
-_NONE = np.empty(0, dtype=np.int64)
-_NO_BARS = Bars(_NONE, _NONE, _NONE, np.empty(0), np.empty(0))
+_PROOFS: tuple[Proof, Proof] = ("none", "exhaustive")
+"""By whether everything inside a set was counted."""
+
+_NO_COUNTS = np.empty(0, dtype=np.int64)
+_NO_INTERVALS = IntervalTable(_NO_COUNTS, _NO_COUNTS, _NO_COUNTS, np.empty(0), np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class Profile:
     """The largest set that was asked for; None: of any size."""
     size_weights: tuple[float, ...] | None = None
     """How likely D is to hold (flip: replace) 0, 1, …, d features; None: all sets alike."""
-    draws: Draws | None = None
+    draws: HybridSample | None = None
     """A sample of D, read in this view's terms, where the sweep was bounded."""
     findings: Findings | None = None
 
@@ -95,7 +95,7 @@ class Profile:
         cls,
         tally: Tally,
         question: Question,
-        draws: Draws | None = None,
+        draws: HybridSample | None = None,
         findings: Findings | None = None,
     ) -> Profile:
         """What counts say, under the test and within the sizes that were asked about."""
@@ -112,29 +112,41 @@ class Profile:
 
     # -- which sets are minimal ---------------------------------------------------------
 
-    def minimal_at(self, tau: float) -> list[Minimal]:
-        """Every τ-minimal subset known: smaller first, then the surer, then in lattice order."""
-        out = self._swept(self.bars.at(tau))
+    def minimal_at(self, tau: float) -> list[MinimalSet]:
+        """Return every τ-minimal subset known: smaller first, then the surer, then by mask.
+
+        At another τ than that of the findings, a set that was found is listed if it passes there.
+        Above, it is minimal as before: what lies inside it fails at the lower τ already. Below, a
+        set inside that was not counted may pass as well; then `proof` is "none".
+        """
         if self.findings is None:
-            return out
-        if tau != self.findings.tau and self.findings.only_at_tau:
-            raise NotVisitedError(
-                f"this search decided sets at τ = {self.findings.tau:g} and counted few: ask "
-                "again at another τ, or search exhaustively to have all of them at once."
-            )
-        known = {minimal.members for minimal in out}
-        found = self._found if tau == self.findings.tau else ()
-        out += [minimal for minimal in found if minimal.members not in known]
+            return self._swept(self.bars, self.bars.at(tau))
+        counted = self.bars if tau == self.findings.tau else self._counted_bars
+        out = self._swept(counted, counted.at(tau))
+        swept = [frozenset(minimal.members) for minimal in out]
+        known = set(swept)
+        for found in self._found:
+            inside = frozenset(found.members)
+            if tau > found.high or inside in known:
+                continue
+            if tau <= found.low:
+                if any(smaller <= inside for smaller in swept):
+                    continue
+                whole = len(inside) <= self.tally.exhaustive_size + 1
+                low, proof = float(np.nextafter(tau, 0.0)), _PROOFS[whole]
+                out.append(replace(found, low=low, proof=proof))
+            else:
+                out.append(found)
         return sorted(out, key=lambda m: (len(m.members), -m.hits, m.members[::-1]))
 
-    def minimal_somewhere(self, most: int | None = None) -> list[Minimal]:
+    def minimal_somewhere(self, most: int | None = None) -> list[MinimalSet]:
         """The subsets that are minimal at some τ, the highest interval first.
 
         At most so many, those of the longest intervals: there can be tens of thousands, and only
         those asked for are made.
         """
         bars = self.bars
-        out = self._swept(np.argsort(bars.low - bars.high, kind="stable")[:most])
+        out = self._swept(bars, np.argsort(bars.low - bars.high, kind="stable")[:most])
         out += self._found
         longest = sorted(out, key=lambda m: m.low - m.high)[:most]
         return sorted(longest, key=lambda m: (-m.high, m.low, len(m.members), m.members[::-1]))
@@ -192,16 +204,35 @@ class Profile:
         return self.tally.d if self.max_size is None else min(self.max_size, self.tally.d)
 
     @property
-    def complete(self) -> bool:
-        """Are all minimal sets known (at the τ of the findings, where there are any)?"""
+    def decided(self) -> bool:
+        """Whether the search itself left nothing open: at every τ, or at that of the findings."""
         decided = self.findings is not None and self.findings.decided
         return (self.tally.complete or decided) and self.largest == self.tally.d
+
+    def complete_at(self, tau: float) -> bool:
+        """Return whether all τ-minimal sets are known.
+
+        A search that decided every set at one τ also knows all of them at a higher one, as long as
+        each of its minimal sets passes there: a set that passes at the higher τ contains one of
+        them. Once one fails, sets that contain it may be minimal, and they were not looked at. Of a
+        lower τ nothing is known but what was counted.
+        """
+        f = self.findings
+        if not self.decided or self.tally.complete or f is None:
+            return self.decided
+        return f.tau <= tau <= self._all_pass_up_to
+
+    @cached_property
+    def _all_pass_up_to(self) -> float:
+        """The largest τ at which every set that is minimal at the τ of the findings passes."""
+        assert self.findings is not None
+        return min((m.high for m in self.minimal_at(self.findings.tau)), default=1.0)
 
     # -- how much of the outcome is covered ---------------------------------------------
 
     def covered(self, tau: float) -> tuple[float, float]:
         """Hybrids with the outcome in the closure of the τ-minimal factors; and in all."""
-        if self.findings is not None and self.findings.covered and tau == self.findings.tau:
+        if self.findings is not None and self.findings.covered and self.covers_exactly(tau):
             return self.findings.covered
         reach, reaching = self._reaching
         at = int(np.searchsorted(reach, tau))
@@ -210,7 +241,8 @@ class Profile:
     def covers_exactly(self, tau: float) -> bool:
         """Were all hybrids counted, so that necessity at τ is no estimate?"""
         f = self.findings
-        return self.tally.complete or (f is not None and f.covered is not None and tau == f.tau)
+        exact = f is not None and f.covered is not None and (tau == f.tau or self.complete_at(tau))
+        return self.tally.complete or exact
 
     def reach_of_outcome(self) -> tuple[Reals, Reals]:
         """The reaches there are, ascending, each with the weight of the outcome's hybrids (or
@@ -278,7 +310,7 @@ class Profile:
 
     def p_value(self, hits: int, tau: float) -> float:
         """The p-value that is compared with α, for a factor with so many hits."""
-        _, raw = certainty(hits, self.tally.n, tau)
+        _, raw = interval_and_p_value(hits, self.tally.n, tau)
         if self.adjust == "none":
             return raw
         if self.findings is not None:  # Bonferroni over every set that may be reported
@@ -286,7 +318,7 @@ class Profile:
         if tau not in self._adjusted:
             counts, times = self._family
             raws = p_value(counts[::-1], self.tally.n, tau)  # more hits, smaller p
-            adjusted = adjusted_counts(raws, times[::-1], self.adjust)
+            adjusted = adjust_tied_p_values(raws, times[::-1], self.adjust)
             self._adjusted[tau] = dict(zip(counts[::-1].tolist(), adjusted.tolist(), strict=True))
         return self._adjusted[tau].get(hits, 1.0)  # 1: outside the family that was tested
 
@@ -306,8 +338,7 @@ class Profile:
     @cached_property
     def _tests(self) -> float:
         """How many sets may be reported, each of them tested; past counting, some huge number."""
-        widths = (self.tally.lattice.width(size) for size in range(self.largest + 1))
-        return float(min(sum(widths), 10**300))
+        return float(min(self.tally.lattice.count_up_to(self.largest), 10**300))
 
     @cached_property
     def _adjusted(self) -> dict[float, dict[int, float]]:
@@ -327,7 +358,7 @@ class Profile:
         sizes = np.repeat(np.arange(len(levels)), [len(level) for level in levels])
         reported = sizes <= self.largest
         passes = np.full(len(hits), -1.0)
-        passes[reported] = passing_levels(
+        passes[reported] = passing_taus(
             hits[reported], self.tally.n, self.alpha, self.adjust, int(reported.sum())
         )
         return tuple(np.split(passes, np.cumsum([len(level) for level in levels])[:-1]))
@@ -347,7 +378,7 @@ class Profile:
             taus = np.arange(n + 1) / n
         else:
             counts, times = self._family
-            levels = passing_counts(counts, times, n, self.alpha, self.adjust, self.n_tested)
+            levels = passing_taus_by_count(counts, times, n, self.alpha, self.adjust, self.n_tested)
             taus, which = np.unique(np.append(0.0, levels), return_inverse=True)
             step = np.zeros(n + 1, dtype=passes.dtype)
             step[counts] = which[1:]
@@ -356,11 +387,15 @@ class Profile:
             passes = passes * (sizes_by_mask(d) <= self.largest)
         return climb_steps(passes, taus)
 
+    @property
+    def bars(self) -> IntervalTable:
+        """The subsets that are minimal at some τ; none where the findings list what was counted."""
+        only = self.findings is not None and self.findings.only_at_tau
+        return _NO_INTERVALS if only else self._counted_bars
+
     @cached_property
-    def bars(self) -> Bars:
-        """The subsets that are minimal at some τ."""
-        if self.findings is not None and self.findings.only_at_tau:
-            return _NO_BARS
+    def _counted_bars(self) -> IntervalTable:
+        """The subsets that are minimal at some τ by the counts alone."""
         if self.tally.complete:
             steps = self.steps
             masks = np.flatnonzero(steps.passes > steps.below)
@@ -368,22 +403,22 @@ class Profile:
             order = np.argsort(sizes, kind="stable")
             masks = masks[order]
             ends = steps.taus[steps.below[masks]], steps.taus[steps.passes[masks]]
-            return Bars(sizes[order].astype(np.int64), masks, self._counted(masks), *ends)
-        parts = [_NO_BARS]
+            return IntervalTable(sizes[order].astype(np.int64), masks, self._counted(masks), *ends)
+        parts = [_NO_INTERVALS]
         pairs = zip(self.ladder.passes, self.ladder.below, strict=True)
         for size, (passes, below) in enumerate(pairs):
             at = np.flatnonzero(passes > below)
             hits, ranks = self.tally.levels[size][at], self.tally.start(size) + at
-            parts.append(Bars(np.full(len(at), size), ranks, hits, below[at], passes[at]))
+            parts.append(IntervalTable(np.full(len(at), size), ranks, hits, below[at], passes[at]))
         columns = zip(*((b.sizes, b.places, b.hits, b.low, b.high) for b in parts), strict=True)
-        return Bars(*map(np.concatenate, columns))
+        return IntervalTable(*map(np.concatenate, columns))
 
     def _counted(self, masks: Counts) -> Counts:
         return self.tally.dense[masks].astype(np.int64)
 
-    def _reach_of(self, held: Held) -> Reals:
+    def _reach_of(self, held: HeldSets) -> Reals:
         """The highest interval end among the factors inside each drawn subset."""
-        bars, reach = self.bars, np.zeros(len(held))
+        bars, reach = self._counted_bars, np.zeros(len(held))
         free = (~held).astype(np.float32)
         for size, mine in bars.by_size():
             for part in np.array_split(mine, 1 + len(mine) // 4096):
@@ -391,30 +426,29 @@ class Profile:
                 inside = free @ sets.T.astype(np.float32) == 0
                 highest = np.where(inside, bars.high[part], 0.0).max(axis=1, initial=0)
                 reach = np.maximum(reach, highest)
-        if self.findings is not None:
-            factors, covered = self.findings.factors, np.zeros(len(held), dtype=bool)
-            for start in range(0, len(factors), 4096):
-                some = [found.members for found in factors[start : start + 4096]]
-                named = np.zeros((self.tally.d, len(some)), dtype=np.float32)
-                columns = np.repeat(np.arange(len(some)), [len(members) for members in some])
-                named[np.array([i for members in some for i in members], dtype=int), columns] = 1
-                covered |= (free @ named == 0).any(axis=1)
-            reach[covered] = np.maximum(reach[covered], self.findings.tau)
+        found = self._found
+        for start in range(0, len(found), 4096):
+            some = found[start : start + 4096]
+            named = np.zeros((self.tally.d, len(some)), dtype=np.float32)
+            columns = np.repeat(np.arange(len(some)), [len(m.members) for m in some])
+            named[np.array([i for m in some for i in m.members], dtype=int), columns] = 1
+            high = np.array([m.high for m in some])
+            inside = free @ named == 0
+            reach = np.maximum(reach, np.where(inside, high, 0.0).max(axis=1, initial=0))
         return reach
 
     def _members(self, size: int, rank: int) -> tuple[int, ...]:
         return tuple(self.tally.lattice.unrank(size, np.array([rank]))[0].tolist())
 
-    def _swept(self, which: Counts) -> list[Minimal]:
+    def _swept(self, bars: IntervalTable, which: Counts) -> list[MinimalSet]:
         """These of the bars, in this order."""
-        bars = self.bars
         columns = (column[which].tolist() for column in (bars.hits, bars.low, bars.high))
-        rows = zip(self._members_of(which), *columns, strict=True)
-        return [Minimal(m, h, a, b, "exhaustive") for m, h, a, b in rows]
+        rows = zip(self._members_of(bars, which), *columns, strict=True)
+        return [MinimalSet(m, h, a, b, "exhaustive") for m, h, a, b in rows]
 
-    def _members_of(self, which: Counts) -> list[tuple[int, ...]]:
+    def _members_of(self, bars: IntervalTable, which: Counts) -> list[tuple[int, ...]]:
         """The players of some of the bars."""
-        sizes, places = self.bars.sizes[which], self.bars.places[which]
+        sizes, places = bars.sizes[which], bars.places[which]
         if self.tally.complete:
             return list(map(members_of, places.tolist()))
         out: list[tuple[int, ...]] = [()] * len(which)
@@ -426,7 +460,7 @@ class Profile:
         return out
 
     @cached_property
-    def _found(self) -> tuple[Minimal, ...]:
+    def _found(self) -> tuple[MinimalSet, ...]:
         """The findings' factors: all that was compared with one fails at τ, so it is minimal from τ
         up to its own PS."""
         if self.findings is None:
@@ -439,6 +473,6 @@ class Profile:
             high = lower_bound(hits, self.tally.n, level)
         low, highs = float(np.nextafter(tau, 0.0)), np.maximum(high, tau).tolist()
         return tuple(
-            Minimal(found.members, found.hits, low, up, found.proof)
+            MinimalSet(found.members, found.hits, low, up, found.proof)
             for found, up in zip(factors, highs, strict=True)
         )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
+from suffice.context.hybrids import Hybrids
+from suffice.context.swap import SwapHybrids
+from suffice.engines import Evaluator, IdlePlayerEvaluator, IdleReason
 from suffice.errors import InputError
 from suffice.inference import Adjustment, fewest_hits
 from suffice.search.limits import Limits
-
-__all__ = ["Ends", "Question"]
 
 Ends = Literal["both", "held", "replaced"]
 """Whose small sets are visited first: one view's, or both in turn."""
@@ -45,3 +49,62 @@ class Question:
                 "does not keep: search exhaustively.",
             )
         return fewest_hits(n, self.tau, self.alpha, self.adjust, tests)
+
+
+@dataclass(frozen=True, eq=False)
+class SearchTask:
+    """A question about those players that may matter."""
+
+    hybrids: tuple[Hybrids, Hybrids]
+    """Of the keep view and of the flip view."""
+    question: Question
+    players: tuple[int, ...]
+    """The numbers that its players have among all."""
+    idle: Mapping[int, IdleReason]
+    """Those that were left out, and why."""
+
+    @classmethod
+    def of_all(cls, hybrids: tuple[Hybrids, Hybrids], question: Question) -> SearchTask:
+        """No player is left out."""
+        return cls(hybrids, question, tuple(range(hybrids[0].d)), {})
+
+
+# Players that cannot matter for this input and these references: left out, and nothing changes.
+
+
+SKIP_IDLE_CHECK_UP_TO = 12
+"""With so few players all their sets take less time than finding out which of them matter."""
+
+
+def drop_idle_players(hybrids: SwapHybrids, question: Question, evaluator: Evaluator) -> SearchTask:
+    """Leave out what `find_idle_players` finds.
+
+    Not where a correction for many tests counts all sets, with idle players or without; nor where D
+    prefers sets of some sizes, so that it does matter how many idle players are held.
+    """
+    counts = question.adjust != "none" or question.size_weights is not None
+    idle = {} if counts else find_idle_players(hybrids, evaluator)
+    if not idle:
+        return SearchTask.of_all((hybrids, hybrids), question)
+    players = tuple(p for p in range(hybrids.d) if p not in idle)
+    among = hybrids.restrict_to(players)
+    return SearchTask((among, among), question, players, idle)
+
+
+def find_idle_players(hybrids: SwapHybrids, evaluator: Evaluator) -> Mapping[int, IdleReason]:
+    """The idle players and why; at least one player is left.
+
+    What the references share is said before what the model does: it can be seen without it.
+    """
+    idle: dict[int, IdleReason] = {}
+    if isinstance(evaluator, IdlePlayerEvaluator):
+        idle |= evaluator.idle_players()
+    same = (hybrids.codes[1:] == hybrids.codes[0]).all(axis=0)
+    idle |= {int(player): "same" for player in np.flatnonzero(same)}
+    if len(idle) == hybrids.d:
+        del idle[min(idle)]
+    return dict(sorted(idle.items()))
+
+
+VIEW_ENDS: tuple[Ends, Ends] = ("held", "replaced")
+"""Whose small sets the keep view and the flip view read, where each has a sweep of its own."""

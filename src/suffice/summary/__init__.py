@@ -1,25 +1,24 @@
-"""One typed summary of an explanation; every picture, page and screen reads only this.
+"""Summary of an explanation as text and numbers, read by terminal, page, notebook and figures.
 
-All wording lives here and in `suffice.wording`, so that the terminal, a notebook and a report say
-the same thing.
+All wording lives here and in `suffice.formatting`, so that the terminal, a notebook and a report
+say the same thing.
 """
 
-from suffice.summary.digest import DOZEN, DigestSummary
-from suffice.summary.lines import FactorLine
-from suffice.summary.of_view import ViewSummary
-from suffice.summary.picture import Picture, PictureColumn, PictureRow
+from suffice.summary.signature import SignatureColumn, SignatureLimits, SignatureRow, ViewSignature
 from suffice.summary.summary import Summary, summarise
-from suffice.summary.ways import Ways
+from suffice.summary.terminology import ReaderHints
+from suffice.summary.view_summary import LISTED_SETS, DigestSummary, FactorLine, ViewSummary
 
 __all__ = [
-    "DOZEN",
+    "LISTED_SETS",
     "DigestSummary",
     "FactorLine",
-    "Picture",
-    "PictureColumn",
-    "PictureRow",
+    "ReaderHints",
+    "SignatureColumn",
+    "SignatureLimits",
+    "SignatureRow",
     "Summary",
+    "ViewSignature",
     "ViewSummary",
-    "Ways",
     "summarise",
 ]

@@ -1,4 +1,4 @@
-"""A cell: how it is shown and stored, whether it is missing, and which cells are the same.
+"""Cells: how they are shown and stored, which are missing, and integer codes of equal cells.
 
 Cells are told apart by numbers that are equal exactly where a model could not tell two of them
 apart. So 0.0 is not -0.0, 1 is not True, and 1.0 is not 1 where a column holds both. All missing
@@ -10,7 +10,7 @@ a sort takes six times as long.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -19,50 +19,43 @@ from typing import Any
 
 import numpy as np
 
-from suffice.typing import Counts, Scalar, Values
+from suffice.typing import BoolVector, Counts, Scalar, Values
 
-__all__ = [
-    "as_objects",
-    "column_codes",
-    "distinct_rows",
-    "first_seen",
-    "is_missing",
-    "joint_codes",
-    "plain",
-    "storable",
-]
-
-_SAME_WHERE_EQUAL = frozenset({str, np.str_, int, bool, bytes, date})
+_EXACT_EQUALITY_TYPES = frozenset({str, np.str_, int, bool, bytes, date})
 """Types whose equal values nothing can tell apart. Not floats (0.0 is -0.0), Decimals (1.0 is 1.00)
 or points in time (one instant has many time zones)."""
-_COMPARABLE = (int, float, np.floating, Decimal), (datetime,), (time,), (timedelta,)
+MAX_EXACT_INTEGER = 2**53
+"""Integers up to this are exact as float64, where a missing value can be NaN."""
+
+_ORDERED_TYPES = (int, float, np.floating, Decimal), (datetime,), (time,), (timedelta,)
 """Values of these types have an order among themselves."""
 
 
-def plain(value: Any) -> Scalar:
-    r"""A cell as it is shown and stored: no library's own types, missing as None.
+def as_scalar(value: Any) -> Scalar:
+    r"""Return a cell as it is shown and stored: a plain Python value, missing as None.
 
-    >>> plain(np.float64(2.0)), plain(float("nan")), plain(np.str_("own")), plain([1, 2])
+    >>> (as_scalar(np.float64(2.0)), as_scalar(float("nan")),
+    ...  as_scalar(np.str_("own")), as_scalar([1, 2]))
     (2.0, None, 'own', '[1, 2]')
     """
     if isinstance(value, np.datetime64 | np.timedelta64 | date | timedelta):
-        return _moment_in_words(value)
+        return _datetime_text(value)
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, str):
-        return storable(value)
+        return utf8_text(value)
     if isinstance(value, bool | int):
         return value
     if is_missing(value):
         return None
     if isinstance(value, float):
         return value if isfinite(value) else str(value)
-    return storable(value.tolist() if isinstance(value, np.ndarray) else value)
+    return utf8_text(value.tolist() if isinstance(value, np.ndarray) else value)
 
 
-def storable(given: object) -> str:
-    r"""As text, with lone surrogates, which no file can hold, written out as escapes.
+def utf8_text(given: object) -> str:
+    r"""Return text with lone surrogates, which UTF-8 cannot hold, written as escapes.
 
-    >>> storable("a\ud800b"), storable(1)
+    >>> utf8_text("a\ud800b"), utf8_text(1)
     ('a\\ud800b', '1')
     """
     try:
@@ -73,7 +66,7 @@ def storable(given: object) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Is it None, NaN, NaT, pandas' NA or a Decimal that is no number?
+    """Return whether a cell is None, NaN, NaT, pandas' NA or a Decimal NaN.
 
     >>> is_missing(None), is_missing(Decimal("sNaN")), is_missing(""), is_missing([None])
     (True, True, False, False)
@@ -92,13 +85,20 @@ def is_missing(value: Any) -> bool:
     return isinstance(found, bool | np.bool_) and bool(found)
 
 
-def as_objects(cells: Sequence[Any]) -> Values:
-    """Cells as an array of objects, which are what they were: NumPy would take lists apart."""
+def missing_mask(values: Values) -> BoolVector:
+    """Return which cells of an array are None, NaN or another missing value."""
+    import pandas as pd
+
+    return np.asarray(pd.isna(values), dtype=bool)
+
+
+def object_array(cells: Sequence[Any]) -> Values:
+    """Return cells as an array of objects, without taking lists apart as NumPy would."""
     return np.fromiter(cells, dtype=object, count=len(cells))
 
 
-def _moment_in_words(value: Any) -> str | None:
-    """A date in ISO's form, or a duration."""
+def _datetime_text(value: Any) -> str | None:
+    """Return a date in ISO format or a duration as text; None for anything else."""
     import pandas as pd
 
     try:
@@ -132,11 +132,11 @@ def column_codes(values: Values) -> Counts:
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     found = np.asarray(rank[codes])
-    return _with_signs(array, found) if array.dtype.kind == "f" else found
+    return _split_signed_zeros(array, found) if array.dtype.kind == "f" else found
 
 
-def _with_signs(values: Values, codes: Counts) -> Counts:
-    """Tell 0.0 from -0.0, which are equal and so have one number, where both occur."""
+def _split_signed_zeros(values: Values, codes: Counts) -> Counts:
+    """Give 0.0 and -0.0, which are equal, different codes where both occur."""
     if np.count_nonzero(values) == len(values):
         return codes
     zero = values == 0
@@ -147,54 +147,54 @@ def _with_signs(values: Values, codes: Counts) -> Counts:
 
 
 def _object_codes(cells: list[Any]) -> Counts:
-    """A dictionary serves: strings keep their hash, and few are distinct."""
+    """Number objects by a dictionary: strings cache their hash, and few are distinct."""
     kinds = set(map(type, cells))
-    if not (len(kinds) == 1 and kinds <= _SAME_WHERE_EQUAL):
+    if not (len(kinds) == 1 and kinds <= _EXACT_EQUALITY_TYPES):
         cells = [None if is_missing(cell) else cell for cell in cells]
         kinds = set(map(type, cells)) - {type(None)}
         if kinds and kinds <= {float, np.float64}:
             return column_codes(np.array(cells, dtype=float))
-        if not (len(kinds) == 1 and kinds <= _SAME_WHERE_EQUAL):
-            return _told_apart(cells)
+        if not (len(kinds) == 1 and kinds <= _EXACT_EQUALITY_TYPES):
+            return _mixed_codes(cells)
     distinct = set(cells)
     ordered = [*sorted(distinct - {None}), None] if None in distinct else sorted(distinct)
     number = dict(zip(ordered, range(len(ordered)), strict=True))
     return np.fromiter(map(number.__getitem__, cells), np.int64, len(cells))
 
 
-def _told_apart(cells: list[Any]) -> Counts:
-    """The same for cells of several types, or of types whose equal values may differ."""
-    keys = [None if cell is None else (_identity(cell), _hashable(cell)) for cell in cells]
+def _mixed_codes(cells: list[Any]) -> Counts:
+    """Number cells of mixed types, or of types whose equal values may look different."""
+    keys = [None if cell is None else (_cell_identity(cell), _hash_key(cell)) for cell in cells]
     distinct = {key: cell for key, cell in zip(keys, cells, strict=True) if key is not None}
     order = sorted(distinct, key=lambda key: key[0])
-    if any(all(isinstance(c, kind) for c in distinct.values()) for kind in _COMPARABLE):
+    if any(all(isinstance(c, kind) for c in distinct.values()) for kind in _ORDERED_TYPES):
         with suppress(TypeError):  # times with a zone and times without have no order
             order = sorted(order, key=distinct.__getitem__)
     number: dict[Hashable, int] = {key: i for i, key in enumerate(order)} | {None: len(order)}
     return np.fromiter(map(number.__getitem__, keys), np.int64, len(keys))
 
 
-def _identity(cell: Any) -> str:
-    """What a cell is, in full; containers by what they hold, since NumPy would cut them short."""
+def _cell_identity(cell: Any) -> str:
+    """Return a text that identifies a cell; containers by all they hold, uncut."""
     if isinstance(cell, np.generic) and cell.dtype.kind in "biufU":
         cell = cell.item()
     kind = type(cell).__name__
     if isinstance(cell, dict):
-        return f"{kind} {[(_identity(k), _identity(v)) for k, v in cell.items()]}"
+        return f"{kind} {[(_cell_identity(k), _cell_identity(v)) for k, v in cell.items()]}"
     if isinstance(cell, set | frozenset):
-        return f"{kind} {sorted(map(_identity, cell))}"
+        return f"{kind} {sorted(map(_cell_identity, cell))}"
     if isinstance(cell, np.ndarray):
-        return f"{kind} {cell.dtype} {cell.shape} {_identity(cell.tolist())}"
+        return f"{kind} {cell.dtype} {cell.shape} {_cell_identity(cell.tolist())}"
     if isinstance(cell, list | tuple):
-        return f"{kind} {[_identity(c) for c in cell]}"
+        return f"{kind} {[_cell_identity(c) for c in cell]}"
     try:
         return f"{kind} {cell!r}"
     except Exception:  # a repr of the user's own that raises
         return f"{kind} {object.__repr__(cell)}"
 
 
-def _hashable(cell: Any) -> Hashable:
-    """The cell itself beside what it says it is, which may not be all; None where it cannot be."""
+def _hash_key(cell: Any) -> Hashable:
+    """Return a cell and its identity as a dictionary key; None if it cannot be hashed."""
     try:
         hash(cell)
     except TypeError:
@@ -202,10 +202,10 @@ def _hashable(cell: Any) -> Hashable:
     return None if isinstance(cell, tuple | frozenset) else cell  # (1,) equals (True,)
 
 
-def first_seen(keys: Counts) -> tuple[Counts, Counts]:
+def distinct_keys(keys: Counts) -> tuple[Counts, Counts]:
     """Number the distinct keys in order of appearance; also where each appears first.
 
-    >>> [array.tolist() for array in first_seen(np.array([7, 5, 7, 5, 9]))]
+    >>> [array.tolist() for array in distinct_keys(np.array([7, 5, 7, 5, 9]))]
     [[0, 1, 0, 1, 2], [0, 1, 4]]
     """
     import pandas as pd
@@ -217,24 +217,30 @@ def first_seen(keys: Counts) -> tuple[Counts, Counts]:
 
 
 def distinct_rows(codes: Counts) -> tuple[Counts, Counts]:
-    """The same for rows of whole numbers >= 0."""
-    return first_seen(joint_codes(codes))
+    """Number the distinct rows of integers >= 0 in order of appearance."""
+    return distinct_keys(joint_codes(codes.T, len(codes)))
 
 
-def joint_codes(columns: Counts) -> Counts:
-    """One number per row, equal exactly where rows are.
+def joint_codes(columns: Iterable[Counts], rows: int, *, ordered: bool = False) -> Counts:
+    """Return one integer per row, equal exactly where rows of integers are equal.
 
-    As many columns as fit are joined in one integer, which is then made small again: no product
-    leaves int64.
+    With `ordered`, larger rows have larger integers, compared by the first column first.
+
+    Columns are the digits of a mixed-radix number. Before it would exceed int64 it is replaced by
+    the number of its value among all rows' (at most `rows`). Where all rows differ by then, the
+    other columns are not read: of hundreds, the first few often suffice.
     """
     import pandas as pd
 
-    key, room = np.zeros(len(columns), dtype=np.int64), 1
-    for column in columns.T:
+    key, room = np.zeros(rows, dtype=np.int64), 1
+    for column in columns:
         digits = column - column.min(initial=0)
         size = int(digits.max(initial=0)) + 1
         if room * size >= 2**62:
-            key, digits = (pd.factorize(part)[0].astype(np.int64) for part in (key, digits))
-            size, room = int(digits.max(initial=0)) + 1, len(columns)
+            renumber = column_codes if ordered else lambda part: pd.factorize(part)[0]
+            key, digits = (np.asarray(renumber(part), dtype=np.int64) for part in (key, digits))
+            size, room = (int(part.max(initial=0)) + 1 for part in (digits, key))
+            if room == rows:
+                break
         key, room = key * size + digits, room * size
     return key

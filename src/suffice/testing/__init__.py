@@ -1,11 +1,10 @@
-"""Contracts: what every reader, context, order, search and figure must keep, put to the test.
+"""Checks that a custom reader, context, order or search keeps its contract.
 
     from suffice.testing import check_context
     check_context(MyContext(), rows)
 
-Each check says in an `AssertionError` what is wrong, or gives the number of comparisons that it
-made. They need no test framework. What CONTRIBUTING says in words is here in code; the package's
-own implementations are held to it too.
+Each check raises an `AssertionError` that names the fault, or returns the number of comparisons
+that it made. None needs a test framework. The package's own implementations pass them, too.
 """
 
 import lazy_loader

@@ -1,6 +1,5 @@
 # The checks that are offered, each once; `as` is how a stub says "offered".
 from .contexts import check_context as check_context
-from .figures import check_figure as check_figure
 from .orders import check_order as check_order
 from .readers import check_reader as check_reader
 from .searches import check_search as check_search

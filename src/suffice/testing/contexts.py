@@ -1,4 +1,4 @@
-"""The contract of a context: hybrids hold what is held, and are the same whenever asked for."""
+"""`check_context`: hybrids keep held values, and are the same at each call."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ from typing import Any, get_args
 
 import numpy as np
 
-from suffice.checks import whole
 from suffice.context.hybrids import Context, ContextKind, Hybrids, KeyedHybrids
 from suffice.context.players import Players, make_players
 from suffice.context.swap import PooledHybrids
-from suffice.errors import InputError, shorten
-from suffice.tables.cells import plain
-from suffice.tables.frames import as_table
+from suffice.errors import InputError, short_repr
+from suffice.tables.cells import as_scalar
+from suffice.tables.conversion import as_table
 from suffice.tables.table import Table
-from suffice.testing.claims import (
-    claim,
-    draw_sets,
-    named_set,
-    raising,
-    same_cells,
-    same_dtypes,
-    sent,
+from suffice.testing.assertions import (
+    equal_cells,
+    errors_as_assertions,
+    format_set,
+    pickled_copy,
+    require,
+    require_same_dtypes,
+    sample_sets,
 )
-from suffice.typing import VIEWS, Counts, Held
-
-__all__ = ["check_context"]
+from suffice.typing import VIEWS, Counts, HeldSets
+from suffice.validation import check_integer
 
 
 def check_context(
@@ -36,7 +34,7 @@ def check_context(
     groups: Mapping[str, Sequence[str]] | None = None,
     seed: int = 0,
 ) -> int:
-    """Check the hybrids that a context makes of an input, the first of the rows, and the others.
+    """Check the hybrids that a context makes of the first row and the others.
 
     Holding everything gives the input, for every reference; holding nothing gives what `donors`
     says, where it tells. What the keep view holds has the input's values, and what the flip view
@@ -52,57 +50,57 @@ def check_context(
     >>> check_context(SwapContext(), rows), check_context(ConditionalContext(n_drawn=2), rows)
     (24, 16)
     """
-    claim(isinstance(context, Context), f"{shorten(context)} does not inherit Context")
-    seed = whole("seed", seed, least=0)
+    require(isinstance(context, Context), f"{short_repr(context)} does not inherit Context")
+    seed = check_integer("seed", seed, least=0)
     pool = as_table(rows, argument="rows")
     if len(pool) < 3:
         raise InputError("rows", f"{len(pool)} rows", "an input and two references or more")
     players = make_players(pool, groups)
-    _check_words(context)
+    _check_description(context)
     before = pool.take(np.arange(len(pool)))
-    keep, flip = _bound(context, pool, players, seed)
-    again = _bound(context, pool, players, seed)
-    elsewhere = _bound(_copied(context), pool, players, seed)
+    keep, flip = _bind(context, pool, players, seed)
+    again = _bind(context, pool, players, seed)
+    elsewhere = _bind(_pickled_context(context), pool, players, seed)
     rng = np.random.default_rng(seed)
     compared = 0
     for view, hybrids in enumerate((keep,) if keep is flip else (keep, flip)):
-        asked = _Asked(VIEWS[view] if keep is not flip else "", hybrids, pool, players, rng)
+        asked = _HybridsCheck(VIEWS[view] if keep is not flip else "", hybrids, pool, players, rng)
         asked.check_size()
         asked.check_ends()
         asked.check_sides(context.is_causal)
         asked.check_asking(again[view], elsewhere[view])
         asked.check_keys()
         compared += len(asked.held)
-    claim(same_cells(pool, before).all(), "the context changed the rows that it was given")
+    require(equal_cells(pool, before).all(), "the context changed the rows that it was given")
     return compared
 
 
-def _check_words(context: Context) -> None:
+def _check_description(context: Context) -> None:
     words = context.describe()
     told = isinstance(words, str) and words.strip() and "\n" not in words
-    claim(told, f"describe() gives {shorten(words)}: not a few words on one line")
+    require(told, f"describe() gives {short_repr(words)}: not a few words on one line")
     kinds = get_args(ContextKind)
-    claim(context.kind in kinds, f"kind is {context.kind!r}, none of {', '.join(kinds)}")
+    require(context.kind in kinds, f"kind is {context.kind!r}, none of {', '.join(kinds)}")
     same = context.describe() == words
-    claim(same, "describe() says something else the second time")
+    require(same, "describe() says something else the second time")
 
 
-def _bound(context: Context, pool: Table, players: Players, seed: int) -> tuple[Hybrids, Hybrids]:
-    with raising("bind"):
+def _bind(context: Context, pool: Table, players: Players, seed: int) -> tuple[Hybrids, Hybrids]:
+    with errors_as_assertions("bind"):
         found = context.bind(pool, players, seed)
     pair = isinstance(found, tuple) and len(found) == 2
-    claim(pair, f"bind gives {shorten(found)}, not the hybrids of keep and of flip")
+    require(pair, f"bind gives {short_repr(found)}, not the hybrids of keep and of flip")
     return found
 
 
-def _copied(context: Context) -> Context:
-    with raising("sending the context to another process"):
-        copy: Context = sent(context)
+def _pickled_context(context: Context) -> Context:
+    with errors_as_assertions("sending the context to another process"):
+        copy: Context = pickled_copy(context)
     return copy
 
 
-class _Asked:
-    """One view's hybrids: every set (of many, some), each with every reference."""
+class _HybridsCheck:
+    """Checks of one view's hybrids, for all sets or a sample, with every reference."""
 
     def __init__(
         self,
@@ -118,62 +116,64 @@ class _Asked:
         self.pool = pool
         self.players = players
         self.rng = rng
-        self.sets = draw_sets(len(players), rng)
+        self.sets = sample_sets(len(players), rng)
         self.held = np.repeat(self.sets, hybrids.n, axis=0)
         self.references = np.tile(np.arange(hybrids.n), len(self.sets))
 
     def check_size(self) -> None:
-        """What the hybrids say of themselves, and the shape of what they give."""
+        """Check d, n and the shapes of what the hybrids return."""
         hybrids, d = self.hybrids, len(self.players)
-        claim(hybrids.d == d, f"{self.what} has d = {hybrids.d}, where there are {d} players")
+        require(hybrids.d == d, f"{self.what} has d = {hybrids.d}, where there are {d} players")
         n = hybrids.n
-        claim(isinstance(n, int) and n >= 1, f"{self.what} has n = {n!r}: not 1 or more hybrids")
-        claim(hybrids.players.names == self.players.names, f"{self.what} has other players")
-        given = len(hybrids.pool) == len(self.pool) and same_cells(hybrids.pool, self.pool).all()
-        claim(given, f"the pool of {self.what} is not the pool that bind was given")
-        same_dtypes(self.rows(hybrids, self.held[:1], self.references[:1]), self.pool, "rows")
+        require(isinstance(n, int) and n >= 1, f"{self.what} has n = {n!r}: not 1 or more hybrids")
+        require(hybrids.players.names == self.players.names, f"{self.what} has other players")
+        given = len(hybrids.pool) == len(self.pool) and equal_cells(hybrids.pool, self.pool).all()
+        require(given, f"the pool of {self.what} is not the pool that bind was given")
+        require_same_dtypes(
+            self.rows(hybrids, self.held[:1], self.references[:1]), self.pool, "rows"
+        )
 
-    def rows(self, hybrids: Hybrids, held: Held, references: Counts) -> Table:
-        """What `rows` gives, as many as were asked for."""
-        with raising("rows"):
+    def rows(self, hybrids: Hybrids, held: HeldSets, references: Counts) -> Table:
+        """Return the hybrids of `rows`; require as many as were asked for."""
+        with errors_as_assertions("rows"):
             found = hybrids.rows(held, references)
-        claim(len(found) == len(held), f"rows gives {len(found)} rows for {len(held)} hybrids")
+        require(len(found) == len(held), f"rows gives {len(found)} rows for {len(held)} hybrids")
         return found
 
     def check_ends(self) -> None:
-        """Holding everything is the input; holding nothing is a donor, where it is told."""
+        """Require the input if all is held, and a donor, where named, if nothing is."""
         n, d = self.hybrids.n, len(self.players)
         of_all, every = np.ones((n, d), dtype=bool), np.arange(n)
         found = self.rows(self.hybrids, of_all, every)
-        for i, j in np.argwhere(~same_cells(found, self._inputs(n)))[:1]:
+        for i, j in np.argwhere(~equal_cells(found, self._inputs(n)))[:1]:
             raise AssertionError(
                 f"in {self.what}, holding every player does not give the input: with reference "
-                f"{i}, {self.pool.names[j]!r} is {plain(found.cell(int(i), int(j)))!r}"
+                f"{i}, {self.pool.names[j]!r} is {as_scalar(found.cell(int(i), int(j)))!r}"
             )
         donors = self._donors(~of_all[:1])
         if donors is not None:
             found = self.rows(self.hybrids, ~of_all, every)
-            taken = same_cells(found, self.hybrids.pool.take(donors[0]))
+            taken = equal_cells(found, self.hybrids.pool.take(donors[0]))
             for i, j in np.argwhere(~taken)[:1]:
                 raise AssertionError(
                     f"in {self.what}, holding nothing does not give the donor: with reference "
-                    f"{i}, {self.pool.names[j]!r} is {plain(found.cell(int(i), int(j)))!r}"
+                    f"{i}, {self.pool.names[j]!r} is {as_scalar(found.cell(int(i), int(j)))!r}"
                 )
 
     def check_sides(self, is_causal: bool) -> None:
-        """What is held is the input's; what is replaced is the donor's."""
+        """Require the input's values where held, and the donor's where replaced."""
         found = self.rows(self.hybrids, self.held, self.references)
         by_column = self.held[:, self.players.of_column]
         if self.view != "flip" or not is_causal:
-            same = same_cells(found, self._inputs(len(found)))
+            same = equal_cells(found, self._inputs(len(found)))
             self._point(by_column & ~same, found, "is held and has not the input's value")
         donors = self._donors(self.sets)
         if donors is not None and (self.view != "keep" or not is_causal):
-            same = same_cells(found, self.hybrids.pool.take(donors.ravel()))
+            same = equal_cells(found, self.hybrids.pool.take(donors.ravel()))
             self._point(~by_column & ~same, found, "is replaced and has not the donor's value")
 
     def check_asking(self, again: Hybrids, elsewhere: Hybrids) -> None:
-        """The same hybrids, however they are asked for."""
+        """Require the same hybrids in any order, batch, process and table."""
         found = self.rows(self.hybrids, self.held, self.references)
         order = self.rng.permutation(len(self.held))
         ways = {
@@ -192,59 +192,61 @@ class _Asked:
             return
         for s in self.rng.permutation(len(self.sets))[:10].tolist():
             donors = self._donors(self.sets[s : s + 1])
-            words = f"donors of {named_set(self.sets[s], self.players.names)} hang on other sets"
+            words = f"donors of {format_set(self.sets[s], self.players.names)} hang on other sets"
             same = donors is not None and np.array_equal(donors[0], together[s])
-            claim(same, f"{words} that are asked about with it")
+            require(same, f"{words} that are asked about with it")
 
     def check_keys(self) -> None:
-        """Where hybrids have keys, equal ones are equal rows."""
+        """Require equal rows where hybrids have equal keys."""
         hybrids = self.hybrids
         if not isinstance(hybrids, KeyedHybrids):
             return
-        with raising("keys"):
+        with errors_as_assertions("keys"):
             keys = hybrids.keys(self.sets)
         shape = len(self.sets), hybrids.n
-        claim(keys.shape == shape, f"keys has shape {keys.shape}, not (sets, n) = {shape}")
+        require(keys.shape == shape, f"keys has shape {keys.shape}, not (sets, n) = {shape}")
         found = self.rows(hybrids, self.held, self.references)
         self._tell_apart(found, keys.ravel(), "keys")
         if hybrids.stable_keys:
             half = hybrids.keys(self.sets[::-1])[::-1]
             same = np.array_equal(half, keys)
-            claim(same, "stable_keys is True, and keys are others when asked for in another order")
+            require(
+                same, "stable_keys is True, and keys are others when asked for in another order"
+            )
         lasting = hybrids.lasting_keys(self.held, self.references)
         if lasting is not None:
             self._tell_apart(found, lasting, "lasting_keys")
 
     def _tell_apart(self, rows: Table, keys: Counts, what: str) -> None:
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-        same = same_cells(rows, rows.take(first[which]))
+        same = equal_cells(rows, rows.take(first[which]))
         self._point(~same, rows, f"differs between two hybrids that {what} gives one number")
 
-    def _donors(self, sets: Held) -> Counts | None:
-        with raising("donors"):
+    def _donors(self, sets: HeldSets) -> Counts | None:
+        with errors_as_assertions("donors"):
             found = self.hybrids.donors(sets)
         if found is None:
             return None
         shape = len(sets), self.hybrids.n
-        claim(found.shape == shape, f"donors has shape {found.shape}, not (sets, n) = {shape}")
+        require(found.shape == shape, f"donors has shape {found.shape}, not (sets, n) = {shape}")
         if isinstance(self.hybrids, PooledHybrids):
             in_order = (found == np.arange(1, self.hybrids.n + 1)).all()
-            claim(in_order, "donors of PooledHybrids are not all references in order")
+            require(in_order, "donors of PooledHybrids are not all references in order")
         inside = ((found >= 1) & (found < len(self.hybrids.pool))).all()
-        claim(inside, "donors names rows that are not below the input in the pool")
+        require(inside, "donors names rows that are not below the input in the pool")
         return found
 
     def _inputs(self, n: int) -> Table:
         return self.pool.take(np.zeros(n, dtype=np.int64))
 
     def _same(self, expected: Table, found: Table, way: str) -> None:
-        same = same_cells(expected, found).all()
-        claim(same, f"{self.what} gives other hybrids {way}")
+        same = equal_cells(expected, found).all()
+        require(same, f"{self.what} gives other hybrids {way}")
 
-    def _point(self, wrong: Held, rows: Table, words: str) -> None:
+    def _point(self, wrong: HeldSets, rows: Table, words: str) -> None:
         for i, j in np.argwhere(wrong)[:1].tolist():
-            value = shorten(plain(rows.cell(i, j)))
+            value = short_repr(as_scalar(rows.cell(i, j)))
             raise AssertionError(
-                f"in {self.what}, holding {named_set(self.held[i], self.players.names)}, with "
+                f"in {self.what}, holding {format_set(self.held[i], self.players.names)}, with "
                 f"reference {self.references[i]}: {self.pool.names[j]!r} {words}, it is {value}"
             )

@@ -1,4 +1,4 @@
-"""The contract of a search: what it reports holds by Definition 4, and what it leaves out is said.
+"""`check_search`: sets reported are minimal (Def. 4), and what is left out is declared.
 
 It is put to small worlds in which every set is counted beside it.
 """
@@ -6,27 +6,32 @@ It is put to small worlds in which every set is counted beside it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from suffice.checks import choice, whole
 from suffice.context.hybrids import Hybrids
-from suffice.errors import shorten
-from suffice.evaluate import Evaluator
-from suffice.explanation.explanation import mirrored
-from suffice.factors.lattice import members_of
+from suffice.context.players import make_players
+from suffice.context.swap import SwapHybrids
+from suffice.engines import BlackBox, EngineSelector, Evaluator
+from suffice.errors import short_repr
+from suffice.explanation.explanation import mirror_profile
+from suffice.factors.lattice import held_of_masks, members_of
 from suffice.inference import fewest_hits
+from suffice.models import wrap_model
 from suffice.search import LimitKeeper, Limits, Question
-from suffice.search.answer import Answer
-from suffice.search.profile import Minimal, Profile
-from suffice.testing.claims import claim, raising
-from suffice.testing.worlds import World, draw_world
-from suffice.typing import Counts
+from suffice.search.profile import MinimalSet, Profile
+from suffice.search.strategies import SearchResult
+from suffice.tables.conversion import as_table
+from suffice.target import Target, event_for
+from suffice.testing.assertions import errors_as_assertions, require
+from suffice.typing import Counts, Outcomes
+from suffice.validation import check_choice, check_integer
 
-__all__ = ["Search", "check_search"]
-
-Search = Callable[[Evaluator, Hybrids, Question, LimitKeeper], Answer]
+SearchFunction = Callable[[Evaluator, Hybrids, Question, LimitKeeper], SearchResult]
 
 _ENGINES = "blackbox", "additive", "trees"
 _TAUS = 1.0, 0.9, 0.75, 2 / 3, 0.5, 1 / 3
@@ -34,9 +39,9 @@ _LEVELS = None, None, 0.3
 
 
 def check_search(
-    search: Search, *, engine: str = "blackbox", worlds: int = 20, seed: int = 0
+    search: SearchFunction, *, engine: str = "blackbox", worlds: int = 20, seed: int = 0
 ) -> int:
-    """Check what a search reports of both views, against a count of every set.
+    """Check what a search reports in both views against a count of every set.
 
     Each reported set must pass at τ with the hits it has; a proof of minimality must be true; where
     the answer is called complete, it must be every τ-minimal set, and where it is not, something
@@ -47,7 +52,7 @@ def check_search(
     Parameters
     ----------
     search
-        (evaluator, hybrids, question, keeper) -> `Answer`, as in `suffice.search.strategy`.
+        (evaluator, hybrids, question, keeper) -> `SearchResult`, as in `suffice.search.strategies`.
     engine
         What evaluates the hybrids: "blackbox", or "additive" or "trees" for a search that wants a
         `LatticeEvaluator` or a `CubeEvaluator`.
@@ -57,95 +62,97 @@ def check_search(
     Examples
     --------
     >>> from functools import partial
-    >>> from suffice.search.strategy import answer
+    >>> from suffice.search.strategies import run_search
     >>> from suffice.testing import check_search
-    >>> check_search(partial(answer, "exhaustive"), worlds=5) > 5
+    >>> check_search(partial(run_search, "exhaustive"), worlds=5) > 5
     True
     """
-    choice("engine", engine, _ENGINES)
-    claim(callable(search), f"{shorten(search)} is no function that searches")
-    rng = np.random.default_rng(whole("seed", seed, least=0))
+    check_choice("engine", engine, _ENGINES)
+    require(callable(search), f"{short_repr(search)} is no function that searches")
+    rng = np.random.default_rng(check_integer("seed", seed, least=0))
     reported = 0
-    for number in range(whole("worlds", worlds)):
-        world = draw_world(rng, engine)
+    for number in range(check_integer("worlds", worlds)):
+        world = draw_problem(rng, engine)
         tau, alpha = float(rng.choice(_TAUS)), _LEVELS[number % len(_LEVELS)]
         question = Question(tau=tau, alpha=alpha, seed=number, progress=False)
-        whole_answer = _Searched(world, search, question)
+        whole_answer = _SearchCheck(world, search, question)
         reported += whole_answer.check()
-        same = _Searched(world, search, question).sets == whole_answer.sets
-        claim(same, f"the same question has two answers ({world})")
+        same = _SearchCheck(world, search, question).sets == whole_answer.sets
+        require(same, f"the same question has two answers ({world})")
         budget = 4 * world.hybrids.n + int(rng.integers(20))
         for limits in (Limits(budget=budget), Limits(time_limit=2.0)):
             bounded = Question(tau=tau, alpha=alpha, seed=number, progress=False, limits=limits)
-            _Searched(world, search, bounded).check()
+            _SearchCheck(world, search, bounded).check()
     return reported
 
 
-class _Searched:
-    """One question put to the search in one world."""
+class _SearchCheck:
+    """Checks of one search on one problem."""
 
-    def __init__(self, world: World, search: Search, question: Question) -> None:
+    def __init__(self, world: Problem, search: SearchFunction, question: Question) -> None:
         self.world, self.question = world, question
         limits = question.limits
         ticking = iter(range(10**9))  # each look at the clock takes a second
         keeper = LimitKeeper(limits, clock=lambda: float(next(ticking)))
         self.evaluator = world.evaluator(limits.budget)
-        with raising(f"the search ({world})"):
+        with errors_as_assertions(f"the search ({world})"):
             self.answer = search(self.evaluator, world.hybrids, question, keeper)
-        claim(isinstance(self.answer, Answer), f"it gives {shorten(self.answer)}, no Answer")
+        require(
+            isinstance(self.answer, SearchResult), f"it gives {short_repr(self.answer)}, no Answer"
+        )
         keep = self.answer.keep
-        self.views = {"keep": keep, "flip": mirrored(keep, self.answer.flip_findings)}
+        self.views = {"keep": keep, "flip": mirror_profile(keep, self.answer.flip_findings)}
         self.sets = {view: p.minimal_at(question.tau) for view, p in self.views.items()}
 
     def check(self) -> int:
-        """All claims; how many sets were reported."""
+        """Run all checks; return the number of sets reported."""
         budget, asked = self.question.limits.budget, self.evaluator.rows_predicted
         if budget is not None and self.evaluator.name == "blackbox":
             kept = asked <= budget
-            claim(kept, f"asked the model about {asked} rows, with a budget of {budget}")
+            require(kept, f"asked the model about {asked} rows, with a budget of {budget}")
         for view, profile in self.views.items():
             self._check_view(view, profile, self.sets[view])
         self._check_flips()
         return sum(map(len, self.sets.values()))
 
-    def _check_view(self, view: str, profile: Profile, sets: list[Minimal]) -> None:
+    def _check_view(self, view: str, profile: Profile, sets: list[MinimalSet]) -> None:
         hits, q = self.world.hits(view), self.question
         least = fewest_hits(self.world.hybrids.n, q.tau, q.alpha)
         where = f"in the {view} view at τ = {q.tau:g} ({self.world})"
         seen = [minimal.members for minimal in sets]
-        claim(len(set(seen)) == len(seen), f"a set is reported twice {where}")
+        require(len(set(seen)) == len(seen), f"a set is reported twice {where}")
         for minimal in sets:
             self._check_set(minimal, hits, least, where)
-        if not profile.complete:
-            claim(self.answer.stopped, f"not complete, and nothing says why {where}")
+        if not profile.complete_at(q.tau):
+            require(self.answer.stopped, f"not complete, and nothing says why {where}")
             return
         missing = sorted(set(_minimal(hits, least)) - set(seen))
-        claim(not missing, f"called complete, and lacks {missing[:3]} {where}")
+        require(not missing, f"called complete, and lacks {missing[:3]} {where}")
         if profile.covers_exactly(q.tau):
             held = [mask for mask in range(len(hits)) if _has_one(mask, seen)]
             expected = float(hits[held].sum()), float(hits.sum())
             found = profile.covered(q.tau)
             words = f"says that {found} hybrids with the outcome are covered, not {expected}"
-            claim(np.allclose(found, expected), f"{words} {where}")
+            require(np.allclose(found, expected), f"{words} {where}")
 
-    def _check_set(self, minimal: Minimal, hits: Counts, least: int, where: str) -> None:
+    def _check_set(self, minimal: MinimalSet, hits: Counts, least: int, where: str) -> None:
         members = minimal.members
         true = int(hits[_mask(members)])
         words = f"{members} is told to have {minimal.hits} hits and has {true} {where}"
-        claim(minimal.hits == true, words)
-        claim(true >= least, f"{members} does not pass, with {true} hits {where}")
+        require(minimal.hits == true, words)
+        require(true >= least, f"{members} does not pass, with {true} hits {where}")
         sizes = {"exhaustive": range(len(members)), "one smaller": (len(members) - 1,), "none": ()}
         for size in sizes[minimal.proof]:
             for inside in combinations(members, size) if size >= 0 else ():
                 passes = hits[_mask(inside)] >= least
                 told = f"proved minimal ({minimal.proof}), and {inside} inside it passes"
-                claim(not passes, f"{members} is {told} {where}")
+                require(not passes, f"{members} is {told} {where}")
 
     def _check_flips(self) -> None:
         for members, flips in self.answer.flips.items():
             rest = (len(self.world.outcomes) - 1) ^ _mask(members)
             same = np.array_equal(flips, ~self.world.outcomes[rest])
-            claim(same, f"replacing {members} flips other references than it says ({self.world})")
+            require(same, f"replacing {members} flips other references than it says ({self.world})")
 
 
 def _mask(members: tuple[int, ...]) -> int:
@@ -157,10 +164,102 @@ def _has_one(mask: int, sets: list[tuple[int, ...]]) -> bool:
 
 
 def _minimal(hits: Counts, least: int) -> list[tuple[int, ...]]:
-    """Definition 4, word by word: what passes, and holds no smaller set that does."""
+    """Return the minimal sets by Definition 4: those that pass, without a subset that does."""
     passing = [mask for mask in range(len(hits)) if hits[mask] >= least]
     return [
         members_of(mask)
         for mask in passing
         if not any(other != mask and other & mask == other for other in passing)
     ]
+
+
+# Small worlds whose every answer can be counted: a model on a grid, an input, references.
+
+
+_VALUES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A question about one decision, with the outcome of every hybrid."""
+
+    model: Any
+    engine: str
+    target: Target
+    hybrids: SwapHybrids
+    y: bool
+
+    def evaluator(self, budget: int | None = None) -> Evaluator:
+        """Return a new evaluator that has predicted nothing."""
+        names = self.hybrids.pool.names
+        selector = EngineSelector(self.engine, self.model, names)
+        return selector.make_evaluator(self.target, self.hybrids, self.y, budget)
+
+    @cached_property
+    def outcomes(self) -> Outcomes:
+        """Outcomes (2^d, n): whether each hybrid has the input's, by bit mask of the set held."""
+        d = self.hybrids.d
+        box = BlackBox(self.target, self.hybrids, self.y, distinct=False)
+        return box.outcomes(held_of_masks(np.arange(1 << d), d))
+
+    def hits(self, view: str) -> Counts:
+        """Return the references that keep (flip), by bit mask of the set held (replaced)."""
+        kept: Counts = self.outcomes.sum(axis=1)
+        return kept if view == "keep" else self.hybrids.n - kept[::-1]
+
+    def __str__(self) -> str:
+        rows = np.asarray(self.hybrids.pool.native).tolist()
+        return f"input {rows[0]}, references {rows[1:]}"
+
+
+def draw_problem(rng: np.random.Generator, engine: str) -> Problem:
+    """Draw a problem of up to five features and eight references with both outcomes."""
+    while True:
+        d, n = int(rng.integers(2, 6)), int(rng.integers(1, 9))
+        rows = rng.integers(_VALUES, size=(n + 1, d)).astype(float)
+        model = _MODELS[engine](rng, d)
+        table = as_table(rows)
+        wrapped, answers = wrap_model(model, table)
+        target = Target(wrapped, event_for(answers[0], wrapped, answers[0]))
+        world = Problem(model, engine, target, SwapHybrids(table, make_players(table)), True)
+        if not world.outcomes.all():
+            return world
+
+
+class _TruthTable:
+    """Model that is an arbitrary Boolean function on a grid."""
+
+    classes_ = 0, 1
+
+    def __init__(self, rng: np.random.Generator, d: int) -> None:
+        self.truth = rng.integers(2, size=_VALUES**d)
+        self.radix = _VALUES ** np.arange(d)
+
+    def predict(self, rows: Any) -> Any:
+        return self.truth[np.asarray(rows, dtype=np.int64) @ self.radix]
+
+
+def _fitted(model: Any, rng: np.random.Generator, d: int) -> Any:
+    rows = rng.integers(_VALUES, size=(60, d)).astype(float)
+    labels = (rows @ rng.normal(size=d) + rng.normal(size=60) > 0).astype(int)
+    labels[:2] = 0, 1
+    return model.fit(rows, labels)
+
+
+def _additive_model(rng: np.random.Generator, d: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return _fitted(LogisticRegression(), rng, d)
+
+
+def _tree_model(rng: np.random.Generator, d: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return _fitted(RandomForestClassifier(5, random_state=int(rng.integers(1000))), rng, d)
+
+
+_MODELS: dict[str, Any] = {
+    "blackbox": _TruthTable,
+    "additive": _additive_model,
+    "trees": _tree_model,
+}

@@ -1,7 +1,7 @@
-"""What words are replaced by: a token, nothing, or the words of other texts.
+"""Masks, which replace words of a text: tokens, deletion, or words of other texts.
 
-A single token makes one reference, so a set either suffices or does not; each further token, or
-each text drawn from a corpus, makes another.
+A single token makes one reference, so a set either suffices or does not; each further token, and
+each text drawn from a corpus, makes one more.
 """
 
 from __future__ import annotations
@@ -12,41 +12,34 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from suffice.errors import InputError, shorten
-from suffice.evaluate.columns import steps_of
+from suffice.engines.pipeline_columns import pipeline_steps
+from suffice.errors import InputError, short_repr
+from suffice.explanation.schema import MaskRecord
 from suffice.randomness import Stream, generator
-from suffice.tables.labels import is_label
-from suffice.text.spans import words
+from suffice.tables.labels import is_label, is_plausible_label, label_array, unknown_class_error
+from suffice.text.segmentation import TextParts, words
+from suffice.text.text_model import CellJoiner, TextDecision, decide_text
 from suffice.typing import BoolVector, Values
+from suffice.validation import check_number
 
-__all__ = [
-    "CANDIDATES",
-    "Corpus",
-    "as_cells",
-    "check_tokens",
-    "deal_words",
-    "describe_tokens",
-    "known_to",
-]
+MASK_CANDIDATES = ("UNK", "[MASK]", "plate", "the", "…", "thing", "it")
+"""Words that mean little. "" is not among them: some models fail on an empty text."""
 
-CANDIDATES = ("UNK", "[MASK]", "plate", "the", "…", "thing", "it")
-"""Words that mean little, tried in this order. Not "": some models fail on an empty text."""
-
-DRAWN = 50
-"""Texts drawn from a corpus where no number is given."""
+CORPUS_SAMPLE = 50
+"""Number of texts drawn from a corpus unless `n_references` is given."""
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts whose words stand in for the input's: those predicted otherwise than the input.
+    """Texts whose words replace words of the input: those predicted otherwise than the input.
 
     Parameters
     ----------
     texts
-        The texts, as many as the model can be asked about at once.
+        Texts, all of which the model predicts in one call.
     labels
-        Their labels, where these rather than the model's answers shall tell which texts are
-        otherwise.
+        Labels of the texts. Where they are given, they decide which texts differ from the input,
+        not the model's predictions.
 
     Examples
     --------
@@ -64,11 +57,11 @@ class Corpus:
     def __post_init__(self) -> None:
         given: object = self.texts
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise InputError("Corpus", given, "a list of texts")
+            raise InputError("texts", given, "a list of texts")
         texts = tuple(given)
         wrong = [text for text in texts if not isinstance(text, str)]
         if wrong or not texts:
-            raise InputError("Corpus", wrong[0] if wrong else "no texts", "a list of texts")
+            raise InputError("texts", wrong[0] if wrong else "no texts", "a list of texts")
         object.__setattr__(self, "texts", texts)
         if self.labels is not None:
             given_labels: object = self.labels
@@ -77,16 +70,16 @@ class Corpus:
             labels = tuple(given_labels)
             if len(labels) != len(texts):
                 got = f"{len(labels)} labels for {len(texts)} texts"
-                raise InputError("Corpus", got, "a label for each text")
+                raise InputError("labels", got, "a label for each text")
             for number, label in enumerate(labels):
                 if label is None or not is_label(label):
-                    got = f"{shorten(label)} for text {number}"
+                    got = f"{short_repr(label)} for text {number}"
                     raise InputError("labels", got, "a label for each text")
             object.__setattr__(self, "labels", labels)
 
 
 def check_tokens(given: object, argument: str) -> tuple[str, ...]:
-    """One token or several, each a string."""
+    """Return one or several tokens as a tuple without repetitions; raise unless all are strings."""
     tokens = (given,) if isinstance(given, str) else given
     allowed = "a token, a list of tokens, 'delete', 'auto' or Corpus(texts)"
     if not isinstance(tokens, list | tuple) or not all(isinstance(t, str) for t in tokens):
@@ -97,7 +90,7 @@ def check_tokens(given: object, argument: str) -> tuple[str, ...]:
 
 
 def describe_tokens(tokens: Sequence[str]) -> str:
-    """What happens to a word.
+    """Describe what a mask does to a word.
 
     >>> describe_tokens(["UNK", "plate"]), describe_tokens([""])
     ('replaced by “UNK” or “plate”', 'deleted')
@@ -108,42 +101,42 @@ def describe_tokens(tokens: Sequence[str]) -> str:
 
 
 @runtime_checkable
-class CountsWords(Protocol):
-    """A vectoriser with a list of the words it knows, as scikit-learn's are once fitted."""
+class FittedVectorizer(Protocol):
+    """Protocol of a fitted vectorizer of scikit-learn, which has a vocabulary."""
 
     vocabulary_: Mapping[str, int]
 
     def build_analyzer(self) -> Callable[[str], Iterable[str]]:
-        """What cuts a text into the words that are counted."""
+        """Return the function that cuts a text into the words that are counted."""
         ...
 
 
-def known_to(model: Any, token: str) -> bool | None:
-    """Does the model know a word of this token? None where it cannot be asked.
+def in_vocabulary(model: Any, token: str) -> bool | None:
+    """Return whether the model's vocabulary has a word of this token; None if that is unknown.
 
     >>> from sklearn.feature_extraction.text import CountVectorizer
     >>> from sklearn.pipeline import make_pipeline
     >>> model = make_pipeline(CountVectorizer().fit(["a plate"]), None)
-    >>> known_to(model, "plate"), known_to(model, "UNK"), known_to(len, "UNK")
+    >>> in_vocabulary(model, "plate"), in_vocabulary(model, "UNK"), in_vocabulary(len, "UNK")
     (True, False, None)
     """
-    steps, _ = steps_of(model)
-    if not (steps and isinstance(steps[0], CountsWords)):
+    steps, _ = pipeline_steps(model)
+    if not (steps and isinstance(steps[0], FittedVectorizer)):
         return None
     try:
         return any(word in steps[0].vocabulary_ for word in steps[0].build_analyzer()(token))
-    except Exception:  # an analyser of the user's own may not take a single token
+    except Exception:  # a custom analyzer may raise anything on a single token
         return None
 
 
-def deal_words(corpus: Corpus, otherwise: BoolVector, width: int, n: int, seed: int) -> Values:
-    """(rows, width): stretches of the words of the texts that are otherwise, each row distinct.
+def draw_words(corpus: Corpus, differs: BoolVector, width: int, n: int, seed: int) -> Values:
+    """Draw runs of consecutive words from the texts marked in `differs`.
 
-    A text too short for the width is read again from its start.
+    Returns at most n distinct rows of `width` words. A text with fewer words starts over.
     """
     bags = []
-    for text, other in zip(corpus.texts, otherwise.tolist(), strict=True):
-        if other and (spans := words(text)):
+    for text, usable in zip(corpus.texts, differs.tolist(), strict=True):
+        if usable and (spans := words(text)):
             bags.append([text[a:b] for a, b in spans])
     if not bags:
         raise InputError(
@@ -160,12 +153,177 @@ def deal_words(corpus: Corpus, otherwise: BoolVector, width: int, n: int, seed: 
         bag = bags[order[turn % len(bags)]]
         start = int(rng.integers(max(1, len(bag) - width + 1) if len(bag) > width else len(bag)))
         rows[tuple(bag[(start + i) % len(bag)] for i in range(width))] = None
-    return as_cells(list(rows))
+    return string_array(list(rows))
 
 
-def as_cells(rows: Sequence[Sequence[str]]) -> Values:
-    """Rows of strings as an array that keeps them as they are."""
+def string_array(rows: Sequence[Sequence[str]]) -> Values:
+    """Return rows of strings as an array of objects.
+
+    An array of dtype `str` would pad every cell to the longest one and drop trailing NULs.
+    """
     out = np.empty((len(rows), len(rows[0])), dtype=object)
     for i, row in enumerate(rows):
         out[i] = row
     return out
+
+
+# The contrast of a text: rows of cells that replace its words, chosen by predictions of the model.
+
+
+_SHARES_HELD = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
+"""Shares of words held in the variants of a text that decide which token is the mildest."""
+
+
+@dataclass(frozen=True)
+class TokenMask:
+    """Tokens that replace words: each is a reference, or only the mildest that contrasts is one."""
+
+    tokens: tuple[str, ...]
+    choose_mildest: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class TextContrast:
+    """Decision on a text, and the rows of cells that replace its words."""
+
+    decision: TextDecision
+    cells: Values
+    description: str
+    mask: MaskRecord | None = None
+    """Record of how mask="auto" chose the token; None for a mask given by the user."""
+
+
+def read_mask(mask: object, candidates: Sequence[str]) -> TokenMask | Corpus:
+    """Validate the arguments `mask` and `candidates` of `TextExplainer`."""
+    auto = isinstance(mask, str) and mask == "auto"
+    given: object = candidates
+    if not isinstance(given, list | tuple):
+        raise InputError("candidates", given, "a list of tokens")
+    if not auto and tuple(candidates) != MASK_CANDIDATES:
+        hint = "mask='auto' chooses one of the candidates; any other mask ignores them."
+        raise InputError("candidates", candidates, "none unless mask='auto'", hint)
+    if isinstance(mask, Corpus):
+        return mask
+    if auto:
+        return TokenMask(check_tokens(candidates, "candidates"), choose_mildest=True)
+    deletes = isinstance(mask, str) and mask == "delete"
+    return TokenMask(check_tokens("" if deletes else mask, "mask"))
+
+
+def describe_mask(mask: TokenMask | Corpus) -> str:
+    """Describe a mask briefly, for the repr of `TextExplainer`."""
+    if isinstance(mask, Corpus):
+        return f"words of {len(mask.texts):,} other texts"
+    if mask.choose_mildest:
+        return "the mildest of some tokens that contrast"
+    return describe_tokens(mask.tokens)
+
+
+def choose_contrast(
+    mask: TokenMask | Corpus,
+    model: Any,
+    parts: TextParts,
+    join: CellJoiner,
+    outcome: Any,
+    n: int | None,
+    seed: int,
+) -> TextContrast:
+    """Predict the text and its possible replacements, and choose the references.
+
+    Finding the mildest of k contrasting tokens predicts 7 k texts more; see `_mildest_mask`.
+    """
+    if isinstance(mask, Corpus):
+        return _corpus_contrast(mask, model, parts, join, outcome, n or CORPUS_SAMPLE, seed)
+    tokens = mask.tokens
+    cells = string_array([[token] * len(parts.atoms) for token in tokens])
+    decision = decide_text(model, parts.text, join(cells.tolist()), outcome)
+    found = None
+    if mask.choose_mildest:
+        contrasts = np.flatnonzero(decision.others_have_outcome != decision.has_outcome)
+        if not len(contrasts):
+            raise _no_contrast(
+                f"'auto', and every text of one of these alone {_same_outcome_phrase(decision)}: "
+                + ", ".join(f"“{t}”" if t else "deletion" for t in tokens)
+            )
+        known = [in_vocabulary(decision.model.original, tokens[i]) for i in contrasts]
+        # A word of the vocabulary has a weight of its own, and an explanation would be about it.
+        contrasts = contrasts[[k is not True for k in known] if not all(known) else slice(None)]
+        best = int(contrasts[_mildest_mask(cells[contrasts], decision, parts, join, seed)])
+        found = MaskRecord(
+            tokens[best],
+            decision.event.describe(not decision.has_outcome),
+            tuple(
+                token
+                for token, has_outcome in zip(tokens, decision.others_have_outcome, strict=True)
+                if has_outcome == decision.has_outcome
+            ),
+            in_vocabulary(decision.model.original, tokens[best]),
+        )
+        tokens, cells = tokens[best : best + 1], cells[[best]]
+    each = "span" if parts.unit == "span" else "word"
+    return TextContrast(decision, cells, f"each {each} {describe_tokens(tokens)}", found)
+
+
+def _mildest_mask(
+    masks: Values, decision: TextDecision, parts: TextParts, join: CellJoiner, seed: int
+) -> int:
+    """Return the index of the mask that changes predictions least; the first of equally mild ones.
+
+    A token that the model reads as a word counts as often as it occurs, and then the explanation
+    is about that word. So a few variants of the text, each with some words held, are predicted
+    with every mask: the mildest mask keeps the outcome most often.
+    """
+    if len(masks) == 1:
+        return 0
+    words = string_array([[parts.text[a:b] for a, b in parts.atoms]])
+    drawn = generator(seed, Stream.MASKS).random((len(_SHARES_HELD), words.shape[1]))
+    held = drawn < np.array(_SHARES_HELD)[:, None]
+    rows = [row for mask in masks for row in np.where(held, words, mask).tolist()]
+    kept = decision.outcomes(join(rows)) == decision.has_outcome
+    return int(kept.reshape(len(masks), -1).sum(axis=1).argmax())
+
+
+def _corpus_contrast(
+    corpus: Corpus, model: Any, parts: TextParts, join: CellJoiner, outcome: Any, n: int, seed: int
+) -> TextContrast:
+    others = corpus.texts if corpus.labels is None else ()
+    decision = decide_text(model, parts.text, others, outcome)
+    if corpus.labels is None:
+        have_outcome = decision.others_have_outcome
+    else:
+        have_outcome = _label_outcomes(corpus.labels, decision)
+    # Words of a text, in the places of the input's words, may come out otherwise than that text:
+    # draw twice as many as needed and keep those that differ from the input.
+    wanted = decision.has_outcome
+    cells = draw_words(corpus, have_outcome != wanted, len(parts.atoms), 2 * n, seed)
+    contrasts = np.flatnonzero(decision.outcomes(join(cells.tolist())) != wanted)[:n]
+    if not len(contrasts):
+        raise _no_contrast(
+            f"a corpus, and each of {len(cells)} texts made of its words "
+            f"{_same_outcome_phrase(decision)}"
+        )
+    return TextContrast(
+        decision, cells[contrasts], "words replaced by those of texts that come out otherwise"
+    )
+
+
+def _label_outcomes(labels: Sequence[Any], decision: TextDecision) -> BoolVector:
+    """Return which labels of a corpus are the outcome, as if the model had predicted them."""
+    if decision.event.needs_scores:
+        raise InputError("mask", "a corpus with labels", "Corpus(texts) without labels for versus")
+    classes = decision.model.classes
+    for label in labels:
+        if classes is None:
+            check_number("labels", label, "numbers, as the model returns")
+        elif not is_plausible_label(label, classes):
+            raise unknown_class_error("labels", label, classes)
+    return np.asarray(decision.event.holds(label_array(labels)), dtype=bool)
+
+
+def _same_outcome_phrase(decision: TextDecision) -> str:
+    return f"comes out as “{decision.event.describe(decision.has_outcome)}”, as the input does"
+
+
+def _no_contrast(got: str) -> InputError:
+    hint = "Give a token of your own, other candidates, or Corpus(texts) with other texts."
+    return InputError("mask", got, "a mask that makes a contrast", hint)

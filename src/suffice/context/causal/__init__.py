@@ -1,9 +1,8 @@
 """Structural causal models: from a DAG and a table to interventions and counterfactuals."""
 
-from suffice.context.causal.assign import additive, noisy
 from suffice.context.causal.context import CausalContext, CausalHybrids
 from suffice.context.causal.dowhy import from_dowhy
-from suffice.context.causal.mechanisms import Mechanism
+from suffice.context.causal.mechanisms import Mechanism, additive, noisy
 from suffice.context.causal.model import CausalModel
 
 __all__ = [

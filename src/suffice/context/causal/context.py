@@ -1,4 +1,4 @@
-"""The causal contexts (Sect. 5, "Causal vs. non-causal recourse"): hybrids whose effects follow.
+"""The causal context: an intervention changes its effects too (Sect. 5, "Causal recourse").
 
 A hybrid of the input and a reference is an intervention, read in one of two ways. Keeping S: the
 reference's S is set to the input's values, and what S causes follows. Flipping T: the input's T is
@@ -14,21 +14,19 @@ from functools import cached_property
 
 import numpy as np
 
-from suffice.context.causal.model import CausalModel, Noise, read_noise
+from suffice.context.causal.model import CausalModel, NoiseSource, check_noise_source
 from suffice.context.hybrids import Context
 from suffice.context.players import Players
 from suffice.context.swap import PooledHybrids
 from suffice.errors import InputError, did_you_mean
 from suffice.randomness import Stream, generator
 from suffice.tables.table import Table
-from suffice.typing import Counts, Held, Values
-
-__all__ = ["CausalContext", "CausalHybrids"]
+from suffice.typing import Counts, HeldSets, Values
 
 
 @dataclass(frozen=True, eq=False)
 class CausalContext(Context):
-    """Interventions on a model's inputs, whose effects among the inputs follow a causal model.
+    """Context of interventions, whose effects on other columns follow a causal model.
 
     With noise "sampled", as in the paper's experiment, every effect of an intervention gets fresh
     noise, one draw per reference and node. With "kept", it gets the noise found from the row that
@@ -50,20 +48,20 @@ class CausalContext(Context):
     is_causal = True
 
     scm: CausalModel
-    noise: Noise = field(default="sampled", kw_only=True)
+    noise: NoiseSource = field(default="sampled", kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.scm, CausalModel):
             raise InputError("scm", self.scm, "a CausalModel")
-        read_noise(self.noise)
+        check_noise_source(self.noise)
 
     def describe(self) -> str:
-        """What follows from a change, and with which noise."""
+        """Describe which effects follow a change, and the noise that they are computed with."""
         noise = "fresh noise" if self.noise == "sampled" else "each row's own noise"
         return f"effects follow a causal model of {len(self.scm.nodes)} nodes, {noise}"
 
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[CausalHybrids, CausalHybrids]:
-        """The hybrids (keep, flip) of one input, row 0 of the pool, and its references."""
+        """Return the hybrids (keep, flip) of one input, row 0 of the pool, and its references."""
         for node in self.scm.nodes:
             if node not in pool.names:
                 raise InputError(
@@ -91,7 +89,7 @@ class CausalContext(Context):
 
 @dataclass(frozen=True, eq=False)
 class CausalHybrids(PooledHybrids):
-    """Swapped rows in which the effects of what was intervened on follow."""
+    """Hybrids in which the effects of the columns intervened on follow the causal model."""
 
     scm: CausalModel
     values: Mapping[str, Values]
@@ -103,8 +101,8 @@ class CausalHybrids(PooledHybrids):
     kept: bool
     """Is the noise that of the row which is changed?"""
 
-    def rows(self, held: Held, references: Counts) -> Table:
-        """Build row i from subset held[i] and reference references[i]; effects follow."""
+    def rows(self, held: HeldSets, references: Counts) -> Table:
+        """Return hybrids: row i is made of held[i] and references[i], then effects are computed."""
         by_column = held[:, self.players.of_column]
         swapped = self.pool.splice(by_column, references + 1)
         if not self._effects:

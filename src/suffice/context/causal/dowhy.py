@@ -1,22 +1,27 @@
-"""Fitted models of `dowhy.gcm`, read as causal models of our own."""
+"""Reads fitted models of `dowhy.gcm` as `CausalModel`s."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from suffice.context.causal.domains import Labels, as_values
-from suffice.context.causal.learned import Categorical
-from suffice.context.causal.mechanisms import Empirical, Mechanism, Parents, Recoverable, Sampled
+from suffice.context.causal.domains import NodeCategories, value_array
+from suffice.context.causal.mechanisms import (
+    Categorical,
+    Empirical,
+    Mechanism,
+    Parents,
+    Recoverability,
+    Sampled,
+)
 from suffice.context.causal.model import CausalModel
 from suffice.errors import InputError
 from suffice.typing import Reals, Values
-
-__all__ = ["from_dowhy"]
 
 _MECHANISM, _PARENTS = "causal_mechanism", "parents_during_fit"
 """The attributes under which dowhy keeps these at a node."""
@@ -44,20 +49,20 @@ def from_dowhy(model: Any) -> CausalModel:
             )
         parents = [str(parent) for parent in facts[_PARENTS]]
         dag[str(node)] = parents
-        mechanisms[str(node)] = _mechanism(str(node), facts[_MECHANISM], parents)
+        mechanisms[str(node)] = _read_mechanism(str(node), facts[_MECHANISM], parents)
     return CausalModel(dag, mechanisms=mechanisms)
 
 
-def _mechanism(node: str, given: Any, parents: list[str]) -> Mechanism:
+def _read_mechanism(node: str, given: Any, parents: list[str]) -> Mechanism:
     if not parents:
         if hasattr(given, "data"):  # an empirical distribution, whose states can be enumerated
             return Empirical(np.ravel(given.data))
-        return Sampled(partial(_seeded, given.draw_samples))
+        return Sampled(partial(_draw_seeded, given.draw_samples))
     if hasattr(given, "estimate_probabilities") and hasattr(given, "classifier_model"):
-        labels = Labels(as_values(given.classifier_model.classes))
-        return Categorical(node, labels, _Probabilities(given, parents))
+        labels = NodeCategories(value_array(given.classifier_model.classes))
+        return Categorical(node, labels, _DowhyProbabilities(given, parents))
     if hasattr(given, "evaluate") and hasattr(given, "draw_noise_samples"):
-        return _Functional(given, parents)
+        return _DowhyMechanism(given, parents)
     raise InputError(
         "model",
         f"a {type(given).__name__} at {node!r}",
@@ -66,59 +71,66 @@ def _mechanism(node: str, given: Any, parents: list[str]) -> Mechanism:
     )
 
 
-class _Functional(Mechanism):
-    """value = evaluate(parents, noise), where some models also estimate the noise."""
+class _DowhyMechanism(Mechanism):
+    """Mechanism of a dowhy node: evaluate(parents, noise); some also estimate the noise."""
 
     verify = True
 
     def __init__(self, model: Any, parents: list[str]) -> None:
         self._model, self._parents = model, parents
-        self.recoverable: Recoverable = "exact" if hasattr(model, "estimate_noise") else "none"
+        self.recoverable: Recoverability = "exact" if hasattr(model, "estimate_noise") else "none"
 
     def __repr__(self) -> str:
         return f"dowhy's {type(self._model).__name__}"
 
     def draw(self, n: int, rng: np.random.Generator) -> Values:
-        """Draw the model's own noise."""
-        return _seeded(self._model.draw_noise_samples, n, rng)
+        """Draw noise from the dowhy model."""
+        return _draw_seeded(self._model.draw_noise_samples, n, rng)
 
     def value(self, parents: Parents, noise: Values) -> Values:
-        """Ask the model."""
-        matrix = _matrix(parents, self._parents)
+        """Return the values that the dowhy model computes."""
+        matrix = _parent_matrix(parents, self._parents)
         return np.ravel(self._model.evaluate(matrix, noise.reshape(-1, 1)))
 
     def abduct(self, parents: Parents, values: Values, rng: np.random.Generator) -> Values:
-        """Ask the model for its noise."""
-        matrix = _matrix(parents, self._parents)
+        """Return the noise that the dowhy model estimates."""
+        matrix = _parent_matrix(parents, self._parents)
         return np.ravel(self._model.estimate_noise(values.reshape(-1, 1), matrix))
 
 
 @dataclass(frozen=True)
-class _Probabilities:
-    """A classifier's probabilities, asked with the parents in the order it was fitted on."""
+class _DowhyProbabilities:
+    """Probabilities of a dowhy classifier, with the parents in the order it was fitted on."""
 
     model: Any
     order: list[str]
 
     def __call__(self, parents: Parents) -> Reals:
-        return np.asarray(self.model.estimate_probabilities(_matrix(parents, self.order)))
+        return np.asarray(self.model.estimate_probabilities(_parent_matrix(parents, self.order)))
 
     def __repr__(self) -> str:
         return f"dowhy's {type(self.model).__name__}"
 
 
-def _matrix(parents: Parents, order: list[str]) -> Values:
-    """The parents side by side; with labels among them as objects, as dowhy has them."""
+def _parent_matrix(parents: Parents, order: list[str]) -> Values:
+    """Return the parents as a matrix; of objects if some are labels, as dowhy expects."""
     columns = [parents[name] for name in order]
     kind = object if any(c.dtype.kind not in "biuf" for c in columns) else np.float64
     return np.stack([column.astype(kind) for column in columns], axis=1)
 
 
-def _seeded(draw: Callable[[int], Any], n: int, rng: np.random.Generator) -> Values:
-    """Draw with dowhy, which knows only numpy's global generator: seeded, and then put back."""
-    state = np.random.get_state()  # noqa: NPY002
-    np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002
-    try:
-        return as_values(np.ravel(draw(n)))
-    finally:
-        np.random.set_state(state)  # noqa: NPY002
+_GLOBAL_GENERATOR_LOCK = Lock()
+"""Held while NumPy's global generator is seeded: a second thread would draw from the same state,
+and restore a state that the first had seeded."""
+
+
+def _draw_seeded(draw: Callable[[int], Any], n: int, rng: np.random.Generator) -> Values:
+    """Return n values drawn by dowhy, which uses NumPy's global generator; restore its state."""
+    seed = int(rng.integers(2**32))
+    with _GLOBAL_GENERATOR_LOCK:
+        state = np.random.get_state()  # noqa: NPY002
+        np.random.seed(seed)  # noqa: NPY002
+        try:
+            return value_array(np.ravel(draw(n)))
+        finally:
+            np.random.set_state(state)  # noqa: NPY002

@@ -1,4 +1,4 @@
-"""The user's DAG: who causes whom, in an order in which causes come first."""
+"""Causal graphs: reads a DAG in any form and orders its nodes, causes first."""
 
 from __future__ import annotations
 
@@ -11,28 +11,26 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import InputError, did_you_mean, shorten
+from suffice.errors import InputError, did_you_mean, short_repr
 
-__all__ = ["Graph", "read_graph"]
-
-_ALLOWED = "a networkx.DiGraph, a list of (cause, effect) pairs, or {node: [its causes]}"
+_DAG_FORMS = "a networkx.DiGraph, a list of (cause, effect) pairs, or {node: [its causes]}"
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes in topological order, ties by first mention, and the parents of each."""
+    """A DAG: nodes in topological order, ties by first mention, and the parents of each."""
 
     nodes: tuple[str, ...]
     parents: Mapping[str, tuple[str, ...]]
 
     @cached_property
     def children(self) -> dict[str, tuple[str, ...]]:
-        """The nodes that each node is a parent of."""
+        """Children of each node."""
         return {n: tuple(c for c in self.nodes if n in self.parents[c]) for n in self.nodes}
 
     @cached_property
     def ancestors(self) -> dict[str, frozenset[str]]:
-        """All causes of each node, near and far."""
+        """All direct and indirect causes of each node."""
         out: dict[str, frozenset[str]] = {}
         for node in self.nodes:
             parents = self.parents[node]
@@ -41,21 +39,21 @@ class Graph:
 
     @cached_property
     def descendants(self) -> dict[str, frozenset[str]]:
-        """All effects of each node, near and far."""
+        """All direct and indirect effects of each node."""
         return {n: frozenset(m for m in self.nodes if n in self.ancestors[m]) for n in self.nodes}
 
     def require(self, names: Iterable[object], argument: str) -> None:
-        """Raise for a name that no node has."""
+        """Raise for a name that is no node."""
         for name in names:
             if not isinstance(name, str) or name not in self.parents:
                 hint = did_you_mean(name, self.nodes) if isinstance(name, str) else ""
                 raise InputError(
-                    argument, f"unknown node {shorten(name)}", "nodes of the DAG", hint
+                    argument, f"unknown node {short_repr(name)}", "nodes of the DAG", hint
                 )
 
 
 def read_graph(dag: Any) -> Graph:
-    """Read a DAG in any of the forms that users have it in.
+    """Read a DAG from edges, a mapping, a networkx graph or text.
 
     >>> read_graph([("sex", "job"), ("age", "job"), ("job", "savings")]).nodes
     ('sex', 'age', 'job', 'savings')
@@ -69,61 +67,65 @@ def read_graph(dag: Any) -> Graph:
             parents.setdefault(cause, {})
             parents[node][cause] = None
     if not parents:
-        raise InputError("dag", "no nodes", _ALLOWED)
-    order = _ordered(parents)
+        raise InputError("dag", "no nodes", _DAG_FORMS)
+    order = _topological_order(parents)
     return Graph(order, {node: tuple(parents[node]) for node in order})
 
 
 def _mentions(dag: Any) -> Iterator[tuple[str, str | None]]:
-    """(node, None) for a node that is named, (effect, cause) for an edge; in order of mention."""
+    """Yield (node, None) for each named node and (effect, cause) for each edge, in order."""
     if isinstance(dag, Mapping):
         for node, causes in dag.items():
-            name = _name(node)
+            name = _node_name(node)
             yield name, None
-            for cause in _several(causes, f"{name!r}: {shorten(causes)}"):
-                yield name, _name(cause)
+            for cause in _check_iterable(causes, f"{name!r}: {short_repr(causes)}"):
+                yield name, _node_name(cause)
         return
     edges: Any = dag
     # A networkx graph, or another that has its attributes; a class has them without being one.
     if hasattr(dag, "nodes") and hasattr(dag, "edges") and not isinstance(dag, type):
         if not getattr(dag, "is_directed", lambda: True)():
-            raise InputError("dag", "an undirected graph", _ALLOWED)
-        for node in _several(dag.nodes, f"nodes {shorten(dag.nodes)}"):
-            yield _name(node), None
+            raise InputError("dag", "an undirected graph", _DAG_FORMS)
+        for node in _check_iterable(dag.nodes, f"nodes {short_repr(dag.nodes)}"):
+            yield _node_name(node), None
         # The edges of a multigraph carry a key besides.
-        edges = [tuple(edge)[:2] for edge in _several(dag.edges, f"edges {shorten(dag.edges)}")]
+        edges = [
+            tuple(edge)[:2] for edge in _check_iterable(dag.edges, f"edges {short_repr(dag.edges)}")
+        ]
     if isinstance(edges, np.ndarray) and edges.dtype.kind not in "OUT":
         hint = "A matrix says nothing about names: list its edges."
-        raise InputError("dag", f"an array of {edges.dtype}", _ALLOWED, hint)
-    for edge in _several(edges, shorten(dag)):
+        raise InputError("dag", f"an array of {edges.dtype}", _DAG_FORMS, hint)
+    for edge in _check_iterable(edges, short_repr(dag)):
         ends = list(edge) if isinstance(edge, list | tuple | np.ndarray) else []
         if len(ends) == 3 and isinstance(ends[2], Mapping):
             ends.pop()  # attributes, as networkx lists them
         if len(ends) != 2:
-            raise InputError("dag", f"{shorten(edge)} as an edge", _ALLOWED)
-        cause, effect = map(_name, ends)
+            raise InputError("dag", f"{short_repr(edge)} as an edge", _DAG_FORMS)
+        cause, effect = map(_node_name, ends)
         yield cause, None
         yield effect, cause
 
 
-def _several(given: Any, got: str) -> Iterable[Any]:
-    """Something to go through, always in the same order; text is one thing, not its letters."""
+def _check_iterable(given: Any, got: str) -> Iterable[Any]:
+    """Return an iterable with a fixed order; raise for sets and for text."""
     single = isinstance(given, str | bytes | type) or not isinstance(given, Iterable)
     if single or (isinstance(given, np.ndarray) and not given.ndim):
-        raise InputError("dag", got, _ALLOWED)
+        raise InputError("dag", got, _DAG_FORMS)
     if isinstance(given, set | frozenset):  # whose order is another in every process
         return sorted(given, key=str)
     found: Iterable[Any] = given
     return found
 
 
-def _name(given: object) -> str:
+def _node_name(given: object) -> str:
     if isinstance(given, str | int | np.integer) and not isinstance(given, bool):
         return str(given)
-    raise InputError("dag", f"{shorten(given)} as a node", "names of nodes: text, or whole numbers")
+    raise InputError(
+        "dag", f"{short_repr(given)} as a node", "names of nodes: text, or whole numbers"
+    )
 
 
-def _ordered(parents: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+def _topological_order(parents: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     mention = {node: i for i, node in enumerate(parents)}
     sorter = TopologicalSorter(parents)
     try:

@@ -1,4 +1,4 @@
-"""How a node comes about: value = function of its parents and of its own noise.
+"""Mechanisms, the structural equations of nodes: value = f(parents, noise).
 
 Noise is whatever is not explained by the parents. Nodes without parents are all noise: for them,
 noise *is* the value.
@@ -8,109 +8,101 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from suffice.checks import number
-from suffice.context.causal.domains import Labels, as_values, boxed, distinct_values, is_missing
-from suffice.errors import InputError, shorten
+from suffice.context.causal.domains import (
+    NodeCategories,
+    distinct_values,
+    map_distinct,
+    short_value,
+    value_array,
+)
+from suffice.errors import InputError, short_repr
+from suffice.formatting import plural
 from suffice.tables import column_codes
+from suffice.tables.cells import missing_mask, object_array
 from suffice.typing import Reals, Values
-from suffice.wording import count
-
-__all__ = [
-    "Additive",
-    "Deterministic",
-    "Discrete",
-    "Empirical",
-    "Mechanism",
-    "Noisy",
-    "Parents",
-    "Recoverable",
-    "Root",
-    "Sampled",
-    "Sampler",
-    "Support",
-    "called",
-]
+from suffice.validation import check_number
 
 Parents: TypeAlias = Mapping[str, Values]
 """The parents' values by name, one per row each."""
 
-Sampler: TypeAlias = Callable[[int, np.random.Generator], Any]
+NoiseSampler: TypeAlias = Callable[[int, np.random.Generator], Any]
 """Draws n values with a generator."""
 
 Support: TypeAlias = tuple[Values, Reals]
 """Finitely many states of noise, and their probabilities."""
 
-Recoverable: TypeAlias = Literal["exact", "posterior", "none"]
+Recoverability: TypeAlias = Literal["exact", "posterior", "none"]
 """Can noise be found from a row? Exactly; up to a draw from those that fit; not at all."""
 
 
 class Mechanism(ABC):
-    """One structural equation, over whole columns."""
+    """Base class of structural equations, each computed on whole columns."""
 
-    recoverable: Recoverable = "none"
+    recoverable: Recoverability = "none"
     verify: ClassVar[bool] = False
     """Must noise that was found be checked to give the values it was found from?"""
 
     @abstractmethod
     def draw(self, n: int, rng: np.random.Generator) -> Values:
-        """Noise for n rows."""
+        """Draw noise for n rows."""
 
     @abstractmethod
     def value(self, parents: Parents, noise: Values) -> Values:
-        """The node's values."""
+        """Compute the node's values from its parents and noise."""
 
     @abstractmethod
     def abduct(self, parents: Parents, values: Values, rng: np.random.Generator) -> Values:
-        """Noise that gives these values."""
+        """Return noise that gives these values."""
 
     def support(self) -> Support | None:
-        """All states of the noise, if they are finitely many."""
+        """All states of the noise with their probabilities, if they are finitely many."""
         return None
 
-    def labels(self) -> Labels | None:
-        """All values of the node, where they are labels: of numbers, others can be thought of."""
+    def labels(self) -> NodeCategories | None:
+        """All values of the node if they are categories; None for numbers, which have no list."""
         return None
 
 
-class Root(Mechanism):
-    """A node without parents."""
+class RootMechanism(Mechanism):
+    """Base class of mechanisms without parents, whose value is the noise itself."""
 
-    recoverable: Recoverable = "exact"
+    recoverable: Recoverability = "exact"
 
     def value(self, parents: Parents, noise: Values) -> Values:
-        """The noise itself."""
+        """Return the noise, which is the value."""
         return noise
 
     def abduct(self, parents: Parents, values: Values, rng: np.random.Generator) -> Values:
-        """The value itself."""
+        """Return the values, which are the noise."""
         return values
 
-    def labels(self) -> Labels | None:
-        """The values it can have, unless they are numbers."""
+    def labels(self) -> NodeCategories | None:
+        """All values of the node, unless they are numbers."""
         support = self.support()
-        return Labels(support[0]) if support and support[0].dtype.kind in "Ob" else None
+        return NodeCategories(support[0]) if support and support[0].dtype.kind in "Ob" else None
 
 
-class Empirical(Root):
-    """Values drawn with replacement from those observed."""
+class Empirical(RootMechanism):
+    """Root mechanism that draws observed values with replacement."""
 
     def __init__(self, observed: Any) -> None:
-        self._observed = as_values(observed)
+        self._observed = value_array(observed)
 
     def __repr__(self) -> str:
-        return f"Empirical({count(len(self._observed), 'value')})"
+        return f"Empirical({plural(len(self._observed), 'value')})"
 
     def draw(self, n: int, rng: np.random.Generator) -> Values:
-        """Resample the column."""
+        """Draw observed values with replacement."""
         return np.asarray(self._observed[rng.integers(len(self._observed), size=n)])
 
     def support(self) -> Support:
-        """The distinct values and how frequent they are."""
+        """Distinct values and their frequencies."""
         return self._support
 
     @cached_property
@@ -119,120 +111,122 @@ class Empirical(Root):
         return distinct_values(self._observed), counts / counts.sum()
 
 
-class Discrete(Root):
-    """Values with given probabilities."""
+class Discrete(RootMechanism):
+    """Root mechanism that draws values with given probabilities."""
 
     def __init__(self, distribution: Mapping[Any, float], node: str = "distribution") -> None:
         allowed = "probabilities >= 0 that sum to 1"
         given = []
         for probability in distribution.values():
             try:
-                given.append(number("mechanisms", probability, allowed, least=0))
+                given.append(check_number("mechanisms", probability, allowed, least=0))
             except InputError as error:
-                got = f"{shorten(probability)} as a probability of {node}"
+                got = f"{short_repr(probability)} as a probability of {node}"
                 raise InputError("mechanisms", got, allowed) from error
         probabilities = np.array(given)
         total = probabilities.sum()
         if not np.isclose(total, 1.0):
-            got = f"probabilities of {node} that sum to {total:.6g}: {shorten(dict(distribution))}"
+            got = (
+                f"probabilities of {node} that sum to {total:.6g}: {short_repr(dict(distribution))}"
+            )
             raise InputError("mechanisms", got, allowed)
-        self._values = one_kind(list(distribution))
-        if self._values.ndim != 1 or is_missing(self._values).any():
-            got = f"{shorten(dict(distribution))} for {node}"
-            raise InputError("mechanisms", got, "values that are text, numbers or truth values")
+        self._values = array_of_one_type(list(distribution))
+        if self._values.ndim != 1 or missing_mask(self._values).any():
+            got = f"{short_repr(dict(distribution))} for {node}"
+            raise InputError("mechanisms", got, "values that are text, numbers or Booleans")
         self._probabilities = probabilities / total
 
     def __repr__(self) -> str:
         held = dict(zip(self._values.tolist(), self._probabilities.tolist(), strict=True))
-        return f"Discrete({shorten(held)})"
+        return f"Discrete({short_repr(held)})"
 
     def draw(self, n: int, rng: np.random.Generator) -> Values:
-        """Draw by the probabilities."""
+        """Draw values by their probabilities."""
         rows = rng.choice(len(self._values), size=n, p=self._probabilities)
         return np.asarray(self._values[rows])
 
     def support(self) -> Support:
-        """The distribution as it was given."""
+        """Values and probabilities as given."""
         return self._values, self._probabilities
 
 
-class Sampled(Root):
-    """Values from a sampler: any function of (n, rng)."""
+class Sampled(RootMechanism):
+    """Root mechanism that draws values from a sampler, a function of (n, rng)."""
 
-    def __init__(self, sampler: Sampler) -> None:
+    def __init__(self, sampler: NoiseSampler) -> None:
         self._sampler = sampler
 
     def __repr__(self) -> str:
-        return f"Sampled({called(self._sampler)})"
+        return f"Sampled({function_name(self._sampler)})"
 
     def draw(self, n: int, rng: np.random.Generator) -> Values:
-        """Call the sampler."""
-        return as_values(self._sampler(n, rng))
+        """Draw values by calling the sampler."""
+        return value_array(self._sampler(n, rng))
 
 
 class Deterministic(Mechanism):
-    """A function of the parents, by keyword; there is no noise."""
+    """Mechanism without noise: a function of the parents as keywords."""
 
-    recoverable: Recoverable = "exact"
+    recoverable: Recoverability = "exact"
     verify = True  # a row may contradict the function
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
     def __repr__(self) -> str:
-        return f"Deterministic({called(self.function)})"
+        return f"Deterministic({function_name(self.function)})"
 
     def draw(self, n: int, rng: np.random.Generator) -> Values:
-        """The one state there is."""
+        """Return the only state of the noise, for each row."""
         return np.zeros(n)
 
     def value(self, parents: Parents, noise: Values) -> Values:
-        """The function's."""
+        """Compute the values by the function."""
         return np.asarray(self.function(**parents))
 
     def abduct(self, parents: Parents, values: Values, rng: np.random.Generator) -> Values:
-        """The one state there is."""
+        """Return the only state of the noise, for each row."""
         return np.zeros(len(values))
 
     def support(self) -> Support:
-        """One state."""
+        """The only state of the noise."""
         return np.zeros(1), np.ones(1)
 
 
 class Additive(Mechanism):
-    """A function of the parents plus noise, Gaussian or from a sampler."""
+    """Mechanism of additive noise: a function of the parents plus Gaussian or sampled noise."""
 
-    recoverable: Recoverable = "exact"
+    recoverable: Recoverability = "exact"
 
-    def __init__(self, mean: Callable[[Parents], Values], noise: float | Sampler) -> None:
+    def __init__(self, mean: Callable[[Parents], Values], noise: float | NoiseSampler) -> None:
         self.mean = mean
         self.noise = noise
 
     def __repr__(self) -> str:
-        noise = called(self.noise) if callable(self.noise) else f"std {self.noise:.4g}"
+        noise = function_name(self.noise) if callable(self.noise) else f"std {self.noise:.4g}"
         return f"Additive({self.mean!r}, noise: {noise})"
 
     def draw(self, n: int, rng: np.random.Generator) -> Values:
-        """Gaussian noise with the given standard deviation, or the sampler's."""
+        """Draw Gaussian noise with the given standard deviation, or noise of the sampler."""
         if callable(self.noise):
-            return as_values(self.noise(n, rng))
+            return value_array(self.noise(n, rng))
         return rng.normal(0.0, self.noise, n)
 
     def value(self, parents: Parents, noise: Values) -> Values:
-        """What is expected from the parents, plus noise."""
+        """Add noise to the mean that the parents give."""
         return np.asarray(self.mean(parents) + noise)
 
     def abduct(self, parents: Parents, values: Values, rng: np.random.Generator) -> Values:
-        """What the parents do not explain."""
+        """Return the differences between the values and the mean that the parents give."""
         return np.asarray(values - self.mean(parents))
 
     def support(self) -> Support | None:
-        """One state, if the noise is always 0."""
+        """The only state of the noise if it is always 0, else None."""
         return (np.zeros(1), np.ones(1)) if self.noise == 0 else None
 
 
 class Noisy(Mechanism):
-    """A function of noise and the parents: function(noise, **parents)."""
+    """Mechanism of any noise: function(noise, **parents)."""
 
     verify = True  # the user's inverse may not be one
 
@@ -243,23 +237,23 @@ class Noisy(Mechanism):
         inverse: Callable[..., Any] | None = None,
     ) -> None:
         self.function, self.noise, self.inverse = function, noise, inverse
-        found: Recoverable = "posterior" if isinstance(noise, Discrete) else "none"
-        self.recoverable: Recoverable = "exact" if inverse else found
+        found: Recoverability = "posterior" if isinstance(noise, Discrete) else "none"
+        self.recoverable: Recoverability = "exact" if inverse else found
 
     def __repr__(self) -> str:
-        inverse = "" if self.inverse is None else f", inverse: {called(self.inverse)}"
-        return f"Noisy({called(self.function)}, noise: {self.noise!r}{inverse})"
+        inverse = "" if self.inverse is None else f", inverse: {function_name(self.inverse)}"
+        return f"Noisy({function_name(self.function)}, noise: {self.noise!r}{inverse})"
 
     def draw(self, n: int, rng: np.random.Generator) -> Values:
-        """Ask the sampler, or draw by the probabilities."""
+        """Draw noise from the sampler or by the probabilities."""
         return self.noise.draw(n, rng)
 
     def value(self, parents: Parents, noise: Values) -> Values:
-        """The function's."""
+        """Compute the values by the function."""
         return np.asarray(self.function(noise, **parents))
 
     def abduct(self, parents: Parents, values: Values, rng: np.random.Generator) -> Values:
-        """By the inverse; else one of the states that give the value, drawn by their odds."""
+        """Invert the function, or draw one of the states that give the value by its odds."""
         if self.inverse is not None:
             return np.asarray(self.inverse(values, **parents))
         assert isinstance(self.noise, Discrete)
@@ -272,19 +266,141 @@ class Noisy(Mechanism):
         return np.asarray(states[np.minimum(chosen.sum(axis=1), len(states) - 1)])
 
     def support(self) -> Support | None:
-        """The states of the noise, if a distribution was given."""
+        """States of the noise and their probabilities, if a distribution was given."""
         return self.noise.support()
 
 
-def one_kind(values: Sequence[Any]) -> Values:
-    """Values of one type as numpy has them; mixed ones as objects, so that 1 stays 1."""
+def array_of_one_type(values: Sequence[Any]) -> Values:
+    """Return values as an array: of their type, or of objects if types are mixed (1 stays 1)."""
     if len({type(value) for value in values}) == 1:
-        return as_values(values)
+        return value_array(values)
     if all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in values):
-        return as_values(values)
-    return boxed(values)
+        return value_array(values)
+    return object_array(values)
 
 
-def called(function: Callable[..., Any]) -> str:
-    """What a function is called, for reprs."""
+def function_name(function: Callable[..., Any]) -> str:
+    """Return the name of a function, for reprs."""
     return str(getattr(function, "__qualname__", type(function).__name__))
+
+
+class Categorical(Mechanism):
+    """Mechanism of categories, whose probabilities depend on the parents."""
+
+    recoverable: Recoverability = "posterior"
+
+    def __init__(
+        self, node: str, labels: NodeCategories, probabilities: Callable[[Parents], Reals]
+    ) -> None:
+        self.node, self._labels, self._ask = node, labels, probabilities
+
+    def __repr__(self) -> str:
+        return f"Categorical({len(self._labels)} labels by {self._ask!r})"
+
+    def labels(self) -> NodeCategories:
+        """All categories that were seen."""
+        return self._labels
+
+    def probabilities(self, parents: Parents) -> Reals:
+        """Return probabilities (rows, labels)."""
+        found = np.asarray(map_distinct(parents, self._ask))
+        fits = found.shape[1:] == (len(self._labels),) and np.isfinite(found).all()
+        if not fits or (found < 0).any() or (found.sum(axis=1) <= 0).any():
+            raise InputError(
+                f"mechanisms[{self.node!r}]",
+                f"a classifier that gave {short_repr(found[:1].tolist())}",
+                f"a probability for each of its {len(self._labels)} labels",
+            )
+        return found
+
+    def draw(self, n: int, rng: np.random.Generator) -> Values:
+        """Draw a uniform number per row."""
+        return rng.random(n)
+
+    def value(self, parents: Parents, noise: Values) -> Values:
+        """Return the label whose part of [0, 1) contains the noise."""
+        ends = self._ends(parents)[:, 1:-1]
+        return np.asarray(self._labels.values[(noise[:, None] >= ends).sum(axis=1)])
+
+    def abduct(self, parents: Parents, values: Values, rng: np.random.Generator) -> Values:
+        """Draw the noise uniformly from the part of [0, 1) of the observed label."""
+        codes = self._labels.codes(values, self.node, "values")
+        ends, rows = self._ends(parents), np.arange(len(values))
+        low, high = ends[rows, codes], ends[rows, codes + 1]
+        if (low >= high).any():
+            row = int(np.argmax(low >= high))
+            raise InputError(
+                "values",
+                f"{self.node} = {short_value(values[row])} in row {row}, to which the mechanism "
+                "fitted "
+                f"for {self.node!r} gives probability 0",
+                "rows that the model can produce",
+                "Its noise cannot be recovered: use noise='sampled', or leave this node to the "
+                "default mechanism, which gives no label seen probability 0.",
+            )
+        drawn = low + (high - low) * rng.random(len(values))
+        return np.asarray(np.minimum(drawn, np.nextafter(high, low)))
+
+    def _ends(self, parents: Parents) -> Reals:
+        """Return (rows, labels + 1): ends of each label's part of [0, 1), from 0 to exactly 1."""
+        total = np.cumsum(self.probabilities(parents), axis=1)
+        return np.pad(total / total[:, -1:], ((0, 0), (1, 0)))
+
+
+@dataclass(frozen=True)
+class AdditiveRecipe:
+    """Recipe that `additive` returns: a mean, and noise that may have to be fitted."""
+
+    mean: Any
+    std: float | None
+    noise: NoiseSampler | None
+
+
+def additive(
+    mean: Any, *, std: float | None = None, noise: NoiseSampler | None = None
+) -> AdditiveRecipe:
+    """Describe a node as `mean` plus noise: a function of its parents, or a regressor to fit.
+
+    Noise is Gaussian with standard deviation `std`, or drawn by `noise(n, rng)`; with neither, its
+    variance is the residual mean square on the data.
+
+    >>> from suffice.context.causal import CausalModel
+    >>> scm = CausalModel([("x", "y")], mechanisms={
+    ...     "x": {0: 0.5, 1: 0.5}, "y": additive(lambda x: 2 * x, std=0.1)})
+    >>> scm.capabilities
+    {'x': 'exact', 'y': 'exact'}
+    """
+    if std is not None and noise is not None:
+        raise InputError("std", f"{std} and noise= as well", "one of the two")
+    if noise is not None and not callable(noise):
+        raise InputError("noise", noise, "None or a sampler of (n, rng)")
+    spread = None if std is None else check_number("std", std, "None or a number >= 0", least=0)
+    return AdditiveRecipe(mean, spread, noise)
+
+
+def noisy(
+    function: Callable[..., Any],
+    noise: NoiseSampler | Mapping[Any, float] | float,
+    *,
+    inverse: Callable[..., Any] | None = None,
+) -> Noisy:
+    """Make a mechanism from `function(noise, **parents)`, vectorised over arrays.
+
+    `noise` is a sampler of (n, rng), a distribution {value: probability}, or a number p (True with
+    probability p). `inverse(values, **parents)` gives the noise back; without one, noise is only
+    recovered where it has finitely many states.
+
+    >>> noisy(lambda noise, rain: rain ^ noise, noise=0.1).recoverable
+    'posterior'
+    """
+    if not callable(function):
+        raise InputError("function", function, "a function of noise and the parents")
+    if inverse is not None and not callable(inverse):
+        raise InputError("inverse", inverse, "None or a function of values and the parents")
+    if callable(noise):
+        return Noisy(function, Sampled(noise), inverse)
+    if isinstance(noise, Mapping):
+        return Noisy(function, Discrete(noise, "noise"), inverse)
+    allowed = "a sampler of (n, rng), {value: probability}, or a probability"
+    chance = check_number("noise", noise, allowed, least=0, most=1)
+    return Noisy(function, Discrete({True: chance, False: 1 - chance}, "noise"), inverse)

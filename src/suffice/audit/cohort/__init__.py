@@ -1,1 +1,0 @@
-"""Many decisions together: what suffices for them, who is brittle, where groups differ."""

@@ -1,1 +1,0 @@
-"""The same rows, explained twice: what of the outcomes, sets, reasons and ways out changed."""

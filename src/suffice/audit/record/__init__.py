@@ -1,1 +1,0 @@
-"""An audit on file: asked once, written to a folder, sealed, and checked by whoever holds it."""

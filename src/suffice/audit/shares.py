@@ -1,0 +1,183 @@
+"""Shares with exact intervals, and comparison of groups: Newcombe, Fisher's test, Holm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from math import sqrt
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from suffice.errors import InputError
+from suffice.formatting import percent, percentage_points, plural
+from suffice.inference import adjusted_p_values, clopper_pearson, wilson
+from suffice.results import Estimate
+
+SIGNIFICANCE_LEVEL = 0.05
+"""Groups are reported to differ if p, adjusted for all comparisons made, is at most this."""
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True)
+class Share:
+    """A count out of n, with its exact 95% interval."""
+
+    hits: int
+    n: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.hits <= self.n:
+            raise InputError("hits", self.hits, f"0 to {self.n}")
+
+    @classmethod
+    def of(cls, flags: Iterable[bool | None]) -> Share:
+        """Return the share of true flags among those that are not None.
+
+        >>> Share.of([True, None, False, True])
+        Share(hits=2, n=3)
+        """
+        known = [bool(flag) for flag in flags if flag is not None]
+        return cls(sum(known), len(known))
+
+    @property
+    def share(self) -> float | None:
+        """The share itself; None if n is 0."""
+        return self.hits / self.n if self.n else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Clopper–Pearson interval; (0, 1) if n is 0."""
+        if not self.n:
+            return 0.0, 1.0
+        low, high = clopper_pearson(self.hits, self.n)
+        return float(low), float(high)
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The share with its interval; None if n is 0."""
+        return Estimate(self.share, *self.interval) if self.n else None
+
+    @property
+    def within(self) -> str:
+        """The interval as text.
+
+        >>> Share(3, 10).within
+        '7% to 65%'
+        """
+        return " to ".join(map(percent, self.interval))
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A difference of two shares with Newcombe's 95% interval."""
+
+    difference: float
+    low: float
+    high: float
+
+    @property
+    def estimate(self) -> Estimate:
+        """The difference with its interval."""
+        return Estimate(self.difference, self.low, self.high)
+
+    @property
+    def surely(self) -> bool:
+        """Whether 0 is outside the interval."""
+        return not self.low <= 0 <= self.high
+
+    def __str__(self) -> str:
+        ends = map(percentage_points, (self.low, self.high))
+        return f"{percentage_points(self.difference)} ({' to '.join(ends)})"
+
+
+@dataclass(frozen=True)
+class Gap(Shift):
+    """A difference of two groups' shares with Newcombe's 95% interval and Fisher's exact p-value.
+
+    >>> print(Gap(-0.034, -0.5, 0.0, p_value=0.2))
+    −3 (−50 to 0)
+    """
+
+    p_value: float
+
+
+@lru_cache(maxsize=1 << 14)
+def compare_shares(one: Share, other: Share) -> Gap:
+    """Return the first share minus the second, with interval and p-value.
+
+    >>> found = compare_shares(Share(30, 100), Share(10, 100))
+    >>> round(found.difference, 3), round(found.low, 3), round(found.high, 3)
+    (0.2, 0.09, 0.306)
+    >>> found.p_value < 0.001
+    True
+    """
+    from scipy.stats import fisher_exact
+
+    table = [[one.hits, one.n - one.hits], [other.hits, other.n - other.hits]]
+    return Gap(*newcombe_interval(one, other), p_value=float(fisher_exact(table).pvalue))
+
+
+@lru_cache(maxsize=1 << 14)
+def newcombe_interval(one: Share, other: Share) -> tuple[float, float, float]:
+    """Return the first share minus the second with the ends of Newcombe's 95% interval.
+
+    The interval combines Wilson's intervals of the two shares (Newcombe 1998, method 10).
+
+    >>> [round(end, 3) for end in newcombe_interval(Share(56, 70), Share(48, 80))]
+    [0.2, 0.052, 0.334]
+    """
+    p, q = one.hits / one.n, other.hits / other.n
+    (low1, high1), (low2, high2) = (
+        (float(a), float(b)) for a, b in (wilson(s.hits, s.n) for s in (one, other))
+    )
+    below = sqrt((p - low1) ** 2 + (high2 - q) ** 2)
+    above = sqrt((high1 - p) ** 2 + (q - low2) ** 2)
+    return p - q, p - q - below, p - q + above
+
+
+class ComparedGroups(NamedTuple, Generic[Key]):
+    """Two groups compared on one question, with Holm's p-value over all comparisons."""
+
+    key: Key
+    groups: tuple[str, str]
+    shares: tuple[Share, Share]
+    gap: Gap
+    p_adjusted: float
+
+
+def compare_groups(
+    families: Iterable[tuple[Key, Sequence[tuple[str, Share]]]],
+) -> list[ComparedGroups[Key]]:
+    """Compare every two groups within each family of labelled shares.
+
+    Groups without decisions are not compared. Holm's method adjusts over all families together.
+
+    >>> shares = [("f", Share(1, 9)), ("m", Share(8, 9)), ("none", Share(0, 0))]
+    >>> (found,) = compare_groups([("sex", shares)])
+    >>> found.key, found.groups, round(found.p_adjusted, 4)
+    ('sex', ('f', 'm'), 0.0034)
+    """
+    pairs = [
+        (key, (group, other), (share, share2), compare_shares(share, share2))
+        for key, labelled in families
+        for (group, share), (other, share2) in combinations(labelled, 2)
+        if share.n and share2.n
+    ]
+    if not pairs:
+        return []
+    adjusted = adjusted_p_values(np.array([gap.p_value for *_, gap in pairs]), "holm")
+    return [ComparedGroups(*pair, float(p)) for pair, p in zip(pairs, adjusted, strict=True)]
+
+
+def group_differences_sentence(n: int) -> str:
+    """Return a sentence that n differences between groups were found.
+
+    >>> group_differences_sentence(0), group_differences_sentence(2)
+    ('No difference between groups is more than chance gives', '2 differences between groups are ...
+    """
+    some = plural(n, "difference") if n else "No difference"
+    return f"{some} between groups {'is' if n < 2 else 'are'} more than chance gives"

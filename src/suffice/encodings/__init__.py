@@ -1,1 +1,0 @@
-"""What other tools explain, as special cases of sufficiency (Sect. 4)."""

@@ -1,0 +1,218 @@
+"""The additive engine: outcomes of hybrids from subset sums, and from the model near the boundary.
+
+Where rounding could make the model's own sum fall on the other side, the model is asked, about each
+distinct row once; everywhere else the sign of a sum settles it. So the counts are the black box's.
+
+One thing no evaluator can mend: a matrix product may round the same row differently in another
+place of another batch, so that a model contradicts itself on a row whose score is a rounding away
+from 0 without being 0. There the answer is the model's own, as it gave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.context.swap import SwapHybrids
+from suffice.engines.additive_margins import (
+    WORD_DTYPE,
+    AdditiveMargins,
+    AskModel,
+    bound_margins_over_cubes,
+    margin_leverage,
+    meet_in_the_middle,
+    read_additive_margins,
+)
+from suffice.engines.additive_model import (
+    AdditiveModel,
+    SupportsAdditiveScores,
+    wrong_reading,
+)
+from suffice.engines.blackbox import BaseEngine, sweep_by_lists
+from suffice.engines.evaluator import (
+    Evaluator,
+    IdleReason,
+    ProgressCallback,
+    SweepBlock,
+    Unreadable,
+)
+from suffice.engines.work import ADDITIVE_SUM, MULTIPLICATION
+from suffice.factors.lattice import held_of_masks
+from suffice.target import Target
+from suffice.typing import BitWords, BoolVector, Counts, HeldSets, Outcomes, Reals
+
+if TYPE_CHECKING:
+    from suffice.engines.text_pipeline import TextPipelineModel
+
+_FEW_PLAYERS = 9
+"""Up to here computing every sum is faster than preparing to compute few of them."""
+
+_SUMS_AT_ONCE = 1 << 18
+"""Computed together: few enough to stay in cache."""
+
+_NUMBERS_AT_ONCE = 1 << 22
+"""Numbers of 64 bits that a list is worked out in at once."""
+
+
+class AdditiveEngine(BaseEngine):
+    """A lattice evaluator for targets whose event is a conjunction of additive margins.
+
+    A model is read by its class and its fitted parameters, which another version of its library
+    may use otherwise. So now and then a few hybrids are put to the model as well; one difference is
+    reason enough not to serve. Raises `Unreadable` then, and for an event that the scores do not
+    tell.
+    """
+
+    name = "additive"
+
+    def __init__(
+        self,
+        model: SupportsAdditiveScores,
+        target: Target,
+        hybrids: SwapHybrids,
+        y: bool,
+        patience: float | None = None,
+    ) -> None:
+        super().__init__(target, hybrids, y, patience)
+        scores, classes = model.scores(hybrids), target.model.classes or ()
+        if target.event.kind == "versus" and model.has_separate_probabilities:
+            raise Unreadable(f"the probabilities of {model.name} are a fit of their own")
+        with np.errstate(all="ignore"):  # what is not finite in the end is refused
+            self._margins = read_additive_margins(target.event, scores, classes, model.score_method)
+        if model.checks.due(target.event.kind) and not self._agrees_with_model(self._decide):
+            model.checks.failed = True
+            raise wrong_reading(model.name)
+
+    def seconds_per_hybrid(self) -> float | None:
+        """Return None: hardly a hybrid needs the model."""
+        return None
+
+    def work_per_hybrid(self) -> float:
+        """Return the work of one sum over the players, for each margin."""
+        return MULTIPLICATION * self._hybrids.d * len(self._margins)
+
+    def outcomes(self, held: HeldSets, tick: ProgressCallback | None = None) -> Outcomes:
+        """(subsets, references): does the hybrid have the input's outcome?"""
+        out = np.empty((len(held), self.n), dtype=bool)
+        if tick is not None and not len(held):
+            tick(1.0)
+        step = max(1, _NUMBERS_AT_ONCE // (self.n * len(self._margins)))
+        for start in range(0, len(held), step):
+            part = held[start : start + step]
+            holds, doubt = self._margins.decide(self._margins.deltas @ part.T.astype(np.float64))
+            reference, subset = doubt.nonzero()
+            found = np.equal(holds.T, self._y)
+            found[subset, reference] = self._predict(part[subset], reference, tick, cache=True)
+            out[start : start + step] = found
+            if tick is not None:
+                tick(len(part) / len(held))
+        return out
+
+    def outcomes_of_hybrids(self, held: HeldSets, references: Counts) -> BoolVector:
+        """(rows,): the outcome of hybrid (held[i], references[i])."""
+        outcomes, doubt = (np.empty(len(held), dtype=bool) for _ in range(2))
+        step = max(1, _NUMBERS_AT_ONCE // (self._hybrids.d * len(self._margins)))
+        for start in range(0, len(held), step):
+            part = slice(start, start + step)
+            outcomes[part], doubt[part] = self._decide(held[part], references[part])
+        outcomes[doubt] = self._predict(held[doubt], references[doubt], cache=True)
+        return outcomes
+
+    def idle_players(self) -> Mapping[int, IdleReason]:
+        """The players that add the same to every score, whether held or replaced."""
+        moved = (self._margins.deltas != 0).any(axis=(0, 1))
+        return {int(player): "alike" for player in np.flatnonzero(~moved)}
+
+    def _bound_event(self, held: HeldSets, freed: HeldSets) -> tuple[Outcomes, Outcomes]:
+        return bound_margins_over_cubes(self._margins, held, freed)
+
+    def leverage(self) -> Reals:
+        """(references, players): how far each player moves the margins."""
+        return margin_leverage(self._margins)
+
+    def _decide(self, held: HeldSets, references: Counts) -> tuple[BoolVector, BoolVector]:
+        """(rows,): what the sums alone say of single hybrids, and which of them are in doubt."""
+        margins = AdditiveMargins(
+            self._margins.starts[:, references],
+            self._margins.deltas[:, references],
+            self._margins.slack[:, references],
+        )
+        holds, doubt = margins.decide(np.einsum("mrj,rj->mr", margins.deltas, held))
+        return np.equal(holds, self._y), doubt
+
+    def sweep(self) -> Iterator[SweepBlock]:
+        """Blocks of consecutive bit masks, as `LatticeEvaluator` wants them."""
+        d = self._hybrids.d
+        if d <= _FEW_PLAYERS:
+            yield from self._sweep_directly(d)
+            return
+        for first, packed in self._split(self._margins, d, self._event):
+            bits = np.ascontiguousarray(packed.T).reshape(-1, len(packed)).view(np.uint8)
+            yield first, _count_hits(packed), bits[:, : (self.n + 7) // 8]
+
+    def sweep_counts(self) -> Iterator[tuple[int, Counts]]:
+        """The first mask of each block of a sweep, and the hits of its masks."""
+        d = self._hybrids.d
+        if d <= _FEW_PLAYERS:
+            for first, hits, _ in self._sweep_directly(d):
+                yield first, hits.astype(np.int64, copy=False)
+            return
+        for first, packed in self._split(self._margins, d, self._event):
+            yield first, _count_hits(packed)
+
+    def sweep_work(self) -> float:
+        """Return the work of all sums, which meeting in the middle makes cheap."""
+        return ADDITIVE_SUM * len(self._margins) * self.n * 2.0**self._hybrids.d
+
+    def _split(
+        self, margins: AdditiveMargins, d: int, ask: AskModel
+    ) -> Iterator[tuple[int, BitWords]]:
+        """Blocks of `meet_in_the_middle`, with the bits of where the input's outcome holds."""
+        every = _all_references_mask(self.n)
+        for first, packed in meet_in_the_middle(margins, d, ask):
+            if not self._y:
+                np.bitwise_xor(packed, every, out=packed)
+            yield first, packed
+
+    def _sweep_directly(self, d: int) -> Iterator[SweepBlock]:
+        return sweep_by_lists(
+            self.outcomes, d, max(1, _SUMS_AT_ONCE // (self.n * len(self._margins)))
+        )
+
+    def _event(self, masks: Counts, references: Counts) -> BoolVector:
+        """Return whether the model predicts the event for single hybrids, given by masks."""
+        return np.equal(self._predict(held_of_masks(masks, self._hybrids.d), references), self._y)
+
+
+def _count_hits(packed: BitWords) -> Counts:
+    """Count the set bits of each mask in a block of `meet_in_the_middle`."""
+    return np.asarray(np.bitwise_count(packed).sum(axis=0, dtype=np.int64).T.ravel())
+
+
+def _all_references_mask(n: int) -> BitWords:
+    """(words, 1, 1): a bit for each reference, none for what fills up the last word."""
+    bits = np.zeros(-(-n // 64) * 64, dtype=bool)
+    bits[:n] = True
+    return np.packbits(bits).view(WORD_DTYPE)[:, None, None]
+
+
+def make_additive_engine(
+    read: AdditiveModel | TextPipelineModel,
+    target: Target,
+    hybrids: SwapHybrids,
+    y: bool,
+    patience: float | None = None,
+) -> Evaluator:
+    """Return the engine for what was read: most texts are vectors with a norm, and no plain sums.
+
+    A model that once predicted otherwise than as it was read is not tried again.
+    """
+    if read.checks.failed:
+        raise wrong_reading(read.name)
+    if isinstance(read, AdditiveModel) or read.is_additive:
+        return AdditiveEngine(read, target, hybrids, y, patience)
+    from suffice.engines.text_engine import TextEngine
+
+    return TextEngine(read, target, hybrids, y, patience)

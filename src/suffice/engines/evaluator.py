@@ -1,0 +1,253 @@
+"""Protocols of evaluators, the exception `Unreadable`, and the registry of readers for other model
+classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.errors import InputError
+from suffice.typing import BoolVector, Counts, HeldSets, Outcomes, Reals, SmallCounts
+
+if TYPE_CHECKING:
+    from suffice.engines.additive_model import AdditiveReading
+    from suffice.engines.trees import Ensemble
+
+ProgressCallback = Callable[[float], object]
+"""Told the share of a piece of work that was just done."""
+
+SweepBlock = tuple[int, Counts | SmallCounts, NDArray[np.uint8]]
+"""A block of consecutive bit masks (player j is bit j): the first of them, the hits of each, and
+the outcomes of each as `numpy.packbits` packs them along the references."""
+
+
+IdleReason = Literal["same", "unread", "alike"]
+"""Why a player cannot matter here: every reference has the input's value; the model never reads it;
+or the model treats the input's value and every reference's alike."""
+
+
+class Evaluator(Protocol):
+    """Outcomes of hybrids, and what it took to get them."""
+
+    @property
+    def name(self) -> str:
+        """The name in `engine=` and in the provenance."""
+        ...
+
+    @property
+    def note(self) -> str | None:
+        """Why no faster evaluator serves, or why this one had to ask; None: nothing to say."""
+        ...
+
+    @property
+    def n(self) -> int:
+        """The number of references."""
+        ...
+
+    @property
+    def rows_predicted(self) -> int:
+        """Rows that the model was really asked about."""
+        ...
+
+    @property
+    def model_seconds(self) -> float:
+        """Time spent inside the model."""
+        ...
+
+    def seconds_per_hybrid(self) -> float | None:
+        """Return about how many seconds a hybrid takes, as measured; None if that is not known.
+
+        It depends on the machine and its load, so it may only decide how much is done between two
+        looks at a clock. Choices are made by `work_per_hybrid`.
+        """
+        ...
+
+    def work_per_hybrid(self) -> float:
+        """Return the predicted work of one hybrid, counted in the units of `engines.work`."""
+        ...
+
+    def outcomes(self, held: HeldSets, tick: ProgressCallback | None = None) -> Outcomes:
+        """(subsets, references): does the hybrid have the input's outcome?
+
+        `tick` is told the share of this work that was just done; the shares add up to 1.
+        """
+        ...
+
+    def outcomes_of_hybrids(self, held: HeldSets, references: Counts) -> BoolVector:
+        """(rows,): the same for single hybrids, subset held[i] with reference references[i]."""
+        ...
+
+
+@runtime_checkable
+class LatticeEvaluator(Evaluator, Protocol):
+    """An evaluator that can also work out all 2^d subsets together, faster than one by one."""
+
+    def sweep(self) -> Iterator[SweepBlock]:
+        """Every bit mask from 0 to 2^d - 1, in blocks."""
+        ...
+
+    def sweep_counts(self) -> Iterator[tuple[int, Counts]]:
+        """The first mask and the hits of each block of a sweep, for those who keep no more."""
+        ...
+
+    def sweep_work(self) -> float:
+        """Return the predicted work of a sweep, counted in the units of `engines.work`."""
+        ...
+
+
+@runtime_checkable
+class IdlePlayerEvaluator(Evaluator, Protocol):
+    """An evaluator that knows the model's shape, and so which players it cannot be moved by."""
+
+    def idle_players(self) -> Mapping[int, IdleReason]:
+        """The players whose being held or replaced changes no hybrid's outcome, and why."""
+        ...
+
+
+@runtime_checkable
+class CubeEvaluator(Evaluator, Protocol):
+    """An evaluator that can also bound the outcomes over a cube: all sets that hold some players,
+    free some others, and do either with the rest."""
+
+    def bound_cubes(self, held: HeldSets, freed: HeldSets) -> tuple[Outcomes, Outcomes]:
+        """(cubes, references): do all hybrids of a cube surely have the input's outcome? may some?
+
+        Both are sound and need not be tight; of a cube that is one set, both are its outcomes.
+        """
+        ...
+
+    def leverage(self) -> Reals:
+        """(references, players): about how far each player moves a hybrid's score.
+
+        Only the order of branching hangs on it.
+        """
+        ...
+
+
+@runtime_checkable
+class MonotoneEvaluator(CubeEvaluator, Protocol):
+    """An evaluator that also knows players who can only take away from the outcome."""
+
+    def never_helps(self) -> BoolVector:
+        """(players,): who, held rather than replaced, brings the outcome about in no hybrid.
+
+        A hybrid with such a player has the outcome only where the one without has it. So a set that
+        keeps the outcome keeps it without the player, and one that flips it flips it without
+        replacing the player: no minimal set has one.
+        """
+        ...
+
+
+class Unreadable(Exception):  # noqa: N818 - no error: a reason, caught where an engine is chosen
+    """Reason why an engine does not serve, in words about the model and the data.
+
+    Its text goes into the provenance, after the engine's name.
+    """
+
+
+@contextmanager
+def unreadable_on_error(reason: str) -> Iterator[None]:
+    """Raise `Unreadable` for errors that come from the inside of another library.
+
+    Readers look at private attributes, which another version may lack or keep in another form, and
+    call private methods, which may raise anything. An error of this package's own code, such as a
+    wrong type handed to a function, is a bug and is raised as it is.
+    """
+    try:
+        yield
+    except Unreadable:
+        raise
+    except _OTHER_FORM as error:
+        raise Unreadable(reason) from error
+    except Exception as error:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        raised_in = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__"))
+        if raised_in.split(".")[0] == "suffice":
+            raise
+        raise Unreadable(reason) from error
+
+
+_OTHER_FORM = (AttributeError, LookupError, ValueError)
+"""Errors of reading attributes that are missing, or of another shape than expected."""
+
+
+# Readers of models that come from elsewhere, each known by the exact class it reads.
+
+
+EngineKind = Literal["additive", "trees"]
+"""What a reader makes of a model: terms that it adds up, or the trees that it consists of."""
+
+_REGISTERED_READERS: dict[tuple[EngineKind, type], Callable[..., Any]] = {}
+
+
+def register_reader(
+    kind: type,
+    *,
+    additive: Callable[[Any, Reals], AdditiveReading] | None = None,
+    trees: Callable[[Any], Ensemble] | None = None,
+) -> None:
+    """Tell how to read fitted models of a class: as a sum of terms, or as trees.
+
+    Say it in the module that defines the class, so that every process that has the one has the
+    other. Objects of a subclass are not read, since a subclass may predict as it likes.
+
+    Parameters
+    ----------
+    kind
+        The class of the fitted models, or of the last step of a pipeline.
+    additive
+        (model, X) -> `AdditiveReading`: the terms of rows X, in float64, as the model sees them.
+    trees
+        (model) -> `Ensemble`: see `suffice.engines.trees.ensemble.join_trees`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice import Explainer
+    >>> from suffice.engines import register_reader
+    >>> from suffice.engines.additive_model import AdditiveReading
+    >>> class Points:
+    ...     classes_ = 0, 1
+    ...     def predict(self, rows):
+    ...         return (rows @ [2.0, -1.0] - 1.0 > 0).astype(int)
+    >>> def read_points(model, X):
+    ...     terms = X * np.array([2.0, -1.0])
+    ...     return AdditiveReading(iter([(terms, None)]), np.array([-1.0]), "sign")
+    >>> register_reader(Points, additive=read_points)
+    >>> e = Explainer(Points(), np.array([[0.0, 1.0], [0.2, 0.0]])).explain([2.0, 1.0])
+    >>> e.provenance.evaluator
+    'additive'
+    """
+    given: object = kind
+    if not isinstance(given, type):
+        raise InputError("kind", given, "the class of the models that the reader reads")
+    readers: dict[EngineKind, Any] = {"additive": additive, "trees": trees}
+    said = {shape: read for shape, read in readers.items() if read is not None}
+    if len(said) != 1:
+        got = "both" if said else "neither"
+        raise InputError("additive, trees", got, "one of the two: what the model consists of")
+    for shape, read in said.items():
+        if not callable(read):
+            raise InputError(shape, read, "a function that reads a fitted model")
+        _REGISTERED_READERS[shape, kind] = read
+
+
+def find_reader(shape: EngineKind, model: Any) -> Callable[..., Any] | None:
+    """The reader that was registered for a model's very class; None for a tampered instance."""
+    return None if has_patched_methods(model) else _REGISTERED_READERS.get((shape, type(model)))
+
+
+def has_patched_methods(thing: Any) -> bool:
+    """Return whether a method was replaced on the instance, whose class then tells nothing."""
+    own = vars(thing) if hasattr(thing, "__dict__") else {}
+    return not _READ_METHODS.isdisjoint(own)
+
+
+_READ_METHODS = frozenset({"predict", "predict_proba", "decision_function", "transform"})
+"""Methods whose results the readers repeat."""

@@ -1,0 +1,236 @@
+"""Source columns of pipelines: the input column that each transformed column comes from.
+
+A scaler, an encoder, a binning or an imputer looks at one column at a time, so after any number of
+them every number that the final estimator sees comes from one column of the user's table. Then
+its players are groups of the transformed columns, and whatever holds of the estimator (that it is
+additive, that it is a forest) can be used. Nothing is reimplemented: the fitted steps transform
+the pool once, and only the *bookkeeping* of columns is done here.
+
+A step is known by its exact class: a subclass may do anything. Steps that mix columns (PCA,
+PolynomialFeatures, Normalizer, KNNImputer) are not known; neither is a FunctionTransformer, whose
+function may look anywhere, nor a PowerTransformer, whose powers may differ in the last bit between
+a pool and a batch of hybrids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from inspect import isroutine
+from typing import Any
+
+import numpy as np
+
+from suffice.engines.evaluator import Unreadable, has_patched_methods
+from suffice.tables.conversion import as_table
+from suffice.tables.table import Table
+from suffice.typing import Counts
+
+_SEARCHES = frozenset(
+    {"GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV"}
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnwisePipeline:
+    """A model as steps that keep columns apart, and the estimator at the end of them."""
+
+    steps: tuple[Any, ...]
+    owner: Counts
+    """For each column that the final estimator sees: the input column it comes from."""
+    final: Any
+
+    def seen(self, rows: Table) -> Table:
+        """Return the rows as the final estimator is given them: a frame, or else a dense array."""
+        out = rows.native
+        for step in self.steps:
+            out = step.transform(out)
+        seen = as_table(out.toarray() if hasattr(out, "toarray") else out)
+        if len(seen.names) != len(self.owner):
+            raise Unreadable(
+                f"the steps before {describe_model(self.final)} gave {len(seen.names)} columns "
+                "where "
+                f"{len(self.owner)} were expected"
+            )
+        return seen
+
+
+def split_pipeline(model: Any, columns: tuple[str, ...]) -> ColumnwisePipeline:
+    """Take a fitted model apart; `Unreadable` names a step that may not keep columns apart.
+
+    `columns` are the names of the table that it will be given. A model that is no pipeline has no
+    steps and is its own final estimator.
+
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> model = model.fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    >>> split_pipeline(model, ("a", "b")).owner.tolist()
+    [0, 1]
+    """
+    steps, final = pipeline_steps(model)
+    owner = np.arange(len(columns))
+    for step in steps:
+        owner = _source_columns_after(step, owner, columns if step is steps[0] else None)
+    return ColumnwisePipeline(tuple(steps), owner, final)
+
+
+def pipeline_steps(model: Any) -> tuple[list[Any], Any]:
+    """The steps of a pipeline that do something, and the estimator at the end of them."""
+    model = _unwrap(model)
+    steps: list[Any] = []
+    while sklearn_class_name(model) == "Pipeline":
+        steps += [s for _, s in model.steps[:-1] if s is not None and s != "passthrough"]
+        model = _unwrap(model.steps[-1][1])
+    return steps, model
+
+
+def _unwrap(model: Any) -> Any:
+    """The estimator that a search or a freeze only passes rows on to."""
+    while True:
+        name = sklearn_class_name(model)
+        if name in _SEARCHES and hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif name == "FrozenEstimator":
+            model = model.estimator
+        else:
+            return model
+
+
+def describe_model(model: Any) -> str:
+    """Return the name of a model for reasons."""
+    return "a function" if isroutine(model) else type(model).__name__
+
+
+def sklearn_class_name(thing: Any) -> str:
+    """The name of a scikit-learn class; nothing for a subclass or for a tampered instance."""
+    kind = type(thing)
+    known = kind.__module__.startswith("sklearn.") and not has_patched_methods(thing)
+    return kind.__name__ if known else ""
+
+
+def _source_columns_after(step: Any, owner: Counts, names: tuple[str, ...] | None = None) -> Counts:
+    """Owners of a step's outputs, from those of its inputs."""
+    name = sklearn_class_name(step)
+    rule = _RULES.get(name)
+    if rule is None:
+        raise Unreadable(f"the step {describe_model(step)} may mix columns")
+    fitted = getattr(step, "feature_names_in_", None)
+    if names is not None and fitted is not None and tuple(map(str, fitted)) != names:
+        raise Unreadable(f"the step {name} was fitted on other columns than the data's")
+    width = getattr(step, "n_features_in_", None)
+    if width is not None and width != len(owner):
+        raise Unreadable(f"the step {name} was fitted on {width} columns and gets {len(owner)}")
+    try:
+        return rule(step, owner)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        # Not fitted, or by a version whose attributes are others.
+        raise Unreadable(
+            f"the step {name} is not fitted, or keeps what it learnt in a form that suffice does "
+            "not know"
+        ) from error
+
+
+def _unchanged_columns(step: Any, owner: Counts) -> Counts:
+    return owner
+
+
+def _function(step: Any, owner: Counts) -> Counts:
+    if step.func is not None:
+        raise Unreadable("the step FunctionTransformer may mix columns: it calls a function")
+    return owner
+
+
+def _one_hot(step: Any, owner: Counts) -> Counts:
+    return np.repeat(owner, step._n_features_outs)
+
+
+def _bins(step: Any, owner: Counts) -> Counts:
+    return owner if step.encode == "ordinal" else np.repeat(owner, step.n_bins_)
+
+
+def _spline(step: Any, owner: Counts) -> Counts:
+    return np.repeat(owner, step.n_features_out_ // len(owner))
+
+
+def _target_encoder(step: Any, owner: Counts) -> Counts:
+    return np.repeat(owner, len(step.encodings_) // len(owner))
+
+
+def _imputer(step: Any, owner: Counts) -> Counts:
+    import pandas as pd
+
+    kept = np.ones(len(owner), dtype=bool)
+    if step.strategy != "constant" and not step.keep_empty_features:
+        kept = ~np.asarray(pd.isna(step.statistics_))  # columns with nothing to learn are dropped
+    indicated = step.indicator_.features_ if step.add_indicator else np.empty(0, dtype=np.int64)
+    return np.concatenate([owner[kept], owner[indicated]])
+
+
+def _indicator(step: Any, owner: Counts) -> Counts:
+    return np.asarray(owner[step.features_])
+
+
+def _selector(step: Any, owner: Counts) -> Counts:
+    return np.asarray(owner[step.get_support()])
+
+
+def _pipeline(step: Any, owner: Counts) -> Counts:
+    for _, inner in step.steps:
+        if inner is not None and inner != "passthrough":
+            owner = _source_columns_after(inner, owner)
+    return owner
+
+
+def _union(step: Any, owner: Counts) -> Counts:
+    parts: list[Counts] = []
+    for _, inner in step.transformer_list:
+        if inner != "drop":
+            parts.append(owner if inner == "passthrough" else _source_columns_after(inner, owner))
+    return np.concatenate(parts)
+
+
+def _column_transformer(step: Any, owner: Counts) -> Counts:
+    taken: dict[str, Any] = step._transformer_to_input_indices
+    parts: list[Counts] = []
+    for name, inner, _ in step.transformers_:
+        given = owner[np.asarray(taken[name], dtype=np.int64)]
+        if isinstance(inner, str):
+            part = given if inner == "passthrough" else given[:0]
+        else:
+            part = _source_columns_after(inner, given) if len(given) else given
+        where = step.output_indices_[name]
+        if where.stop - where.start != len(part):
+            raise Unreadable(f"ColumnTransformer does not tell which columns {name!r} gives")
+        parts.append(part)
+    return np.concatenate(parts)
+
+
+_Rule = Callable[[Any, Counts], Counts]
+
+
+def _rule_for_each(names: Iterable[str], rule: _Rule) -> dict[str, _Rule]:
+    return dict.fromkeys(names, rule)
+
+
+_RULES: dict[str, _Rule] = {
+    **_rule_for_each(
+        ("StandardScaler", "MinMaxScaler", "RobustScaler", "MaxAbsScaler"), _unchanged_columns
+    ),
+    **_rule_for_each(("OrdinalEncoder", "Binarizer", "QuantileTransformer"), _unchanged_columns),
+    **_rule_for_each(
+        ("SelectKBest", "SelectPercentile", "VarianceThreshold", "SelectFromModel"), _selector
+    ),
+    **_rule_for_each(("RFE", "RFECV", "SequentialFeatureSelector"), _selector),
+    "FunctionTransformer": _function,
+    "OneHotEncoder": _one_hot,
+    "KBinsDiscretizer": _bins,
+    "SplineTransformer": _spline,
+    "TargetEncoder": _target_encoder,
+    "SimpleImputer": _imputer,
+    "MissingIndicator": _indicator,
+    "Pipeline": _pipeline,
+    "FeatureUnion": _union,
+    "ColumnTransformer": _column_transformer,
+}

@@ -1,0 +1,159 @@
+"""Choosing the evaluator: the fastest that knows the model's shape, else the black box."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from suffice.context.hybrids import Hybrids
+from suffice.context.swap import SwapHybrids
+from suffice.engines.blackbox import BlackBox
+from suffice.engines.evaluator import Evaluator, Unreadable
+from suffice.engines.work import MIN_WORK_SAVED, lattice_work
+from suffice.errors import InputError
+from suffice.formatting import join_words
+from suffice.tables.table import Table
+from suffice.target import Target
+from suffice.typing import Values
+from suffice.validation import check_choice
+
+if TYPE_CHECKING:
+    from suffice.engines.trees import TreeModel
+
+
+ENGINES = ("auto", "blackbox", "additive", "trees")
+
+_ENGINES_TO_TRY = {"auto": ("additive", "trees"), "blackbox": ()}
+"""The engines tried, the cheapest to try first; a name by itself means that one."""
+
+_MIN_ENGINE_BUDGET = 1024
+"""An engine checks itself against the model on a few rows; below this they would be the budget."""
+
+_MOST_SWEPT = 30
+"""With more players no search is a sweep."""
+
+
+class EngineSelector:
+    """Evaluators for one model and the columns of its table: what is read of it is read once.
+
+    `engine` "auto" takes the first that serves, unless all hybrids are wanted and asking the model
+    about them is less work by the counts of `work`, the same on every machine. A name takes that
+    engine or raises an error that says why it cannot.
+    """
+
+    def __init__(self, engine: str, model: Any, columns: tuple[str, ...]) -> None:
+        self.engine = check_choice("engine", engine, ENGINES)
+        self.model = model
+        self._columns = columns
+        self._read: dict[str, Any] = {}
+        self._not_read: dict[str, str] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Sent without what was read of the model, which is read again."""
+        return self.__dict__ | {"_read": {}, "_not_read": {}}
+
+    @property
+    def predicts_row_by_row(self) -> bool:
+        """Whether a row's numbers are the same, to the last bit, in any batch of rows.
+
+        Known of trees, whose leaves are added up for each row by itself. (A forest with threads
+        adds its trees in the order in which they end, which changes the last bit of a row alone as
+        well.)
+        """
+        if "trees" not in _ENGINES_TO_TRY.get(self.engine, (self.engine,)):
+            return False
+        try:
+            return self._trees() is not None
+        except Unreadable:
+            return False
+
+    def make_evaluator(
+        self,
+        target: Target,
+        hybrids: Hybrids,
+        y: bool,
+        budget: int | None = None,
+        exhaustive: bool = True,
+        patience: float | None = None,
+    ) -> Evaluator:
+        """Return the fastest evaluator for a question; its note gives the reason why no faster one
+        is used."""
+        reasons: dict[str, list[str]] = {}
+        for name in _ENGINES_TO_TRY.get(self.engine, (self.engine,)):
+            try:
+                swapped = self._suited(hybrids, budget)
+                return self._make(name, target, swapped, y, exhaustive, patience)
+            except Unreadable as reason:
+                reasons.setdefault(str(reason), []).append(name)
+        note = "; ".join(f"{join_words(names)}: {reason}" for reason, names in reasons.items())
+        if self.engine not in _ENGINES_TO_TRY:
+            allowed = f"'auto' or 'blackbox' here, since {next(iter(reasons))}"
+            raise InputError("engine", repr(self.engine), allowed)
+        # A bounded search comes back to rows that it asked for, and a budget is in rows: each is
+        # then asked for once whatever finding it costs.
+        distinct = None if budget is None and exhaustive else True
+        return BlackBox(target, hybrids, y, distinct, note=note or None, patience=patience)
+
+    def class_shares(self, rows: Table) -> Values | None:
+        """(rows, classes): a forest's own class shares without a call of it; None: ask the model.
+
+        They are told once its trees were read and its additions found to be repeated to the bit.
+        """
+        trees: TreeModel | None = self._read.get("trees")
+        return None if trees is None else trees.class_shares(rows)
+
+    def _suited(self, hybrids: Hybrids, budget: int | None) -> SwapHybrids:
+        """The hybrids, if this is a question for engines at all."""
+        if self.engine == "auto" and budget is not None and budget < _MIN_ENGINE_BUDGET:
+            raise Unreadable(f"a budget below {_MIN_ENGINE_BUDGET:,} rows is left to the black box")
+        if not isinstance(hybrids, SwapHybrids):
+            raise Unreadable("only hybrids whose values are swapped are known, not this context's")
+        return hybrids
+
+    def _make(
+        self,
+        name: str,
+        target: Target,
+        hybrids: SwapHybrids,
+        y: bool,
+        exhaustive: bool,
+        patience: float | None,
+    ) -> Evaluator:
+        """An engine for one question; `Unreadable` where it does not serve."""
+        if name == "additive":
+            from suffice.engines.additive_engine import make_additive_engine
+            from suffice.engines.additive_model import read_additive
+
+            read = self._read_once(name, read_additive)
+            return make_additive_engine(read, target, hybrids, y, patience)
+        from suffice.engines.trees import TreeEngine
+        from suffice.engines.trees.tree_model import WRONG_TREES
+
+        if self.engine == "auto" and self._trees().disagrees:
+            raise Unreadable(WRONG_TREES)
+        engine = TreeEngine(self._trees(), target, hybrids, y, patience=patience)
+        if self.engine == "auto" and exhaustive and hybrids.d <= _MOST_SWEPT:
+            asking = lattice_work(target.model, hybrids)
+            if engine.sweep_work() > asking + MIN_WORK_SAVED:
+                raise Unreadable("asking the model about every row is less work here")
+        return engine
+
+    def _trees(self) -> TreeModel:
+        from suffice.engines.trees import TreeModel, read_trees
+
+        found = self._read_once("trees", lambda *given: TreeModel(read_trees(*given)))
+        assert isinstance(found, TreeModel)
+        return found
+
+    def _read_once(self, name: str, read: Callable[[Any, tuple[str, ...]], Any]) -> Any:
+        """Return an engine's reading of the model, which is read once; `Unreadable` if it cannot
+        be."""
+        if name in self._not_read:
+            raise Unreadable(self._not_read[name])
+        if name not in self._read:
+            try:
+                self._read[name] = read(self.model, self._columns)
+            except Unreadable as reason:
+                self._not_read[name] = str(reason)
+                raise
+        return self._read[name]

@@ -1,0 +1,14 @@
+"""Tree ensembles, exactly: the outcomes of all hybrids from one walk over the trees.
+
+    trees = TreeModel(read_trees(model, columns))   # once per model
+    engine = TreeEngine(trees, target, hybrids, y)  # once per input
+
+A model that is not known, or an event that its score does not tell, raises `Unreadable`: the reason
+is for the provenance, and the black box serves.
+"""
+
+from suffice.engines.trees.ensemble import Ensemble
+from suffice.engines.trees.tree_engine import TreeEngine
+from suffice.engines.trees.tree_model import TreeModel, read_trees
+
+__all__ = ["Ensemble", "TreeEngine", "TreeModel", "read_trees"]

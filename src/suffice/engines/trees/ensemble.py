@@ -1,0 +1,429 @@
+"""A tree ensemble as plain arrays, whatever library fitted it.
+
+Every library's numeric split is brought to one form here, `value <= threshold` in float64: a strict
+`<` becomes `<=` at the next smaller number of the library's own float type, and a library that
+compares float32 has its columns rounded to float32 before they are widened. What is left to say of
+a split is where missing values go, and for a categorical split which categories go left.
+
+Many nodes ask the same question (histogram-based libraries have at most 255 thresholds per
+column), so the questions are kept once, as `SplitTable`, and nodes refer to them by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.engines.evaluator import Unreadable
+from suffice.engines.pipeline_columns import describe_model
+from suffice.errors import short_repr
+from suffice.tables.cells import distinct_keys, is_missing
+from suffice.tables.labels import unwrap_label
+from suffice.tables.table import Table
+from suffice.typing import BoolVector, Counts, Reals
+
+Ints = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class CategorySplit:
+    """A categorical split: `members` go left (or right), other `known` ones the other way.
+
+    What is neither goes where missing values go; `known` None means that everything is known.
+    """
+
+    members: frozenset[int]
+    left: bool = True
+    known: frozenset[int] | None = None
+
+    @cached_property
+    def sorted_members(self) -> Reals:
+        """The members in order, and a NaN after them, which equals nothing."""
+        return np.array([*sorted(self.members), np.nan])
+
+    @cached_property
+    def sorted_known(self) -> Reals:
+        """The known categories in order, and a NaN after them."""
+        return np.array([*sorted(self.known or ()), np.nan])
+
+
+@dataclass(frozen=True, eq=False)
+class SplitTable:
+    """The distinct questions that nodes ask of a row."""
+
+    column: Ints
+    threshold: Reals
+    missing_left: BoolVector
+    categories: dict[int, CategorySplit]
+    """By number of the test; all others compare with their threshold."""
+
+    @cached_property
+    def by_threshold(self) -> Counts:
+        """The tests in order of column and threshold."""
+        return np.lexsort((self.threshold, self.column))
+
+    def answer(self, number: int, values: Reals) -> BoolVector:
+        """Return which of a column's values go left at a split."""
+        missing = np.isnan(values)
+        if number not in self.categories:
+            left = values <= self.threshold[number]
+        else:
+            split = self.categories[number]
+            whole = np.trunc(np.where(missing, -1.0, values))
+            left = _is_among(whole, split.sorted_members) == split.left
+            if split.known is not None:
+                missing = missing | ~_is_among(whole, split.sorted_known)
+        return np.asarray(np.where(missing, self.missing_left[number], left))
+
+
+def _is_among(values: Reals, numbers: Reals) -> BoolVector:
+    """Return which values are among sorted numbers; `numpy.isin` takes five times as long for a
+    few."""
+    return np.asarray(numbers[np.searchsorted(numbers, values)] == values)
+
+
+ZERO_IS_SECOND_CLASS = (-5e-324, 0.0)
+"""Two classes that part at zero, which is the second's."""
+
+
+@dataclass(frozen=True, eq=False)
+class LibrarySum:
+    """Facts of a library's own summation that let it be repeated to the bit: see `replay`."""
+
+    scores: Callable[[Table], Any]
+    """The library's own scores of rows, before any link: what sums over the divisor must equal."""
+    base: Reals
+    """(outputs,): what is added to first, to the bit."""
+    parts: tuple[float, float] | None = None
+    """For labels of two classes: a margin up to the first number is the first class's, one from the
+    second on the second's; None: as the sigmoid says."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Arrays of all trees in a row; the score of a row of data is base + sum of its leaves /
+    divisor."""
+
+    roots: Ints
+    test: Ints
+    """By node: the number of its test, -1 at a leaf."""
+    left: Ints
+    right: Ints
+    values: Reals
+    """(nodes, outputs), zero at inner nodes."""
+    tests: SplitTable
+    matrix: Callable[[Table], Reals]
+    """Rows as the trees see them, (rows, columns)."""
+    base: Reals
+    """(outputs,)"""
+    divisor: float = 1.0
+    classes: tuple[Any, ...] | None = None
+    leaf_answers: bool = False
+    """One tree, whose leaf is the model's answer: nothing is added to it."""
+    tie_to_first: bool = True
+    """Of two classes with equal scores the first wins, but for one library's binary margin."""
+    unit: float = 2.0**-53
+    """Relative rounding error of one addition in the library's own sum."""
+    link_slack: float = 0.0
+    """How far from its boundary a score may be and yet read as equal by the link function."""
+    source: Ints | None = None
+    """For each column of the matrix the table's column, where they differ."""
+    single: bool = False
+    """The matrix is the table's own columns, rounded to float32."""
+    shares: bool = False
+    """The scores of classes are their probabilities, not what a link function makes them of."""
+    steepness: float = 1.0
+    """Of a binary margin: its logistic function, so many times as steep, is the probability."""
+    unsure: tuple[float, float] = (0.0, 0.0)
+    """A binary margin between these decides nothing, and the model is asked."""
+    replay: LibrarySum | None = None
+    """How to add up as the library itself does, where that is known; see there."""
+
+    @property
+    def margin(self) -> bool:
+        """Is a binary classifier's one output the second class's lead over the first?"""
+        return self.classes is not None and len(self.classes) == 2 and len(self.base) == 1
+
+    @cached_property
+    def leaves(self) -> int:
+        """The number of leaves in all trees."""
+        return int((self.test < 0).sum())
+
+    @cached_property
+    def depth(self) -> int:
+        """The longest path of any tree, in splits."""
+        level, depth = self.roots, 0
+        while len(level := level[self.test[level] >= 0]):
+            level = np.concatenate([self.left[level], self.right[level]])
+            depth += 1
+        return depth
+
+
+# From a fitted model to an ensemble: what the readers of all libraries share.
+
+
+def not_a_tree_model(model: Any) -> Unreadable:
+    """The reason for all that no reader knows."""
+    return Unreadable(f"{describe_model(model)} is not a tree model that suffice can read")
+
+
+def not_a_leaf_sum(model: Any, setting: str) -> Unreadable:
+    """The reason for a model whose setting makes its prediction something else."""
+    return Unreadable(
+        f"{describe_model(model)} with {setting} does not predict the sum of its leaves"
+    )
+
+
+def class_labels(classes: Any) -> tuple[Any, ...]:
+    """A model's classes as the labels that they are."""
+    return tuple(unwrap_label(label) for label in np.asarray(classes).ravel())
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Tree as a reader finds it: children are node numbers, -1 at a leaf."""
+
+    left: NDArray[Any]
+    right: NDArray[Any]
+    column: NDArray[Any]
+    threshold: Reals
+    missing_left: BoolVector
+    values: Reals
+    """(nodes, outputs): read at the leaves only."""
+    categories: dict[int, CategorySplit] | None = None
+    """By number of the node."""
+
+
+def join_trees(trees: Sequence[Tree], matrix: Callable[[Table], Reals], **rest: Any) -> Ensemble:
+    """Lay trees one after another and number their distinct tests."""
+    if not trees:
+        raise Unreadable("the model has no trees")
+    sizes = [len(tree.left) for tree in trees]
+    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
+    shift = np.repeat(roots, sizes)
+    left, right = (np.concatenate([getattr(t, side) for t in trees]) for side in ("left", "right"))
+    leaf = left < 0
+    values = np.concatenate([tree.values for tree in trees]).astype(np.float64)
+    if not np.isfinite(values[leaf]).all():
+        raise Unreadable("a leaf of the model holds no finite number")
+    values[~leaf] = 0.0
+    test, tests = _number_splits(trees, roots, ~leaf)
+    return Ensemble(
+        roots=roots,
+        test=test,
+        left=np.where(leaf, -1, left + shift).astype(np.int32),
+        right=np.where(leaf, -1, right + shift).astype(np.int32),
+        values=values,
+        tests=tests,
+        matrix=matrix,
+        **rest,
+    )
+
+
+def _number_splits(
+    trees: Sequence[Tree], roots: Ints, inner: BoolVector
+) -> tuple[Ints, SplitTable]:
+    import pandas as pd
+
+    column = np.concatenate([tree.column for tree in trees])[inner].astype(np.int32)
+    threshold = np.concatenate([tree.threshold for tree in trees])[inner].astype(np.float64)
+    missing = np.concatenate([tree.missing_left for tree in trees])[inner].astype(bool)
+    kinds: dict[CategorySplit, int] = {}
+    which = np.zeros(len(inner), dtype=np.int64)
+    for root, tree in zip(roots, trees, strict=True):
+        for node, split in (tree.categories or {}).items():
+            which[root + node] = kinds.setdefault(split, len(kinds) + 1)
+    which = which[inner]
+    # Adding 0.0 makes -0.0 and 0.0, which compare equal, one test. Tests are numbered in order of
+    # appearance, so that the nodes of a tree find theirs close together.
+    key = pd.factorize(np.where(which > 0, 0.0, threshold + 0.0))[0].astype(np.int64)
+    for part in (column, missing, which):
+        key = pd.factorize(key * (int(part.max(initial=0)) + 1) + part)[0].astype(np.int64)
+    test = np.full(len(inner), -1, dtype=np.int32)
+    test[inner] = key
+    _, first = distinct_keys(key)
+    by_kind = {number: split for split, number in kinds.items()}
+    categories = {i: by_kind[int(k)] for i, k in enumerate(which[first]) if k}
+    return test, SplitTable(
+        column=column[first],
+        threshold=threshold[first],
+        missing_left=missing[first],
+        categories=categories,
+    )
+
+
+def to_float_matrix(
+    table: Table,
+    single: bool = False,
+    categories: Mapping[int, Sequence[Any]] | None = None,
+    unseen_is_missing: bool = True,
+) -> Reals:
+    """(rows, columns) in float64; with `single` each value is rounded to float32 first.
+
+    A column whose dtype lists categories becomes the positions of its values in `categories`, given
+    by column; without a list it is not read. A value that the list lacks is a missing one, or else
+    a reason not to read the rows.
+    """
+    columns = []
+    for j in range(len(table.names)):
+        values = table.column(j)
+        if table.categories(j) is not None:
+            if not categories or j not in categories:
+                raise Unreadable(
+                    f"column {table.names[j]!r} holds categories, and how the model numbers them "
+                    "is not read"
+                )
+            codes = _category_codes(values, categories[j])
+            strange = np.isnan(codes) & ~np.array([is_missing(value) for value in values])
+            if strange.any() and not unseen_is_missing:
+                raise Unreadable(
+                    f"column {table.names[j]!r} holds "
+                    f"{short_repr(unwrap_label(values[strange][0]))}, a "
+                    "category that the model was not fitted on"
+                )
+            columns.append(codes)
+        elif values.dtype.kind not in "fiub":
+            raise Unreadable(f"column {table.names[j]!r} does not hold numbers")
+        else:
+            columns.append(values.astype(np.float32 if single else np.float64).astype(np.float64))
+    return np.stack(columns, axis=1)
+
+
+def _category_codes(values: Any, known: Sequence[Any]) -> Reals:
+    import pandas as pd
+
+    codes = pd.Index(list(known)).get_indexer(values).astype(np.float64)
+    codes[codes < 0] = np.nan
+    return np.asarray(codes)
+
+
+# Several ensembles as one, whose score is a weighted sum of theirs.
+
+
+class EnsembleMember(NamedTuple):
+    """A model among others, with its trees."""
+
+    model: Any
+    trees: Ensemble
+    given: Counts
+    """The columns of the table that it is given."""
+
+
+class MemberContribution(NamedTuple):
+    """A member, and what each of its leaves adds to the scores of the whole."""
+
+    trees: Ensemble
+    leaves: Reals
+    """(nodes, outputs of the whole)"""
+    base: Reals
+    """(outputs of the whole,)"""
+    given: Counts
+    """The columns of the table that the member is given."""
+
+
+def combine_ensembles(
+    parts: Sequence[MemberContribution],
+    prepare: Callable[[Table], Table] | None = None,
+    **rest: Any,
+) -> Ensemble:
+    """One ensemble of all members' trees; `prepare` makes of a table what members are given."""
+    looks: list[_MemberColumns] = []
+    source: list[Counts] = []
+    trees: list[Tree] = []
+    shared: int | None = None
+    for part in parts:
+        sees = part.given if part.trees.source is None else part.given[part.trees.source]
+        if part.trees.single:
+            # A member of a bag knows some columns only, so that the table is rounded as a whole.
+            if shared is None:
+                shared = sum(map(len, source))
+                every = np.arange(int(max(p.given.max() for p in parts)) + 1)
+                alone = prepare is None
+                looks.append(
+                    _MemberColumns(
+                        part.trees.matrix if alone else _rounded_to_float32,
+                        None if alone else every,
+                    )
+                )
+                source.append(every)
+            place = shared + part.given
+        else:
+            place = sum(map(len, source)) + np.arange(len(sees))
+            looks.append(_MemberColumns(part.trees.matrix, None if prepare is None else part.given))
+            source.append(sees)
+        trees += _separate_trees(part, place)
+    unit = max(part.trees.unit for part in parts)
+    # A member rounds its constant at every tree that it adds, and constants may cancel in the end.
+    constants = sum(float(np.abs(part.base).max()) for part in parts)
+    rest["link_slack"] = rest.get("link_slack", 0.0) + 2 * (len(trees) + 8) * unit * constants
+    return join_trees(
+        trees,
+        _StackedMatrix(prepare, tuple(looks)),
+        base=np.sum([part.base for part in parts], axis=0),
+        unit=unit,
+        source=np.concatenate(source).astype(np.int32),
+        **rest,
+    )
+
+
+def _separate_trees(part: MemberContribution, place: Counts) -> list[Tree]:
+    """Return a member's trees one by one, with their splits on the given columns of the whole."""
+    ensemble, tests = part.trees, part.trees.tests
+    out = []
+    for start, end in zip(
+        ensemble.roots, np.append(ensemble.roots, len(ensemble.test))[1:], strict=True
+    ):
+        here = slice(int(start), int(end))
+        test = ensemble.test[here]
+        leaf = test < 0
+        out.append(
+            Tree(
+                left=np.where(leaf, -1, ensemble.left[here] - start),
+                right=np.where(leaf, -1, ensemble.right[here] - start),
+                column=_by_node(place[tests.column], test),
+                threshold=_by_node(tests.threshold, test),
+                missing_left=_by_node(tests.missing_left, test),
+                values=part.leaves[here],
+                categories={
+                    node: tests.categories[t]
+                    for node, t in enumerate(test.tolist())
+                    if t in tests.categories
+                },
+            )
+        )
+    return out
+
+
+def _by_node(values: Any, test: Any) -> Any:
+    """Return values of splits by node, and 0 at leaves."""
+    return np.append(values, np.zeros(1, dtype=values.dtype))[test]
+
+
+class _MemberColumns(NamedTuple):
+    matrix: Callable[[Table], Reals]
+    columns: Counts | None
+
+
+@dataclass(frozen=True, eq=False)  # by identity: pools cache what it makes of their rows
+class _StackedMatrix:
+    """Function from a table to the columns that all members see, side by side."""
+
+    prepare: Callable[[Table], Table] | None
+    looks: tuple[_MemberColumns, ...]
+
+    def __call__(self, table: Table) -> Reals:
+        table = table if self.prepare is None else self.prepare(table)
+        seen = [
+            look.matrix(table if look.columns is None else table.select(look.columns.tolist()))
+            for look in self.looks
+        ]
+        return np.concatenate(seen, axis=1)
+
+
+def _rounded_to_float32(table: Table) -> Reals:
+    return np.asarray(table.native, dtype=np.float32).astype(np.float64)

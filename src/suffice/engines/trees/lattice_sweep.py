@@ -1,0 +1,337 @@
+"""A sweep of the lattice, run by run: by numpy's kernel here, by numba's where its start has paid.
+
+A run of consecutive masks is cut into slabs, the references into blocks; each (block, slab) is one
+call of a kernel, and blocks run in threads. A run is small enough to be handed on often, and large
+enough that making blocks ready for it is a small part of the work; where there is room, they stay
+ready.
+
+Numpy's kernel walks all trees and references of a block together, level by level. The frontier is a
+set of arrays (node, word of lanes, players held, players freed), one entry per path that is still
+alive; a step moves every entry one split down and adds entries where lanes part. Leaves become
+signed terms exactly as in the compiled kernel (`kernel` says why), grouped by how many there are
+per leaf, and numpy does the subset sums along axes of length two.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.engines.backend import (
+    Backend,
+    _thread_pool,
+    available_cores,
+    choose_backend,
+    run_in_threads,
+)
+from suffice.engines.trees.encoded_input import EncodedInput
+from suffice.engines.trees.ensemble import Ints
+from suffice.engines.trees.margins import IntegerMargin
+from suffice.engines.work import LATTICE_CELL, LEAF
+from suffice.factors.lattice import over_subsets
+from suffice.typing import BitWords, BoolVector, Counts, Reals
+
+LeafPortions = list[list[BitWords]]
+"""By margin, in portions: what a block found in the trees and may use again."""
+
+ThreadBuffers = dict[Any, NDArray[Any]]
+"""A thread's buffers, used by one block after another: fresh memory is slow to touch."""
+
+MAX_SWEEP_PLAYERS = 30
+"""No sweep of the whole lattice is longer."""
+
+_SLAB_CELLS = 1 << 21
+"""Masks × lanes of a slab, 32 bits each: more is slower, as it leaves the cache."""
+
+_RUN_BYTES = 1 << 24
+"""Outcomes that are held before they are handed on: a third of a second's work of numba."""
+
+_LEAVES_KEPT = 1 << 27
+"""Bytes of leaves that are kept from run to run."""
+
+_MASKS_TRANSPOSED_AT_ONCE = 1 << 11
+"""Masks of which a transposed piece stays in the cache."""
+
+HybridPlaces = tuple[Counts, Counts]
+"""Masks, and beside each the place of a reference in the order of lanes."""
+
+
+class LatticeSweep:
+    """The sweep of one problem; `kernel` as the engine was given it, None to choose."""
+
+    def __init__(self, problem: EncodedInput, kernel: Backend | None) -> None:
+        self._problem = problem
+        self.kernel = kernel or choose_backend(sweep_work(problem))
+        self.masks_per_run = 1 << min(problem.d, _log2(8 * _RUN_BYTES // len(problem.lanes.order)))
+        """Masks of a run: the same for both kernels, since the model is checked run by run."""
+        self._leaves: dict[int, LeafPortions] = {}
+        self._room = _LEAVES_KEPT if self.masks_per_run < 1 << problem.d else 0
+
+    def run(self, start: int, y: bool) -> tuple[NDArray[Any], HybridPlaces]:
+        """(blocks, masks): the words of lanes that have the input's outcome; and the undecided."""
+        lanes = self._problem.lanes
+        players = self._slab_players(_log2(self.masks_per_run))
+        size = 1 << players
+        slabs = self.masks_per_run // size
+        # Handed on as bytes, so their order in memory matters.
+        out = np.empty((lanes.blocks, self.masks_per_run), dtype=f"<u{lanes.width // 8}")
+        undecided: list[HybridPlaces] = []
+        # Enough tasks to share evenly, few enough that making a block ready is not done too often.
+        cuts = max(1, min(slabs, -(-8 // lanes.blocks)))
+        edges = [slabs * i // cuts for i in range(cuts + 1)]
+        local = threading.local()
+
+        def work(task: int) -> None:
+            block, cut = divmod(task, cuts)
+            everyone = np.uint64(lanes.all_lanes(block))
+            at_work = self._ready(block, players, local.__dict__.setdefault("scratch", {}))
+            for slab in range(edges[cut], edges[cut + 1]):
+                yes, no = at_work.slab(start // size + slab)
+                out[block, slab * size : (slab + 1) * size] = yes if y else no
+                masks, places = _places_of_set_lanes(everyone & ~(yes | no))
+                if len(masks):  # appending to a list is safe in threads
+                    first = start + slab * size
+                    undecided.append((first + masks, block * lanes.width + places))
+
+        run_in_threads(
+            work, lanes.blocks * cuts, available_cores() if self.kernel == "numba" else 1
+        )
+        none = np.empty(0, dtype=np.int64)
+        parts = zip((none, none), *undecided, strict=True)
+        masks, references = (np.concatenate(part) for part in parts)
+        # Threads end in any order, but the same hybrids must be put to the model in every run.
+        order = np.lexsort((references, masks))
+        return out, (masks[order], references[order])
+
+    def pack_by_mask(self, words: NDArray[Any]) -> NDArray[np.uint8]:
+        """(masks, bytes): words of lanes turned into packed bits of references, in their order."""
+        if len(words) == 1:  # one row is a column as it stands
+            turned = words.reshape(-1, 1)
+        else:
+            turned = np.empty(words.shape[::-1], dtype=words.dtype)
+            for part in _mask_slices(len(turned)):
+                turned[part] = words[:, part].T
+        order = self._problem.lanes.order
+        bits = turned.view(np.uint8)[:, : (len(order) + 7) // 8]
+        if (np.diff(order) == 1).all():
+            return bits
+        places, out = np.argsort(order), np.empty(bits.shape, dtype=np.uint8)
+        for part in _mask_slices(len(turned)):  # so few that their single bits stay in the cache
+            lanes = np.unpackbits(bits[part], axis=1, count=len(order))
+            out[part] = np.packbits(lanes.take(places, axis=1), axis=1)
+        return out
+
+    def _slab_players(self, players: int) -> int:
+        return min(players, _log2(_SLAB_CELLS // self._problem.lanes.width))
+
+    def _ready(self, block: int, players: int, scratch: ThreadBuffers) -> ReferenceBlock:
+        """A block at work in a thread, with its leaves of the last run where there is room."""
+        known = self._leaves.get(block)
+        at_work = make_block(self.kernel, self._problem, block, players, scratch, leaves=known)
+        if known is None and self._room > 0:
+            leaves = at_work.leaves()
+            self._room -= sum(part.nbytes for parts in leaves for part in parts)
+            if leaves and self._room > 0:
+                self._leaves[block] = leaves
+        return at_work
+
+
+def _mask_slices(rows: int) -> Iterator[slice]:
+    return (
+        slice(start, start + _MASKS_TRANSPOSED_AT_ONCE)
+        for start in range(0, rows, _MASKS_TRANSPOSED_AT_ONCE)
+    )
+
+
+def _places_of_set_lanes(words: BitWords) -> HybridPlaces:
+    """Return the rows that have lanes set, and the references of these lanes."""
+    rows = np.flatnonzero(words)
+    lanes = np.unpackbits(words[rows].astype("<u8").view(np.uint8).reshape(-1, 8), axis=1)
+    row, reference = np.nonzero(lanes)  # big-endian bits undo the order of lanes
+    return rows[row], reference
+
+
+def sweep_work(problem: EncodedInput) -> float:
+    """Return the work of all 2^d subsets beside all references, as `engines.work` counts it.
+
+    In each slab every leaf that a block of references reaches is added once, for each margin.
+    """
+    d, lanes = problem.d, problem.lanes
+    slabs = 2.0 ** (d - min(d, _log2(_SLAB_CELLS // lanes.width)))
+    leaves = problem.ensemble.leaves * slabs
+    return (
+        len(problem.reading.margins)
+        * lanes.blocks
+        * (LEAF * leaves + LATTICE_CELL * lanes.width * 2.0**d)
+    )
+
+
+def _log2(cells: int) -> int:
+    return max(0, cells.bit_length() - 1)
+
+
+class ReferenceBlock(Protocol):
+    """A kernel at work on one block of references."""
+
+    def slab(self, number: int) -> tuple[BitWords, BitWords]:
+        """Return by mask the lanes that surely have the event, and those that surely do not."""
+        ...
+
+    def leaves(self) -> LeafPortions:
+        """Return the leaves from which the same block is made again; empty if not kept."""
+        ...
+
+
+def make_block(
+    kernel: Backend,
+    problem: EncodedInput,
+    block: int,
+    players: int,
+    scratch: ThreadBuffers,
+    leaves: LeafPortions | None = None,
+) -> ReferenceBlock:
+    """Return a kernel made ready for one block of references."""
+    if kernel == "numpy":
+        return NumpyBlock(problem, block, players)
+    from suffice.engines.trees.numba_blocks import NumbaBlock
+
+    return NumbaBlock(problem, block, players, scratch, leaves)
+
+
+if hasattr(os, "register_at_fork"):  # threads do not live on in a forked process
+    os.register_at_fork(after_in_child=_thread_pool.cache_clear)
+
+
+class NumpyBlock:
+    """One block of references; gives what the compiled kernel gives, slower."""
+
+    def __init__(self, problem: EncodedInput, block: int, players: int) -> None:
+        self._problem = problem
+        self._players = players
+        self._everyone = np.uint64(problem.lanes.all_lanes(block))
+        self._differs = problem.sides.words(problem.lanes.references(block))
+
+    def slab(self, number: int) -> tuple[BitWords, BitWords]:
+        """Return by mask the lanes where the event surely holds, and those where it fails."""
+        problem, players = self._problem, self._players
+        held = number << players
+        freed = ((1 << problem.d) - (1 << players)) ^ held
+        width = problem.lanes.width
+        present = (self._everyone >> np.arange(width, dtype=np.uint64) & np.uint64(1)).astype(bool)
+        yes = np.broadcast_to(present, (1 << players, width))
+        no = np.zeros_like(yes)
+        for margin, nodes in zip(problem.reading.margins, problem.nodes, strict=True):
+            score = self._scores(margin, nodes, held, freed)
+            yes = yes & (score >= margin.yes_from) & (score <= margin.yes_to)
+            no |= present & ((score < margin.no_below) | (score > margin.no_above))
+        if problem.reading.reverse:
+            yes, no = no, yes
+        return _pack_lanes(yes), _pack_lanes(no)
+
+    def leaves(self) -> LeafPortions:
+        """Return no leaves: numpy's kernel keeps none."""
+        return []
+
+    def _scores(self, margin: IntegerMargin, nodes: Ints, held: int, freed: int) -> Ints:
+        """(masks, lanes) int32; sums wrap around on the way and are right in the end."""
+        width, size = self._problem.lanes.width, 1 << self._players
+        terms = _signed_terms(*self._reached(margin, nodes, held, freed), size)
+        # Whole numbers this small are added exactly in float64, and then wrapped around.
+        sums = _sums_of_terms(*terms, width, 2 * size * width).astype(np.int64)
+        above, below = sums.astype(np.int32).reshape(2, size, width)
+        return np.asarray(over_subsets(above, np.add) + over_subsets(below, np.add)[::-1])
+
+    def _reached(
+        self, margin: IntegerMargin, nodes: Ints, held_first: int, freed_first: int
+    ) -> tuple[Counts, BitWords, Counts, Counts]:
+        """The leaves that the block reaches: value, lanes that come there, players held, freed."""
+        tests, toward, away, players = np.ascontiguousarray(nodes.T).astype(np.int64)
+        node = margin.roots.astype(np.int64)
+        group = np.full(len(node), self._everyone)
+        path = np.full(
+            len(node), held_first | freed_first << _FREED_SHIFT
+        )  # players held, and freed
+        parts: list[tuple[Counts, BitWords, Counts]] = []
+        while True:
+            test = tests[node]
+            leaf, inner = np.flatnonzero(test < 0), np.flatnonzero(test >= 0)
+            parts.append((toward[node[leaf]], group[leaf], path[leaf]))
+            if not len(inner):
+                break
+            test, node, group, path = test[inner], node[inner], group[inner], path[inner]
+            others = group & self._differs[test]
+            bit = np.left_shift(1, players[node])
+            leave = (others != 0) & (path & bit == 0)
+            both = np.flatnonzero(
+                leave & (path & bit << _FREED_SHIFT == 0)
+            )  # they part: held, and freed
+            stay = np.flatnonzero(leave & (others != group))  # the input's side goes on as it is
+            near = toward[node]
+            node = np.concatenate([np.where(leave, away[node], near), near[both], near[stay]])
+            left = np.where(leave, others, group)
+            group = np.concatenate([left, others[both], (group ^ others)[stay]])
+            held, path_stay = path[both] | bit[both], path[stay]
+            path[both] |= bit[both] << _FREED_SHIFT
+            path = np.concatenate([path, held, path_stay])
+        value, group, path = (np.concatenate(column) for column in zip(*parts, strict=True))
+        low = (1 << self._players) - 1
+        return value, group, path & low, path >> _FREED_SHIFT & low
+
+
+_FREED_SHIFT = 32
+"""From this bit on, a path has the players that are freed; before it those that are held."""
+
+
+def _signed_terms(
+    value: Counts, group: BitWords, held: Counts, freed: Counts, size: int
+) -> tuple[Counts, BitWords, Reals]:
+    """Signed terms of leaves, from below or, `size` rows further on, from above: row, lanes, value.
+
+    A leaf is one term at row | T for every part T of the fewer of its players, held or freed.
+    """
+    upward = np.bitwise_count(freed) <= np.bitwise_count(held)
+    first = np.where(upward, held, freed + size)
+    spread = np.where(upward, freed, held)
+    found: list[tuple[Counts, BitWords, Reals]] = []
+    counts = np.bitwise_count(spread)
+    for count in range(int(counts.max(initial=0)) + 1):
+        chosen = np.flatnonzero(counts == count)
+        row, rest, lanes = first[chosen], spread[chosen], group[chosen]
+        signed = value[chosen].astype(np.float64)
+        for _ in range(count):
+            bit = rest & -rest
+            row, rest = np.concatenate([row, row | bit]), np.tile(rest ^ bit, 2)
+            lanes, signed = np.tile(lanes, 2), np.concatenate([signed, -signed])
+        found.append((row, lanes, signed))
+    rows, groups, values = zip(*found, strict=True)
+    return np.concatenate(rows), np.concatenate(groups), np.concatenate(values)
+
+
+_LANES_ONE_BY_ONE = 6
+"""Lanes of a word that are taken one by one; few words have more."""
+
+
+def _sums_of_terms(row: Counts, group: BitWords, value: Reals, width: int, cells: int) -> Reals:
+    """Return the sums by row and lane; a term counts for every lane of its word."""
+    first, one = row * width, np.uint64(1)
+    sums = np.zeros(cells)
+    for _ in range(_LANES_ONE_BY_ONE):
+        rest = group & (group - one)
+        sums += np.bincount(first + np.bitwise_count((group ^ rest) - one), value, cells)
+        more = np.flatnonzero(rest)
+        first, group, value = first[more], rest[more], value[more]
+    bits = np.unpackbits(group.astype("<u8").view(np.uint8).reshape(-1, 8), 1, bitorder="little")
+    term, lane = np.nonzero(bits)
+    return np.asarray(sums + np.bincount(first[term] + lane, value[term], cells))
+
+
+def _pack_lanes(lanes: BoolVector) -> BitWords:
+    out = np.zeros((len(lanes), 8), dtype=np.uint8)
+    packed = np.packbits(lanes, axis=1, bitorder="little")
+    out[:, : packed.shape[1]] = packed
+    return out.view("<u8").ravel().astype(np.uint64)

@@ -1,0 +1,268 @@
+"""Any list of subsets, judged by the trees: up to 64 of them beside up to 64 references at a time.
+
+Such a rectangle of hybrids is walked down each tree together. At a split the references that are
+not on the input's side leave it where the player is not held: what goes either way is again made of
+rectangles, a word of references × a word of subsets. However many players there are, a rectangle
+costs about as much as its distinct ways down the trees; so subsets are sorted first, by the players
+on whom most hybrids part, to bring those into a word that have most of their ways in common.
+
+A verdict is 2 where the event surely holds, 0 where it surely fails, 1 where rounding could make it
+either (see `margins`).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.engines.backend import Backend, available_cores, choose_backend, run_in_threads
+from suffice.engines.trees.encoded_input import LANES, EncodedInput
+from suffice.engines.trees.ensemble import Ints
+from suffice.engines.trees.margins import IntegerMargin
+from suffice.engines.work import LIST_LEAF
+from suffice.typing import BitWords, Counts, HeldSets, Reals
+
+Verdicts = NDArray[np.uint8]
+FAILS, DOUBT, HOLDS = range(3)
+
+_MAX_WALK_BYTES = 1 << 27
+"""Of trees made ready for blocks of references, kept from list to list."""
+
+_MIN_WORK_FOR_THREADS = 2e6
+"""Work that pays threads; starting them takes a tenth of it."""
+
+_ENTRIES_AT_ONCE = 1 << 14
+"""Leaves reached by numpy's kernel, or its single hybrids × trees, that are written out."""
+
+
+class SubsetLists:
+    """The lists of one problem; `kernel` as the engine was given it, None to choose."""
+
+    def __init__(self, problem: EncodedInput, kernel: Backend | None) -> None:
+        self._problem = problem
+        # Lists have no accumulators that must fit a cache, so blocks are always whole words.
+        self._lanes = problem.list_lanes
+        self._given = kernel
+        self._walks: dict[tuple[Backend, int], TreeWalk] = {}
+        # A walk's table has two words of 64 bits per node.
+        most = 16 * problem.nodes[0].shape[0] * len(problem.nodes) * self._lanes.blocks
+        self._keep_walks = most <= _MAX_WALK_BYTES
+
+    def work_per_hybrid(self) -> float:
+        """Return the work of one hybrid of a long list, as `engines.work` counts it."""
+        leaves = len(self._problem.reading.margins) * self._problem.ensemble.leaves
+        return LIST_LEAF * leaves / (LANES * len(self._lanes.references(0)))
+
+    def backend(self, hybrids: int) -> Backend:
+        """Return the kernel for a list of so many hybrids."""
+        return self._given or choose_backend(self.work_per_hybrid() * hybrids)
+
+    def verdicts(self, held: HeldSets) -> Verdicts:
+        """Return the verdicts (subsets, references) of a list of subsets."""
+        out = np.full((len(held), len(self._lanes.order)), HOLDS, dtype=np.uint8)
+        kernel = self.backend(out.size)
+        order = self._order_similar_subsets(held)
+        words = _words_by_player(held[order])
+        blocks, workers = self._lanes.blocks, self._workers(kernel, out.size)
+        # Enough tasks to share evenly.
+        cuts = 1 if workers == 1 else min(len(words), -(-8 * workers // blocks))
+        edges = [len(words) * i // cuts for i in range(cuts + 1)]
+
+        def work(task: int) -> None:
+            block, cut = divmod(task, cuts)
+            walk, places = self._walk(kernel, block), self._lanes.references(block)
+            for i in range(edges[cut], edges[cut + 1]):
+                walk.decide(words[i], order[LANES * i : LANES * (i + 1)], places, out)
+
+        run_in_threads(work, blocks * cuts, workers)
+        return self._negate_if_needed(out)
+
+    def verdicts_of(self, held: HeldSets, references: Counts) -> Verdicts:
+        """(rows,): of single hybrids."""
+        out = np.full(len(references), HOLDS, dtype=np.uint8)
+        kernel = self.backend(len(out))
+        block, place = np.divmod(np.argsort(self._lanes.order)[references], self._lanes.width)
+        blocks = np.unique(block)
+
+        def work(task: int) -> None:
+            rows = np.flatnonzero(block == blocks[task])
+            scores = self._walk(kernel, int(blocks[task])).sums_of_hybrids(
+                held[rows], place[rows] ^ 7
+            )
+            for margin, score in zip(self._problem.reading.margins, scores, strict=True):
+                out[rows] = np.minimum(out[rows], _verdicts_from_scores(margin, score))
+
+        run_in_threads(work, len(blocks), self._workers(kernel, len(out)))
+        return self._negate_if_needed(out)
+
+    def _negate_if_needed(self, verdicts: Verdicts) -> Verdicts:
+        reverse = self._problem.reading.reverse
+        return np.asarray(HOLDS - verdicts, dtype=np.uint8) if reverse else verdicts
+
+    def _workers(self, kernel: Backend, hybrids: int) -> int:
+        long = self.work_per_hybrid() * hybrids >= _MIN_WORK_FOR_THREADS
+        return available_cores() if kernel == "numba" and long else 1
+
+    def _walk(self, kernel: Backend, block: int) -> TreeWalk:
+        walk = self._walks.get((kernel, block))
+        if walk is None:
+            walk = self._make_walk(kernel, block)
+            if self._keep_walks:
+                self._walks[kernel, block] = walk
+        return walk
+
+    def _make_walk(self, kernel: Backend, block: int) -> TreeWalk:
+        differs = self._problem.sides.words(self._lanes.references(block))
+        return make_tree_walk(kernel, self._problem, differs, self._lanes.all_lanes(block))
+
+    def _order_similar_subsets(self, held: HeldSets) -> Counts:
+        """The order in which subsets are given words."""
+        if len(held) <= LANES:
+            return np.arange(len(held))
+        # Byte by byte the first player comes first: so it must in the number that is sorted by.
+        numbers = _pack_rows(held[:, self._players_by_influence], "big")[:, 0].byteswap()
+        return np.argsort(numbers, kind="stable")
+
+    @cached_property
+    def _players_by_influence(self) -> Counts:
+        """Up to 64 players, first those on whom most hybrids part from the input's way."""
+        problem = self._problem
+        words = problem.sides.words(self._lanes.references(0))
+        leaving = np.bitwise_count(words) / len(self._lanes.references(0))
+        weight = np.zeros(problem.d)
+        node = problem.ensemble.roots
+        share = np.ones(len(node))  # of the hybrids that come to a node
+        while len(node):
+            inner = problem.ensemble.test[node] >= 0
+            node, share = node[inner], share[inner]
+            test = problem.ensemble.test[node]
+            np.add.at(weight, problem.player[test], share * leaving[test])
+            away = share * leaving[test] / 2  # as if every second subset held the player
+            node = np.concatenate([problem.toward[node], problem.away[node]])
+            share = np.concatenate([share - away, away])
+        return np.argsort(-weight, kind="stable")[:LANES]  # a sort key is one word
+
+
+class TreeWalk(Protocol):
+    """A kernel at work on one word of references; threads may share it."""
+
+    def decide(self, held: BitWords, rows: Counts, places: Counts, verdicts: Verdicts) -> None:
+        """Lower the verdicts, (subsets, references), of one word of subsets.
+
+        `held` has for every player the word of subsets that hold it; `rows` are those that the
+        subsets have in the verdicts, `places` the columns of the references.
+        """
+        ...
+
+    def sums_of_hybrids(self, held: HeldSets, lanes: Counts) -> list[Ints]:
+        """Return by margin the sums (rows,) of single hybrids."""
+        ...
+
+
+def make_tree_walk(
+    kernel: Backend,
+    problem: EncodedInput,
+    differs: BitWords,
+    everyone: int,
+) -> TreeWalk:
+    """Return a kernel made ready for a word of references."""
+    if kernel == "numpy":
+        return NumpyWalk(problem, differs, everyone)
+    from suffice.engines.trees.numba_blocks import NumbaWalk
+
+    return NumbaWalk(problem, differs, everyone)
+
+
+class NumpyWalk:
+    """Walk of all trees at once, level by level; its verdicts are those of the compiled kernel."""
+
+    def __init__(self, problem: EncodedInput, differs: BitWords, everyone: int) -> None:
+        self._differs = differs
+        self._everyone = np.uint64(everyone)
+        self._margins = [
+            (margin, margin.roots.astype(np.int64), nodes)
+            for margin, nodes in zip(problem.reading.margins, problem.nodes, strict=True)
+        ]
+
+    def decide(self, held: BitWords, rows: Counts, places: Counts, verdicts: Verdicts) -> None:
+        """Lower the verdicts of one word of subsets."""
+        wanted = np.uint64((1 << len(rows)) - 1)
+        lanes, here = np.arange(len(places)) ^ 7, np.ix_(rows, places)
+        for margin, roots, nodes in self._margins:
+            scores = self._scores(roots, nodes, held, wanted)[lanes, : len(rows)].T
+            verdicts[here] = np.minimum(verdicts[here], _verdicts_from_scores(margin, scores))
+
+    def _scores(self, roots: Counts, nodes: Ints, held: BitWords, wanted: np.uint64) -> Reals:
+        """(lanes, subsets): sums of few enough whole numbers to be exact in float64."""
+        node, group = roots, np.full(len(roots), self._everyone)
+        subsets = np.full(len(node), wanted)
+        scores = np.zeros((LANES, LANES))
+        while len(node):
+            leaf = nodes[node, 0] < 0
+            reached = np.flatnonzero(leaf)
+            for start in range(0, len(reached), _ENTRIES_AT_ONCE):
+                at = reached[start : start + _ENTRIES_AT_ONCE]
+                values = _unpack_words(group[at]) * nodes[node[at], 1, None]
+                scores += values.T @ _unpack_words(subsets[at])
+            test, toward, away, player = nodes[node[~leaf]].T.astype(np.int64)
+            group, subsets = group[~leaf], subsets[~leaf]
+            # As in the compiled walk: who is not on the input's side leaves it where the player is
+            # not held; the rest are two rectangles more.
+            others, holding = group & self._differs[test], subsets & held[player]
+            parts = (others != 0) & (holding != subsets)
+            stay, held_back = parts & (others != group), parts & (holding != 0)
+            node = np.concatenate([np.where(parts, away, toward), toward[stay], toward[held_back]])
+            left = np.where(parts, others, group)
+            group = np.concatenate([left, (group ^ others)[stay], others[held_back]])
+            free = np.where(parts, subsets ^ holding, subsets)
+            subsets = np.concatenate([free, subsets[stay], holding[held_back]])
+        return scores
+
+    def sums_of_hybrids(self, held: HeldSets, lanes: Counts) -> list[Ints]:
+        """Return by margin the sums (rows,) of single hybrids."""
+        out = []
+        for _, roots, nodes in self._margins:
+            step = max(1, _ENTRIES_AT_ONCE // max(1, len(roots)))
+            parts = [slice(at, at + step) for at in range(0, len(lanes), step)]
+            out.append(np.concatenate([self._sums(roots, nodes, held[p], lanes[p]) for p in parts]))
+        return out
+
+    def _sums(self, roots: Counts, nodes: Ints, held: HeldSets, lanes: Counts) -> Ints:
+        row = np.repeat(np.arange(len(lanes)), len(roots))
+        node = np.tile(roots, len(lanes))
+        lane = lanes.astype(np.uint64)[row]
+        while (inner := np.flatnonzero(nodes[node, 0] >= 0)).size:
+            test, toward, away, player = nodes[node[inner]].T
+            leaves = (self._differs[test] >> lane[inner] & np.uint64(1)).astype(bool)
+            node[inner] = np.where(leaves & ~held[row[inner], player], away, toward)
+        sums = nodes[node, 1].reshape(len(lanes), len(roots)).sum(axis=1, dtype=np.int64)
+        return np.asarray(sums.astype(np.int32))
+
+
+def _verdicts_from_scores(margin: IntegerMargin, scores: NDArray[Any]) -> Verdicts:
+    fails = (scores < margin.no_below) | (scores > margin.no_above)
+    holds = (scores >= margin.yes_from) & (scores <= margin.yes_to)
+    return np.where(fails, FAILS, np.where(holds, HOLDS, DOUBT)).astype(np.uint8)
+
+
+def _words_by_player(held: HeldSets) -> BitWords:
+    """(words, players): which of 64 subsets after another hold a player."""
+    return np.ascontiguousarray(_pack_rows(held.T, "little").T)
+
+
+def _pack_rows(truths: HeldSets, bitorder: Literal["little", "big"]) -> BitWords:
+    """(rows, columns) -> (rows, words): bits packed along the columns, byte by byte in memory."""
+    rows, columns = truths.shape
+    out = np.zeros((rows, 8 * -(-columns // LANES)), dtype=np.uint8)
+    packed = np.packbits(truths, axis=1, bitorder=bitorder)
+    out[:, : packed.shape[1]] = packed
+    return out.view("<u8").astype(np.uint64)
+
+
+def _unpack_words(words: BitWords) -> Reals:
+    """(words, 64): a one for each bit set."""
+    bits = words.astype("<u8").view(np.uint8).reshape(-1, 8)
+    return np.unpackbits(bits, axis=1, bitorder="little").astype(np.float64)

@@ -1,0 +1,275 @@
+"""The stored form of an explanation: versioned JSON, with a published schema.
+
+Counts are stored, not conclusions: whatever can be asked of an explanation can be asked of one
+read back. Reference rows are not stored, save the values of each flip's cheapest change.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Annotated, Literal
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from suffice.context.hybrids import ContextKind
+from suffice.engines import IdleReason
+from suffice.inference import Adjustment
+from suffice.search.findings import Proof
+from suffice.search.limits import Stop
+from suffice.search.plan import Plan
+from suffice.target import PredictionScore
+from suffice.typing import Scalar, ViewName
+
+
+class PlayerRecord(msgspec.Struct, frozen=True):
+    """A feature or a group, with the input's values by column."""
+
+    name: str
+    values: dict[str, Scalar]
+
+
+class LeftOutRecord(msgspec.Struct, frozen=True):
+    """A feature that cannot matter for this input and these references, and why."""
+
+    player: PlayerRecord
+    reason: IdleReason
+
+
+class ChangeRecord(msgspec.Struct, frozen=True):
+    """An observed change of some features that flips the outcome."""
+
+    features: list[int]
+    cost: float
+    values: dict[str, Scalar]
+    reliability: Annotated[float, Meta(ge=0, le=1)] = 1.0
+    """The share of draws in which it flips; 1 unless effects are random."""
+
+
+class DrawsRecord(msgspec.Struct, frozen=True):
+    """A sample of D: per draw, which players were held (one digit each), and the outcome."""
+
+    held: list[str]
+    outcomes: list[bool]
+
+
+class FoundRecord(msgspec.Struct, frozen=True):
+    """A factor found by a search that did not count everything."""
+
+    features: list[int]
+    hits: int
+    proof: Proof
+
+
+class FindingsRecord(msgspec.Struct, frozen=True):
+    """What such a search found at one τ; `decided` if that is all there is."""
+
+    tau: float
+    factors: list[FoundRecord]
+    decided: bool
+    decided_size: int
+    only_at_tau: bool
+    covered: tuple[float, float] | None = None
+    """How much of the outcome lies in the closure of the factors, and how much there is, where all
+    hybrids were counted."""
+    decided_share: float | None = None
+    """The share of all sets that is decided at τ, where it is known."""
+
+
+class ContextRecord(msgspec.Struct, frozen=True):
+    """How hybrids are made of the input and the references."""
+
+    kind: ContextKind
+    words: str
+
+
+class MaskRecord(msgspec.Struct, frozen=True):
+    """How a token was found that takes the place of words, where none was given."""
+
+    token: str
+    outcome: str
+    """What a text of nothing else comes out as."""
+    passed_over: tuple[str, ...]
+    """Tokens that come out as the input does, and so make no contrast."""
+    known: bool | None
+    """Does the model know a word of it? None: it does not tell."""
+
+
+class ReferencesRecord(msgspec.Struct, frozen=True):
+    """What the input was held against."""
+
+    kind: Literal["opposite", "all", "given", "texts", "pictures"]
+    """Rows predicted otherwise, the whole data, or rows that the user chose; of a text or a picture
+    what takes the place of what is replaced."""
+    words: str
+    mask: MaskRecord | None = None
+    """Of a text whose mask was found, not given."""
+
+
+class Provenance(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the numbers came from and what they cost."""
+
+    model: str
+    data: tuple[int, int] | None
+    """Rows and columns of the table that references come from; None for a text or a picture."""
+    references: ReferencesRecord
+    n_references: int
+    context: ContextRecord
+    cost: Literal["deviations", "weighted", "own"]
+    """What a change costs: distances in typical deviations, these weighted, or as a function of
+    the user's says."""
+    random_state: int
+    evaluator: str
+    """What worked out the outcomes: "blackbox", or an engine that knows the model's shape."""
+    note: str | None
+    """Why no engine served; None where one did or none was wanted."""
+    hybrids: int
+    """Hybrids whose outcome is known."""
+    rows_predicted: int
+    """Rows that the model was really asked about to learn them."""
+    created: datetime
+    """When the explanation was made."""
+    seconds: float
+    model_seconds: float
+    versions: dict[str, str]
+    change_rules: str = ""
+    """Rules on changes that were declared to the explainer, in words."""
+    plan: Plan | None = None
+    """How the search was planned, and what would give more."""
+
+
+class ExplanationRecord(msgspec.Struct, frozen=True):
+    """Everything that an explanation is made of."""
+
+    prediction: Scalar
+    score: PredictionScore | None
+    """How sure the model is of its prediction, or the value that it gives."""
+    outcome: str
+    """The outcome that the input has, in words."""
+    other_outcome: str
+    """The outcome that a flip gives, in words."""
+    tau: float
+    alpha: float | None
+    adjust: Adjustment
+    max_size: int | None
+    size_weights: tuple[float, ...] | None
+    players: list[PlayerRecord]
+    hits: list[list[int]]
+    """By size of the held set, then in order of its bit mask: references that keep the outcome.
+    A list ends early where the rest was not visited."""
+    keep_findings: FindingsRecord | None
+    flip_findings: FindingsRecord | None
+    changes: list[ChangeRecord]
+    """The cheapest change of each set that is minimal at some threshold."""
+    cheapest: ChangeRecord | None
+    """The cheapest change of any set that was evaluated."""
+    draws: DrawsRecord | None
+    stopped: Stop | None
+    provenance: Provenance
+    flip_hits: list[list[int]] | None = None
+    """The same counts of the hybrids that the flip view reads, where it reads others: still
+    references that keep the outcome, by the set that is held. None: it reads those of `hits`."""
+    flip_draws: DrawsRecord | None = None
+    left_out: list[LeftOutRecord] = []
+    """Features that cannot matter here: all counts are what they would be with them."""
+    subject: Subject | None = None
+    """The text or picture that was explained; None for a row of a table."""
+    cheapest_ties: list[ChangeRecord] = []
+    """Other changes of the same cost as `cheapest`."""
+
+
+class ViewRecord(msgspec.Struct, frozen=True):
+    """A view: which one, and of what."""
+
+    view: ViewName
+    explanation: ExplanationRecord
+
+
+# What was explained, where its features are places in a text or in a picture.
+
+
+TextUnit = Literal["word", "sentence", "passage", "span"]
+"""What a feature of a text is: a span is the user's own."""
+
+
+class TextRefinement(msgspec.Struct, frozen=True):
+    """How a long text was looked at: its passages first, then the words of some of them."""
+
+    words: int
+    """In the whole text."""
+    passages: int
+    complete: bool
+    """Was every set of passages searched?"""
+    within: int
+    """Passages that were looked into: those of each view's best set; 0: none could be."""
+    found: bool
+    """Did that find words for each view that had passages? If not, passages are the answer."""
+
+
+class TextSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
+    """A text; player i is the characters from spans[i][0] up to spans[i][1]."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    unit: TextUnit
+    closer: TextRefinement | None = None
+    """Of a long text that was looked at twice."""
+
+    def pieces(self, players: frozenset[int]) -> tuple[tuple[str, bool], ...]:
+        """The text in order, cut where a mark begins or ends: (characters, marked?).
+
+        >>> TextSubject("not good", ((0, 3), (4, 8)), "word").pieces(frozenset({1}))
+        (('not ', False), ('good', True))
+        """
+        marked = np.zeros(len(self.text), dtype=bool)
+        for player in players:
+            start, stop = self.spans[player]
+            marked[start:stop] = True
+        cuts = [0, *(np.flatnonzero(marked[1:] != marked[:-1]) + 1).tolist(), len(self.text)]
+        return tuple((self.text[a:b], bool(marked[a])) for a, b in pairwise(cuts) if a < b)
+
+
+class ImageSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="image"):
+    """A picture (PNG, base64); player i is the pixels whose label is i."""
+
+    png: str
+    height: int
+    width: int
+    runs: tuple[tuple[int, int], ...]
+    """The label of each pixel, row by row: (label, how many pixels in a row have it)."""
+    marks: tuple[str, ...]
+    """What is written on each player's region in a drawing; "" where nothing need be."""
+
+    @classmethod
+    def of(cls, png: bytes, labels: NDArray[np.integer], marks: Sequence[str]) -> ImageSubject:
+        """Store a picture, its map of labels, and what to write on the regions.
+
+        >>> subject = ImageSubject.of(b"", np.array([[0, 0], [1, 1]]), ["sky", "sea"])
+        >>> subject.runs, subject.labels.tolist()
+        (((0, 2), (1, 2)), [[0, 0], [1, 1]])
+        """
+        flat = labels.ravel()
+        starts = np.concatenate([[0], np.flatnonzero(np.diff(flat)) + 1])
+        lengths = np.diff(np.append(starts, flat.size))
+        runs = tuple(zip(flat[starts].tolist(), lengths.tolist(), strict=True))
+        height, width = labels.shape
+        return cls(b64encode(png).decode(), height, width, runs, tuple(marks))
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The label of each pixel."""
+        label, length = np.array(self.runs, dtype=np.int64).reshape(-1, 2).T
+        return np.repeat(label, length).reshape(self.height, self.width)
+
+    @property
+    def picture(self) -> bytes:
+        """The PNG itself."""
+        return b64decode(self.png)
+
+
+Subject = TextSubject | ImageSubject

@@ -1,0 +1,414 @@
+"""From an explanation to its stored form, and back."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from base64 import b64decode
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from math import isfinite
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from suffice.errors import InputError
+from suffice.explanation.explanation import Explanation, mirror_profile
+from suffice.explanation.schema import (
+    ChangeRecord,
+    DrawsRecord,
+    ExplanationRecord,
+    FindingsRecord,
+    FoundRecord,
+    ImageSubject,
+    LeftOutRecord,
+    PlayerRecord,
+    Provenance,
+    Subject,
+    TextSubject,
+)
+from suffice.explanation.sufficient_factor import Change, LeftOutFeature, Player
+from suffice.factors.lattice import Lattice
+from suffice.formatting import format_integer
+from suffice.inference import check_adjustment
+from suffice.search.findings import Findings, FoundSet
+from suffice.search.profile import Profile
+from suffice.search.tally import HybridSample, Tally
+from suffice.validation import check_alpha, check_tau
+
+NO_DATE = datetime.min.replace(tzinfo=UTC)
+"""The date of what has none."""
+
+
+def without_timing(p: Provenance, **others: Any) -> Provenance:
+    """A provenance without what differs from one machine, or one moment, to another.
+
+    How long it took; and what follows from how fast the model was at the time: which evaluator
+    served, and how many rows had to be asked. The answer depends on none of it.
+    """
+    return msgspec.structs.replace(
+        p,
+        evaluator="",
+        note=None,
+        rows_predicted=0,
+        created=NO_DATE,
+        seconds=0.0,
+        model_seconds=0.0,
+        plan=None,
+        **others,
+    )
+
+
+def only_at_its_tau(e: Explanation) -> Explanation:
+    """The same answer at the τ asked for, without the counts that would tell of others.
+
+    Factors, necessity and completeness stay; the thresholds at which a factor is minimal are known
+    from this τ up.
+    """
+    keep, flip = (_profile_at_tau(profile, e.tau) for profile in (e.keep_profile, e.flip_profile))
+    assert flip.findings is not None
+    lattice = keep.tally.lattice
+    masks = [lattice.mask(found.members) for found in flip.findings.factors]
+    return replace(
+        e,
+        keep_profile=keep,
+        flip_profile=mirror_profile(keep, flip.findings) if e.one_sweep else flip,
+        changes={mask: e.changes[mask] for mask in masks if mask in e.changes},
+    )
+
+
+def _profile_at_tau(profile: Profile, tau: float) -> Profile:
+    tally, known = profile.tally, profile.findings
+    counted = min(tally.exhaustive_size, profile.largest)
+    exact = profile.covers_exactly(tau)
+    findings = Findings(
+        tau,
+        tuple(FoundSet(m.members, m.hits, m.proof) for m in profile.minimal_at(tau)),
+        decided=profile.complete_at(tau),
+        decided_size=counted if known is None else max(counted, known.decided_size),
+        only_at_tau=True,
+        covered=profile.covered(tau) if exact else None,
+        decided_share=None if known is None else known.decided_share,
+    )
+    # The empty and the full set are told of even where nothing else is.
+    ends = tuple(
+        level if size in (0, tally.d) else level[:0] for size, level in enumerate(tally.levels)
+    )
+    none = Tally(tally.d, tally.n, ends)
+    return replace(profile, tally=none, draws=None if exact else profile.draws, findings=findings)
+
+
+def to_record(e: Explanation) -> ExplanationRecord:
+    """What is stored of an explanation."""
+    keep, flip = e.keep_profile, e.flip_profile
+    # Stored as it was counted: by what was held, and how many references keep the outcome.
+    other = None if e.one_sweep else mirror_profile(flip)
+    numbers = {player.name: i for i, player in enumerate(e.players)}
+
+    def change_record(change: Change) -> ChangeRecord:
+        features = [numbers[name] for name in change.features]
+        return ChangeRecord(features, change.cost, dict(change.values), change.reliability)
+
+    return ExplanationRecord(
+        prediction=e.prediction,
+        score=e.score,
+        outcome=e.outcome,
+        other_outcome=e.other_outcome,
+        tau=e.tau,
+        alpha=keep.alpha,
+        adjust=keep.adjust,
+        max_size=keep.max_size,
+        size_weights=keep.size_weights,
+        players=[_player_record(p) for p in e.players],
+        hits=[level.tolist() for level in keep.tally.levels],
+        keep_findings=_findings_record(keep.findings),
+        flip_findings=_findings_record(flip.findings),
+        changes=[change_record(change) for change in e.changes.values()],
+        cheapest=None if e.cheapest is None else change_record(e.cheapest),
+        cheapest_ties=[change_record(change) for change in e.cheapest_ties],
+        draws=_draws_record(keep.draws),
+        stopped=e.stopped,
+        provenance=e.provenance,
+        flip_hits=None if other is None else [level.tolist() for level in other.tally.levels],
+        flip_draws=None if other is None else _draws_record(other.draws),
+        left_out=[LeftOutRecord(_player_record(o.player), o.reason) for o in e.left_out],
+        subject=e.subject,
+    )
+
+
+def from_record(record: ExplanationRecord) -> dict[str, Any]:
+    """The fields of the explanation that was stored; an error where they make no sense together."""
+    validate_record(record)
+    players = tuple(Player(p.name, p.values) for p in record.players)
+    keep = Profile(
+        _read_tally(record, record.hits),
+        record.alpha,
+        record.adjust,
+        record.max_size,
+        record.size_weights,
+        _read_draws(record.draws),
+        _read_findings(record.keep_findings),
+    )
+    swept = keep
+    if record.flip_hits is not None:
+        counts, draws = _read_tally(record, record.flip_hits), _read_draws(record.flip_draws)
+        swept = replace(keep, tally=counts, draws=draws)
+
+    flip = mirror_profile(swept, _read_findings(record.flip_findings))
+    if record.stopped is None and not (keep.decided and flip.decided):
+        raise InputError("text", "part of a search that nothing stopped", "a whole explanation")
+
+    def change(stored: ChangeRecord) -> Change:
+        named = tuple(players[j] for j in stored.features)
+        return Change(named, stored.values, stored.cost, stored.reliability)
+
+    return {
+        "prediction": record.prediction,
+        "score": record.score,
+        "outcome": record.outcome,
+        "other_outcome": record.other_outcome,
+        "players": players,
+        "left_out": tuple(
+            LeftOutFeature(Player(o.player.name, o.player.values), o.reason)
+            for o in record.left_out
+        ),
+        "tau": record.tau,
+        "keep_profile": keep,
+        "flip_profile": flip,
+        "provenance": record.provenance,
+        "stopped": record.stopped,
+        "changes": {keep.tally.lattice.mask(c.features): change(c) for c in record.changes},
+        "cheapest": None if record.cheapest is None else change(record.cheapest),
+        "cheapest_ties": tuple(map(change, record.cheapest_ties)),
+        "one_sweep": record.flip_hits is None,
+        "subject": record.subject,
+    }
+
+
+def _player_record(player: Player) -> PlayerRecord:
+    return PlayerRecord(player.name, dict(player.values))
+
+
+def _read_tally(record: ExplanationRecord, hits: list[list[int]]) -> Tally:
+    levels = tuple(np.array(level, dtype=np.int64) for level in hits)
+    return Tally(len(record.players), record.provenance.n_references, levels)
+
+
+def _draws_record(draws: HybridSample | None) -> DrawsRecord | None:
+    if draws is None:
+        return None
+    digits = draws.held.astype(np.uint8) + np.uint8(ord("0"))
+    held = [row.tobytes().decode("ascii") for row in digits]
+    return DrawsRecord(held, draws.outcomes.tolist())
+
+
+def _read_draws(record: DrawsRecord | None) -> HybridSample | None:
+    if record is None:
+        return None
+    held = [[digit == "1" for digit in row] for row in record.held]
+    d = len(record.held[0]) if record.held else 0
+    return HybridSample(
+        np.array(held, dtype=bool).reshape(-1, d), np.array(record.outcomes, dtype=bool)
+    )
+
+
+def _findings_record(findings: Findings | None) -> FindingsRecord | None:
+    if findings is None:
+        return None
+    found = [FoundRecord(list(f.members), f.hits, f.proof) for f in findings.factors]
+    f = findings
+    return FindingsRecord(
+        f.tau, found, f.decided, f.decided_size, f.only_at_tau, f.covered, f.decided_share
+    )
+
+
+def _read_findings(record: FindingsRecord | None) -> Findings | None:
+    if record is None:
+        return None
+    found = tuple(FoundSet(tuple(f.features), f.hits, f.proof) for f in record.factors)
+    r = record
+    return Findings(
+        r.tau, found, r.decided, r.decided_size, r.only_at_tau, r.covered, r.decided_share
+    )
+
+
+# Does a stored explanation make sense? Asked before anything is made of it.
+
+
+_LARGEST_COUNT = 2**53
+"""Past this a count is no longer exact as a share's part."""
+_MOST_PIXELS = 2**26
+"""A picture of 67 megapixels: its map of regions then takes half a gigabyte."""
+
+
+def validate_record(record: ExplanationRecord) -> None:
+    """Raise for a record that no explanation could have written."""
+    check_tau(record.tau)
+    check_adjustment(record.adjust, check_alpha(record.alpha))
+    _check_provenance(record.provenance)
+    _check_players(record)
+    score = record.score
+    if score is not None:
+        share = 0 <= score.value <= 1 or score.kind != "probability"
+        _require(isfinite(score.value) and share, f"a {score.kind} of {score.value}")
+    d, n = len(record.players), record.provenance.n_references
+    _require(record.max_size is None or record.max_size >= 1, "max_size below 1")
+    weights = record.size_weights
+    if weights is not None:
+        fit = len(weights) == d + 1 and all(0 < w < float("inf") for w in weights)
+        _require(fit, f"{len(weights)} size_weights for {d} features")
+    for hits in (record.hits, record.flip_hits):
+        if hits is not None:
+            _check_hits(hits, d, n)
+    for draws in (record.draws, record.flip_draws):
+        if draws is not None:
+            _check_draws(draws, d)
+    for findings in (record.keep_findings, record.flip_findings):
+        if findings is not None:
+            _check_findings(findings, d, n)
+    _require(
+        len({tuple(change.features) for change in record.changes}) == len(record.changes),
+        "two changes of one set of features",
+    )
+    cheapest = [record.cheapest] if record.cheapest else []
+    for change in (*record.changes, *cheapest, *record.cheapest_ties):
+        _check_change(change, record)
+    if record.subject is not None:
+        _check_subject(record.subject, d, record.provenance.context.kind == "parts")
+
+
+def _require(holds: bool, got: str) -> None:
+    if not holds:
+        raise InputError("text", got, "JSON written by Explanation.to_json")
+
+
+def _check_provenance(p: Provenance) -> None:
+    n = p.n_references
+    _require(1 <= n < _LARGEST_COUNT, f"{format_integer(n)} references")
+    counts = (p.hybrids, p.rows_predicted, p.random_state, *(p.data or ()))
+    _require(all(0 <= count < 2**63 for count in counts), "a count that is none in provenance")
+    times = (p.seconds, p.model_seconds)
+    _require(all(isfinite(t) and t >= 0 for t in times), "a time below 0 in provenance")
+
+
+def _check_players(record: ExplanationRecord) -> None:
+    _require(len(record.players) >= 1, "no players")
+    players = [*record.players, *(left.player for left in record.left_out)]
+    names = [player.name for player in players]
+    _require(len(set(names)) == len(names), "two players of one name")
+    columns = [column for player in players for column in player.values]
+    _require(len(set(columns)) == len(columns), "a column of two players")
+
+
+def _check_hits(hits: list[list[int]], d: int, n: int) -> None:
+    _require(len(hits) == d + 1, f"hits for {len(hits)} sizes of {d} features")
+    lattice = Lattice(d)
+    for size, counts in enumerate(hits):
+        if not counts:
+            continue
+        _require(min(counts) >= 0 and max(counts) <= n, f"hits beyond 0 to {n}")
+        width = lattice.width(size)
+        _require(len(counts) <= width, f"hits for {len(counts)} sets of {size} of {d} features")
+
+
+def _check_draws(draws: DrawsRecord, d: int) -> None:
+    _require(len(draws.held) == len(draws.outcomes), "draws without an outcome each")
+    fit = all(len(row) == d and not row.strip("01") for row in draws.held)
+    _require(fit, f"draws that are not of {d} digits, 0 or 1")
+
+
+def _check_findings(findings: FindingsRecord, d: int, n: int) -> None:
+    check_tau(findings.tau)
+    inside, outcome = findings.covered or (0.0, 0.0)
+    _require(0 <= inside <= outcome < float("inf"), "more of the outcome covered than there is")
+    share = findings.decided_share
+    _require(share is None or 0 <= share <= 1, f"a share of {share} decided")
+    sets = [tuple(found.features) for found in findings.factors]
+    _require(len(set(sets)) == len(sets), "one finding twice")
+    for found in findings.factors:
+        _check_features(found.features, d)
+        enough = 0 <= found.hits <= n and findings.tau * n <= found.hits * (1 + 1e-9)
+        _require(enough, f"a finding with {format_integer(found.hits)} of {n} hits")
+
+
+def _check_features(features: Sequence[int], d: int) -> None:
+    ascending = all(a < b for a, b in pairwise(features))
+    inside = not features or (features[0] >= 0 and features[-1] < d)
+    _require(ascending and inside, f"features that are not numbers from 0 to {d - 1}, ascending")
+
+
+def _check_change(change: ChangeRecord, record: ExplanationRecord) -> None:
+    _check_features(change.features, len(record.players))
+    _require(isfinite(change.cost) and change.cost >= 0, f"a change of cost {change.cost}")
+    columns = [c for j in change.features for c in record.players[j].values]
+    _require(set(change.values) == set(columns), "a change of other columns than its features'")
+
+
+def _check_subject(subject: Subject, d: int, parts: bool) -> None:
+    if isinstance(subject, TextSubject):
+        _require(len(subject.spans) == d, f"{len(subject.spans)} spans for {d} features")
+        edges = [edge for span in subject.spans for edge in span]
+        apart = all(start < stop for start, stop in subject.spans) and edges == sorted(edges)
+        inside = edges[0] >= 0 and edges[-1] <= len(subject.text)
+        _require(apart and inside, "spans that overlap, or lie outside the text")
+        return
+    _check_picture(subject, d, parts)
+
+
+def _check_picture(subject: ImageSubject, d: int, parts: bool) -> None:
+    height, width = subject.height, subject.width
+    sides = height >= 1 and width >= 1 and height * width <= _MOST_PIXELS
+    _require(sides, f"a picture of {format_integer(width)} × {format_integer(height)} pixels")
+    _require(len(subject.marks) == d, f"{len(subject.marks)} marks for {d} regions")
+    _require(all(length >= 1 for _, length in subject.runs), "a run of no pixels")
+    covered = sum(length for _, length in subject.runs)
+    _require(
+        covered == height * width,
+        f"regions of {format_integer(covered)} of {height * width} pixels",
+    )
+    # Beside its parts, a picture has pixels of none of them.
+    labels = {label for label, _ in subject.runs} - ({d} if parts else set())
+    _require(labels == set(range(d)), f"regions other than 0 to {d - 1}")
+    check_png(subject.png, height, width)
+
+
+# Is this a whole PNG of the size that it is said to be? Asked without unpacking it.
+
+
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+def check_png(base64: str, height: int, width: int) -> None:
+    """Raise for what is no picture, or one of another size.
+
+    Whoever unpacks it later makes room for as many pixels as its header says.
+    """
+    try:
+        size = _png_size(b64decode(base64, validate=True))
+    except (ValueError, struct.error) as error:
+        raise InputError("text", "a picture that is no PNG", "one as it was stored") from error
+    if size != (height, width):
+        got = f"a PNG of {size[1]} × {size[0]} pixels, said to have {width} × {height}"
+        raise InputError("text", got, "a picture as it was stored")
+
+
+def _png_size(png: bytes) -> tuple[int, int]:
+    """Height and width, if every chunk is whole and in its place."""
+    if not png.startswith(_PNG_SIGNATURE):
+        raise ValueError("no PNG")
+    place, kinds = len(_PNG_SIGNATURE), []
+    while place < len(png):
+        length, kind = struct.unpack_from(">I4s", png, place)
+        end = place + 8 + length
+        (check,) = struct.unpack_from(">I", png, end)
+        if zlib.crc32(png[place + 4 : end]) != check:
+            raise ValueError("a damaged chunk")
+        kinds.append(kind)
+        place = end + 4
+    if kinds[:1] != [b"IHDR"] or kinds[-1:] != [b"IEND"]:
+        raise ValueError("not all there")
+    width, height = struct.unpack_from(">II", png, len(_PNG_SIGNATURE) + 8)
+    return height, width

@@ -1,1 +1,0 @@
-"""Figures of audits: a file for each result."""

@@ -1,0 +1,442 @@
+"""Search for the factors at one τ that closes whole cubes of the lattice by bounds.
+
+Both views search the same lattice, each from its own small sets up, a batch of cubes in turn: what
+one leaves of the time is the other's. When nothing is open, the answer is that of an exhaustive
+search at this τ, whatever the number of players. When a limit ends it before, the share of the
+lattice that is decided is known, and what was found is verified: it passes, and no set inside that
+is one smaller does (or no set inside at all, where all of those are decided).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.engines import CubeEvaluator, Evaluator, MonotoneEvaluator
+from suffice.factors import bitsets
+from suffice.factors.lattice import Lattice, held_of_masks
+from suffice.progress import progress_bar
+from suffice.search.findings import DecidedSets, Findings, FoundSet, Proof
+from suffice.search.limits import EXHAUSTIVE_PLAYERS, LimitKeeper, Stop
+from suffice.search.minimal_sets import MinimalSetFamily
+from suffice.search.question import Question
+from suffice.search.tally import SAMPLE_SIZE, HybridSample, Tally, draw_hybrids
+from suffice.typing import BoolVector, Counts, HeldSets, Outcomes, Reals, ViewName
+
+KnownSets = Iterable[Sequence[int]]
+
+_CUBES_AT_ONCE = 4096
+"""Bounded together: enough to share the work, few enough to stop between."""
+_HYBRIDS_AT_ONCE = 1 << 20
+"""Of single sets that are counted together."""
+_VERIFIED_AT_ONCE = 256
+_MOST_TESTS = 10**300
+"""Past counting, some huge number."""
+_SEARCH_SHARE = 0.95
+"""Of what is allowed; the rest is kept to verify what was found, should the search not end."""
+
+
+_CUBE_EFFORT = 8.0
+"""Work of bounding a cube for a reference, in that of a hybrid."""
+
+
+def bounds_search(
+    evaluator: CubeEvaluator,
+    d: int,
+    question: Question,
+    keeper: LimitKeeper | None = None,
+    *,
+    known_keep: KnownSets = (),
+    known_flip: KnownSets = (),
+) -> DecidedSets:
+    """Find the τ-minimal factors of both views, with exact hits, within the limits.
+
+    Sets that are known to pass (of another search, say) close what contains them from the start. A
+    time limit counts from now, unless a `keeper` is given that has counted before.
+    """
+    # No limit has to be given: sets are closed, not counted, and may be done with at any number.
+    limits = question.limits.checked(min(d, EXHAUSTIVE_PLAYERS))
+    keeper = LimitKeeper(limits) if keeper is None else keeper
+    largest = d if limits.max_size is None else min(limits.max_size, d)
+    tests = min(Lattice(d).count_up_to(largest), _MOST_TESTS)
+    least, leverage = question.fewest_hits(evaluator.n, tests), evaluator.leverage()
+    keep = BranchAndBound("keep", evaluator, leverage, least=least, largest=largest)
+    flip = BranchAndBound("flip", evaluator, leverage, least=least, largest=largest)
+    asked = {"both": (keep, flip), "held": (keep,), "replaced": (flip,)}[question.ends]
+    draws = _sample_share(evaluator, d, question, keeper)
+    tally = _count_empty_and_full_set(evaluator, d, keeper)
+    searching = keeper.part(_SEARCH_SHARE)
+    for side, known in ((keep, known_keep), (flip, known_flip)):
+        if side in asked:
+            side.count_few(searching)
+        if side.open:
+            _count_sets(side, _held_rows(known, d, largest), searching)
+    stopped = _close_cubes(evaluator, asked, searching, question.progress)
+    if stopped is None and largest < d:
+        stopped = Stop("max_size", largest)
+    of_keep, _ = _verified_findings(keep, question.tau, stopped is None and keep in asked, keeper)
+    of_flip, outcomes = _verified_findings(
+        flip, question.tau, stopped is None and flip in asked, keeper
+    )
+    return DecidedSets(tally, of_keep, of_flip, outcomes, draws, stopped)
+
+
+def _close_cubes(
+    evaluator: CubeEvaluator,
+    sides: Sequence[BranchAndBound],
+    keeper: LimitKeeper,
+    progress: bool | None,
+) -> Stop | None:
+    """Close cubes until none is open, or up to the limit that is given back."""
+    n, note, shown = evaluator.n, evaluator.note, 0.0
+    with progress_bar("% of all sets decided", 100.0, progress) as bar:
+        while any(side.open for side in sides):
+            for side in sides:
+                if not side.open:
+                    continue
+                cubes = keeper.batch(_CUBES_AT_ONCE * n, n)
+                if not cubes:
+                    return keeper.forbids(n)
+                with keeper.counting(evaluator, min(cubes, len(side.open)) * n, _CUBE_EFFORT):
+                    side.step(cubes)
+                if evaluator.note != note:
+                    # It gave up its reading of the model: what that has closed may not be so.
+                    note = evaluator.note
+                    for each in sides:
+                        each.restart()
+            share = 100 * sum(side.decided_share for side in sides) / len(sides)
+            bar.update(max(0.0, share - shown))  # less than before where all was opened again
+            shown = max(share, shown)
+    return None
+
+
+def _verified_findings(
+    side: BranchAndBound, tau: float, all_decided: bool, keeper: LimitKeeper
+) -> tuple[Findings, tuple[BoolVector, ...]]:
+    """What a view found, as far as it is verified; and the outcomes of each factor's hybrids."""
+    one_smaller = _verify_one_smaller(side, keeper)
+    factors, outcomes = [], []
+    sets, kept = side.passing.sets, side.passing.outcomes
+    for members, row, hits in zip(sets, kept, side.hits(kept).tolist(), strict=True):
+        # No set inside that is decided passes: then this one would not be listed.
+        known = int(members.sum()) <= side.decided_size + 1
+        if known or members.tobytes() in one_smaller:
+            proof: Proof = "exhaustive" if known else "one smaller"
+            factors.append(FoundSet(tuple(np.flatnonzero(members).tolist()), hits, proof))
+            outcomes.append(row)
+    order = sorted(range(len(factors)), key=lambda i: (len(factors[i].members), factors[i].members))
+    findings = Findings(
+        tau,
+        tuple(factors[i] for i in order),
+        decided=all_decided,
+        decided_size=side.decided_size,
+        only_at_tau=True,
+        decided_share=side.decided_share,
+    )
+    return findings, tuple(outcomes[i] for i in order)
+
+
+def _verify_one_smaller(side: BranchAndBound, keeper: LimitKeeper) -> set[bytes]:
+    """Compare sets that have undecided ones inside with those one smaller, as limits allow.
+
+    What has one that passes gives way to it, which is compared in its turn.
+    """
+    verified: set[bytes] = set()
+    while True:
+        sets = side.passing.sets[side.passing.sets.sum(axis=1) > side.decided_size + 1]
+        todo = [row for row in sets if row.tobytes() not in verified][:_VERIFIED_AT_ONCE]
+        if not todo:
+            return verified
+        if not _count_sets(side, np.concatenate([_sets_one_smaller(row) for row in todo]), keeper):
+            return verified
+        verified |= {row.tobytes() for row in todo}
+
+
+def _sets_one_smaller(members: BoolVector) -> HeldSets:
+    players = np.flatnonzero(members)
+    out = np.repeat(members[None], len(players), axis=0)
+    out[np.arange(len(players)), players] = False
+    return out
+
+
+def _count_sets(side: BranchAndBound, sets: HeldSets, keeper: LimitKeeper) -> bool:
+    """Count sets as far as the limits allow: were all of them?"""
+    n, start = side.evaluator.n, 0
+    while start < len(sets):
+        some = sets[start : start + keeper.batch(_HYBRIDS_AT_ONCE, n)]
+        if not len(some):
+            return False
+        with keeper.counting(side.evaluator, len(some) * n):
+            side.count(some)
+        start += len(some)
+    return True
+
+
+def _count_empty_and_full_set(evaluator: CubeEvaluator, d: int, keeper: LimitKeeper) -> Tally:
+    """The counts of the empty and of the full set, where there is room for them."""
+    levels = [np.empty(0, dtype=np.int64)] * (d + 1)
+    if keeper.batch(_HYBRIDS_AT_ONCE, evaluator.n) >= 2:
+        held = np.repeat([[False], [True]], d, axis=1)
+        with keeper.counting(evaluator, 2 * evaluator.n):
+            hits = evaluator.outcomes(held).sum(axis=1, dtype=np.int64)
+        levels[0], levels[d] = hits[:1], hits[1:]
+    return Tally(d, evaluator.n, tuple(levels))
+
+
+def _sample_share(
+    evaluator: CubeEvaluator, d: int, question: Question, keeper: LimitKeeper
+) -> HybridSample | None:
+    left = keeper.rows_left
+    count = SAMPLE_SIZE if left is None else min(SAMPLE_SIZE, left // 10)
+    held, references = draw_hybrids(d, evaluator.n, question.seed, count, question.size_weights)
+    outcomes = keeper.part(0.1).ask(evaluator, held, references)
+    done = len(outcomes)
+    return HybridSample(held[:done], outcomes, references[:done]) if done else None
+
+
+def _held_rows(sets: KnownSets, d: int, largest: int) -> HeldSets:
+    rows = [list(members) for members in sets]
+    out = np.zeros((len(rows), d), dtype=bool)
+    for row, members in zip(out, rows, strict=True):
+        row[members] = True
+    return np.asarray(out[out.sum(axis=1) <= largest])
+
+
+# One view's branch and bound: which cubes hold no minimal set, and which sets are one.
+
+
+class BranchAndBound:
+    """What one view has found among sets of up to `largest` players, and what is still open.
+
+    A set passes with at least `least` references of the view's outcome.
+    """
+
+    def __init__(
+        self,
+        view: ViewName,
+        evaluator: CubeEvaluator,
+        leverage: Reals,
+        *,
+        least: int,
+        largest: int,
+    ) -> None:
+        self.evaluator = evaluator
+        self._keep = view == "keep"
+        self._d, self._least, self._largest = leverage.shape[1], least, largest
+        self._leverage = leverage.astype(np.float32)
+        self.passing = MinimalSetFamily(self._d, evaluator.n)
+        self._never = np.zeros(self._d, dtype=bool)
+        if isinstance(evaluator, MonotoneEvaluator):
+            self._never = evaluator.never_helps()
+        self.restart()
+
+    def restart(self) -> None:
+        """Open everything again, but for the sets that were counted."""
+        self._decided = [0] * (self._d + 1)  # cubes closed, by how many players they fixed
+        self.open = Frontier(self._d)
+        nobody = np.zeros((1, self._d), dtype=bool)
+        self.open.push(nobody, self._never[None])
+
+    def count_few(self, keeper: LimitKeeper) -> None:
+        """Count all sets of the players that help, where they are few: then nothing is open."""
+        players = np.flatnonzero(~self._never)
+        if not self._never.any() or len(players) > ENUMERABLE_PLAYERS:
+            return
+        sets = enumerate_minimal_sets(
+            players,
+            self.evaluator,
+            self._d,
+            keep=self._keep,
+            least=self._least,
+            largest=self._largest,
+            keeper=keeper,
+        )
+        if sets is None:
+            return
+        held = sets if self._keep else ~sets
+        self.passing = MinimalSetFamily.minimal(sets, self.evaluator.outcomes(held))
+        self.open = Frontier(self._d)
+        self._close(np.array([self._d - len(players)]))
+
+    @property
+    def decided_share(self) -> float:
+        """The share of all sets that is decided, of any size."""
+        d = self._d
+        sets = sum(cubes << (d - fixed) for fixed, cubes in enumerate(self._decided))
+        # A set with players who never help is decided with the set without them.
+        return float(sets / (1 << (d - int(self._never.sum()))))
+
+    @property
+    def decided_size(self) -> int:
+        """Every set of up to this size is decided."""
+        return min(self.open.smallest - 1, self._largest)
+
+    def step(self, count: int) -> None:
+        """Deal with up to so many open cubes."""
+        inside, outside = self._left_out(self.open.pop(count))
+        size = inside.sum(axis=1)
+        if self._largest < self._d:
+            # Where the smallest set is as large as may be, it alone is asked about.
+            outside[size == self._largest] = ~inside[size == self._largest]
+            inside, outside = (players[size <= self._largest] for players in (inside, outside))
+        single = (inside | outside).all(axis=1)
+        self.count(inside[single])
+        self._close(np.full(int(single.sum()), self._d))
+        self._bound(inside[~single], outside[~single])
+
+    def count(self, sets: HeldSets) -> Counts:
+        """Count sets, and keep those that pass: the hits of each."""
+        if not len(sets):
+            return np.empty(0, dtype=np.int64)
+        outcomes = self.evaluator.outcomes(sets if self._keep else ~sets)
+        hits = self.hits(outcomes)
+        passes = hits >= self._least
+        self.passing.add(sets[passes], outcomes[passes])
+        return hits
+
+    def hits(self, outcomes: Outcomes) -> Counts:
+        """By set: how many references have the view's outcome."""
+        return np.asarray((outcomes == self._keep).sum(axis=1), dtype=np.int64)
+
+    def _left_out(self, cubes: Cubes) -> Cubes:
+        """Close what contains a set that passes, and leave outside who would complete one."""
+        inside, outside = cubes
+        contains, completing = self.passing.beside(inside)
+        fixed = inside.sum(axis=1) + outside.sum(axis=1)
+        self._close(fixed[contains])
+        new = (completing & ~outside)[~contains]
+        count, fixed = new.sum(axis=1), fixed[~contains]
+        for i in range(1, int(count.max(initial=0)) + 1):
+            self._close(fixed[count >= i] + i)
+        return inside[~contains], outside[~contains] | new
+
+    def _bound(self, inside: HeldSets, outside: HeldSets) -> None:
+        if not len(inside):
+            return
+        if self._keep:
+            surely, may = self.evaluator.bound_cubes(inside, outside)
+        else:
+            kept, may_keep = self.evaluator.bound_cubes(outside, inside)
+            surely, may = ~may_keep, ~kept
+        fails = may.sum(axis=1) < self._least
+        passes = surely.sum(axis=1) >= self._least
+        self._close((inside | outside)[fails | passes].sum(axis=1))
+        self.count(inside[passes])
+        going = ~(fails | passes)
+        inside, outside, doubt = inside[going], outside[going], (may & ~surely)[going]
+        weight = doubt.astype(np.float32) @ self._leverage
+        weight[inside | outside] = -1.0
+        cut = np.zeros_like(inside)
+        cut[np.arange(len(cut)), weight.argmax(axis=1)] = True
+        self.open.push(inside | cut, outside)
+        self.open.push(inside, outside | cut)
+
+    def _close(self, fixed: Counts) -> None:
+        for players, cubes in enumerate(np.bincount(fixed).tolist()):
+            self._decided[players] += cubes
+
+
+# The cubes that are still open, those of the smallest sets first.
+
+
+Cubes = tuple[HeldSets, HeldSets]
+"""(cubes, players) twice: who is inside, who is outside."""
+
+_MOST_BYTES = 1 << 29
+"""Of cubes waiting; past it the largest sets go first, of which few children wait."""
+
+
+class Frontier:
+    """Open cubes in bits, by the size of their smallest set."""
+
+    def __init__(self, d: int) -> None:
+        self._d = d
+        self._waiting: list[list[NDArray[np.uint8]]] = [[] for _ in range(d + 1)]
+        self._counts = np.zeros(d + 1, dtype=np.int64)
+        self._most = _MOST_BYTES // (2 * ((d + 7) // 8))
+
+    def __len__(self) -> int:
+        return int(self._counts.sum())
+
+    @property
+    def smallest(self) -> int:
+        """The size of the smallest set in an open cube; d + 1 where none is open."""
+        sizes = np.flatnonzero(self._counts)
+        return int(sizes[0]) if len(sizes) else self._d + 1
+
+    def push(self, inside: HeldSets, outside: HeldSets) -> None:
+        """Let cubes wait."""
+        sizes = inside.sum(axis=1)
+        packed = np.stack([np.packbits(inside, axis=1), np.packbits(outside, axis=1)], axis=1)
+        for size in np.unique(sizes).tolist():
+            mine = packed[sizes == size]
+            self._waiting[size].append(mine)
+            self._counts[size] += len(mine)
+
+    def pop(self, count: int) -> Cubes:
+        """Take up to so many cubes, of one size or of several."""
+        sizes = np.flatnonzero(self._counts).tolist()
+        if len(self) > self._most:
+            sizes.reverse()
+        taken = []
+        for size in sizes:
+            chunks = self._waiting[size]
+            while chunks and count:
+                chunk = chunks.pop()
+                if len(chunk) > count:
+                    chunks.append(chunk[:-count])
+                    chunk = chunk[-count:]
+                taken.append(chunk)
+                count -= len(chunk)
+                self._counts[size] -= len(chunk)
+            if not count:
+                break
+        packed = np.concatenate(taken)
+        bits = np.unpackbits(packed, axis=2, count=self._d).astype(bool)
+        return bits[:, 0], bits[:, 1]
+
+
+# Where few players can be in a minimal set at all, every set of them is counted.
+
+
+ENUMERABLE_PLAYERS = 21
+"""Players: 2^21 sets of each view take seconds where an engine works them out."""
+
+_ENUMERATED_AT_ONCE = 1 << 15
+"""Worked out together: few enough to stay in cache."""
+
+
+def enumerate_minimal_sets(
+    players: Counts,
+    evaluator: Evaluator,
+    d: int,
+    *,
+    keep: bool,
+    least: int,
+    largest: int,
+    keeper: LimitKeeper,
+) -> HeldSets | None:
+    """(sets, d): the minimal sets of one view; None where the limits leave no room to count."""
+    few, n = len(players), evaluator.n
+    passing = np.zeros(1 << few, dtype=bool)
+    start = 0
+    while start < len(passing):
+        count = keeper.batch(_ENUMERATED_AT_ONCE, n)
+        if not count:
+            return None
+        masks = np.arange(start, min(start + count, len(passing)))
+        sets = np.zeros((len(masks), d), dtype=bool)
+        sets[:, players] = held_of_masks(masks, few)
+        with keeper.counting(evaluator, len(masks) * n):
+            outcomes = evaluator.outcomes(sets if keep else ~sets)
+        hits = (outcomes == keep).sum(axis=1)
+        passing[masks] = (hits >= least) & (np.bitwise_count(masks) <= largest)
+        start += len(masks)
+    closed = bitsets.pack(passing)
+    bitsets.close_upward(closed, few)
+    masks = bitsets.masks_in(bitsets.minimal_elements(closed, few))
+    out = np.zeros((len(masks), d), dtype=bool)
+    out[:, players] = held_of_masks(masks, few)
+    return out

@@ -1,0 +1,238 @@
+"""One pass over the hybrids that answers both views, within the limits a user sets.
+
+Subsets are visited by size from both ends, 0, d, 1, d-1, …, so that when a limit stops the sweep
+both views are exhaustive up to some size, and say which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.engines import Evaluator, LatticeEvaluator
+from suffice.factors.lattice import Lattice, by_level, by_mask
+from suffice.progress import LARGEST_TOTAL, Progress, progress_bar
+from suffice.search.limits import LimitKeeper, LimitReached, Stop
+from suffice.search.question import Ends, Question
+from suffice.search.tally import (
+    SAMPLE_SIZE,
+    HybridSample,
+    Tally,
+    sample_hybrids,
+    smallest_count_dtype,
+)
+from suffice.typing import BoolVector, Counts
+
+_HYBRIDS_AT_ONCE = 1 << 20
+"""Hybrids evaluated together: enough to find most that are the same row."""
+_BUDGETED_HYBRIDS_AT_ONCE = 1 << 16
+"""Under a budget fewer: how many of them had to be asked is known only afterwards."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Counts of the keep view, which hybrids had the outcome, and how the work went."""
+
+    tally: Tally
+    packed: NDArray[np.uint8] | tuple[NDArray[np.uint8], ...]
+    """The outcomes of each subset's hybrids, one bit per reference: by bit mask, or by level and
+    subset. A complete sweep may have either form."""
+    draws: HybridSample | None
+    """None where the sweep is complete."""
+    stopped: Stop | None
+    """What ended the sweep before every subset was visited; None if nothing did."""
+
+    def outcomes(self, size: int, ranks: Counts) -> NDArray[np.bool_]:
+        """(subsets, references): the outcomes of some subsets of one size, once more."""
+        rows, at = self._rows(size, ranks)
+        return self._unpacked(rows[at])
+
+    def outcomes_of(self, masks: Counts) -> NDArray[np.bool_]:
+        """The same by bit mask, whatever their sizes; for a complete sweep."""
+        if not isinstance(self.packed, tuple):
+            return self._unpacked(self.packed[masks])
+        return self._unpacked(self._by_mask[masks])
+
+    def flips(self, members: Counts, references: Counts) -> BoolVector:
+        """Does replacing each of some sets lose the outcome with the reference beside it?
+
+        The sets are of one size, as rows of increasing players. False where one was not visited.
+        """
+        d, lattice, size = self.tally.d, self.tally.lattice, members.shape[1]
+        if not isinstance(self.packed, tuple):
+            held = (1 << d) - 1 - (1 << members).sum(axis=1)
+            return np.asarray(_bit(self.packed, held, references) == 0)
+        # Replacing a set is holding its complement, which is numbered backwards.
+        held = lattice.width(size) - 1 - lattice.ranks(members)
+        rows = self.packed[d - size]
+        seen = held < len(rows)
+        return np.asarray(seen & (_bit(rows, np.where(seen, held, 0), references) == 0))
+
+    @property
+    def bits(self) -> tuple[NDArray[np.uint8], ...]:
+        """By level and subset: the packed outcomes."""
+        return self.packed if isinstance(self.packed, tuple) else by_level(self.packed)
+
+    @cached_property
+    def _by_mask(self) -> NDArray[np.uint8]:
+        return by_mask(self.bits)
+
+    def _rows(self, size: int, ranks: Counts) -> tuple[NDArray[np.uint8], Counts]:
+        """Packed outcomes, and which of them belong to these subsets of one size."""
+        if isinstance(self.packed, tuple):
+            return self.packed[size], ranks
+        return self.packed, self.tally.lattice.masks(size, ranks)
+
+    def _unpacked(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        return np.unpackbits(rows, axis=1, count=self.tally.n).view(bool)
+
+
+def _bit(rows: NDArray[np.uint8], at: Counts, references: Counts) -> NDArray[np.uint8]:
+    return np.asarray(rows[at, references >> 3] >> (7 - (references & 7)) & 1)
+
+
+def exhaustive_search(
+    evaluator: Evaluator,
+    d: int,
+    question: Question = Question(),  # noqa: B008 - frozen
+    keeper: LimitKeeper | None = None,
+) -> Sweep:
+    """Evaluate the lattice's subsets on every reference, as far as the limits allow.
+
+    A time limit counts from now, unless a `keeper` is given that has counted before.
+    """
+    limits = question.limits.checked(d)
+    if limits.none and isinstance(evaluator, LatticeEvaluator):
+        return _sweep_by_mask(evaluator, d, question.progress)
+    keeper = LimitKeeper(limits) if keeper is None else keeper
+    lattice, n, ends = Lattice(d), evaluator.n, question.ends
+    left = keeper.rows_left
+    count = SAMPLE_SIZE if left is None else max(0, min(SAMPLE_SIZE, left // 10, left - 2 * n))
+    # Under a limit on time or work the sample comes first: at the end nothing may be left for it.
+    first = keeper.may_run_out
+    draws = sample_hybrids(evaluator, d, question, count, keeper.part(0.1)) if first else None
+    sweeping = keeper.part(1.0) if first else keeper.keeping_back(count)
+    sweeping.expect(evaluator)
+    store = _SweepStore(lattice, n)
+    largest = d if limits.max_size is None else min(limits.max_size, d)
+    small, large = ends != "replaced", ends != "held"
+    wanted = [k for k in range(d + 1) if (small and k <= largest) or (large and k >= d - largest)]
+    todo = _SegmentQueue(lattice, wanted, ends)
+    total = todo.left * n
+    stopped = None if largest == d else Stop("max_size", largest)
+    with progress_bar(
+        "hybrids", total if total < LARGEST_TOTAL else None, question.progress
+    ) as bar:
+        while todo.left:
+            sets = sweeping.batch(
+                _HYBRIDS_AT_ONCE if left is None else _BUDGETED_HYBRIDS_AT_ONCE, n
+            )
+            if not sets:
+                stopped = sweeping.forbids(n)
+                break
+            segments = list(todo.take(min(todo.left, sets)))
+            held = np.concatenate([lattice.held(*segment) for segment in segments])
+            try:
+                with sweeping.counting(evaluator, len(held) * n):
+                    outcomes = evaluator.outcomes(held, _BarTick(bar, len(held) * n, keeper))
+            except LimitReached as limit:  # in the middle of a batch, which is then given up
+                stopped = limit.stop
+                break
+            store.put(segments, outcomes)
+    tally = store.tally()
+    if not first and not tally.complete:
+        draws = sample_hybrids(evaluator, d, question, count, keeper)
+    return Sweep(tally, store.packed(), None if tally.complete else draws, stopped)
+
+
+def _sweep_by_mask(evaluator: LatticeEvaluator, d: int, progress: bool | None) -> Sweep:
+    """The fast path, valid for an exhaustive sweep by an evaluator that knows the whole lattice.
+
+    Such an evaluator counts all subsets together, in the order of their bit masks, and so they
+    stay.
+    """
+    n = evaluator.n
+    hits = bits = None
+    with progress_bar("hybrids", n << d, progress) as bar:
+        for start, block_hits, block_bits in evaluator.sweep():
+            if len(block_hits) == 1 << d:  # kept as it is: a copy takes as long as the climb
+                hits, bits = block_hits, block_bits
+            else:
+                if hits is None or bits is None:
+                    hits = np.empty(1 << d, dtype=smallest_count_dtype(n))
+                    bits = np.empty((1 << d, (n + 7) // 8), dtype=np.uint8)
+                block = slice(start, start + len(block_hits))
+                hits[block], bits[block] = block_hits, block_bits
+            bar.update(len(block_hits) * n)
+    assert hits is not None and bits is not None, "a sweep has blocks"
+    return Sweep(Tally.of_dense(hits, n), bits, None, None)
+
+
+class _SegmentQueue:
+    """Segments (size, start, stop) still to visit, small and large sizes in turn."""
+
+    def __init__(self, lattice: Lattice, sizes: list[int], ends: Ends) -> None:
+        d = lattice.d
+        first = {"both": lambda k: min(k, d - k), "held": lambda k: k, "replaced": lambda k: d - k}
+        self._segments = [
+            (size, 0, lattice.width(size))
+            for size in sorted(sizes, key=lambda k: (first[ends](k), k))
+        ]
+        self.left = sum(stop for _, _, stop in self._segments)
+
+    def take(self, count: int) -> Iterator[tuple[int, int, int]]:
+        """The next `count` subsets, in as many segments as they span."""
+        self.left -= count
+        while count:
+            size, start, stop = self._segments.pop(0)
+            cut = min(stop, start + count)
+            if cut < stop:
+                self._segments.insert(0, (size, cut, stop))
+            count -= cut - start
+            yield size, start, cut
+
+
+class _SweepStore:
+    """Collects blocks in the order of visiting, which within a level is the lattice's own."""
+
+    def __init__(self, lattice: Lattice, n: int) -> None:
+        self._lattice = lattice
+        self._n = n
+        self._hits: list[list[Counts]] = [[] for _ in range(lattice.d + 1)]
+        self._bits: list[list[NDArray[np.uint8]]] = [[] for _ in range(lattice.d + 1)]
+
+    def put(self, segments: list[tuple[int, int, int]], outcomes: NDArray[np.bool_]) -> None:
+        at = 0
+        hits = outcomes.sum(axis=1, dtype=np.int64)
+        bits = np.packbits(outcomes, axis=1)
+        for size, start, stop in segments:
+            part = slice(at, at + stop - start)
+            self._hits[size].append(hits[part])
+            self._bits[size].append(bits[part])
+            at += stop - start
+
+    def tally(self) -> Tally:
+        empty = np.empty(0, dtype=np.int64)
+        levels = tuple(np.concatenate(parts) if parts else empty for parts in self._hits)
+        return Tally(self._lattice.d, self._n, levels)
+
+    def packed(self) -> tuple[NDArray[np.uint8], ...]:
+        empty = np.empty((0, (self._n + 7) // 8), dtype=np.uint8)
+        return tuple(np.concatenate(parts) if parts else empty for parts in self._bits)
+
+
+@dataclass(frozen=True)
+class _BarTick:
+    """Moves the bar as a batch is worked out, and ends the batch when the time is over."""
+
+    bar: Progress
+    hybrids: int
+    keeper: LimitKeeper
+
+    def __call__(self, share: float) -> None:
+        self.bar.update(share * self.hybrids)
+        self.keeper.check(0)

@@ -1,0 +1,391 @@
+"""Greedy search from many starts, for sets too large to search all of their size.
+
+What it returns is verified: each factor passes the same test as in the exhaustive search, and each
+set one smaller fails it; up to five players, each set inside it. That no other factor exists is
+claimed only where every set was decided, which a small lattice may bring.
+
+Each start looks among players that hold no factor known before (`starts.py`) and goes down to a set
+that cannot be made smaller (`shrink.py`); what is sufficient is decided by `judge.py`, and nothing
+is worked out twice (`memo.py`). The search ends when no set is open, when `starts` starts in a row
+bring nothing new, or at a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from suffice.engines import Evaluator
+from suffice.factors.lattice import Lattice
+from suffice.progress import Progress, progress_bar
+from suffice.randomness import Stream, generator
+from suffice.search.findings import Findings, FoundSet, Proof
+from suffice.search.limits import LimitKeeper, LimitReached, Stop
+from suffice.search.outcome_cache import OutcomeCache
+from suffice.search.question import Question
+from suffice.search.sequential_testing import SufficiencyTest
+from suffice.typing import BoolVector, Counts, HeldSets, Reals, ViewName
+
+Members = tuple[int, ...]
+
+_STARTS_AT_ONCE = 8
+"""Starts whose questions go to the model together; what one finds helps only later ones."""
+_SUBSETS_PER_START = 64
+"""About how many subsets a start asks about, to tell how many a budget allows at once."""
+_MOST_STARTS_FACTOR = 16
+"""Times `starts`: the end of a search that has no other limit and keeps finding."""
+_FEW_UNDECIDED = 1 << 10
+"""So few open sets are all decided in the end, and so are more if no more than were seen before."""
+_REST_AT_ONCE = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyResult:
+    """What a greedy search found, and why it stopped."""
+
+    findings: Findings
+    outcomes: dict[Members, BoolVector]
+    """By factor: which references hit (keep: have the input's outcome; flip: do not)."""
+    stopped: Stop | None
+    """None: every set is decided."""
+    starts: int
+    """How many starts were made."""
+
+
+def greedy_search(
+    evaluator: Evaluator,
+    d: int,
+    view: ViewName,
+    question: Question,
+    keeper: LimitKeeper | None = None,
+    *,
+    starts: int = 32,
+    most: float = np.inf,
+    known: Iterable[Sequence[int]] = (),
+    memo: OutcomeCache | None = None,
+) -> GreedyResult:
+    """Find sufficient sets of any size that no player can be dropped from.
+
+    The search ends when `starts` starts in a row found nothing new, or once `most` sets are found.
+    With `alpha` the steps use sequential tests, and the verification the full one. Factors in
+    `known` are not returned again, nor anything that contains one of them. What is in `memo` is not
+    asked again; searches of both views share one. Of the limits, `max_size` bounds what is
+    returned. A time limit counts from now, unless a `keeper` is given that has counted before.
+    """
+    limits = question.limits
+    keeper = keeper or LimitKeeper(limits)
+    memo = OutcomeCache(evaluator, d, question.seed) if memo is None else memo
+    search = _GreedySearch(
+        memo, view, question, keeper, {tuple(sorted(map(int, m))) for m in known}
+    )
+    stopped = search.run(starts, most, question.progress)
+    largest = d if limits.max_size is None else limits.max_size
+    outcomes = {m: search.found[m] for m in search.minimal() if len(m) <= largest}
+    factors = tuple(
+        FoundSet(m, int(hits.sum()), _proof(m, stopped is None)) for m, hits in outcomes.items()
+    )
+    share = search.decided_share
+    findings = Findings(question.tau, factors, decided=stopped is None, decided_share=share)
+    return GreedyResult(findings, outcomes, stopped, search.starts)
+
+
+def _proof(members: Members, all_decided: bool) -> Proof:
+    return "exhaustive" if all_decided or len(members) <= ALL_INSIDE else "one smaller"
+
+
+class _GreedySearch:
+    """The state of a search: what is known, what was found."""
+
+    def __init__(
+        self,
+        memo: OutcomeCache,
+        view: ViewName,
+        question: Question,
+        keeper: LimitKeeper,
+        known: set[Members],
+    ) -> None:
+        self._memo = memo
+        self._keeper = keeper
+        self._judge = SufficiencyTest(memo, view, question, keeper)
+        self._d = memo.d
+        self._rng = generator(question.seed, Stream.STARTS)
+        self._known = sorted(known)
+        for members in known:
+            self._judge.open.close_above(members)
+        self.found: dict[Members, BoolVector] = {}
+        self.starts = 0
+        self._fruitless = 0
+
+    def run(self, patience: int, most: float, progress: bool | None) -> Stop | None:
+        """Start again and again, until a limit or the want of finds ends it, or all is seen."""
+        with progress_bar("greedy starts", None, progress) as bar:
+            try:
+                return self._run(patience, most, bar)
+            except LimitReached as limit:
+                return limit.stop if self._judge.open.left else None
+
+    def _run(self, patience: int, most: float, bar: Progress) -> Stop | None:
+        if not self._judge.open.left:
+            return None
+        where = StartSampler(*self._memo.effects(self._keeper), self._rng)
+        stop = None
+        while self._judge.open.left and stop is None:
+            known = [*self._known, *self.found]
+            affordable = self._judge.subsets_left / (4 * _SUBSETS_PER_START)
+            width = int(min(_STARTS_AT_ONCE, patience - self._fruitless, max(1, affordable)))
+            self.starts += width
+            searches = [find_minimal_set(where.universe(known), self._d) for _ in range(width)]
+            _run_in_step(searches, self._judge, self._note)
+            bar.update(width)
+            if self._fruitless >= patience:
+                stop = Stop("fruitless", patience)
+            elif self.starts >= _MOST_STARTS_FACTOR * patience or len(self.found) >= most:
+                stop = Stop("starts", self.starts)
+        few = max(self._memo.seen, _FEW_UNDECIDED)
+        if self._judge.open.left <= few and len(self.found) < most:
+            self._see_the_rest()
+        return stop if self._judge.open.left else None
+
+    def _see_the_rest(self) -> None:
+        """Decide all open sets, the smallest first: what then passes holds no smaller that does."""
+        while self._judge.open.left:
+            sets = self._judge.open.smallest(_REST_AT_ONCE)
+            for members in sets[self._judge.passes(sets)]:
+                self._keep(tuple(np.flatnonzero(members).tolist()))
+
+    def _note(self, members: Members | None) -> None:
+        """Take note of how a start ended."""
+        self._fruitless += 1
+        if members is not None and members not in self.found:
+            self._keep(members)
+            self._fruitless = 0
+
+    def _keep(self, members: Members) -> None:
+        """Keep a factor; the outcomes on all references are the last word on it."""
+        row = np.zeros(self._d, dtype=bool)
+        row[list(members)] = True
+        self.found[members] = self._judge.hits(row)
+        self._judge.open.close_above(members)
+
+    @property
+    def decided_share(self) -> float | None:
+        """The share of all sets that is decided; None where nobody counts them."""
+        return self._judge.open.closed_share
+
+    def minimal(self) -> list[Members]:
+        """What was found, smallest first, without what contains something found later."""
+        out: list[Members] = []
+        for members in sorted(self.found, key=lambda m: (len(m), m)):
+            inside = set(members)
+            if not any(inside.issuperset(smaller) for smaller in out):
+                out.append(members)
+        return out
+
+
+def _run_in_step(
+    searches: list[SetSearch], judge: SufficiencyTest, note: Callable[[Members | None], None]
+) -> None:
+    """Let searches run side by side, their questions put together; `note` each one's end."""
+    waiting: list[tuple[SetSearch, Probe]] = []
+
+    def resume(search: SetSearch, verdicts: BoolVector | None) -> None:
+        try:
+            asked = next(search) if verdicts is None else search.send(verdicts)
+        except StopIteration as end:
+            note(end.value)
+        else:
+            waiting.append((search, asked))
+
+    for search in searches:
+        resume(search, None)
+    while waiting:
+        turn = [entry for entry in waiting if entry[1].quick == waiting[0][1].quick]
+        waiting = [entry for entry in waiting if entry[1].quick != turn[0][1].quick]
+        passed = judge.passes(np.concatenate([q.sets for _, q in turn]), turn[0][1].quick)
+        cuts = np.cumsum([len(q.sets) for _, q in turn])[:-1]
+        for (search, _), verdicts in zip(turn, np.split(passed, cuts), strict=True):
+            resume(search, verdicts)
+
+
+# Where each start of a greedy search looks: among which players, and in which order.
+
+
+_MOST_ATTEMPTS = 8
+"""How often to draw for a universe that was not tried before."""
+
+
+class StartSampler:
+    """Draws universes of players to search in."""
+
+    def __init__(self, effect: Reals, error: Reals, rng: np.random.Generator) -> None:
+        self._d = len(effect)
+        self._rng = rng
+        self._drawn = 0
+        self._tried: set[bytes] = set()
+        self._effect, self._error = effect, error
+
+    def universe(self, known: Sequence[tuple[int, ...]]) -> Counts:
+        """Players among which no known factor lies whole, in the order to try them in."""
+        for _ in range(_MOST_ATTEMPTS):
+            forbidden = hitting_set(known, self._d, self._rng)
+            if forbidden.tobytes() not in self._tried:
+                break
+        # Where all draws were tried before, another order of the players may still find more.
+        self._tried.add(forbidden.tobytes())
+        return self._order(np.flatnonzero(~forbidden))
+
+    def _order(self, players: Counts) -> Counts:
+        """These players, the promising first; or, every second time, in any order."""
+        self._drawn += 1
+        if self._drawn % 2 == 0:
+            return self._rng.permutation(players)
+        noise = self._rng.normal(size=len(players))
+        drawn = self._effect[players] + self._error[players] * noise
+        return players[np.argsort(-drawn, kind="stable")]
+
+
+def hitting_set(sets: Sequence[tuple[int, ...]], d: int, rng: np.random.Generator) -> BoolVector:
+    """Draw a set of players that meets each of `sets`, and from which none can be left out.
+
+    >>> hitting_set([(0, 1), (1, 2), (1,)], 4, np.random.default_rng(0)).tolist()
+    [False, True, False, False]
+    """
+    # There may be thousands of sets, and a thousand draws: a Python set tells far sooner than an
+    # array whether it meets one of a few members.
+    met_by: set[int] = set()
+    for i in rng.permutation(len(sets)).tolist():
+        if met_by.isdisjoint(sets[i]):
+            met_by.add(int(rng.choice(sets[i])))
+    chosen = np.zeros(d, dtype=bool)
+    chosen[list(met_by)] = True
+    contains = np.zeros((len(sets), d), dtype=bool)
+    for row, factor in zip(contains, sets, strict=True):
+        row[list(factor)] = True
+    met = contains @ chosen.astype(np.int64)
+    for player in rng.permutation(np.flatnonzero(chosen)).tolist():
+        mine = contains[:, player]
+        if (met[mine] > 1).all():
+            chosen[player] = False
+            met -= mine
+    return chosen
+
+
+# One greedy search: from a universe of players down to a set that cannot be made smaller.
+
+
+ALL_INSIDE = 5
+"""Sets of up to this size are compared with all that is inside: at most 31 subsets."""
+_PREFIXES_TRIED = 12
+
+
+class Probe(NamedTuple):
+    """Are these sets sufficient? `quick`: a sequential test will do, for now."""
+
+    sets: HeldSets
+    quick: bool
+
+
+SetSearch: TypeAlias = Generator[Probe, BoolVector, tuple[int, ...] | None]
+
+
+def find_minimal_set(order: Counts, d: int) -> SetSearch:
+    """Look for a minimal set among the players in `order`, tried in that order; None: none found.
+
+    >>> search = find_minimal_set(np.array([2, 0, 1]), d=3)
+    >>> question = next(search)
+    >>> try:
+    ...     while True:  # sufficient: whatever holds player 0
+    ...         question = search.send(question.sets[:, 0])
+    ... except StopIteration as end:
+    ...     end.value
+    (0,)
+    """
+    for quick in (True, False):
+        sufficient = yield from _grow(order, d, quick)
+        if sufficient is None:
+            return None
+        smaller = yield from _shrink(sufficient, d, quick)
+        settled = yield from _verify_minimal(smaller, d)
+        if settled is not None:
+            return settled
+        # A sequential test passed what the full one does not: once more, by the full one.
+    return None
+
+
+def _grow(order: Counts, d: int, quick: bool) -> Generator[Probe, BoolVector, Counts | None]:
+    """All of `order` if it is sufficient, else the first of its prefixes that is.
+
+    More can be less: where the whole is not sufficient, a part of it may be.
+    """
+    if (yield Probe(_held_rows([order], d), quick))[0]:
+        return order
+    lengths = np.unique(np.geomspace(1, max(1, len(order)), _PREFIXES_TRIED).round().astype(int))
+    chain = [order[:length] for length in (0, *lengths[lengths < len(order)].tolist())]
+    passed = yield Probe(_held_rows(chain, d), quick)
+    return chain[int(np.argmax(passed))] if passed.any() else None
+
+
+def _shrink(order: Counts, d: int, quick: bool) -> Generator[Probe, BoolVector, Counts]:
+    """Drop what can be dropped. `order` is sufficient, and so is what is returned."""
+    needed, gap = 0, (len(order) + 1) // 2
+    while needed < len(order):
+        # Needed players are as far apart as the last two were, or so: go down from there.
+        low, high = needed, len(order)
+        step = gap
+        while high > needed:
+            shorter = max(needed, high - step)
+            if not (yield Probe(_held_rows([order[:shorter]], d), quick))[0]:
+                low = shorter
+                break
+            high, step = shorter, 2 * step
+        else:
+            return order[:needed]
+        while high - low > 1:
+            middle = (low + high) // 2
+            if (yield Probe(_held_rows([order[:middle]], d), quick))[0]:
+                high = middle
+            else:
+                low = middle
+        gap = len(order) - high + 1
+        order = np.concatenate([order[high - 1 : high], order[: high - 1]])
+        needed += 1
+    return order
+
+
+def _verify_minimal(order: Counts, d: int) -> Generator[Probe, BoolVector, tuple[int, ...] | None]:
+    """Descend until nothing inside passes the full test; None if the set itself does not."""
+    if not (yield Probe(_held_rows([order], d), False))[0]:
+        return None
+    while len(order):
+        inside = _proper_subsets(order)
+        passed = yield Probe(_held_rows(inside, d), False)
+        if not passed.any():
+            break
+        if len(order) <= ALL_INSIDE:
+            order = inside[int(np.argmax(passed))]
+            continue
+        # What can be dropped alone can often be dropped together: 1, 2, 4, … of them.
+        spare = np.flatnonzero(passed)[::-1]  # the last in the order first
+        together = [np.delete(order, spare[: 1 << k]) for k in range(len(spare).bit_length() + 1)]
+        passed = yield Probe(_held_rows(together, d), False)
+        order = together[int(np.flatnonzero(passed)[-1])]
+    return tuple(sorted(order.tolist()))
+
+
+def _proper_subsets(order: Counts) -> list[Counts]:
+    """The proper subsets to compare a set with, smallest first; or those one smaller."""
+    size = len(order)
+    if size > ALL_INSIDE:
+        return [np.delete(order, i) for i in range(size)]
+    lattice = Lattice(size)
+    return [order[row] for k in range(size) for row in lattice.members(k)]
+
+
+def _held_rows(members: list[Counts], d: int) -> HeldSets:
+    out = np.zeros((len(members), d), dtype=bool)
+    for row, players in zip(out, members, strict=True):
+        row[players] = True
+    return out

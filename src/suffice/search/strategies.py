@@ -1,0 +1,308 @@
+"""Strategies of search: run the planned one, or combine several into one result.
+
+- "auto" is one of the others, or an anytime search: `plan` says which, and why.
+- "exhaustive" counts all sets (or, bounded, all small ones) and so answers at every τ; past what
+  memory holds, engines stream the lattice and decide every set at one τ.
+- "bounds" decides sets at one τ in bulk, by bounds over many sets that tree and additive models
+  give.
+- "pruned" decides every set at one τ with as few model rows as it can: for dear models.
+- "greedy" is exhaustive for small sets and looks for larger ones from many starts: for many
+  features. What it finds is verified; that nothing else exists is not claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from suffice.context.hybrids import Hybrids
+from suffice.context.swap import SwapHybrids
+from suffice.engines import CubeEvaluator, Evaluator, LatticeEvaluator, MonotoneEvaluator
+from suffice.errors import InputError
+from suffice.search.exhaustive import Sweep, exhaustive_search
+from suffice.search.findings import DecidedSets, Findings, FoundSet, merge_findings
+from suffice.search.greedy import greedy_search
+from suffice.search.limits import LimitKeeper, LimitReached, Stop
+from suffice.search.outcome_cache import OutcomeCache
+from suffice.search.plan import SearchMethod
+from suffice.search.profile import Profile
+from suffice.search.pruned import pruned_search
+from suffice.search.question import Ends, Question
+from suffice.typing import BoolVector, ViewName
+
+STRATEGIES = ("auto", "exhaustive", "bounds", "pruned", "greedy")
+
+
+def run_search(
+    way: SearchMethod,
+    evaluator: Evaluator,
+    hybrids: Hybrids,
+    question: Question,
+    keeper: LimitKeeper,
+) -> SearchResult:
+    """Search in the way planned."""
+    keeper.expect(evaluator)
+    if way == "pruned":
+        if not isinstance(hybrids, SwapHybrids):
+            raise InputError("search", "'pruned'", "'auto' in this context", _PRUNED_HINT)
+        return SearchResult.of_decided(
+            pruned_search(evaluator, hybrids, question, keeper), question
+        )
+    if way == "streamed":
+        assert isinstance(evaluator, LatticeEvaluator)
+        from suffice.search.streamed import streamed_search
+
+        found = streamed_search(evaluator, hybrids.d, question, keeper)
+        return SearchResult.of_decided(found, question)
+    if way == "bounds":
+        if not isinstance(evaluator, CubeEvaluator):
+            raise InputError(
+                "search", "'bounds'", "'auto' for this model and context", _BOUNDS_HINT
+            )
+        from suffice.search.bounds import bounds_search
+
+        return SearchResult.of_decided(
+            bounds_search(evaluator, hybrids.d, question, keeper), question
+        )
+    if way == "anytime":
+        return anytime_search(evaluator, hybrids.d, question, keeper)
+    if way == "greedy":
+        return _small_and_greedy_search(evaluator, hybrids.d, question, keeper)
+    sweep = exhaustive_search(evaluator, hybrids.d, question, keeper)
+    profile = Profile.of(sweep.tally, question, sweep.draws)
+    return SearchResult(profile, None, sweep, {}, sweep.stopped)
+
+
+_BOUNDS_HINT = "Only tree and additive models that an engine reads, on swapped values, tell bounds."
+_PRUNED_HINT = (
+    "It orders hybrids by the values they share, which are not known before they are made."
+)
+
+
+# What a search gives to those who tell of it.
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """What a search found: counts, findings, and why it stopped (None: it did not)."""
+
+    keep: Profile
+    flip_findings: Findings | None
+    sweep: Sweep | None
+    """The swept hybrids' outcomes, where they were kept."""
+    flips: Mapping[tuple[int, ...], BoolVector]
+    """For factors found outside the sweep: the references that flip when it is replaced."""
+    stopped: Stop | None
+
+    @classmethod
+    def of_decided(cls, found: DecidedSets, question: Question) -> SearchResult:
+        """What a search gives that decides sets at one τ."""
+        draws = None if found.tally.complete else found.draws
+        profile = Profile.of(found.tally, question, draws, found.keep)
+        members = [factor.members for factor in found.flip.factors]
+        flips = {m: ~kept for m, kept in zip(members, found.flip_outcomes, strict=True)}
+        return cls(profile, found.flip, None, flips, found.stopped)
+
+
+# The best sets that can be verified in time, whatever the model and however many features.
+
+
+_VIEWS: dict[Ends, tuple[ViewName, ...]] = {
+    "both": ("keep", "flip"),
+    "held": ("keep",),
+    "replaced": ("flip",),
+}
+
+_PAIRS_UP_TO = 100
+"""With more players than this, even pairs are left to the starts."""
+
+_ONE_WAY_BOUNDS_SHARE = 0.8
+"""Share of what is left for bounds where words can only take away: there they close nearly all."""
+
+Members = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Stages:
+    """Shares of what is left when a stage begins; 0: the stage is left out."""
+
+    first: float
+    """For one set of each view."""
+    small: float
+    """For all small sets."""
+    bounds: float
+    """For bounds, where an engine has them."""
+
+
+_ANYTIME, _GREEDY = _Stages(0.3, 0.3, 0.5), _Stages(0.0, 0.5, 0.0)
+
+
+def anytime_search(evaluator: Evaluator, d: int, q: Question, keeper: LimitKeeper) -> SearchResult:
+    """Search until every set is decided, nothing new is found, or a limit is reached."""
+    if isinstance(evaluator, MonotoneEvaluator):
+        stages = replace(_ANYTIME, bounds=_ONE_WAY_BOUNDS_SHARE)
+    else:
+        stages = _ANYTIME
+    return _search_in_stages(evaluator, d, q, keeper, 2 if d <= _PAIRS_UP_TO else 1, stages)
+
+
+def _small_and_greedy_search(
+    evaluator: Evaluator, d: int, q: Question, keeper: LimitKeeper
+) -> SearchResult:
+    """Count the sets of up to `max_size`, and look for larger ones from many starts."""
+    if q.adjust != "none":
+        raise InputError(
+            "adjust",
+            repr(q.adjust),
+            "'none' in a greedy search",
+            "It has no fixed family of tests: choose a smaller alpha.",
+        )
+    small = q.limits.max_size or (2 if d <= _PAIRS_UP_TO else 1)
+    q = replace(q, limits=replace(q.limits, max_size=None))
+    return _search_in_stages(evaluator, d, q, keeper, small, _GREEDY)
+
+
+def _search_in_stages(
+    evaluator: Evaluator, d: int, q: Question, keeper: LimitKeeper, small: int, stages: _Stages
+) -> SearchResult:
+    """Find a first set of each view, count all small sets, close by bounds, look for larger ones.
+
+    The order is that of worth: a set that is verified early is there whatever ends the search.
+    """
+    views = _VIEWS[q.ends]
+    memo = OutcomeCache(evaluator, d, q.seed)
+    found = {view: _ViewFindings(q.tau, view) for view in views}
+    if stages.first:
+        _find_first_sets(evaluator, d, q, keeper, found, memo, stages.first)
+    of_small = replace(q, limits=replace(q.limits, max_size=small))
+    sweep = exhaustive_search(evaluator, d, of_small, keeper.part(stages.small))
+    profile = Profile.of(sweep.tally, q, sweep.draws)
+    if sweep.tally.complete:
+        return SearchResult(profile, None, sweep, {}, None)
+    memo.read(sweep)
+    for of_view in found.values():
+        of_view.add_counted(sweep, profile)
+    if stages.bounds:
+        _close_by_bounds(evaluator, d, q, keeper.part(stages.bounds), found)
+    stops: list[Stop | None] = []
+    for view, share in zip(views, _equal_shares(len(views), 1.0), strict=True):
+        if found[view].decided:
+            continue
+        part, known = keeper.part(share), found[view].known
+        larger = greedy_search(evaluator, d, view, q, part, known=known, memo=memo)
+        found[view].add(larger.findings, larger.outcomes)
+        stops.append(larger.stopped)
+        if not found[view].known:
+            found[view].take(memo.smallest(view == "flip", q.fewest_hits(evaluator.n, 1)))
+    stopped = next((stop for stop in stops if stop is not None), None)
+    if stages.bounds and stopped is not None and keeper.forbids(0) is None:
+        stopped = _close_by_bounds(evaluator, d, q, keeper, found) or stopped
+    if all(of_view.decided for of_view in found.values()):
+        stopped = None
+    flip = found.get("flip")
+    if "keep" in found:
+        profile = replace(profile, findings=found["keep"].findings)
+    flips = {} if flip is None else flip.outcomes
+    return SearchResult(profile, None if flip is None else flip.findings, sweep, flips, stopped)
+
+
+def _find_first_sets(
+    evaluator: Evaluator,
+    d: int,
+    q: Question,
+    keeper: LimitKeeper,
+    found: Mapping[ViewName, _ViewFindings],
+    memo: OutcomeCache,
+    share: float,
+) -> None:
+    """Look for one set in each view, so that no answer is empty whose views have a set.
+
+    All players held, and all replaced, are asked about first: those sets suffice as a rule, and are
+    reported if nothing smaller is verified in time. The descents from them end before a limit on
+    work counts, and before one on time where an engine makes them quick: of a model that has to be
+    asked nobody knows how slow it is. The budget is kept always.
+    """
+    quick = isinstance(evaluator, LatticeEvaluator) or not keeper.timed
+    ends = np.array([[view == "keep"] * d for view in found])
+    with suppress(LimitReached):
+        memo.outcomes(ends, evaluator.n, keeper.within_budget())
+    for (view, of_view), part in zip(found.items(), _equal_shares(len(found), share), strict=True):
+        allowed = keeper.part(part)
+        allowed = allowed.within_budget() if quick else allowed
+        first = greedy_search(evaluator, d, view, q, allowed, starts=1, most=1, memo=memo)
+        of_view.add(first.findings, first.outcomes)
+
+
+def _equal_shares(parts: int, share: float) -> list[float]:
+    """Of what is left when each begins, so that all of them have as much."""
+    return [share / (parts - i * share) for i in range(parts)]
+
+
+def _close_by_bounds(
+    evaluator: Evaluator,
+    d: int,
+    q: Question,
+    keeper: LimitKeeper,
+    found: dict[ViewName, _ViewFindings],
+) -> Stop | None:
+    """Let an engine close what it can by bounds; the limit that ended that, if any."""
+    if not isinstance(evaluator, CubeEvaluator) or q.ends != "both":
+        return None
+    from suffice.search.bounds import bounds_search
+
+    known = {view: list(found[view].known) for view in found}
+    closed: DecidedSets = bounds_search(
+        evaluator, d, q, keeper, known_keep=known["keep"], known_flip=known["flip"]
+    )
+    found["keep"].add(closed.keep, {})
+    members = [factor.members for factor in closed.flip.factors]
+    outcomes = {m: ~kept for m, kept in zip(members, closed.flip_outcomes, strict=True)}
+    found["flip"].add(closed.flip, outcomes)
+    return closed.stopped
+
+
+class _ViewFindings:
+    """What was found in one view, by one search after another."""
+
+    def __init__(self, tau: float, view: ViewName) -> None:
+        self._tau = tau
+        self._view = view
+        self._small: list[Members] = []
+        self._parts = [Findings(tau, (), decided=False)]
+        self.outcomes: dict[Members, BoolVector] = {}
+
+    def add_counted(self, sweep: Sweep, profile: Profile) -> None:
+        """Note the minimal sets among those that a sweep of small sets counted."""
+        if self._view == "flip":
+            profile = replace(profile, tally=sweep.tally.other_view())
+        self._small = [minimal.members for minimal in profile.minimal_at(self._tau)]
+
+    @property
+    def findings(self) -> Findings:
+        """Everything found but what the sweep of small sets counted."""
+        return merge_findings(self._parts, self._small)
+
+    @property
+    def known(self) -> Iterable[Members]:
+        """Every factor known, whoever found it."""
+        return [*self._small, *(factor.members for factor in self.findings.factors)]
+
+    @property
+    def decided(self) -> bool:
+        """Is every set decided?"""
+        return any(part.decided for part in self._parts)
+
+    def add(self, findings: Findings, outcomes: dict[Members, BoolVector]) -> None:
+        """Note what another search found."""
+        self._parts.append(findings)
+        self.outcomes |= outcomes
+
+    def take(self, best: tuple[Members, BoolVector] | None) -> None:
+        """Note a set that suffices, where there was no time to make it smaller."""
+        if best is not None:
+            members, hits = best
+            factor = FoundSet(members, int(np.sum(hits)), "none")
+            self.add(Findings(self._tau, (factor,), decided=False), {members: hits})

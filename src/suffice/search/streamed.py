@@ -1,0 +1,379 @@
+"""Exhaustive to 30 players at one τ, for evaluators that know the whole lattice.
+
+The subsets go by in the order of their bit masks, and of each only the hits are kept (`seen.py`).
+Then one view after the other is decided (`decide.py`): all its minimal sets, and their necessity,
+exactly. The flip view is the same hits read backwards.
+
+Under a time limit or a budget the small sets of both views are counted first, since of a stream
+that was stopped nothing follows for the flip view: the smallest sets replaced go by last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.engines import LatticeEvaluator
+from suffice.factors import bitsets
+from suffice.factors.lattice import Lattice, masks_of_held, members_of
+from suffice.progress import Progress, progress_bar
+from suffice.search.exhaustive import Sweep, exhaustive_search
+from suffice.search.findings import DecidedSets, Findings, FoundSet
+from suffice.search.intervals import climb
+from suffice.search.limits import LimitKeeper, Stop
+from suffice.search.profile import Profile
+from suffice.search.question import Question
+from suffice.search.tally import SAMPLE_SIZE, HybridSample, Tally, draw_hybrids
+from suffice.typing import BitWords, BoolVector, Counts, Reals
+
+_STREAMING_SHARE = 0.9
+"""Of the time that is allowed. Deciding takes a small part of the time that counting took."""
+
+_HYBRIDS_AT_ONCE = 1 << 20
+
+
+def streamed_search(
+    evaluator: LatticeEvaluator, d: int, question: Question, keeper: LimitKeeper | None = None
+) -> DecidedSets:
+    """Find the τ-minimal factors of both views, and how much they cover, exactly.
+
+    A time limit counts from now, unless a `keeper` is given that has counted before. It and a
+    budget are kept to within a block of the stream, whose model rows are known only afterwards.
+    """
+    n, largest = evaluator.n, question.limits.max_size
+    largest = d if largest is None else min(largest, d)
+    rule = PassCriterion(question.fewest_hits(n, Lattice(d).count_up_to(largest)), largest)
+    keeper = LimitKeeper(question.limits) if keeper is None else keeper
+    if rule.least > n:  # not even a set that hits for every reference would pass
+        tally, keep = (
+            Tally(d, n, (np.empty(0, dtype=np.int64),) * (d + 1)),
+            ViewDecisions((), largest, 1.0),
+        )
+        flip, stopped, draws = keep, None, _sample_all_hybrids(evaluator, d, question, keeper)
+    else:
+        small = _sweep_small_sets(evaluator, d, question, keeper)
+        seen = stream_hits(evaluator, d, question.progress, keeper.part(_STREAMING_SHARE))
+        tally, keep, flip = _decide_views(seen, small, rule, question)
+        # All that was not seen may contain what was found.
+        whole = keep.decided_size == flip.decided_size == d
+        stopped = None if whole else seen.stopped or keep.stopped or flip.stopped
+        draws = (
+            _sample_all_hybrids(evaluator, d, question, keeper) if small is None else small.draws
+        )
+    if stopped is None and largest < d:
+        stopped = Stop("max_size", largest)
+    return DecidedSets(
+        tally,
+        keep.findings(question.tau, keep.decided_size == d == largest),
+        flip.findings(question.tau, flip.decided_size == d == largest),
+        _flip_outcomes(evaluator, d, flip.factors),
+        draws,
+        stopped,
+    )
+
+
+def _decide_views(
+    seen: StreamedHits, small: Sweep | None, rule: PassCriterion, question: Question
+) -> tuple[Tally, ViewDecisions, ViewDecisions]:
+    """Counts to hand on, and what is known of keep and flip."""
+    with progress_bar("sets", 4 << seen.players, question.progress) as bar:
+        if seen.stopped is None:
+            tally = seen.ends()
+            weights = Profile.of(tally, question).weights
+            keep = decide_view(seen, rule, bar, weights)
+            return tally, keep, decide_view(seen.other_view(), rule, bar, weights[::-1])
+        assert small is not None, "nothing but a limit stops a stream"
+        keep = decide_view(seen, rule, bar).joined(decide_small_sets(small.tally, rule))
+    # Sets that went by are known to pass or not; but not what is smaller, so that none is minimal.
+    flip = ViewDecisions((), -1, seen.share).joined(
+        decide_small_sets(small.tally.other_view(), rule)
+    )
+    return small.tally, keep, flip
+
+
+def _sweep_small_sets(
+    evaluator: LatticeEvaluator, d: int, question: Question, keeper: LimitKeeper
+) -> Sweep | None:
+    """Under limits: small sets of both views and a sample of D, for a part of what is allowed."""
+    if not keeper.may_run_out and keeper.rows_left is None:
+        return None
+    limits = question.limits
+    size = min(largest_tallied_size(d), d if limits.max_size is None else limits.max_size)
+    of_small = replace(question, limits=replace(limits, max_size=size))
+    return exhaustive_search(evaluator, d, of_small, keeper.part(0.2))
+
+
+def _sample_all_hybrids(
+    evaluator: LatticeEvaluator, d: int, question: Question, keeper: LimitKeeper
+) -> HybridSample | None:
+    """A sample of D, for the necessity of single sets: only that of all factors is added up."""
+    n, weights = evaluator.n, question.size_weights
+    held, references = draw_hybrids(d, n, question.seed, SAMPLE_SIZE, weights)
+    outcomes = keeper.ask(evaluator, held, references)
+    count = len(outcomes)
+    return HybridSample(held[:count], outcomes, references[:count]) if count else None
+
+
+def _flip_outcomes(
+    evaluator: LatticeEvaluator, d: int, factors: tuple[FoundSet, ...]
+) -> tuple[BoolVector, ...]:
+    """By factor: the references that keep the outcome when the factor is replaced."""
+    held = np.ones((len(factors), d), dtype=bool)
+    for row, factor in zip(held, factors, strict=True):
+        row[list(factor.members)] = False
+    step = max(1, _HYBRIDS_AT_ONCE // evaluator.n)
+    parts = [evaluator.outcomes(held[at : at + step]) for at in range(0, len(held), step)]
+    return tuple(outcomes for part in parts for outcomes in part)
+
+
+# What a stream over the lattice leaves: the hits of every subset that went by.
+
+
+Hits = NDArray[np.unsignedinteger[Any]]
+"""Hits in as few bytes as hold them."""
+
+_MOST_TALLIED = 1 << 18
+"""Sets whose hits are handed on by size, from both ends of the lattice."""
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedHits:
+    """The hits of all bit masks below `count`, as one view reads them."""
+
+    d: int
+    n: int
+    held: Hits
+    """How often the outcome was kept, by bit mask of what is held; in the flip view backwards, so
+    by what is replaced."""
+    count: int
+    stopped: Stop | None
+    """The limit that ended the stream; None: all went by."""
+    flip: bool = False
+
+    @property
+    def share(self) -> float:
+        """How much of the lattice went by."""
+        return self.count / (1 << self.d)
+
+    @property
+    def players(self) -> int:
+        """What went by are sets of the first so many."""
+        return max(0, self.count - 1).bit_length()
+
+    def other_view(self) -> StreamedHits:
+        """Replacing a set is holding its complement, whose mask is as far from the other end.
+
+        For a stream that was not stopped: of another, the sets that went by are the last ones here.
+        """
+        return replace(self, held=self.held[::-1], flip=not self.flip)
+
+    def hits(self, first: int, count: int) -> Hits:
+        """Of consecutive masks. A reference hits in one view where it misses in the other."""
+        held = self.held[first : first + count]
+        return self.n - held if self.flip else held
+
+    def ends(self) -> Tally:
+        """The counts of small sets, of either view, in the lattice's order."""
+        lattice, end = Lattice(self.d), largest_tallied_size(self.d)
+        levels = [np.empty(0, dtype=np.int64)] * (self.d + 1)
+        for size in range(self.d + 1):
+            if min(size, self.d - size) <= end:
+                levels[size] = self.held[masks_of_held(lattice.held(size))].astype(np.int64)
+        return Tally(self.d, self.n, tuple(levels))
+
+
+def largest_tallied_size(d: int) -> int:
+    """Sets of up to this size, held or replaced, are few enough to hand their hits on."""
+    count = 0
+    for size in range(d // 2 + 1):
+        count += comb(d, size) * (1 if 2 * size == d else 2)
+        if count > _MOST_TALLIED:
+            return size - 1
+    return d
+
+
+def stream_hits(
+    evaluator: LatticeEvaluator, d: int, progress: bool | None, keeper: LimitKeeper
+) -> StreamedHits:
+    """Count as much of the lattice as the limits allow."""
+    n, count, block = evaluator.n, 0, 1
+    stopped: Stop | None = None
+    # Zeros, so that what is not seen does not pass; they take no memory until they are written.
+    held = np.zeros(1 << d, dtype=np.min_scalar_type(n))
+    blocks = evaluator.sweep_counts()
+    with progress_bar("hybrids", n << d, progress) as bar:
+        while count < 1 << d:
+            stopped = keeper.forbids(n)
+            if stopped is not None:
+                break
+            with keeper.counting(evaluator, block * n):  # as many as the last time, or so
+                start, hits = next(blocks)
+            keeper.cover((len(hits) - block) * n)
+            block, end = len(hits), start + len(hits)
+            held[start:end] = hits
+            bar.update((end - count) * n)  # an engine that gives itself up begins again
+            count = end
+    return StreamedHits(d, n, held, count, stopped)
+
+
+# One view at one τ, from the hits of all subsets: the minimal sets, and what they cover.
+
+
+_MOST_LISTED = 1 << 17
+"""Minimal sets that are listed of a view: breast cancer has 46,128, and 30 players may have 155
+million."""
+
+_MASKS_AT_ONCE = 1 << 16
+"""Masks dealt with together: their hits stay in the cache."""
+
+_WORDS_AT_ONCE = 1 << 12
+"""Words of which the masks are written out together."""
+
+
+@dataclass(frozen=True)
+class PassCriterion:
+    """What a factor must be."""
+
+    least: int
+    """So many hits at least."""
+    largest: int
+    """So many players at most."""
+
+
+@dataclass(frozen=True)
+class ViewDecisions:
+    """What is known of one view."""
+
+    factors: tuple[FoundSet, ...]
+    decided_size: int
+    decided_share: float
+    covered: tuple[float, float] | None = None
+    stopped: Stop | None = None
+    """There are more minimal sets than are listed."""
+
+    def joined(self, other: ViewDecisions) -> ViewDecisions:
+        """What either knows."""
+        return replace(
+            self,
+            factors=tuple(dict.fromkeys((*self.factors, *other.factors))),
+            decided_size=max(self.decided_size, other.decided_size),
+            decided_share=max(self.decided_share, other.decided_share),
+        )
+
+    def findings(self, tau: float, decided: bool) -> Findings:
+        """The same as every search says it."""
+        size, share = self.decided_size, self.decided_share
+        return Findings(tau, self.factors, decided, size, True, self.covered, share)
+
+
+def decide_view(
+    seen: StreamedHits, rule: PassCriterion, bar: Progress, weights: Reals | None = None
+) -> ViewDecisions:
+    """The minimal sets; and how much they cover, where weights by size say what a set counts.
+
+    `bar` is told of each set twice.
+    """
+    d = seen.players
+    slab = min(_MASKS_AT_ONCE, 1 << d)
+    slabs, sizes = range(0, 1 << d, slab), np.bitwise_count(np.arange(slab, dtype=np.uint32))
+    outcome, inside, above, looked_at = (_SumsBySize(d, sizes) for _ in range(4))
+
+    closed = bitsets.empty(d)
+    for first in slabs:
+        hits = seen.hits(first, slab)
+        outcome.add(first, hits)
+        passing = (hits >= rule.least) & (sizes + first.bit_count() <= rule.largest)
+        bitsets.word_slice(closed, first, slab)[:] = bitsets.pack(passing)
+        bar.update(slab)
+    bitsets.close_upward(closed, d)
+    for first in slabs:
+        closure = bitsets.unpack(bitsets.word_slice(closed, first, slab), slab)
+        if closure.any():
+            inside.add(first, seen.hits(first, slab) * closure)
+            above.add(first, closure)
+        failing = ~closure & (sizes + first.bit_count() <= rule.largest)
+        looked_at.add(first, failing[: max(0, seen.count - first)])
+        bar.update(slab)
+
+    masks, count = _smallest_masks(bitsets.minimal_elements(closed, d), seen)
+    # What adds players that were not seen to a set of the closure is in it, too.
+    unseen = [comb(seen.d - d, k) for k in range(seen.d - d + 1)]
+    decided = np.convolve(above.totals(), unseen)
+    decided[: d + 1] += looked_at.totals()
+    whole = decided == [comb(seen.d, k) for k in range(seen.d + 1)]
+    known = ViewDecisions(
+        tuple(FoundSet(members_of(int(m)), int(seen.hits(int(m), 1)[0])) for m in masks),
+        int(np.argmin([*whole, False])) - 1,
+        int(decided.sum()) / (1 << seen.d),
+    )
+    if weights is not None:
+        covered = float(inside.totals() @ weights), float(outcome.totals() @ weights)
+        known = replace(known, covered=covered)
+    if len(masks) < count:  # all of the smaller sizes are listed
+        size = min(known.decided_size, int(masks[-1]).bit_count() - 1)
+        known = replace(known, decided_size=size, stopped=Stop("many", count))
+    return known
+
+
+class _SumsBySize:
+    """Sums over all subsets of a size, from one slab after another.
+
+    Within a slab sizes differ as they do in any other; so slabs that have equally many players in
+    all their sets are added up, and told apart by size only in the end.
+    """
+
+    def __init__(self, d: int, sizes: NDArray[np.uint8]) -> None:
+        self._sizes = sizes
+        self._d = d
+        self._sums = np.zeros((d + 2 - len(sizes).bit_length(), len(sizes)), dtype=np.int64)
+
+    def add(self, first: int, values: NDArray[Any]) -> None:
+        """Add the values of consecutive masks."""
+        self._sums[first.bit_count(), : len(values)] += values
+
+    def totals(self) -> Counts:
+        """By size."""
+        out = np.zeros(self._d + 1, dtype=np.int64)
+        for more, sums in enumerate(self._sums):
+            np.add.at(out, self._sizes + more, sums)
+        return out
+
+
+def _smallest_masks(least: BitWords, seen: StreamedHits) -> tuple[Counts, int]:
+    """The sets to list, as masks: smaller ones first, then the surer; and how many there are.
+
+    They are never all written out together.
+    """
+    masks, largest = np.empty(0, dtype=np.int64), seen.d
+    for at in range(0, len(least), _WORDS_AT_ONCE):
+        some = bitsets.masks_in(least[at : at + _WORDS_AT_ONCE]) + at * bitsets.WORD_BITS
+        masks = np.concatenate([masks, some[np.bitwise_count(some) <= largest]])
+        if len(masks) > 4 * _MOST_LISTED:
+            masks = _sort_masks(masks, seen)[:_MOST_LISTED]
+            largest = int(masks[-1]).bit_count()
+    return _sort_masks(masks, seen)[:_MOST_LISTED], int(np.bitwise_count(least).sum(dtype=np.int64))
+
+
+def _sort_masks(masks: Counts, seen: StreamedHits) -> Counts:
+    held = seen.held[masks].astype(np.int64)
+    return masks[np.lexsort((masks, held if seen.flip else -held, np.bitwise_count(masks)))]
+
+
+def decide_small_sets(tally: Tally, rule: PassCriterion) -> ViewDecisions:
+    """What small sets say of a view, where all of them were counted up to some size."""
+    size = min(tally.exhaustive_size, rule.largest)
+    if size < 0:
+        return ViewDecisions((), -1, 0.0)
+    levels = tally.levels[: size + 1]
+    ladder = climb([(level >= rule.least).astype(float) for level in levels], tally.d)
+    factors = []
+    for k, (passes, below) in enumerate(zip(ladder.passes, ladder.below, strict=True)):
+        ranks = np.flatnonzero(passes > below)
+        members = tally.lattice.unrank(k, ranks).tolist()
+        hits = levels[k][ranks].tolist()
+        factors += [FoundSet(tuple(m), h) for m, h in zip(members, hits, strict=True)]
+    return ViewDecisions(tuple(factors), size, sum(map(len, levels)) / tally.lattice.count)

@@ -1,0 +1,239 @@
+"""Completeness of a search: what was searched, what was not, and calls that would find more."""
+
+from __future__ import annotations
+
+from suffice.engines import IdleReason
+from suffice.explanation import Explanation, View
+from suffice.formatting import (
+    duration,
+    format_integer,
+    format_name,
+    join_first,
+    join_words,
+    percent,
+    plural,
+)
+from suffice.search.limits import StopKind
+from suffice.search.plan import Suggestion
+from suffice.summary.terminology import ReaderHints, Terms
+
+
+def completeness_text(e: Explanation, terms: Terms, hints: ReaderHints) -> tuple[str, str]:
+    """Return the status ("Complete", "Not complete") and a sentence on what was searched."""
+    tally, findings = e.keep_profile.tally, e.keep_profile.findings
+    if e.complete:
+        status = f"Complete for sets{terms.scope_phrase}" if terms.scope_phrase else "Complete"
+        no_other = f"no other minimal set{terms.scope_phrase} exists for these references."
+        every = plural(1 << tally.d, "subset")
+        if findings is None:
+            return (
+                status,
+                f"all {every} of {searched_features(e, terms)} were evaluated, so {no_other}",
+            )
+        every += f" of {searched_features(e, terms)}" if e.left_out else ""
+        return f"{status} at τ = {e.tau:g}", (
+            f"each of {every} was decided, so {no_other} Another τ needs a new search."
+        )
+    if e.stopped is None and findings is not None:
+        known = f"the search decided every set at τ = {findings.tau:g}, not at τ = {e.tau:g}"
+        return (
+            f"Not complete at τ = {e.tau:g}",
+            f"{known}. Listed are those of its sets that suffice here; others may exist. "
+            "Search again at this τ for all of them.",
+        )
+    stopped = _stop_reason(e, hints)
+    size = min(searched_size(e.keep), searched_size(e.flip))
+    sizes = f"up to {plural(size, terms.feature)}"
+    if findings is not None and not findings.only_at_tau:
+        small = f"sets of {sizes} were searched exhaustively; larger ones"
+        searched = small if size > 0 else "sets were looked for"
+        until = _stop_phrase(e, stopped)
+        others = f"Others may exist{_share_decided(e)}"
+        return "Not complete", f"{searched} from many starts, until {until}. {others}."
+    if e.stopped is not None and e.stopped.kind == "many":
+        every = f"each of {plural(1 << tally.d, 'subset')} was decided, and necessity counts them"
+        return "Not listed in full", f"{every} all; but there are {stopped}: all of {sizes}."
+    if findings is not None:
+        decided = f"Every set of {sizes} was decided; larger ones were not all"
+        if size < 0:
+            decided = "Not even the smallest set was decided"
+        return "Not complete", f"stopped by {stopped}. {decided}{_share_decided(e)}."
+    searched = f"Every set of {sizes} was tried; larger ones were not all"
+    if size < 0:
+        searched = "Not even the smallest set was evaluated"
+    never = (
+        f"{format_integer(e.unvisited)} of {format_integer(1 << tally.d)} subsets were never "
+        "evaluated"
+    )
+    return "Not complete", f"stopped by {stopped}. {searched}: {never}."
+
+
+def searched_features(e: Explanation, terms: Terms) -> str:
+    """Return the searched features: "11 features", or "the 8 features that can matter"."""
+    features = plural(len(e.players), terms.feature)
+    return f"the {features} that can matter" if e.left_out else features
+
+
+def left_out_text(e: Explanation, terms: Terms, hints: ReaderHints) -> str:
+    """Return which features were left out of the search and why; "" where none was."""
+    if not e.left_out:
+        return ""
+    names: dict[IdleReason, list[str]] = {reason: [] for reason in _IDLE_REASONS}
+    for left in e.left_out:
+        names[left.reason].append(format_name(left.player.name))
+    told = [
+        f"{join_first(n, _FEATURES_PER_REASON)} ({_IDLE_REASONS[why]})"
+        for why, n in names.items()
+        if n
+    ]
+    n, all_of_them = len(e.left_out), len(e.left_out) + len(e.players)
+    cut = any(len(some) > _FEATURES_PER_REASON for some in names.values())
+    more = f" All of them: {hints.left_out}." if cut else ""
+    were = "cannot matter here and was" if n == 1 else "cannot matter here and were"
+    which = f"{n:,} of the {plural(all_of_them, terms.feature)}"
+    return f"{which} {were} left out, which changes no number: {'; '.join(told)}.{more}"
+
+
+_FEATURES_PER_REASON = 12
+"""Most left-out features named for each reason; the rest are counted."""
+
+_IDLE_REASONS: dict[IdleReason, str] = {
+    "same": "the same in every reference",
+    "unread": "never read by the model",
+    "alike": "treated alike by the model for the input and every reference",
+}
+"""Why features cannot matter, by reason."""
+
+
+def _share_decided(e: Explanation) -> str:
+    """Return the share of sets decided in both views, if the search counted it; else ""."""
+    views = (e.keep_profile.findings, e.flip_profile.findings)
+    known = [f.decided_share for f in views if f is not None and f.decided_share is not None]
+    least = min(known, default=0.0)
+    return f"; {percent(least)} of all sets are decided" if least else ""
+
+
+def _stop_phrase(e: Explanation, stopped: str) -> str:
+    """Return what ended a search from many starts: a limit, or no new set."""
+    ends = {
+        "time_limit": " was over",
+        "patience": " were over",
+        "work": " was done",
+        "budget": " were spent",
+        "hybrids": " were spent",
+        "starts": " were made",
+    }
+    return "they ended" if e.stopped is None else stopped + ends.get(e.stopped.kind, "")
+
+
+def _stop_reason(e: Explanation, hints: ReaderHints) -> str:
+    """Return the limit that ended the search, named as the reader would write it."""
+    if e.stopped is None:
+        return ""
+    if e.stopped.kind == "patience":
+        return f"the {e.stopped.limit:g} s that it takes without a {hints.argument('time_limit')}"
+    if e.stopped.kind == "work":
+        return f"the work that it does without a {hints.argument('time_limit')}"
+    return e.stopped.told(hints.arguments)
+
+
+def no_set_phrase(view: View, terms: Terms) -> str:
+    """Return the subject of a sentence on missing sets: "no set of up to 2 features"."""
+    findings, sets = view.profile.findings, f"no set of {terms.feature}s"
+    if view.complete:
+        return sets
+    looked_beyond = findings is not None and not findings.only_at_tau
+    size = searched_size(view)
+    if looked_beyond or size < 1:
+        return f"{sets} that was tried"
+    return f"no single {terms.feature}" if size == 1 else f"no set of up to {size} {terms.feature}s"
+
+
+def searched_size(view: View) -> int:
+    """Return the size up to which every set was evaluated; -1 if not even the empty set was."""
+    profile, findings = view.profile, view.profile.findings
+    counted = min(profile.tally.exhaustive_size, profile.largest)
+    if findings is None:
+        return counted
+    return findings.decided_size if findings.only_at_tau else max(counted, findings.decided_size)
+
+
+def unsearched_text(view: View, terms: Terms, hints: ReaderHints) -> str:
+    """Return what was not searched and which limit to raise; "" for a complete view."""
+    if view.complete:
+        return ""
+    stop, size = view.explanation.stopped, searched_size(view)
+    if stop is None:
+        return "The search decided sets at another τ."
+    known = f"Sets of more than {plural(size, terms.feature)}" if size > 0 else "Most sets"
+    more = None if stop is None else _LIMIT_TO_RAISE.get(stop.kind)
+    give = f": give a {more[0]} {hints.argument(more[1])}" if more else ""
+    return f"{known} were not all tried{give}."
+
+
+_LIMIT_TO_RAISE: dict[StopKind, tuple[str, str]] = {
+    "max_size": ("larger", "max_size"),
+    "patience": ("longer", "time_limit"),
+    "work": ("longer", "time_limit"),
+    "time_limit": ("longer", "time_limit"),
+    "budget": ("larger", "budget"),
+    "hybrids": ("larger", "budget"),
+}
+"""By limit that ended a search: how to change it, and the argument that sets it."""
+
+
+def minimality_text(view: View, terms: Terms) -> str:
+    """Return how far minimality was checked, where not against every subset; else ""."""
+    n, partly = view.digest.n, dict(view.digest.proofs).get("one smaller")
+    if not partly:
+        return ""
+    less = "it no longer suffices" if n == 1 else "none of these sets suffices any more"
+    of_some = f", of {partly:,} of them" if partly < n else ""
+    return (
+        f"Take any one {terms.feature} away, and {less}; taking several away at once was not "
+        f"always tried{of_some}."
+    )
+
+
+# Suggested calls, which would find more than an incomplete search did.
+
+
+_DUPLICATES_NAMED = 4
+
+
+def suggested_calls(
+    e: Explanation, terms: Terms, hints: ReaderHints
+) -> tuple[tuple[str, str], ...]:
+    """Return calls that would find more, each with its effect and estimated time."""
+    plan = e.provenance.plan
+    # With max_size, larger sets stay untried however long the search.
+    small = e.stopped is not None and e.stopped.kind == "max_size"
+    if plan is None or e.complete or small:
+        return ()
+    return tuple((more.told(hints.arguments), _call_effect(more, terms)) for more in plan.more)
+
+
+def duplicate_features_note(e: Explanation) -> str:
+    """Return a note on features that are copies of each other in the data, or ""."""
+    plan = e.provenance.plan
+    if plan is None or not plan.copies:
+        return ""
+    told = "; ".join(
+        join_words(map(format_name, names)) for names in plan.copies[:_DUPLICATES_NAMED]
+    )
+    more = len(plan.copies) - _DUPLICATES_NAMED
+    rest = f"; and {more:,} more" if more > 0 else ""
+    return f"Copies of each other in the data: {told}{rest}."
+
+
+def _call_effect(more: Suggestion, terms: Terms) -> str:
+    takes = duration(more.seconds)
+    if not more.complete:
+        return f"searches on, {takes} in all" if "time_limit" in more.arguments else "searches on"
+    every = f"every set, in about {takes}"
+    if "groups" in more.arguments:
+        return f"{terms.feature}s that go together count as one; {every}"
+    references = more.arguments.get("n_references")
+    if isinstance(references, int):
+        return f"against {plural(references, 'reference')}: {every}"
+    return every

@@ -1,0 +1,136 @@
+"""Requests of the explorer as typed structs, and the error for a body that does not fit one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+
+from suffice.errors import InputError
+from suffice.question_fields import ContrastFields, QuestionFields
+from suffice.typing import Scalar
+
+
+class _Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base class of requests: a field with an unknown name is an error."""
+
+
+class RowCondition(_Request, frozen=True):
+    """A condition on one column; "is missing" needs no `value`."""
+
+    column: str
+    test: Literal["is", "is not", "at least", "at most", "contains", "is missing"]
+    value: Scalar = None
+
+
+_Conditions = Annotated[list[RowCondition], msgspec.Meta(max_length=50)]
+"""Conditions of one request. Each reads a column, so thousands would take seconds."""
+
+
+class RowsRequest(_Request, frozen=True):
+    """A page of the table."""
+
+    first: int = 0
+    count: int = 50
+    sort: str | None = None
+    """A column, or "prediction"."""
+    descending: bool = False
+    where: _Conditions = []
+    prediction: str | None = None
+    """Only rows with this prediction, as the page shows it."""
+    model: str | None = None
+
+
+class RowRequest(_Request, frozen=True):
+    """One row of the table."""
+
+    row: int
+
+
+class ContrastRequest(ContrastFields, frozen=True, kw_only=True):
+    """The outcome to explain, and the references: all rows, or those that meet conditions."""
+
+    references: Literal["opposite", "all"] | _Conditions = "opposite"  # type: ignore[assignment]
+    groups: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    causal: bool = False
+    """Whether changes have effects, by the graph of the server."""
+
+
+class Input(_Request, frozen=True):
+    """An input: a row of the table with some values changed, or all values, or a text."""
+
+    row: int | None = None
+    values: dict[str, Scalar] = {}
+    text: str | None = None
+
+
+class PredictRequest(_Request, frozen=True):
+    """One input to be predicted."""
+
+    input: Input
+    model: str | None = None
+
+
+class ExplainRequest(QuestionFields, frozen=True, kw_only=True):
+    """One input to be explained."""
+
+    input: Input
+    model: str | None = None
+    contrast: ContrastRequest = ContrastRequest()
+    time_limit: float | None = None
+
+
+class ShapleyRequest(_Request, frozen=True):
+    """One input whose Shapley values are computed."""
+
+    input: Input
+    model: str | None = None
+    contrast: ContrastRequest = ContrastRequest()
+    time_limit: float | None = None
+
+
+class RulesRequest(_Request, frozen=True):
+    """One input for which rules are searched."""
+
+    input: Input
+    model: str | None = None
+    contrast: ContrastRequest = ContrastRequest()
+    tau: float = 0.9
+    alpha: float | None = None
+    max_size: int | None = None
+    time_limit: float | None = None
+
+
+class RecourseOptionsRequest(_Request, frozen=True):
+    """One input and constraints, for its cheapest recourse options."""
+
+    input: Input
+    model: str | None = None
+    contrast: ContrastRequest = ContrastRequest()
+    tau: float | None = None
+    immutable: list[str] = []
+    increasing: list[str] = []
+    decreasing: list[str] = []
+    ranges: dict[str, tuple[float | None, float | None]] = {}
+    max_cost: float | None = None
+    max_size: int | None = None
+    max_options: int | None = 20
+    values: Literal["observed", "grid"] = "observed"
+    time_limit: float | None = None
+
+
+_RequestType = TypeVar("_RequestType")
+
+
+def read_request(body: bytes, kind: type[_RequestType]) -> _RequestType:
+    """Return the request in a body, or an InputError that says what is wrong with it.
+
+    >>> read_request(b'{"count": "many"}', RowsRequest)
+    Traceback (most recent call last):
+    suffice.errors.InputError: request: got Expected `int`, got `str` - at `$.count`; ...
+    """
+    try:
+        return msgspec.json.decode(body or b"{}", type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        allowed = f"JSON of {kind.__name__}, as /api/openapi.json describes it"
+        raise InputError("request", str(error), allowed) from error

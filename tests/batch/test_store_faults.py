@@ -1,0 +1,470 @@
+"""What goes wrong with a folder: it is said clearly, nothing is corrupted, and resuming repairs."""
+
+import json
+import os
+import pickle
+import random
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager, suppress
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import suffice
+from suffice import Explainer, InputError, at_least
+from suffice.batch.atomic_write import lock_folder
+from suffice.batch.hashing import hash_model, hash_object
+from tests.batch.test_store import (  # noqa: F401 - a fixture
+    begin,
+    chunk_of,
+    explainer,
+    files,
+    finished_folder,
+    loans,
+    rows,
+)
+
+
+def again(out, other=None, data=None, **question):
+    given = {"id": "account", "rows_per_part": 16, "resume": True} | question
+    return (other or explainer()).explain_to(rows() if data is None else data, out, **given)
+
+
+@pytest.fixture
+def copy(whole, tmp_path):
+    """A finished folder that may be spoiled."""
+    return shutil.copytree(whole, tmp_path / "out")
+
+
+@pytest.mark.parametrize("folder", ["explanations", "factors", "errors"])
+@pytest.mark.parametrize("spoil", ["truncated", "empty", "foreign", "gone"])
+def test_a_bad_part_is_named_and_written_anew_by_resuming(whole, copy, folder, spoil):
+    path = copy / folder / "part-000000000016.parquet"
+    content = path.read_bytes()
+    if spoil == "gone":
+        path.unlink()
+    elif spoil == "foreign":
+        pd.DataFrame({"a": [1]}).to_parquet(path)
+    else:
+        path.write_bytes(content[: len(content) // 2] if spoil == "truncated" else b"")
+    if folder == "explanations" and spoil != "gone":
+        with pytest.raises(InputError, match=rf"folder: got .*{path.name} .*--resume"):
+            suffice.load(copy)
+    again(copy)
+    assert files(copy) == files(whole)
+    assert len(suffice.load(copy)) == 40
+
+
+def test_a_part_of_another_run_is_named(whole, copy, tmp_path):
+    X, _ = loans()
+    other = Explainer(explainer().decider.engine_selector.model, X, random_state=7, n_references=30)
+    other.explain_to(rows(), tmp_path / "other", id="account", rows_per_part=16)
+    name = "explanations/part-000000000000.parquet"
+    shutil.copy(tmp_path / "other" / name, copy / name)
+    with pytest.raises(InputError, match=r"part-000000000000.parquet \(a part of another run\)"):
+        suffice.load(copy)
+    again(copy)
+    assert files(copy) == files(whole)
+
+
+def test_damage_inside_a_part_is_named_when_it_is_read(whole, copy):
+    path = copy / "explanations" / "part-000000000000.parquet"
+    content = bytearray(path.read_bytes())
+    content[100:2000] = b"\xff" * 1900
+    path.write_bytes(content)
+    stored = suffice.load(copy)
+    with pytest.raises(InputError, match=r"part-000000000000\.parquet .*resume=True"):
+        list(stored)
+    again(copy)
+    assert files(copy) == files(whole)
+
+
+@pytest.mark.parametrize("folder", ["explanations", "factors"])
+def test_a_single_byte_that_changed_is_found_and_written_anew(whole, copy, folder):
+    path = copy / folder / "part-000000000000.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 1
+    path.write_bytes(content)
+    again(copy)
+    assert files(copy) == files(whole)
+
+
+def test_a_finished_folder_that_lost_a_part_is_refused(whole, copy):
+    (copy / "explanations" / "part-000000000000.parquet").unlink()
+    with pytest.raises(InputError, match=r"part-000000000000\.parquet \(is missing\)"):
+        suffice.load(copy)
+    again(copy)
+    assert files(copy) == files(whole)
+
+
+@pytest.mark.parametrize("folder", ["explanations", "factors", "errors"])
+@pytest.mark.parametrize("swap", [True, False])
+def test_parts_that_changed_places_are_refused(whole, copy, folder, swap):
+    first, second = (copy / folder / f"part-{n:012d}.parquet" for n in (0, 16))
+    contents = first.read_bytes(), second.read_bytes()
+    if folder == "errors" and contents[0] == contents[1]:
+        pytest.skip("both parts are without errors")
+    first.write_bytes(contents[1])
+    if swap:
+        second.write_bytes(contents[0])
+    with pytest.raises(InputError, match=r"part-0000000000\d\d\.parquet .*resume"):
+        read_all(copy)
+    again(copy)
+    assert files(copy) == files(whole)
+
+
+def read_all(folder):
+    """Return what a reader gets from every file of a folder."""
+    stored = suffice.load(folder)
+    found = [stored.finished, [e.to_json() for e in stored], stored.ids, str(stored)]
+    found += [stored.errors.to_json(), stored.to_frame().to_json()]
+    for name in (stored.factors, stored.explanations):
+        found.append([path.read_bytes() for path in sorted(name.glob("*.parquet"))])
+    return found
+
+
+def corrupt(path, chance):
+    """Flip a bit, overwrite some bytes, cut the end off or insert a byte; return what was done."""
+    content = bytearray(path.read_bytes())
+    at = chance.randrange(len(content))
+    kind = chance.choice(["flip", "overwrite", "cut", "insert"])
+    if kind == "flip":
+        content[at] ^= 1 << chance.randrange(8)
+    elif kind == "overwrite":
+        content[at : at + 16] = chance.randbytes(len(content[at : at + 16]))
+    elif kind == "cut":
+        del content[at:]
+    else:
+        content.insert(at, chance.randrange(256))
+    path.write_bytes(content)
+    return f"{path.name}: {kind} at {at}"
+
+
+def check_corruptions(whole, folder, tries, chance):
+    """Corrupt a file, then see that loading detects it, or is not affected, and resuming repairs."""
+    good = read_all(whole)
+    names = [name for name in files(whole) if name != "_log.jsonl"]
+    for number in range(tries):
+        copied = shutil.copytree(whole, folder / str(number))
+        name = names[number % len(names)]
+        done = corrupt(copied / name, chance)
+        if (copied / name).read_bytes() == (whole / name).read_bytes():
+            continue
+        with suppress(InputError):
+            assert read_all(copied) == good, done
+        if name == "_manifest.json":  # it cannot be computed again: it is the question
+            with suppress(InputError):
+                again(copied)
+            continue
+        again(copied)
+        assert files(copied) == files(whole), done
+        shutil.rmtree(copied)
+
+
+def test_corrupted_files_are_detected_or_without_effect_and_repaired(whole, tmp_path):
+    check_corruptions(whole, tmp_path, 33, random.Random(0))
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_five_hundred_corruptions_are_detected_and_repaired(whole, tmp_path):
+    check_corruptions(whole, tmp_path, 500, random.Random(1))
+
+
+def test_a_changed_chunk_of_an_unfinished_part_is_explained_again(whole, tmp_path):
+    out = tmp_path / "out"
+    with begin(whole, out) as store:
+        store.add(chunk_of(0, 16))
+        store.add(chunk_of(16, 20))
+    [chunk] = (out / "_work").glob("rows-*.arrow")
+    content = bytearray(chunk.read_bytes())
+    at = content.index(b"refused") if b"refused" in content else content.index(b"granted")
+    content[at] ^= 1
+    chunk.write_bytes(content)
+    again(out)
+    assert files(out) == files(whole)
+
+
+def test_a_folder_of_an_older_version_without_digests_is_read_and_continued(whole, copy):
+    totals = json.loads((copy / "_SUCCESS").read_bytes())
+    del totals["files"]
+    (copy / "_SUCCESS").write_text(json.dumps(totals))
+    assert len(suffice.load(copy)) == 40
+    again(copy)
+    assert files(copy) == files(whole)
+
+
+def test_an_interrupted_run_says_what_is_stored_and_how_it_is_continued(tmp_path):
+    X, _ = loans()
+    calls = []
+
+    def model(frame):
+        calls.append(len(frame))
+        if len(calls) > 20:
+            raise KeyboardInterrupt
+        return np.where(frame["income"] > 30, "granted", "refused")
+
+    interrupted = Explainer(model, X)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        interrupted.explain_to(X, tmp_path / "out", rows_per_part=16)
+    stored = len(suffice.load(tmp_path / "out"))
+    said = str(caught.value)
+    assert f"{stored} rows of 200 are stored in {tmp_path / 'out'}" in said
+    assert "resume=True continues the run" in said
+    assert caught.value.__suppress_context__  # no traceback of the interrupted line
+
+
+def test_a_full_disk_while_the_lock_is_taken_leaves_no_lock(whole, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    with (
+        pytest.raises(InputError, match=r"out: got .*_lock \(File too large\)"),
+        files_of_at_most(0),
+    ):
+        lock_folder(folder)
+    lock_folder(folder)()
+    again(folder)
+    assert files(folder) == files(whole)
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda text: text.replace('"tau": 0.9', '"tau": 0.8'), "which was edited"),
+        (
+            lambda text: re.sub('"version": 1$', '"version": 9', text, flags=re.M),
+            "of version 9; allowed",
+        ),
+        (lambda text: text[:200], "which is not a valid manifest"),
+        (lambda text: "[]", "which is not a valid manifest"),
+        (lambda text: "", "which is not a valid manifest"),
+    ],
+)
+def test_an_edited_manifest_is_refused(copy, edit, message):
+    path = copy / "_manifest.json"
+    path.write_text(edit(path.read_text(encoding="utf-8")), encoding="utf-8")
+    before = files(copy)
+    for call in (lambda: suffice.load(copy), lambda: again(copy)):
+        with pytest.raises(InputError, match=message):
+            call()
+    assert files(copy) == before
+
+
+def changed_model():
+    X, y = loans()
+    return {"other": Explainer(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), X)}
+
+
+def changed_data():
+    X, _ = loans()
+    return {"other": Explainer(explainer().decider.engine_selector.model, X.iloc[:150])}
+
+
+def changed_cell():
+    data = rows()
+    data.loc[3, "age"] += 1
+    return {"data": data}
+
+
+CHANGES = {
+    "model": (changed_model, r"the model changed: hash [0-9a-f]{8}… → [0-9a-f]{8}…"),
+    "data": (changed_data, r"the data changed: hash [0-9a-f]{8}… → [0-9a-f]{8}…"),
+    "input": (changed_cell, r"the input changed: hash [0-9a-f]{8}… → [0-9a-f]{8}…"),
+    "fewer rows": (lambda: {"data": rows(39)}, "the input changed"),
+    "tau": (lambda: {"tau": 0.8}, r"tau: 0\.9 → 0\.8"),
+    "alpha": (lambda: {"alpha": 0.05}, r"alpha: none → 0\.05"),
+    "several": (lambda: {"tau": 0.8, "max_size": 2}, r"tau: 0\.9 → 0\.8; max_size: none → 2"),
+    "id": (lambda: {"id": None}, "id: account → none; id_type: string → int64"),
+    "counts": (lambda: {"counts": False}, "counts: none → no"),
+    "parts": (lambda: {"rows_per_part": 8}, "rows_per_part: 16 → 8"),
+    "search": (lambda: {"search": "greedy"}, "search: auto → greedy"),
+    "seed": (
+        lambda: {
+            "other": Explainer(
+                explainer().decider.engine_selector.model, loans()[0], random_state=1
+            )
+        },
+        "random_state: 0 → 1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), CHANGES.values(), ids=CHANGES.keys())
+def test_another_run_is_not_gone_on_with_and_the_difference_is_told(copy, change, message):
+    (copy / "_SUCCESS").unlink()
+    before = files(copy)
+    with pytest.raises(InputError, match=rf"resume: got a folder of another run \(.*{message}"):
+        again(copy, **change())
+    assert files(copy) == before
+
+
+def test_resuming_where_nothing_was_begun_begins(whole, tmp_path):
+    again(tmp_path / "new")
+    assert files(tmp_path / "new") == files(whole)
+
+
+def test_only_one_writes_to_a_folder(whole, copy):
+    free = lock_folder(copy)
+    with pytest.raises(InputError, match=rf"out: got .*which process {os.getpid()}, this one"):
+        again(copy)
+    free()
+    code = f"import time; from pathlib import Path; from suffice.batch.atomic_write import lock_folder; lock_folder(Path({str(copy)!r})); print('locked', flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as other:
+        try:
+            other.stdout.readline()
+            with pytest.raises(InputError, match=rf"which process {other.pid} on .* writes to"):
+                again(copy)
+        finally:
+            other.kill()
+    assert (copy / "_lock").exists()  # nobody's any more
+    again(copy)
+    assert files(copy) == files(whole)
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match=r"out: got .*file/out \(Not a directory\)"):
+        explainer().explain_to(rows(), tmp_path / "file" / "out")
+    with pytest.raises(InputError, match=r"out: got /proc/none .*; allowed: a folder that can be"):
+        explainer().explain_to(rows(), "/proc/none")
+
+
+@contextmanager
+def files_of_at_most(size):
+    """Let the system refuse to make a file larger, as it does where a disk is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("room", [100, 6_000, 12_000])
+def test_a_disk_that_is_full_is_told_and_loses_nothing(tmp_path, whole, room):
+    out = tmp_path / "out"
+    message = (
+        r"out: got .*\(File too large\); allowed: a folder .* with free space\. "
+        r"Files written before are complete: make room, then continue with resume=True"
+    )
+    with pytest.raises(InputError, match=message), files_of_at_most(room):
+        explainer().explain_to(rows(), out, id="account", rows_per_part=16)
+    assert not [path for path in out.rglob("*") if path.name.endswith(".tmp")]
+    if (out / "_manifest.json").exists():
+        for loaded in suffice.load(out):
+            assert loaded.complete
+    again(out)
+    assert files(out) == files(whole)
+
+
+HASH = """
+import sys, pickle
+from tests.batch.test_store import loans
+from suffice import Explainer
+from suffice.batch.hashing import hash_model
+with open(sys.argv[1], "rb") as file:
+    fitted = pickle.load(file)
+for name, model in fitted.items():
+    print(name, hash_model(Explainer(model, loans()[0]).decider))
+"""
+
+
+def scores(rows):
+    return (rows["income"] - rows["debt"] > 20).to_numpy()
+
+
+@cache
+def models():
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from xgboost import XGBClassifier
+
+    X, y = loans()
+    return {
+        "forest": RandomForestClassifier(5, random_state=0).fit(X, y),
+        "boosted": HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(X, y),
+        "pipeline": make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y),
+        "xgboost": XGBClassifier(n_estimators=3, n_jobs=1).fit(X, y == y[0]),
+        "function": scores,
+    }
+
+
+def test_two_processes_agree_on_the_hash_of_a_model(tmp_path):
+    fitted = models()  # once: threads may add up what they learn in another order
+    (tmp_path / "models").write_bytes(pickle.dumps(fitted))
+    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    there = subprocess.run(
+        [sys.executable, "-c", HASH, str(tmp_path / "models")],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONHASHSEED": seed},
+    ).stdout.splitlines()
+    here = [f"{n} {hash_model(Explainer(m, loans()[0]).decider)}" for n, m in fitted.items()]
+    assert there == here
+    kinds = [line.split()[1].partition(":")[0] for line in here]
+    assert kinds == ["state", "state", "state", "state", "code"]
+
+
+def test_a_model_has_the_same_hash_when_it_was_asked_and_when_it_was_read_back():
+    X, _ = loans()
+    for model in models().values():
+        explainer = Explainer(model, X, n_references=20)
+        before = hash_model(explainer.decider)
+        explainer.explain(X.iloc[0])
+        assert hash_model(explainer.decider) == before
+        back = pickle.loads(pickle.dumps(model))
+        assert hash_model(Explainer(back, X).decider) == before
+
+
+def test_functions_are_told_apart_by_what_they_do():
+    def make(limit):
+        return lambda rows: rows["income"] > limit
+
+    assert hash_object(make(30)) == hash_object(make(30))
+    assert hash_object(make(30)) != hash_object(make(31))
+    assert hash_object(at_least(3)) == hash_object(at_least(3))
+    assert hash_object(at_least(3)) != hash_object(at_least(4))
+
+
+def test_a_model_that_cannot_be_written_down_is_told_by_its_answers():
+    class Session:
+        def __init__(self, limit):
+            self.limit = limit
+
+        def __reduce__(self):
+            raise TypeError("an open session")
+
+        def predict(self, rows):
+            return np.where(rows["income"] > self.limit, "yes", "no")
+
+    X, _ = loans()
+    one, same, other = (hash_model(Explainer(Session(limit), X).decider) for limit in (40, 40, 60))
+    assert one == same != other
+    assert one.startswith("answers:")
+
+
+def test_a_search_that_ends_with_its_time_is_not_repeatable_and_says_so(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(30, 40)), columns=[f"x{j}" for j in range(40)])
+
+    def model(rows):
+        return rows.to_numpy()[:, :3].sum(axis=1) > 0
+
+    wide = Explainer(model, X, n_references=5)
+    stored = wide.explain_to(X.iloc[:2], tmp_path / "timed", budget=20_000)
+    assert stored.manifest.repeatable
+    timed = wide.explain_to(X.iloc[:1], tmp_path / "not", search="greedy", time_limit=0.2)
+    assert not timed.manifest.repeatable
+    manifest = json.loads((tmp_path / "not" / "_manifest.json").read_text())
+    assert manifest["repeatable"] is False
+    assert "another run may differ" in str(timed)

@@ -1,0 +1,57 @@
+"""Another τ of an answer that was decided at one τ: what is known there, and no claim beyond."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from suffice import Explainer, Explanation
+
+TAUS = (0.3, 0.5, 0.7, 0.85, 0.9, 0.97, 1.0)
+
+
+def explained(seed, search, tau=0.9, **limits):
+    rng = np.random.default_rng(seed)
+    data = pd.DataFrame(rng.integers(0, 4, (60, 7)), columns=list("abcdefg"))
+    weights = rng.integers(-2, 4, 7)
+    explainer = Explainer(lambda rows: rows.to_numpy() @ weights >= 6, data)
+    return explainer.explain(data.iloc[0], search=search, tau=tau, **limits)
+
+
+def test_a_set_found_at_one_threshold_is_listed_at_a_higher_one():
+    data = pd.DataFrame(np.random.default_rng(0).integers(0, 4, (80, 8)), columns=list("abcdefgh"))
+    explainer = Explainer(lambda rows: rows[list("abcde")].sum(axis=1) >= 9, data)
+    e = explainer.explain(data.iloc[0], search="greedy")
+    (factor,) = e.keep.factors
+    assert factor.sufficiency == 1.0
+    higher = e.at(0.97)
+    assert [f.features for f in higher.keep] == [factor.features]
+    assert higher.keep.complete
+    assert higher.keep.necessity == e.keep.necessity
+    assert not e.at(0.5).complete
+    assert "decided every set at τ = 0.9, not at τ = 0.5" in str(e.at(0.5))
+
+
+@pytest.mark.parametrize("search", ["greedy", "pruned"])
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 10**6), tau=st.sampled_from(TAUS))
+def test_what_is_listed_at_another_threshold_is_true(search, seed, tau):
+    try:
+        everything = explained(seed, "exhaustive").at(tau)
+    except ValueError:  # a model that gives one outcome for all of the data
+        return
+    e = Explanation.from_json(explained(seed, search).at(tau).to_json())
+    for view, whole in ((e.keep, everything.keep), (e.flip, everything.flip)):
+        true = {f.features for f in whole}
+        for factor in view:
+            assert factor.sufficiency == whole.sufficiency(factor.features) >= tau
+            assert factor.features in true or factor.proof == "none"
+        if view.complete:
+            assert {f.features for f in view} == true
+        assert e.at(0.9).keep.factors == explained(seed, search).keep.factors
+
+
+def test_a_bounded_answer_is_complete_at_no_other_threshold():
+    e = explained(3, "pruned", budget=800)
+    for tau in TAUS:
+        assert not e.at(tau).complete or e.complete

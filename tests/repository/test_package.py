@@ -1,0 +1,73 @@
+"""What the package promises about itself: start-up, layers' names, versions."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import suffice
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_importing_loads_nothing_heavy():
+    code = (
+        "import sys, suffice; heavy = {'pandas', 'sklearn', 'scipy', 'matplotlib', 'numba', "
+        "'torch', 'dask', 'distributed', 'starlette', 'jinja2', 'rich', 'joblib', 'pyarrow'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_public_functions_of_the_audit_are_not_hidden_by_modules_of_the_same_name():
+    """lazy-loader below 0.6 gave the module once a class of that module had been touched."""
+    code = (
+        "from suffice import audit; [getattr(audit, name) for _ in range(2) for name in "
+        "audit.__all__]; print([name for name in audit.__all__ if not callable(getattr(audit, name))])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (floor,) = (d for d in project["dependencies"] if d.startswith("lazy-loader"))
+    least = floor.partition(">=")[2]
+    assert tuple(map(int, least.split("."))) >= (0, 6)
+
+
+def test_versions_agree():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert "version" in project["dynamic"]
+    assert "version" not in project
+    sections = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    released = [name for name in sections if name != "Unreleased"]
+    assert sections.index(released[0]) <= 1
+    assert released[0] == suffice.__version__
+
+
+def test_architecture_names_files_that_exist():
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    named = re.findall(r"`((?:src|tests|experiments|benchmarks|docs)/[\w./-]+)`", text)
+    assert len(named) > 20
+    for path in named:
+        assert (ROOT / path).exists(), path
+
+
+def test_doors_show_what_they_hold_and_take_several_rows():
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = suffice.datasets.loans()
+    X = X[["age", "income", "debt"]]
+    explainer = suffice.Explainer(DecisionTreeClassifier(random_state=0).fit(X, y), X)
+    assert repr(explainer) == (
+        f"<Explainer: DecisionTreeClassifier, {len(X)} rows of data, 3 features, "
+        "references='opposite'>"
+    )
+    many = explainer(X.iloc[:3], tau=0.8)
+    assert many == explainer.explain_many(X.iloc[:3].to_dict("records"), tau=0.8)
+    assert many == explainer(X.iloc[:3].to_numpy().tolist(), tau=0.8)
+    assert explainer(X.iloc[:1]) == explainer(X.iloc[0]) == explainer.explain(dict(X.iloc[0]))
+    with pytest.raises(TypeError):
+        explainer.explain(X.iloc[0], 0.9)  # what an argument means is said by its name

@@ -1,0 +1,134 @@
+"""Bounded by counted work: the same answer whatever the clock, and never an empty first one."""
+
+import msgspec
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.ensemble import RandomForestClassifier
+
+from suffice import Explainer, datasets
+from suffice.engines import backend
+from suffice.explanation import explain
+from suffice.search import plan
+from tests.fakes import fake_time
+
+VOLATILE = ("created", "seconds", "model_seconds", "rows_predicted", "note")
+
+
+@pytest.fixture
+def little_work(monkeypatch):
+    monkeypatch.setattr(plan, "DEFAULT_WORK", 2e8)
+
+
+def facts(e):
+    """The stored content of an explanation without how long it took."""
+    content = msgspec.json.decode(e.to_json())["content"]
+    for name in VOLATILE:
+        del content["provenance"][name]
+    return content
+
+
+def wide(d=18, n=60):
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(rng.normal(size=(n, d)), columns=[f"x{i}" for i in range(d)])
+
+
+def black_box(rows):
+    return (rows["x0"] + rows["x1"] * rows["x2"] > 0).to_numpy().astype(int)
+
+
+def forest(data):
+    y = (data["x0"] + data["x1"] - data["x2"] > 0).astype(int)
+    return RandomForestClassifier(15, random_state=0).fit(data, y)
+
+
+@pytest.mark.parametrize("kind", ["black box", "trees"])
+def test_equal_calls_give_equal_answers_whatever_the_clock(kind, little_work, monkeypatch):
+    data = wide(26 if kind == "trees" else 18)
+    explainer = Explainer(forest(data) if kind == "trees" else black_box, data)
+    first = explainer.explain(data.iloc[0])
+    assert first.provenance.plan.way == "anytime"
+    assert first.stopped is not None and first.stopped.kind == "work"
+    for step in (1e-4, 0.3, 20.0):
+        fake_time(monkeypatch, step=step)
+        again = explainer.explain(data.iloc[0])
+        assert facts(again) == facts(first)
+
+
+def test_what_is_installed_does_not_change_the_answer(little_work, monkeypatch):
+    data = wide(26)
+    model = forest(data)
+    compiled = Explainer(model, data).explain(data.iloc[1])
+    backend.numba_is_installed.cache_clear()
+    monkeypatch.setattr(backend, "numba_is_installed", lambda: False)
+    assert facts(Explainer(model, data).explain(data.iloc[1])) == facts(compiled)
+
+
+def wide_tables():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    yield "breast cancer", RandomForestClassifier(30, random_state=0).fit(X, y), X
+    digits, labels = load_digits(return_X_y=True, as_frame=True)
+    yield "digits", RandomForestClassifier(20, random_state=0).fit(digits, labels), digits
+    lightgbm = pytest.importorskip("lightgbm")
+    table = wide(60, 300)
+    boosted = lightgbm.LGBMClassifier(n_estimators=30, verbose=-1, n_jobs=1)
+    yield "60 columns", boosted.fit(table, table.iloc[:, :12].sum(axis=1) > 0), table
+
+
+@pytest.mark.parametrize("work", [1.0, 2e8])
+def test_the_first_answer_on_a_wide_table_is_not_empty(work, monkeypatch):
+    monkeypatch.setattr(plan, "DEFAULT_WORK", work)
+    for name, model, data in wide_tables():
+        e = Explainer(model, data, n_references=50).explain(data.iloc[0])
+        for view in (e.keep, e.flip):
+            assert len(view), name
+            assert all(f.sufficiency >= 0.9 and f.proof != "none" for f in view), name
+
+
+def test_a_time_limit_that_is_over_at_once_still_gives_a_set_of_each_view(monkeypatch):
+    data = wide(30)
+    explainer = Explainer(black_box, data)
+    fake_time(monkeypatch, step=1.0)
+    e = explainer.explain(data.iloc[0], time_limit=0.1)
+    assert len(e.keep) and len(e.flip)
+    assert e.stopped is not None and e.stopped.kind == "time_limit"
+
+
+def test_suggestions_are_made_when_they_are_read(little_work, monkeypatch):
+    def fail(*_):
+        raise AssertionError("the columns were compared")
+
+    data = wide(26)
+    e = Explainer(forest(data), data).explain(data.iloc[0])
+    monkeypatch.setattr(explain, "association_matrix", fail)
+    with pytest.raises(AssertionError, match="columns were compared"):
+        print(e.provenance.plan.more)
+    monkeypatch.undo()
+    assert e.provenance.plan.more
+
+
+@pytest.mark.parametrize("search", ["auto", "exhaustive", "pruned", "greedy"])
+@pytest.mark.parametrize("budget", [170, 300, 1001])
+def test_every_row_counts_once_and_the_budget_is_kept(search, budget):
+    X, _ = datasets.loans(120)
+    X = X[["age", "income", "debt", "late payments"]].astype(float)
+    rows = 0
+
+    class Model:
+        classes_ = np.array(["granted", "refused"])
+
+        def predict(self, table):
+            nonlocal rows
+            rows += len(table)
+            return np.where(table["income"] > 3 * table["debt"], "granted", "refused")
+
+        def predict_proba(self, table):
+            nonlocal rows
+            rows += len(table)
+            return np.tile([0.5, 0.5], (len(table), 1))
+
+    explainer = Explainer(Model(), X, n_references=40)
+    rows = 0
+    e = explainer.explain(X.iloc[0], search=search, budget=budget)
+    assert rows == e.provenance.rows_predicted <= budget

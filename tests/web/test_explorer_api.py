@@ -1,0 +1,452 @@
+"""The explorer's questions over HTTP: the same answers as in Python, and nobody else's questions."""
+
+import json
+import random
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import httpx
+import numpy as np
+import pandas as pd
+import pytest
+
+from suffice import Explainer, InputError
+from suffice.web.api import ENDPOINTS, notebook_code, openapi
+from suffice.web.connections import TimedProtocol
+from suffice.web.requests import ContrastRequest, ExplainRequest, Input
+from suffice.web.server import JobProgress, JobTimeout, run_server
+from suffice.web.session import Session
+from tests.web.explorer_server import (
+    TOKEN,
+    X,
+    client_with_token,
+    explorer_server,
+    forest,
+    json_lines,
+    linear,
+    loans_room,
+    post,
+)
+
+
+@pytest.fixture(scope="module")
+def address():
+    with explorer_server(loans_room()) as found:
+        yield found
+
+
+@pytest.fixture
+def client(address):
+    with client_with_token(address) as found:
+        yield found
+
+
+# -- who may ask ------------------------------------------------------------------------
+
+
+def test_without_the_token_nothing_is_told(address):
+    for path in ("/", "/api/openapi.json", "/?token=guess"):
+        refused = httpx.get(address + path)
+        assert refused.status_code == 401
+        assert "address that `suffice serve` printed" in refused.json()["error"]["message"]
+    assert httpx.post(f"{address}/api/rows", json={}).status_code == 401
+
+
+def test_the_token_leaves_the_address_and_becomes_a_cookie_no_script_reads(address):
+    moved = httpx.get(f"{address}/?token={TOKEN}&row=3")
+    assert moved.status_code == 303
+    assert moved.headers["location"] == "/?row=3"
+    cookie = moved.headers["set-cookie"].lower()
+    assert "httponly" in cookie and "samesite=strict" in cookie
+
+
+def test_another_name_for_this_machine_is_refused(client):
+    assert client.post("/api/about", headers={"host": "evil.example"}).status_code == 400
+
+
+def test_a_page_of_another_site_is_refused(client):
+    refused = client.post("/api/about", headers={"origin": "https://evil.example"})
+    assert refused.status_code == 403
+
+
+def test_a_body_that_is_too_long_is_refused_however_its_length_is_told(client):
+    assert client.post("/api/rows", content=b"x" * 2**21).status_code == 413
+    in_pieces = (b"x" * 2**16 for _ in range(40))
+    assert client.post("/api/rows", content=in_pieces).status_code == 413
+
+
+def test_the_page_may_load_nothing_and_be_framed_by_nobody(client):
+    headers = client.get("/").headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "'unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert headers["referrer-policy"] == "no-referrer"
+
+
+def test_no_path_of_a_request_is_opened(client):
+    for path in ("/../pyproject.toml", "/api/../../etc/passwd", "/static/bundle.js"):
+        assert client.get(path).status_code == 404
+
+
+# -- what is wrong is said --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "says"),
+    [
+        ("rows", {"count": 0}, "count: got 0; allowed: 1 to 500"),
+        ("rows", {"sort": "agee"}, "Did you mean 'age'?"),
+        ("rows", {"colour": 1}, "unknown field"),
+        ("rows", {"where": [{"column": "agee", "test": "is", "value": 1}]}, "Did you mean 'age'?"),
+        ("predict", {"input": {"row": 10**6}}, "row: got 1000000; allowed: 0 to 599"),
+        ("predict", {"input": {"row": 0, "values": {"age": "old"}}}, "'old' for column 'age'"),
+        ("predict", {"input": {"row": 0}, "model": "forst"}, "Did you mean 'forest'?"),
+    ],
+)
+def test_a_wrong_question_is_answered_with_a_sentence(client, path, asked, says):
+    refused = client.post(f"/api/{path}", json=asked)
+    assert refused.status_code in (200, 422)
+    assert says in refused.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"tau": 2}, "tau: got 2"),
+        ({"contrast": {"outcome": "grantd"}}, "Did you mean 'granted'?"),
+        ({"contrast": {"groups": {"a": ["agee"]}}}, "agee"),
+        ({"contrast": {"references": [{"column": "age", "test": "at least", "value": 999}]}}, "no"),
+        ({"time_limit": 10**6}, "time_limit"),
+        ({"input": {"row": -1}}, "row: got -1"),
+    ],
+)
+def test_a_wrong_question_in_lines_too(client, asked, says):
+    asked = {"input": {"row": 1}, **asked}
+    told = json_lines(client.post("/api/explain", json=asked))[-1]
+    assert says in told["error"]["message"]
+
+
+def test_what_is_no_json_is_refused(client):
+    assert client.post("/api/rows", content=b"{").status_code == 422
+
+
+# -- the table --------------------------------------------------------------------------
+
+
+def test_rows_are_filtered_and_sorted_as_pandas_would(client):
+    predicted = forest().predict(X)
+    where = [
+        {"column": "age", "test": "at least", "value": 40},
+        {"column": "home", "test": "is not", "value": "rents"},
+        {"column": "job", "test": "contains", "value": "PERM"},
+    ]
+    page = post(
+        client, "rows", where=where, prediction="granted", sort="income", descending=True, count=500
+    )
+    kept = X[
+        (X["age"] >= 40)
+        & (X["home"] != "rents")
+        & X["job"].str.contains("perm")
+        & (predicted == "granted")
+    ]
+    assert page["total"] == len(kept)
+    assert sorted(page["numbers"]) == sorted(kept.index)
+    incomes = X["income"][page["numbers"]]
+    assert (incomes.to_numpy() == np.sort(kept["income"])[::-1]).all()
+    assert page["predictions"] == ["granted"] * len(kept)
+
+
+def test_pages_follow_each_other(client):
+    first = post(client, "rows", sort="prediction", count=7)
+    second = post(client, "rows", sort="prediction", count=7, first=7)
+    both = post(client, "rows", sort="prediction", count=14)
+    assert both["numbers"] == first["numbers"] + second["numbers"]
+
+
+# -- answers ----------------------------------------------------------------------------
+
+
+def factors(view):
+    return sorted((f.features, f.sufficiency) for f in view.factors)
+
+
+def loaded(client, **asked):
+    from suffice import Explanation
+
+    return Explanation.from_json(post(client, "export/json", **asked)["content"])
+
+
+CONTRASTS = [
+    ({}, {}),
+    ({"references": "all"}, {"references": "all"}),
+    ({"n_references": 20}, {"n_references": 20}),
+    ({"outcome": "granted"}, {"outcome": "granted"}),
+    ({"groups": {"money": ["income", "debt"]}}, {"groups": {"money": ["income", "debt"]}}),
+    (
+        {"references": [{"column": "age", "test": "at most", "value": 30}]},
+        {"references": (X["age"] <= 30).to_numpy()},
+    ),
+]
+
+
+@pytest.mark.parametrize(("contrast", "same"), CONTRASTS)
+def test_explanations_are_those_of_python(client, contrast, same):
+    e = loaded(client, input={"row": 1}, contrast=contrast, tau=0.8)
+    own = Explainer(forest(), X, **{"n_references": 60, **same}).explain(X.iloc[1], tau=0.8)
+    assert factors(e.keep) == factors(own.keep)
+    assert factors(e.flip) == factors(own.flip)
+
+
+def test_a_changed_value_changes_prediction_and_explanation(client):
+    changed = X.iloc[1].to_dict() | {"late payments": 0, "guarantor": True}
+    values = {"late payments": 0, "guarantor": True}
+    told = post(client, "predict", input={"row": 1, "values": values})
+    assert told["prediction"] == forest().predict(pd.DataFrame([changed]))[0]
+    e = loaded(client, input={"row": 1, "values": values})
+    own = Explainer(forest(), X, n_references=60).explain(changed)
+    assert factors(e.keep) == factors(own.keep)
+
+
+def test_another_model_is_asked_where_it_is_named(client):
+    e = loaded(client, input={"row": 1}, model="linear")
+    own = Explainer(linear(), X, n_references=60).explain(X.iloc[1])
+    assert factors(e.flip) == factors(own.flip)
+
+
+def test_recourse_keeps_to_the_form(client):
+    asked = {"input": {"row": 1}, "immutable": ["age", "home"], "max_size": 2}
+    found = post(client, "recourse", **asked)
+    own = Explainer(forest(), X, n_references=60).recourse(
+        X.iloc[1], immutable=["age", "home"], max_size=2, max_options=20
+    )
+    assert [o["features"] for o in found["options"]] == [list(o.features) for o in own.options]
+    first = {name: to for name, (_, to) in found["options"][0]["changes"].items()}
+    told = post(client, "predict", input={"row": 1, "values": first})
+    assert told["prediction"] == "granted"
+
+
+def test_shapley_rules_and_causes_are_there(client):
+    values = post(client, "shapley", input={"row": 1})["values"]
+    assert set(values) == set(X.columns)
+    assert post(client, "rules", input={"row": 1})["sheet"]["panels"]
+    plain = loaded(client, input={"row": 1})
+    causal = loaded(client, input={"row": 1}, contrast={"causal": True})
+    assert plain.provenance.context.kind != causal.provenance.context.kind
+
+
+def test_the_exported_page_is_the_page(client):
+    page = post(client, "export/page", input={"row": 1})["content"]
+    assert page.lower().startswith("<!doctype html>")
+
+
+def test_the_notebook_code_gives_what_is_on_the_screen(client):
+    contrast = {"groups": {"money": ["income", "debt"]}, "outcome": "granted", "n_references": 30}
+    asked = {"input": {"row": 4, "values": {"age": 33}}, "contrast": contrast, "tau": 0.75}
+    code = post(client, "export/code", **asked)["content"]
+    code = code.replace("model = …", "").replace("data = …", "")
+    room = {"model": forest(), "data": X}
+    exec(code, room)
+    shown = loaded(client, **asked)
+    assert factors(room["e"].keep) == factors(shown.keep)
+    assert room["e"].tau == 0.75
+
+
+def test_every_question_is_described():
+    described = openapi()
+    assert set(described["paths"]) == {f"/api/{e.path}" for e in ENDPOINTS}
+    text = json.dumps(described)
+    for name in ("ContrastRequest", "RowCondition", "Input"):
+        assert f"#/components/schemas/{name}" in text and name in described["components"]["schemas"]
+
+
+def test_names_and_values_that_look_like_code_come_back_as_they_are():
+    odd = '<script>alert("1")</script>\u202e' + "n" * 10_000
+    data = pd.DataFrame({odd: ["<b>", "'", '"', "ok"] * 5, "x": range(20)})
+    model = lambda rows: rows["x"] > 9  # noqa: E731
+    with (
+        explorer_server(Session({"<i>": model}, data)) as found,
+        client_with_token(found) as client,
+    ):
+        about = post(client, "about")
+        assert about["columns"][0]["name"] == odd and about["models"] == ["<i>"]
+        page = post(client, "rows", count=3)
+        assert page["values"][0][0] == "<b>"
+        assert loaded(client, input={"row": 0}).complete
+
+
+# -- many visitors ----------------------------------------------------------------------
+
+
+class Slow:
+    """A model whose predictions wait until they are let go, after the table was read."""
+
+    def __init__(self):
+        self.calls, self.held, self.free = 0, False, Event()
+
+    def __call__(self, rows):
+        self.calls += 1
+        if self.held and len(rows) > 1:
+            self.free.wait(60)
+        return rows["x"].to_numpy() > 500
+
+
+def test_who_hangs_up_stops_the_work_and_blocks_nobody():
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"x": np.arange(1000), **{f"f{i}": rng.random(1000) for i in range(12)}})
+    slow = Slow()
+    with (
+        explorer_server(Session({"slow": slow}, data)) as found,
+        client_with_token(found) as client,
+    ):
+        slow.held = True
+        with client.stream("POST", "/api/explain", json={"input": {"row": 1}}) as response:
+            told = json.loads(next(response.iter_lines()))
+            assert "progress" in told
+            with client_with_token(found) as other:  # someone else is served meanwhile
+                assert post(other, "predict", input={"row": 900})["prediction"] is True
+                assert post(other, "rows", count=1)["total"] == 1000
+        slow.held = False
+        slow.free.set()
+        # The search ends at its next word of progress: it does not go through all hybrids.
+        assert json_lines(client.post("/api/predict", json={"input": {"row": 1}}))[-1]["answer"]
+
+
+def test_thirty_two_visitors_at_once_are_all_answered(address):
+    def visit(row):
+        with client_with_token(address) as client:
+            return factors(loaded(client, input={"row": row}).keep)
+
+    rows = [visitor % 8 for visitor in range(32)]
+    with ThreadPoolExecutor(32) as visitors:
+        found = list(visitors.map(visit, rows))
+    own = [
+        factors(e.keep) for e in Explainer(forest(), X, n_references=60).explain_many(X.iloc[:8])
+    ]
+    assert found == [own[row] for row in rows]
+
+
+# -- requests of attackers --------------------------------------------------------------
+
+
+def test_a_cookie_of_another_program_locks_nobody_out(client):
+    ours = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    assert client.get("/", headers={"cookie": f"a[=1; {ours}"}).status_code == 200
+
+
+def test_a_path_cannot_redirect_to_another_site(address):
+    moved = raw_request(address, f"GET //evil.example/x?token={TOKEN} HTTP/1.1")
+    assert moved.startswith("HTTP/1.1 303") and "location: /\r\n" in moved
+
+
+def test_of_several_origins_every_one_must_be_ours(address):
+    ours = address.removeprefix("http://")
+    for origins in (("http://evil.example", f"http://{ours}"), ("null", f"http://{ours}")):
+        headers = [f"Origin: {origin}" for origin in origins]
+        assert raw_request(address, "POST /api/about HTTP/1.1", *headers).startswith("HTTP/1.1 403")
+    twice = raw_request(address, "POST /api/about HTTP/1.1", "Host: evil.example")
+    assert twice.startswith("HTTP/1.1 400")
+
+
+def raw_request(address: str, line: str, *headers: str) -> str:
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        head = [line, f"Host: {host}:{port}", "Connection: close", *headers]
+        connection.sendall("\r\n".join([*head, "", ""]).encode())
+        return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+
+
+def test_a_browser_without_the_token_gets_a_page(address):
+    refused = httpx.get(address, headers={"accept": "text/html,*/*"})
+    assert refused.status_code == 401
+    assert refused.headers["content-type"].startswith("text/html")
+    assert "address that `suffice serve` printed" in refused.text
+
+
+def test_a_body_that_is_no_utf8_is_refused_with_a_sentence(client):
+    for path in ("rows", "explain"):
+        refused = client.post(f"/api/{path}", content=b'{"sort": "\xff\xfe"}')
+        assert refused.status_code == 422 and refused.json()["error"]["argument"] == "request"
+
+
+def test_conditions_are_limited(client):
+    where = [{"column": "age", "test": "at least", "value": 0}] * 51
+    assert client.post("/api/rows", json={"where": where}).status_code == 422
+    assert client.post("/api/rows", json={"where": where[:50]}).status_code == 200
+    contrast = {"references": where}
+    refused = client.post("/api/explain", json={"input": {"row": 0}, "contrast": contrast})
+    assert refused.status_code == 422
+
+
+def test_a_job_ends_at_its_time_limit():
+    now = 0.0
+    watch = JobProgress(2.0, lambda: now)
+    watch("sets", 1, 10)
+    now = 2.5
+    with pytest.raises(JobTimeout, match=r"This took longer than 2 s\. Allow more with time_limit"):
+        watch("sets", 2, 10)
+
+
+def test_shapley_values_and_rules_refuse_what_they_would_ignore(client):
+    for path, name, value in (
+        ("shapley", "search", "greedy"),
+        ("shapley", "max_size", 1),
+        ("rules", "search", "greedy"),
+        ("rules", "adjust", "holm"),
+    ):
+        refused = client.post(f"/api/{path}", json={"input": {"row": 0}, name: value})
+        assert refused.status_code == 422 and name in refused.json()["error"]["message"]
+    short = post(client, "rules", input={"row": 0}, max_size=1)
+    python = Explainer(forest(), X, n_references=60).anchor(X.iloc[0], max_size=1).sheet
+    assert (short["sheet"]["lead"], short["sheet"]["notes"]) == ([*python.lead], [*python.notes])
+
+
+def test_a_short_time_limit_still_answers(client):
+    for path in ("explain", "export/page"):
+        asked = {"input": {"row": 3}, "time_limit": 1e-6}
+        last = json_lines(client.post(f"/api/{path}", json=asked))[-1]
+        assert "answer" in last, last
+
+
+def test_code_is_exported_for_the_model_that_is_asked():
+    models = {"letters": lambda rows: np.where(rows["age"] > 40, "a", "b"),
+              "words": lambda rows: np.where(rows["age"] > 40, "yes", "no")}  # fmt: skip
+    room = Session(models, X, n_references=20)
+    asked = ExplainRequest(
+        input=Input(row=0), model="words", contrast=ContrastRequest(outcome="yes")
+    )
+    assert "outcome='yes'" in notebook_code(room, asked)
+
+
+def test_a_slow_client_is_closed(monkeypatch):
+    monkeypatch.setattr(TimedProtocol, "read_seconds", 0.2)
+    with explorer_server(loans_room()) as address:
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=30) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost:")
+            assert connection.recv(100) == b""
+
+
+def test_an_address_for_all_interfaces_needs_a_name_to_answer_to():
+    with pytest.raises(InputError, match=r"--allow-host: got .*none, with --host 0\.0\.0\.0"):
+        run_server(loans_room(), host="0.0.0.0")
+
+
+def test_odd_requests_are_answered_or_refused_with_a_sentence(client):
+    rng = random.Random(7)
+    odd = [None, True, -1, 10**30, 1.5, "", "\ud800", "=1+1", [], {}, [[]], {"row": 2}, "age", 0.5]
+    fields = ["input", "model", "contrast", "tau", "alpha", "adjust", "max_size", "search", "sort",
+              "first", "count", "where", "row", "values", "time_limit", "immutable"]  # fmt: skip
+    bodies = [b"", b"null", b"[]", b"{", b"\xff", b"\x00" * 40, b"[" * 5000]
+    for _ in range(150):
+        body = {rng.choice(fields): rng.choice(odd) for _ in range(rng.randint(0, 4))}
+        if rng.random() < 0.5:
+            body |= {"input": {"row": rng.choice(odd)}, "time_limit": 0.05}
+        bodies.append(json.dumps(body).encode())
+    for body in bodies:
+        path = rng.choice(ENDPOINTS).path
+        found = client.post(f"/api/{path}", content=body)
+        assert found.status_code in (200, 422), (path, body, found.text)
+        for line in found.text.splitlines():
+            message = str((json.loads(line).get("error") or {}).get("message"))
+            assert "could not be answered" not in message, (path, body, message)
