@@ -14,10 +14,11 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from benchmarks.measure import Row, at_least, seconds
+from benchmarks.timing import Row, at_least, seconds
 from suffice.context import SwapHybrids, make_players
-from suffice.evaluate.additive import AdditiveEngine, read_additive
-from suffice.models import as_model
+from suffice.engines.additive_engine import AdditiveEngine
+from suffice.engines.additive_model import read_additive
+from suffice.models import wrap_model
 from suffice.tables import as_table
 from suffice.target import Target, event_for
 
@@ -34,7 +35,7 @@ def _logistic(d: int, n: int) -> Row:
     X = rng.normal(size=(n + 1, d))
     model = LogisticRegression().fit(X, X @ rng.normal(size=d) + rng.normal(size=n + 1) > 0)
     table = as_table(X)
-    wrapped, answers = as_model(model, table)
+    wrapped, answers = wrap_model(model, table)
     target = Target(wrapped, event_for(None, wrapped, answers[0]))
     hybrids = SwapHybrids(table, make_players(table))
     held = rng.random((SLICE, d)) < 0.5

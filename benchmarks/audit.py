@@ -18,10 +18,10 @@ from time import perf_counter, process_time
 import numpy as np
 import pandas as pd
 
-from benchmarks.measure import Row, at_most
+from benchmarks.timing import Row, at_most
 
 ROWS, FEATURES = 10_000, 10
-_CATALOGUE = {f"x{i}": (f"R{i:02}", f"Reason {i}") for i in range(FEATURES)}
+_CATALOGUE = {f"x{i}": {"any": (f"R{i:02}", f"Reason {i}")} for i in range(FEATURES)}
 
 
 def rows() -> Iterator[Row]:

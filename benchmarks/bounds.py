@@ -19,16 +19,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.measure import Row, at_most
-from benchmarks.planted import PLANTED, rule
+from benchmarks.planted_sets import PLANTED, rule
+from benchmarks.timing import Row, at_most
 from suffice.context import SwapHybrids, make_players
-from suffice.evaluate import CubeEvaluator
-from suffice.evaluate.additive import AdditiveEngine, read_additive
-from suffice.evaluate.trees import TreeEngine, TreeModel, read_trees
-from suffice.models import as_model
+from suffice.engines import CubeEvaluator
+from suffice.engines.additive_engine import AdditiveEngine
+from suffice.engines.additive_model import read_additive
+from suffice.engines.trees import TreeEngine, TreeModel, read_trees
+from suffice.models import wrap_model
 from suffice.search import Limits, Question
-from suffice.search.bounds import bounded_search
-from suffice.search.decided import Decided
+from suffice.search.bounds import bounds_search
+from suffice.search.findings import DecidedSets
 from suffice.tables import as_table
 from suffice.target import Target, event_for
 
@@ -38,7 +39,7 @@ SECONDS = 300.0
 def engine(name: str, model: Any, rows: Any) -> tuple[CubeEvaluator, int]:
     """An engine, "trees" or "additive", on an input and references; and how many players."""
     pool = as_table(rows)
-    wrapped, answers = as_model(model, pool)
+    wrapped, answers = wrap_model(model, pool)
     target = Target(wrapped, event_for(None, wrapped, answers[0]))
     hybrids = SwapHybrids(pool, make_players(pool))
     if name == "trees":
@@ -47,10 +48,10 @@ def engine(name: str, model: Any, rows: Any) -> tuple[CubeEvaluator, int]:
     return AdditiveEngine(read_additive(model, pool.names), target, hybrids, True), hybrids.d
 
 
-def search(name: str, model: Any, rows: Any) -> tuple[Decided, float]:
+def search(name: str, model: Any, rows: Any) -> tuple[DecidedSets, float]:
     evaluator, d = engine(name, model, rows)
     started = perf_counter()
-    result = bounded_search(evaluator, d, Question(0.9, limits=Limits(time_limit=SECONDS)))
+    result = bounds_search(evaluator, d, Question(0.9, limits=Limits(time_limit=SECONDS)))
     return result, perf_counter() - started
 
 

@@ -15,7 +15,7 @@ import httpx
 import numpy as np
 import pandas as pd
 
-from benchmarks.measure import Row, at_most, seconds
+from benchmarks.timing import Row, at_most, seconds
 
 _VISITORS = 32
 _ASKED_BY_EACH = 8
@@ -24,11 +24,11 @@ _SERVED = """
 import sys
 from pathlib import Path
 from experiments.german.setting import setting
-from suffice.web.room import Room
-from suffice.web.serve import serve
+from suffice.web.session import Session
+from suffice.web.server import run_server
 model, X, y, _ = setting(Path(sys.argv[1]))
-room = Room({"forest": model}, X, n_references=100)
-serve(room, token="bench", ready=lambda a: print(a, flush=True))
+room = Session({"forest": model}, X, n_references=100)
+run_server(room, token="bench", ready=lambda a: print(a, flush=True))
 """
 
 
@@ -49,8 +49,8 @@ def _million() -> Iterator[Row]:
         table, script = Path(folder, "table.parquet"), Path(folder, "served.py")
         pd.DataFrame(columns).to_parquet(table)
         script.write_text(
-            "import sys\nimport pandas as pd\nfrom suffice.web.room import Room\n"
-            "from suffice.web.serve import serve\n"
+            "import sys\nimport pandas as pd\nfrom suffice.web.session import Room\n"
+            "from suffice.web.server import run_server\n"
             "data = pd.read_parquet(sys.argv[1])\n"
             "room = Room({'sum': lambda rows: rows['x0'] + rows['x1'] > 1}, data)\n"
             "serve(room, token='bench', ready=lambda a: print(a, flush=True))\n"

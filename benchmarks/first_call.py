@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 
-from benchmarks.measure import Row, at_most
+from benchmarks.timing import Row, at_most
 from suffice import Explainer
 
 

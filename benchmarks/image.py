@@ -7,7 +7,7 @@ from time import perf_counter
 
 from sklearn.datasets import load_digits
 
-from benchmarks.measure import Row, at_most
+from benchmarks.timing import Row, at_most
 from suffice.image import ImageExplainer
 
 REGIONS, REFERENCES, RUNS = 12, 10, 5

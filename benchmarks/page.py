@@ -11,7 +11,7 @@ import numpy as np
 from experiments.german.setting import setting
 from experiments.runner.lab import data_home
 
-from benchmarks.measure import Row
+from benchmarks.timing import Row
 from suffice import Explainer
 
 _MOVED = """async (taus) => {

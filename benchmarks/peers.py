@@ -3,7 +3,7 @@
     python -m benchmarks.peers
 
 German credit, the paper's forest, held-out rows; each tool as its users run it. What their answers
-are worth is another question: `suffice reproduce german-grades`.
+are worth is another question: `python -m experiments german-grades`.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from experiments.german.grades import held_out, peers
 from experiments.german.setting import setting
 from experiments.runner.lab import data_home
 
-from benchmarks.measure import Row
+from benchmarks.timing import Row
 from suffice import Explainer
 
 ROWS = 10

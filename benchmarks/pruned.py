@@ -28,15 +28,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from benchmarks.measure import Row, at_most
+from benchmarks.timing import Row, at_most
 from suffice import Target
 from suffice.context import make_players
 from suffice.context.references import canonical_order
 from suffice.context.swap import SwapHybrids
-from suffice.evaluate.blackbox import BlackBox
-from suffice.models import as_model
-from suffice.search import Question as Asked, run_sweep
-from suffice.search.decided import Decided
+from suffice.engines.blackbox import BlackBox
+from suffice.models import wrap_model
+from suffice.search import Question as Asked, exhaustive_search
+from suffice.search.findings import DecidedSets
 from suffice.search.profile import Profile
 from suffice.search.pruned import pruned_search
 from suffice.search.tally import Tally
@@ -72,7 +72,7 @@ class Question:
 
     def __post_init__(self) -> None:
         table = as_table(self.X)
-        wrapped, answers = as_model(self.model, table)
+        wrapped, answers = wrap_model(self.model, table)
         self.target = Target(wrapped, event_for(None, wrapped, answers[self.row]))
         others = as_table(self.X[self.y != self.y[self.row]])
         self.pool = as_table(self.X.iloc[[self.row]]).stack(others.take(canonical_order(others)))
@@ -88,7 +88,7 @@ def held_out(X: Any) -> list[int]:
     return np.random.default_rng(0).choice(np.arange(1, len(X), 2), ROWS, replace=False).tolist()
 
 
-def same_factors(pruned: Decided, tally: Tally, tau: float) -> bool:
+def same_factors(pruned: DecidedSets, tally: Tally, tau: float) -> bool:
     """Do both views have the factors and hits of the full sweep?"""
     same = True
     for findings, counts in ((pruned.keep, tally), (pruned.flip, tally.other_view())):
@@ -127,7 +127,7 @@ def _shares(model: Any, X: Any, y: Any) -> tuple[list[float], bool]:
     for row in held_out(X):
         question = Question(model, X, y, row)
         context, counting = question.ask()
-        tally = run_sweep(counting, context.d).tally
+        tally = exhaustive_search(counting, context.d).tally
         for tau in TAUS:
             context, evaluator = question.ask()
             pruned = pruned_search(evaluator, context, Asked(tau))

@@ -13,7 +13,7 @@ import numpy as np
 from experiments.german.setting import setting
 from experiments.runner.lab import data_home
 
-from benchmarks.measure import Row, at_most, seconds
+from benchmarks.timing import Row, at_most, seconds
 from suffice import Explainer, compare, equals
 
 LIMIT = 0.5

@@ -9,10 +9,10 @@ from dataclasses import replace
 from statistics import median
 from time import perf_counter
 
-from benchmarks.measure import Row, at_most
+from benchmarks.timing import Row, at_most
 from suffice import Explanation, InputError, datasets
 from suffice.text import TextExplainer
-from suffice.text.spans import words
+from suffice.text.segmentation import words
 
 SENTENCE = "you better choose paul verhoeven even watched his other films"
 MOST_CALLS = 4

@@ -19,13 +19,13 @@ from experiments.runner.lab import data_home
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import RandomForestClassifier
 
-from benchmarks.measure import Row, Work, at_least, at_most, ratio, seconds
+from benchmarks.timing import Row, Work, at_least, at_most, ratio, seconds
 from suffice import Explainer
 from suffice.context import SwapHybrids, make_players
-from suffice.evaluate import BlackBox
-from suffice.evaluate.trees import TreeEngine, TreeModel, read_trees
+from suffice.engines import BlackBox
+from suffice.engines.trees import TreeEngine, TreeModel, read_trees
 from suffice.factors.lattice import held_of_masks
-from suffice.models import as_model
+from suffice.models import wrap_model
 from suffice.tables import as_table
 from suffice.target import Target, event_for
 
@@ -36,7 +36,7 @@ class Case:
     def __init__(self, model: Any, row: Any, references: Any, sweeps: bool = True) -> None:
         self.model = model
         table = as_table(row)
-        wrapped, _ = as_model(model, as_table(references))
+        wrapped, _ = wrap_model(model, as_table(references))
         self.target = Target(wrapped, event_for(None, wrapped, wrapped.predict(table)[0]))
         self.hybrids = SwapHybrids(table.stack(as_table(references)), make_players(table))
         self.y = bool(self.target(table)[0])

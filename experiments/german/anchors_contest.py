@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 
 from experiments.peers.anchor_exp import DEFAULTS, RELEASED_BEAM, Anchors, Found, label_of
-from experiments.peers.seeded import seeded
 from experiments.runner.lab import Lab
 from suffice import Explainer, Explanation, anchor, score_rule
+from suffice.cli.peer_tools import seeded_and_quiet
 
 __all__ = ["ALPHA", "BEAMS", "DRAWS", "RULES", "TESTS", "Contest", "contest_all"]
 
@@ -59,7 +59,7 @@ class Contest:
         seconds["LENS"] = perf_counter() - started
         lines = [*self._lens(e), *self._lens_halves(x)]
         for method, beam in BEAMS.items():
-            with seeded(self.seed, i, beam):
+            with seeded_and_quiet(self.seed, i, beam):
                 started = perf_counter()
                 found = self.anchors.find(x, self.tau, beam)
                 seconds[method] = perf_counter() - started

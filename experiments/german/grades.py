@@ -3,11 +3,7 @@
 100 held-out rows. Each tool is run as its users run it, and `audit.grade` marks what it answers.
 """
 
-import io
-import random
-import warnings
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from typing import Any
 
@@ -18,10 +14,10 @@ from sklearn.model_selection import train_test_split
 from experiments.german.causal import CATEGORICAL
 from experiments.german.setting import setting
 from experiments.peers.anchor_exp import DEFAULTS, Anchors, label_of
-from experiments.peers.seeded import seeded
 from experiments.runner.lab import Lab
 from experiments.runner.result import Claim, Result
 from suffice import Explainer, audit
+from suffice.cli.peer_tools import seeded_and_quiet
 from suffice.inference import clopper_pearson
 
 TAU = 0.9
@@ -81,16 +77,12 @@ def peers(model: Any, X: pd.DataFrame) -> dict[str, Callable[[pd.DataFrame], Any
         return [str(name) for name in X.columns[np.argsort(-values, kind="stable")]]
 
     def by_anchors(row: pd.DataFrame) -> Any:
-        with seeded(SEED, int(row.index[0])), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with seeded_and_quiet(SEED, int(row.index[0])):
             (codes,) = anchors.encode(row)
             return anchors.explainer.explain_instance(codes, label_of(model), threshold=TAU)
 
     def by_dice(row: pd.DataFrame) -> Any:
-        random.seed(SEED)
-        quiet = redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO())
-        with seeded(SEED), warnings.catch_warnings(), quiet[0], quiet[1]:
-            warnings.simplefilter("ignore")
+        with seeded_and_quiet(SEED):
             return dice.generate_counterfactuals(
                 row.astype(dict.fromkeys(CATEGORICAL, str)),
                 total_CFs=TOTAL,

@@ -6,7 +6,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.model_selection import train_test_split
 
 from suffice import Explainer, Explanation, Option, datasets
-from suffice.datasets.german import CATEGORIES
+from suffice.datasets.tabular import GERMAN_CATEGORIES
 
 INPUT = 998
 
@@ -33,7 +33,7 @@ def in_words(column: str, value: float) -> str:
     >>> in_words("Checking", 0.651815), in_words("Housing", 0), in_words("Duration", 30)
     ('NA', 'own', '30')
     """
-    names = CATEGORIES.get(column)
+    names = GERMAN_CATEGORIES.get(column)
     if names is None:
         return f"{value:g}"
     return names[int(value)] if float(value).is_integer() else "NA"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.peers.seeded import seeded
+from suffice.cli.peer_tools import seeded_and_quiet
 
 __all__ = ["MASKS", "Masked", "anchors", "brittleness", "contrasting_mask"]
 
@@ -93,7 +93,7 @@ def anchors(masked: Masked, seed: int) -> dict[str, Any]:
         nlp = spacy.blank("en")
         nlp.tokenizer = Tokenizer(nlp.vocab)
         explainer = AnchorText(nlp, ["negative", "positive"], True, mask_string=masked.mask)
-        with seeded(seed):
+        with seeded_and_quiet(seed):
             found = explainer.explain_instance(" ".join(masked.words), masked)
     return {
         "mask": masked.mask,

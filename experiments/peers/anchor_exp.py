@@ -2,7 +2,7 @@
 
 `explain_instance` takes a `beam_size` that it never hands on, so that its beam is always 1. Here
 the beam search below it is called as it would be, with any beam; beam 1 is what users get
-(`tests/test_experiments_anchors.py` holds the two to the same answer).
+(`tests/experiments/test_german_anchors.py` holds the two to the same answer).
 """
 
 import copy

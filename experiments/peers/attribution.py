@@ -16,7 +16,7 @@ from experiments.runner.drawing import new_figure, tidy
 from experiments.runner.lab import Lab
 from experiments.runner.result import Claim, Result
 from suffice import Explainer, View, shapley_values, top_k
-from suffice.plots.comparison import BySize, Way, draw_ways
+from suffice.plots.tool_comparison import SelectionCurve, SizePoint, draw_selection_curves
 
 __all__ = ["compare", "tree_shap"]
 
@@ -141,9 +141,9 @@ def _draw(table: pd.DataFrame):
         for way, label in WAYS.items():
             lines = part[part["way"] == way]
             rows = zip(lines["k"], lines["mean PS"], lines["low"], lines["high"], strict=True)
-            points = tuple(BySize(int(k), mean, (low, high)) for k, mean, low, high in rows)
-            ways.append(Way(label, way == "best set", points))
-        draw_ways(ways, ax)
+            points = tuple(SizePoint(int(k), mean, (low, high)) for k, mean, low, high in rows)
+            ways.append(SelectionCurve(label, way == "best set", points))
+        draw_selection_curves(ways, ax)
         what = "held" if view == "keep" else "replaced"
         tidy(ax, f"k features {what}", "mean PS" if view == "keep" else "", name)
     return figure

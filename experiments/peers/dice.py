@@ -6,16 +6,13 @@ the model for probabilities only. Every run is seeded and starts from a new obje
 answer depends on the input alone and not on what was asked before.
 """
 
-import io
-import random
-import warnings
-from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from experiments.adult.model import NUMBERS, AdultMLP
+from suffice.cli.peer_tools import seeded_and_quiet
 
 __all__ = ["GENERATIONS", "METHODS", "counterfactuals"]
 
@@ -36,8 +33,8 @@ def counterfactuals(
     seed: int,
 ) -> pd.DataFrame:
     """Up to `total` distinct rows, made sparse as DiCE shows them, that the model takes for 1."""
-    with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        warnings.simplefilter("ignore")
+    # The genetic search and the gradients' first guesses draw from the global states.
+    with seeded_and_quiet(seed):
         found = _ask(model, weights, X, row, method, total, seed)
     if found is None or not len(found):
         return X.iloc[:0]
@@ -68,9 +65,6 @@ def _ask(
         wrapped = dice_ml.Model(model=model, backend="sklearn")
     dice = dice_ml.Dice(data, wrapped, method=method)
     options = {"random": {"random_seed": seed}, "genetic": {"maxiterations": GENERATIONS}}
-    # The genetic search and the gradients' first guesses draw from the global states.
-    random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002
     try:
         answer = dice.generate_counterfactuals(
             row.astype(categories),

@@ -74,7 +74,7 @@ def results_page(records: Sequence[dict[str, Any]]) -> str:
     ]
     for record in records:
         quick = " --quick" if record["quick"] else ""
-        command = f"`suffice reproduce {record['name']}{quick}`"
+        command = f"`python -m experiments {record['name']}{quick}`"
         lines += ["", f"## {record['title']}", "", command, ""]
         if record["quick"]:
             lines += ["A quick run: a small slice, on which no verdict is final.", ""]

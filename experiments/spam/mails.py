@@ -19,8 +19,8 @@ import pandas as pd
 import sklearn
 from sklearn.model_selection import train_test_split
 
+from experiments.spam.mail_parser import clean, mean_vectors, vector_columns, vector_groups
 from suffice import datasets
-from suffice.datasets.mail import clean, mean_vectors, vector_columns, vector_groups
 
 __all__ = ["Mails", "fit", "load"]
 

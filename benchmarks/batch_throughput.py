@@ -2,7 +2,7 @@
 
 Medians of several turns, each of which measures all ways one after another, so that a busy moment
 strikes all. Where SUFFICE_OLD is the `src` of an older checkout, its own loop is measured in the
-same turns, in a process of its own (see `benchmarks/loop.py`).
+same turns, in a process of its own (see `benchmarks/explain_loop.py`).
 """
 
 import os
@@ -17,8 +17,8 @@ from time import perf_counter
 
 from experiments.runner.lab import data_home
 
-from benchmarks.loop import Case, cases, loop
-from benchmarks.measure import Row, at_least, at_most
+from benchmarks.explain_loop import Case, cases, loop
+from benchmarks.timing import Row, at_least, at_most
 
 TURNS = 3
 GOALS = {"German forest, 100": 150.0, "German forest, 700": 60.0, "German logistic, 100": 500.0}
@@ -71,7 +71,7 @@ def stored(case: Case) -> float:
 
 def old_loop(name: str, source: str) -> float:
     path = os.pathsep.join([source, str(Path(__file__).parents[1])])
-    command = [sys.executable, "-m", "benchmarks.loop", name]
+    command = [sys.executable, "-m", "benchmarks.explain_loop", name]
     ran = subprocess.run(
         command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=True
     )
@@ -104,7 +104,7 @@ def rows() -> Iterator[Row]:
 
 
 def table() -> str:
-    """The table of `docs/guides/cost.md`, measured now."""
+    """The table of `docs/guides/portfolio.md`, measured now."""
     lines = [
         "| | a loop over `explain` | one process | two workers | 2 ÷ 1 | stored ÷ explained |",
         "|---|---|---|---|---|---|",

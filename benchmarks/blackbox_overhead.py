@@ -6,7 +6,7 @@ import numpy as np
 from experiments.german.setting import setting
 from experiments.runner.lab import data_home
 
-from benchmarks.measure import Row, at_most, ratio
+from benchmarks.timing import Row, at_most, ratio
 from suffice import Explainer
 
 

@@ -11,7 +11,7 @@ import joblib
 from experiments.german.setting import setting
 from experiments.runner.lab import data_home
 
-from benchmarks.measure import Row, at_most, seconds
+from benchmarks.timing import Row, at_most, seconds
 
 
 def rows() -> Iterator[Row]:
@@ -28,7 +28,7 @@ _FIRST = """
 import sys, time
 import joblib, numpy, pandas, scipy.stats, sklearn.ensemble
 from suffice import Explainer
-import suffice.evaluate, suffice.explanation, suffice.search
+import suffice.engines, suffice.explanation, suffice.search
 model, X, y = joblib.load(sys.argv[1])
 started = time.perf_counter()
 Explainer(model, X, references=y != y[998]).explain(X.iloc[998])

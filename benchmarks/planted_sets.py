@@ -14,11 +14,11 @@ from time import perf_counter
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from benchmarks.measure import Row, at_most
+from benchmarks.timing import Row, at_most
 from suffice.context import SwapHybrids, make_players
-from suffice.evaluate import BlackBox
-from suffice.inference import passing_levels
-from suffice.models import as_model
+from suffice.engines import BlackBox
+from suffice.inference import passing_taus
+from suffice.models import wrap_model
 from suffice.search import Question
 from suffice.search.greedy import greedy_search
 from suffice.tables import as_table
@@ -63,7 +63,7 @@ def measure(
     fresh = rng.random((4 * n, d))
     references = fresh[~forest.predict(fresh)][:n]
     pool = as_table(np.concatenate([x, references]))
-    wrapped, answers = as_model(forest, pool)
+    wrapped, answers = wrap_model(forest, pool)
     target = Target(wrapped, event_for(None, wrapped, answers[0]))
     context = SwapHybrids(pool, make_players(pool))
 
@@ -96,5 +96,5 @@ def minimal(
     for row, s in zip(held, inside, strict=True):
         row[list(s)] = True
     hits = evaluator.outcomes(held).sum(axis=1)
-    passed = passing_levels(hits, evaluator.n, alpha, "none", 1) >= tau
+    passed = passing_taus(hits, evaluator.n, alpha, "none", 1) >= tau
     return bool(passed[-1] and not passed[:-1].any())

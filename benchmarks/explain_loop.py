@@ -1,8 +1,9 @@
-"""Rows a second of a plain loop over `explain`: `python -m benchmarks.loop "German forest, 100"`.
+"""Rows a second of a plain loop over `explain`.
 
-It uses nothing but `Explainer.explain`, so it measures an older checkout just as well:
-`PYTHONPATH=OTHER/src:. python -m benchmarks.loop CASE`. `benchmarks.many` does that by turns with
-the present code where SUFFICE_OLD names the other checkout's `src`.
+Run it with `python -m benchmarks.explain_loop "German forest, 100"`. It uses nothing but
+`Explainer.explain`, so it measures an older checkout just as well:
+`PYTHONPATH=OTHER/src:. python -m benchmarks.explain_loop CASE`. `benchmarks.batch_throughput` does
+that by turns with the present code where SUFFICE_OLD names the other checkout's `src`.
 """
 
 import sys

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from benchmarks.measure import Row, at_most
+from benchmarks.timing import Row, at_most
 
 _WORK = """
 import json, resource, time

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from benchmarks.measure import Row, at_most
+from benchmarks.timing import Row, at_most
 
 _WORK = """
 import resource, time

@@ -1,7 +1,9 @@
-"""All 32,561 people of Adult, DiCE's network, 100 references each: `python -m benchmarks.adult`.
+"""All 32,561 people of Adult, DiCE's network, 100 references each.
+
+Run it with `python -m benchmarks.batch_adult`.
 
 A run of some minutes, so it is no part of `make bench`. It says how long the run took, rows a
-second, bytes on disk, and what a chunk costs where: the figures of `docs/guides/cost.md`.
+second, bytes on disk, and what a chunk costs where: the figures of `docs/guides/portfolio.md`.
 """
 
 import argparse
@@ -15,8 +17,8 @@ from experiments.adult.model import setting
 from experiments.runner.lab import data_home
 
 from suffice import Explainer
-from suffice.many.arrow import ChunkToArrow
-from suffice.many.source import open_source
+from suffice.batch.arrow import ChunkToArrow
+from suffice.batch.row_sources import open_source
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Time against the number of features, for us and the peers: the figure of "How it is fast".
 
-    python -m benchmarks.time_against_d [file.svg]
+    python -m benchmarks.time_by_features [file.svg]
 
 A forest of 100 trees and 100 references. Peers that are not installed are left out.
 """
