@@ -33,16 +33,16 @@ ax = found.plot()
 ax = audit.roles(explanations).plot()
 
 # %%
-# Letters of refusal name up to two reasons each, from a catalogue. Where age is among them, the
-# letter is held back for someone to look at.
+# Letters of refusal name up to two reasons each, from a catalogue with a text for each direction
+# that would help. Where age is among them, the letter is held for review.
 catalogue = {
-    "income": ("R1", "Income too low for the amount asked"),
-    "debt": ("R2", "Debt too high"),
-    "late payments": ("R3", "Payments were late"),
+    "income": {"higher": ("R1", "Income too low"), "any": ("R1", "Income and debts")},
+    "debt": {"lower": ("R2", "Debt too high"), "any": ("R2", "Debt in relation to income")},
+    "late payments": {"lower": ("R3", "Payments were late"), "any": ("R3", "Payment history")},
     "guarantor": ("R4", "No guarantor"),
-    "age": ("R5", "Length of credit history"),
+    "age": {"any": ("R5", "Length of credit history")},
 }
-letters = audit.reasons(explanations, catalogue, k=2, protected=["age"], problems="hold")
+letters = audit.reasons(explanations, catalogue, k=2, protected=["age"])
 print(letters)
 
 # %%

@@ -59,7 +59,7 @@ def _paper() -> None:
 
 
 def _timing() -> None:
-    from benchmarks.time_against_d import draw, measure
+    from benchmarks.time_by_features import draw, measure
 
     draw(measure(), PICTURES / "time-against-d.svg")
 

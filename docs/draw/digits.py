@@ -5,9 +5,9 @@ from pathlib import Path
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
+from suffice.formatting import percent
 from suffice.image import ImageExplainer, overlay
-from suffice.image.overlay import draw_map
-from suffice.wording import percent
+from suffice.image.overlays import draw_region_map
 
 
 def draw(path: Path) -> None:
@@ -32,7 +32,7 @@ def draw(path: Path) -> None:
             read_digit, regions="grid", n_regions=9, references=others
         )(image),
     }
-    panels = [("the image, 9 regions", draw_map(found["against black"].subject))]
+    panels = [("the image, 9 regions", draw_region_map(found["against black"].subject))]
     for against, e in found.items():
         for view, does in (("keep", "keeps"), ("flip", "flips")):
             share = percent(getattr(e, view).factors[0].sufficiency)

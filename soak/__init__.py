@@ -1,1 +1,0 @@
-"""Long runs that show what short ones cannot: `make soak`."""
