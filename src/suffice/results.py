@@ -8,6 +8,7 @@ looked up by name when asked for, so that nothing here imports them.
 from __future__ import annotations
 
 import json
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -354,11 +355,21 @@ def write_text(path: object, text: str, argument: str = "path") -> None:
     write_bytes(path, encode_text(text), argument)
 
 
+def private_opener(path: str, flags: int) -> int:
+    """Open a file for `open(…, opener=…)`; a new one can be read by its owner only.
+
+    Answers hold the values of people. A file that exists keeps its permissions, so whoever wants to
+    share one makes it first, or changes its permissions afterwards.
+    """
+    return os.open(path, flags, 0o600)
+
+
 def write_bytes(path: object, content: bytes, argument: str = "path") -> None:
     """Write a file, or say why it cannot be written."""
     allowed = "the path of a file that can be written"
     try:
-        Path(path).write_bytes(content)  # type: ignore[arg-type]
+        with open(Path(path), "wb", opener=private_opener) as file:  # type: ignore[arg-type]
+            file.write(content)
     except TypeError as error:
         raise InputError(argument, path, allowed) from error
     except (OSError, ValueError) as error:

@@ -1,7 +1,9 @@
 """A folder of explanations: every row exactly once, the same bytes however it came about."""
 
 import json
+import os
 import random
+import stat
 from functools import cache
 from itertools import pairwise
 
@@ -76,6 +78,29 @@ def test_what_is_loaded_is_what_was_explained(whole):
     assert stored[-1] == stored[39]
     assert stored[3:7] == [stored[i] for i in (3, 4, 5, 6)]
     assert repr(stored) == f"<Stored: 40 explanations, 0 errors in {whole} (finished)>"
+
+
+def test_only_the_owner_can_read_what_was_written(tmp_path, whole):
+    """Whatever the umask; a folder or a file that is there already keeps its permissions."""
+    before = os.umask(0)
+    try:
+        out = tmp_path / "out"
+        with begin(whole, out) as store:
+            store.add(chunk_of(0, 20))  # a part and a staged chunk
+            store.log({"event": "rows"})
+            during = list(out.rglob("*"))
+        explainer().explain_to(rows(), out, id="account", rows_per_part=16, resume=True)
+        page = tmp_path / "why.html"
+        shared = tmp_path / "shared.html"
+        shared.touch(0o644)
+        for path in (page, shared):
+            suffice.load(out)[0].to_html(path)
+    finally:
+        os.umask(before)
+    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (out, *out.rglob("*"), page)}
+    assert {"_lock", "digests.jsonl"} <= {path.name for path in during}
+    assert modes == {path: 0o700 if path.is_dir() else 0o600 for path in modes}
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o644
 
 
 def test_pandas_and_polars_read_each_folder(whole):

@@ -1,7 +1,9 @@
 """Tables of every kind: cells are told apart, kept as they are, and read from any form of row."""
 
+import csv
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from io import StringIO
 
 import numpy as np
 import pandas as pd
@@ -497,6 +499,15 @@ def test_csv_escapes_formulas_in_cells_and_headings_and_takes_any_column_name():
         "'=2+2,2020-01-31,-1,True,'-x",
         "b,,2,False,",
     ]
+
+
+@pytest.mark.parametrize("text", ["a\r=1+1", "\r=1+1", "a\r\n=1+1", "\n=1+1", "＝1+1"])
+def test_no_reader_of_csv_finds_a_cell_that_begins_like_a_formula(text):
+    frame = pd.DataFrame({"who": [text, "b"], text: [1, 2]})
+    # Spreadsheets end a row at "\r" as at "\n" unless it is quoted, as does Python's reader.
+    for row in csv.reader(StringIO(as_csv(frame), newline="")):
+        assert len(row) == 2
+        assert not any(cell.startswith(("=", "\r", "\n", "＝")) for cell in row)
 
 
 @LIBRARIES

@@ -52,11 +52,12 @@ from suffice.audit.record_seal import (
     sealed_facts,
     store_counts,
 )
-from suffice.batch.atomic_write import LOCK_FILE, write_atomically
+from suffice.batch.atomic_write import LOCK_FILE, PRIVATE_FOLDER, write_atomically
 from suffice.errors import InputError, SufficeError, did_you_mean
 from suffice.explainer import Explainer, ExplainOptions
 from suffice.formatting import format_name, plural, printable
 from suffice.progress import listen_to_progress, progress_bar
+from suffice.results import write_bytes
 from suffice.tables import Table, as_table
 from suffice.tables.labels import label_text, unwrap_label
 from suffice.target import Target, event_for, needs_input
@@ -239,11 +240,11 @@ def _write_record(
     unsealed = Record.from_head(head, found, seal_manifest(facts, previous=plan.previous))
     files = [*record_files(unsealed, figures), *filter(None, [plan.declaration])]
     for name, content in files:
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(content)
+        (folder / name).parent.mkdir(PRIVATE_FOLDER, exist_ok=True)
+        write_bytes(folder / name, content, "out")
     sealed = (seal_file(name, path) for name, path in list_files(folder))
     manifest = seal_manifest(facts, sealed, plan.previous)
-    (folder / SUMS_FILE).write_bytes(manifest.sums())
+    write_bytes(folder / SUMS_FILE, manifest.sums(), "out")
     # The manifest comes last: a folder without one is a run that was interrupted.
     write_atomically(
         folder / RECORD_MANIFEST, lambda path: _write_bytes(path, manifest.encode()), folder
@@ -370,7 +371,7 @@ def _prepare_folder(given: Any, resume: bool) -> Path:
     if others:
         got = f"{folder}, which holds {others[0]}"
         raise InputError("out", got, "a new or an empty folder")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
     return folder
 
 

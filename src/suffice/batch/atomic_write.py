@@ -14,6 +14,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from suffice.errors import InputError, one_line
+from suffice.results import private_opener
+
+PRIVATE_FOLDER = 0o700
+"""Permissions of the folders that are made: their owner's alone. Existing ones keep theirs."""
 
 
 def write_atomically(
@@ -25,11 +29,13 @@ def write_atomically(
     """Call `write` for a temporary file, and rename it once it is synced and `check` passes.
 
     The temporary file is in the folder `aside`, which must be on the same file system: readers of
-    the data set do not look there, and the next run removes files that a crash left in it.
+    the data set do not look there, and the next run removes files that a crash left in it. It is
+    made before `write` opens it, so that its owner alone can read it from the beginning.
     """
     temporary = aside / f"{path.parent.name}-{path.name}.{os.getpid()}.tmp"
     with translate_os_errors(path):
         try:
+            os.close(private_opener(str(temporary), os.O_WRONLY | os.O_CREAT))
             write(temporary)
             _sync(temporary, os.O_RDWR)
             check(temporary)
@@ -105,7 +111,7 @@ def lock_folder(folder: Path) -> Callable[[], None]:
 def _open_lock(path: Path) -> int | None:
     """Return the handle of the locked file; None if another process holds the lock."""
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         if not _try_lock(handle):
             os.close(handle)
             return None

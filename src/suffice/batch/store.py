@@ -34,11 +34,18 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 from msgspec import Meta
 
-from suffice.batch.atomic_write import LOCK_FILE, lock_folder, translate_os_errors, write_atomically
+from suffice.batch.atomic_write import (
+    LOCK_FILE,
+    PRIVATE_FOLDER,
+    lock_folder,
+    translate_os_errors,
+    write_atomically,
+)
 from suffice.batch.factor_columns import FACTOR_TYPE
 from suffice.batch.hashing import hash_file
 from suffice.batch.manifest import MANIFEST_FILE, Manifest, list_differences, read_manifest
 from suffice.errors import InputError
+from suffice.results import private_opener
 
 SUCCESS_FILE, WORK_FOLDER, LOG_FILE = "_SUCCESS", "_work", "_log.jsonl"
 
@@ -153,7 +160,7 @@ class ExplanationStore:
         ):
             raise InputError("out", f"{folder}, which is not empty", "a new or an empty folder")
         with translate_os_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         release_lock = lock_folder(folder)
         try:
             if started:
@@ -161,7 +168,7 @@ class ExplanationStore:
             _remove_temporary_files(folder)
             with translate_os_errors(folder):
                 for name in (*TABLE_FOLDERS, WORK_FOLDER):
-                    (folder / name).mkdir(exist_ok=True)
+                    (folder / name).mkdir(PRIVATE_FOLDER, exist_ok=True)
                 if started:
                     _mark_unfinished(folder)
             if not started:
@@ -300,7 +307,7 @@ class ExplanationStore:
         name, digest = path.relative_to(self.folder).as_posix(), FileDigest.of_file(written)
         self._digests[name] = digest
         path = self._work / DIGESTS_FILE
-        with translate_os_errors(path), path.open("ab") as file:
+        with translate_os_errors(path), open(path, "ab", opener=private_opener) as file:
             file.write(msgspec.json.encode(_DigestLine(name, digest)) + b"\n")
             file.flush()
             os.fsync(file.fileno())
@@ -332,7 +339,7 @@ class ExplanationStore:
     def log(self, event: dict[str, Any]) -> None:
         """Append an event to the log, which is no part of the data set."""
         path = self.folder / LOG_FILE
-        with translate_os_errors(path), path.open("ab") as file:
+        with translate_os_errors(path), open(path, "ab", opener=private_opener) as file:
             file.write(msgspec.json.encode(event) + b"\n")
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
@@ -171,13 +172,15 @@ def _several_rows_error(n: int, argument: str) -> InputError:
     return InputError(argument, f"{n} rows", "exactly one row", hint)
 
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def as_csv(frame: Any) -> str:
     """Return a frame as CSV in which a spreadsheet takes no cell or heading for a formula.
 
-    Texts that start like a formula get a leading apostrophe (CSV injection); numbers stay.
+    Texts that start like a formula get a leading apostrophe (CSV injection); numbers stay. Texts
+    are quoted where one has a carriage return: `csv` quotes only the line ends that it writes, but
+    readers take any as the end of a row, and what follows as a cell.
 
     >>> import pandas as pd
     >>> print(as_csv(pd.DataFrame({"name": ["=1+1", "Ann"], "debt": [-2, 3]})))
@@ -185,12 +188,16 @@ def as_csv(frame: Any) -> str:
     '=1+1,-2
     Ann,3
     """
-    escaped = frame.set_axis([_escape_formula(name) for name in frame.columns], axis=1)
+    texts = [_escape_formula(name) for name in frame.columns]
+    escaped = frame.set_axis(texts, axis=1)
     for j, dtype in enumerate(frame.dtypes):
         if dtype.kind == "O":  # texts, also of a category or of a string dtype
             cells = [_escape_formula(cell) for cell in frame.iloc[:, j]]
             escaped.isetitem(j, object_array(cells))
-    text: str = escaped.to_csv(index=False, lineterminator="\n")
+            texts += cells
+    returns = any(isinstance(text, str) and "\r" in text for text in texts)
+    quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+    text: str = escaped.to_csv(index=False, lineterminator="\n", quoting=quoting)
     return text
 
 

@@ -1,0 +1,72 @@
+"""All attacks, one after another: `python -m tests.soak` prints tries, held and failed of each.
+
+python -m tests.soak                       every attack with its full count, in 40 minutes
+python -m tests.soak kills --seed 7        one kind, with another seed
+python -m tests.soak --share 0.01          a hundredth of each count
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable
+from importlib import import_module
+from time import monotonic
+from typing import NamedTuple
+
+from tests.soak.tally import HEADING, Tally
+
+
+class Attack(NamedTuple):
+    """A kind of attack, the function that makes it, and how often it is made."""
+
+    kind: str
+    function: str
+    """Module of `tests.soak` and function in it: "stores:corrupt_stores"."""
+    count: int
+    minutes: float
+    """Time that it may take of the forty minutes."""
+
+    def load(self) -> Callable[..., Tally]:
+        """Import the function; a kind that is not run needs nothing of what it imports."""
+        module, _, name = self.function.partition(":")
+        function: Callable[..., Tally] = getattr(import_module(f"tests.soak.{module}"), name)
+        return function
+
+    def run(self, share: float, seed: int, seconds: float) -> Tally:
+        return self.load()(max(1, round(self.count * share)), seed, seconds=seconds)
+
+
+ATTACKS: list[Attack] = []
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the attacks; return 1 if any failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(a.kind for a in ATTACKS))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--share", type=float, default=1.0, help="share of each count")
+    parser.add_argument("--minutes", type=float, default=40.0, help="end after so many")
+    given = parser.parse_args(arguments)
+    if unknown := set(given.kinds).difference(a.kind for a in ATTACKS):
+        parser.error(f"no kind is called {', '.join(sorted(unknown))}")
+    chosen = [a for a in ATTACKS if not given.kinds or a.kind in given.kinds]
+    warnings.simplefilter("ignore")  # strange models and tables are meant to be warned about
+    started, failures = monotonic(), []
+    print(f"seed {given.seed}\n{HEADING}", flush=True)
+    for place, attack in enumerate(chosen):
+        # What an attack leaves of its time is shared by those after it.
+        left = 60 * given.minutes - (monotonic() - started)
+        own = left * attack.minutes / sum(a.minutes for a in chosen[place:])
+        tally = attack.run(given.share, given.seed, own)
+        print(tally, flush=True)
+        failures += [f"{attack.kind}: {failure}" for failure in tally.failures]
+    print(f"{monotonic() - started:.0f} s")
+    for failure in failures:
+        print(f"\n{failure}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
