@@ -13,7 +13,7 @@ from suffice.errors import InputError, did_you_mean
 from suffice.factors.order import Order, Relation, SubsetOrder, read_relation
 from suffice.factors.predicates import Auxiliary, Factor, read_factors
 from suffice.target import Target
-from suffice.typing import BoolVector
+from suffice.typing import BoolVector, SatisfiedRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +74,6 @@ class Basis:
         return self.target(self.sample.x)
 
     @cached_property
-    def satisfied(self) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    def satisfied(self) -> SatisfiedRows:
         """(factors, rows): c(z)."""
         return np.stack([factor(self.sample) for factor in self.factors])

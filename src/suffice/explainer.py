@@ -218,7 +218,8 @@ class Explainer:
             None: shares are compared with τ directly. A significance level: each share must pass an
             exact binomial test.
         max_size
-            Search sets of at most this many features (exhaustively).
+            Report sets of at most this many features, whichever search is used; "auto" then counts
+            all of them.
         budget
             The largest number of rows that the model predicts, the input's own included. At most
             1,000 hybrids are covered for each of them; a hybrid that is known, or that an engine
@@ -233,9 +234,9 @@ class Explainer:
             "exhaustive": every set (of up to `max_size`) is counted, so that every τ is answered;
             beyond 24 features engines decide every set of up to 30 at this τ. "bounds": sets are
             decided at this τ in bulk, for tree and additive models of any width. "pruned": every
-            set is decided at this τ, with as few predicted rows as possible. "greedy": exhaustive
-            for small sets
-            (`max_size`), and a verified but incomplete search for larger ones.
+            set is decided at this τ, with as few predicted rows as possible. "greedy": single
+            features and, where that is little work, pairs are counted, and larger sets are looked
+            for from many starts: verified, but not complete.
         adjust
             Multiple testing with `alpha`: "none", "bonferroni", "holm" or "bh".
         progress
@@ -273,7 +274,7 @@ class Explainer:
         limits = Limits(max_size, budget, time_limit)
         shown = check_progress(progress)
         weights, seed = self._size_weights, self._seed
-        question = Question(tau, alpha, adjustment, limits.checked(0), weights, seed, shown)
+        question = Question(tau, alpha, adjustment, limits.validated(), weights, seed, shown)
         return SearchRequest(question, how)
 
     def answer(

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.factors.order import Relation, upward_closure
-from suffice.typing import BoolVector
+from suffice.typing import BoolVector, SatisfiedRows
 
 
 @dataclass(frozen=True)
@@ -78,34 +78,17 @@ def measure(satisfied: BoolVector, has_outcome: BoolVector) -> Measures:
     )
 
 
-def prob_suff(
-    satisfied: BoolVector,
-    chosen: Sequence[int],
-    has_outcome: BoolVector,
-    relation: Relation | None = None,
-) -> float | None:
-    """PS of a set of factors, or of its upward closure where an order's relation is given."""
-    return measure(_any(satisfied, _closed(chosen, relation)), has_outcome).sufficiency
-
-
 def prob_nec(
-    satisfied: BoolVector,
+    satisfied: SatisfiedRows,
     chosen: Sequence[int],
     has_outcome: BoolVector,
     relation: Relation | None = None,
 ) -> float | None:
     """PN of a set of factors, or of its upward closure where an order's relation is given."""
-    return measure(_any(satisfied, _closed(chosen, relation)), has_outcome).necessity
-
-
-def _closed(chosen: Sequence[int], relation: Relation | None) -> Sequence[int]:
-    if relation is None or not len(chosen):
-        return chosen
-    return list(map(int, upward_closure(relation, chosen)))
-
-
-def _any(satisfied: BoolVector, chosen: Sequence[int]) -> BoolVector:
-    return np.asarray(satisfied[list(chosen)].any(axis=0))
+    if relation is not None and len(chosen):
+        chosen = list(map(int, upward_closure(relation, chosen)))
+    any_satisfied = np.asarray(satisfied[list(chosen)].any(axis=0))
+    return measure(any_satisfied, has_outcome).necessity
 
 
 def _share(part: float, whole: float) -> float | None:

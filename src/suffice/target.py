@@ -51,10 +51,6 @@ class Model(SupportsPredict, Protocol):
 
     classes: tuple[Any, ...] | None
     """The labels it can give; None for a regressor or a score."""
-    seconds_per_row: float | None
-    """About what a row costs, where it was asked before."""
-    timed_rows: int
-    """How many rows told it, in one call."""
 
     @property
     def has_scores(self) -> bool:

@@ -16,6 +16,9 @@ HeldSets: TypeAlias = NDArray[np.bool_]
 Outcomes: TypeAlias = NDArray[np.bool_]
 """(subsets, references): does the hybrid have the input's outcome?"""
 
+SatisfiedRows: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
+"""(factors, rows): which rows of a sample satisfy each factor."""
+
 Counts: TypeAlias = NDArray[np.int64]
 """Whole numbers: hits per subset, ranks, positions."""
 

@@ -49,7 +49,7 @@ def pruned():
 def greedy():
     wide = np.random.default_rng(1).random((30, 8))
     model = Explainer(lambda r: (np.asarray(r)[:, :5].sum(axis=1) > 2.5).astype(int), wide)
-    return model.explain(wide[0], search="greedy", max_size=1)
+    return model.explain(wide[0], search="greedy")
 
 
 def causal():

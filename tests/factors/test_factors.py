@@ -23,7 +23,7 @@ from suffice import (
     isin,
 )
 from suffice.factors.order import check_partial_order, linear_extension, upward_closure
-from suffice.measures import prob_nec, prob_suff
+from suffice.measures import measure, prob_nec
 from suffice.target import Event
 
 Z = pd.DataFrame(
@@ -300,11 +300,11 @@ def test_set_forms_with_and_without_closure():
     """PS and PN of a set of factors (Defs 2–3), counted by hand."""
     satisfied = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]], dtype=bool)
     y = np.array([1, 0, 1, 1], dtype=bool)
-    assert prob_suff(satisfied, [0, 1], y) == 2 / 3
+    assert measure(satisfied[:2].any(axis=0), y).sufficiency == 2 / 3
     assert prob_nec(satisfied, [0], y) == 1 / 3
     relation = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]], dtype=bool)
     assert prob_nec(satisfied, [0], y, relation) == 2 / 3
-    assert prob_suff(satisfied[:, :0], [0], y[:0]) is None
+    assert measure(satisfied[0, :0], y[:0]).sufficiency is None
     assert prob_nec(satisfied, [0], ~(y | True)) is None
 
 

@@ -304,7 +304,7 @@ def test_no_set_is_said_only_of_the_sets_that_were_tried():
 
 def test_what_is_known_of_minimality_is_said_once():
     explainer, x = parity()
-    e = explainer.explain(x, search="greedy", max_size=1)
+    e = explainer.explain(x, search="greedy")
     assert [f.features for f in e.keep] == [tuple(f"x{i}" for i in range(6))]
     assert e.keep[0].proof == "one smaller"
     for face in (str(e), screen(e), e.to_html()):
@@ -354,7 +354,7 @@ def planned(e, more=MORE, copies=()):
 
 def test_calls_that_would_give_more_are_told_in_the_readers_language():
     explainer, x = parity()
-    e = planned(explainer.explain(x, search="greedy", max_size=1))
+    e = planned(explainer.explain(x, search="greedy"))
     assert summarise(e).suggested_calls == (
         (
             "Explainer(model, data, groups='auto')",
@@ -386,7 +386,7 @@ def test_calls_that_would_give_more_are_told_in_the_readers_language():
 
 def test_copies_are_pointed_out():
     explainer, x = parity()
-    e = planned(explainer.explain(x, search="greedy", max_size=1), copies=(("x7", "x8"),))
+    e = planned(explainer.explain(x, search="greedy"), copies=(("x7", "x8"),))
     assert "Copies of each other in the data: x7 and x8." in str(e)
     many = tuple((f"x{i}", f"x{i + 1}") for i in range(0, 12, 2))
     assert "x6 and x7; and 2 more." in flat(str(planned(e, copies=many)))
@@ -404,8 +404,8 @@ def test_copies_are_pointed_out():
 )
 def test_what_ended_a_search_from_many_starts_is_a_sentence(stop, said):
     explainer, x = parity()
-    e = dataclasses.replace(explainer.explain(x, search="greedy", max_size=1), stopped=stop)
-    begins = "Not complete: sets of up to 1 feature were searched exhaustively; larger ones from "
+    e = dataclasses.replace(explainer.explain(x, search="greedy"), stopped=stop)
+    begins = "Not complete: sets of up to 2 features were searched exhaustively; larger ones from "
     assert begins + "many starts, " + said in flat(str(e))
     names = summarise(e, ReaderHints(arguments=OPTION_NAMES)).completeness
     assert "time_limit" not in names and "budget=" not in names

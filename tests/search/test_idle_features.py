@@ -15,7 +15,6 @@ from tests.effort import examples
 
 def explained(monkeypatch, explainer, row, worth, **question):
     monkeypatch.setattr(idle, "SKIP_IDLE_CHECK_UP_TO", worth)
-    monkeypatch.setattr("suffice.explanation.explain.SKIP_IDLE_CHECK_UP_TO", worth)
     return explainer.explain(row, search="exhaustive", **question)
 
 

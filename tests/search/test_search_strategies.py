@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given, strategies as st
+from sklearn.ensemble import RandomForestClassifier
 
 from suffice import Explainer, Explanation, InputError, NotVisitedError, datasets
 from tests.random_problems import has_both_outcomes, problems, thresholds
@@ -67,7 +68,7 @@ def test_a_pruned_search_answers_at_its_own_threshold_only():
 def test_a_greedy_search_finds_what_small_sets_do_not_hold():
     data = pairs(60)
     x = np.full(60, 0.9)
-    e = Explainer(planted, data).explain(x, search="greedy", max_size=1)
+    e = Explainer(planted, data).explain(x, search="greedy")
     assert ("x3", "x17", "x20") in [f.features for f in e.keep.factors]
     found = next(f for f in e.keep.factors if f.size == 3)
     assert found.proof == "exhaustive"  # of so few features all that is inside was compared
@@ -79,11 +80,11 @@ def test_a_greedy_search_finds_what_small_sets_do_not_hold():
     assert not e.complete
     text = str(e).replace("\n", " ")
     assert (
-        "sets of up to 1 feature were searched exhaustively; larger ones from many starts" in text
+        "sets of up to 2 features were searched exhaustively; larger ones from many starts" in text
     )
     assert "Others may exist." in text
     assert Explanation.from_json(e.to_json()) == e
-    assert e == Explainer(planted, data).explain(x, search="greedy", max_size=1)
+    assert e == Explainer(planted, data).explain(x, search="greedy")
     for f in e.flip.factors:
         changed = x.copy()
         for name, value in f.change.values.items():
@@ -94,6 +95,35 @@ def test_a_greedy_search_finds_what_small_sets_do_not_hold():
         small[0], search="greedy"
     )
     assert whole.provenance.hybrids
+
+
+@pytest.mark.parametrize("search", ["exhaustive", "pruned", "greedy", "auto", "bounds"])
+@pytest.mark.parametrize("max_size", [1, 2])
+def test_max_size_is_the_largest_set_reported_in_every_search(search, max_size):
+    data, x = pairs(9), np.full(9, 0.9)
+    labels = ((data[:, [1, 4, 7]] > 0.4).all(axis=1) | (data[:, [2, 3]] > 0.8).all(axis=1)) * 1
+    model = RandomForestClassifier(10, random_state=0).fit(data, labels)
+    explainer = Explainer(model, data, engine="trees" if search == "bounds" else "blackbox")
+    every = explainer.explain(x, search="exhaustive", tau=0.8)
+    e = explainer.explain(x, search=search, max_size=max_size, tau=0.8)
+    for view, of_all in ((e.keep, every.keep), (e.flip, every.flip)):
+        assert {f.features for f in view} == {f.features for f in of_all if f.size <= max_size}
+    assert any(f.size > max_size for f in every.keep), "larger ones exist"
+    assert not e.complete and str(e.stopped) == f"max_size={max_size}"
+    assert Explanation.from_json(e.to_json()) == e
+
+
+def test_a_greedy_search_counts_pairs_where_that_is_little_work():
+    """The size up to which every set is counted follows from counts, so on any machine."""
+
+    def of_two(rows):
+        return (rows[:, [3, 7]] > 0.4).all(axis=1).astype(int)
+
+    x = np.full(30, 0.9)
+    for rows, size in ((60, 2), (1500, 1)):
+        e = Explainer(of_two, pairs(30, rows)).explain(x, search="greedy")
+        assert e.keep_profile.tally.exhaustive_size == size
+        assert [f.features for f in e.keep] == [("x3", "x7")]
 
 
 def test_greedy_limits_are_obeyed():

@@ -453,3 +453,16 @@ def test_closures_and_their_least_elements_are_those_of_the_sets(d, data):
     assert np.flatnonzero(bitsets.unpack(words, 1 << d)).tolist() == sorted(closed)
     least = {m for m in masks if not any(m != other and m & other == other for other in masks)}
     assert set(bitsets.masks_in(bitsets.minimal_elements(words, d)).tolist()) == least
+
+
+def test_where_one_view_is_asked_for_only_that_one_is_decided():
+    table = Table(np.random.default_rng(0).random((1 << 6, 9)) < 0.7)
+    both, held, replaced = (
+        streamed_search(table, 6, Question(0.7, ends=ends)) for ends in ("both", "held", "replaced")
+    )
+    assert both.keep.factors and both.flip.decided
+    assert held.keep == both.keep and replaced.flip == both.flip
+    assert held.stopped is None and replaced.stopped is None
+    for left_out in (held.flip, replaced.keep):
+        assert not left_out.factors and not left_out.decided and left_out.covered is None
+    assert not held.flip_outcomes

@@ -123,10 +123,12 @@ def test_a_black_box_asks_a_slow_model_in_calls_that_fit():
 def test_a_pruned_search_numbers_in_advance_what_its_time_has_room_for():
     """819,200 hybrids take a second to number, before the first row is asked."""
     _, keeper, hybrids, evaluator = timed(1e-3, d=12, n=200)
-    assert CurtailedEvaluation(evaluator, hybrids, 180, LimitKeeper()).whole
-    assert not CurtailedEvaluation(evaluator, hybrids, 180, keeper).whole
     long = LimitKeeper(Limits(time_limit=100.0))
-    assert CurtailedEvaluation(evaluator, hybrids, 180, long).whole
+    at_once = [
+        CurtailedEvaluation(evaluator, hybrids, 180, given).hybrids_at_once
+        for given in (LimitKeeper(), keeper, long)
+    ]
+    assert at_once == [2 * 819_200, 1 << 20, 2 * 819_200]
 
 
 def test_a_pruned_search_that_is_stopped_keeps_what_it_decided():

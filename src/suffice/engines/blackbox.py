@@ -85,8 +85,8 @@ class BlackBox:
         self._cache = PredictionCache()
         columns = len(hybrids.pool.names)
         self._most_rows = batch_rows or max(1, _CELLS_PER_CALL // columns)
-        # A model that has answered before has told how fast it is; else the first call tells.
-        pace = self._pace = target.model.seconds_per_row
+        # A wrapped model was timed when it predicted the data; of another the first call tells.
+        pace = self._pace = getattr(target.model, "seconds_per_row", None)
         unknown = _FIRST_CALL if patience is None else _FIRST_HURRIED_CALL
         first = self._patience / pace if pace else unknown
         self._rows_per_call = max(1, min(self._most_rows, int(first)))

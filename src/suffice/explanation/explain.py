@@ -22,7 +22,12 @@ from suffice.factors.lattice import Lattice
 from suffice.search import LimitKeeper, Question
 from suffice.search.limits import STREAMED_PLAYERS, Limits
 from suffice.search.plan import DEFAULT_TIME_LIMIT, Plan, Suggestion, Suggestions, make_plan
-from suffice.search.question import SKIP_IDLE_CHECK_UP_TO, VIEW_ENDS, SearchTask, drop_idle_players
+from suffice.search.question import (
+    VIEW_ENDS,
+    SearchTask,
+    drop_idle_players,
+    may_drop_idle_players,
+)
 from suffice.search.strategies import SearchResult, run_search
 from suffice.tables import as_scalar
 
@@ -113,8 +118,7 @@ def _narrow(decision: Decision, question: Question) -> tuple[SearchTask, int]:
     """Leave out players that cannot matter, where looking for them can pay; and rows predicted."""
     hybrids = decision.hybrids[0]
     # A text or a picture shows all its parts.
-    shown = not decision.context.is_swap
-    if shown or not isinstance(hybrids, SwapHybrids) or hybrids.d <= SKIP_IDLE_CHECK_UP_TO:
+    if not decision.context.is_swap or not may_drop_idle_players(hybrids, question):
         return SearchTask.of_all(decision.hybrids, question), 0
     evaluator = decision.evaluator(hybrids, question.limits)
     return drop_idle_players(hybrids, question, evaluator), evaluator.rows_predicted

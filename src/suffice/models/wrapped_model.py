@@ -56,8 +56,6 @@ class WrappedModel:
         self._no_answers: Values = np.empty(0)
         self.seconds_per_row: float | None = None
         """Seconds per row, measured on the data at most; None until measured."""
-        self.timed_rows = 1
-        """Rows in the call that was timed."""
         self.contradictions = 0
         """Rows of data that the model predicted otherwise when it was called again."""
         self.select_columns: Callable[[Table], Table] | None = None
@@ -210,7 +208,6 @@ def wrap_model(model: Any, data: Table, predict_again: bool = True) -> tuple[Wra
     answers = call_model(name, predict or adapted, data.take(np.arange(len(data))))
     known = adapted.seconds_per_row if isinstance(adapted, ComposedModel) else None
     wrapped.seconds_per_row = known or (perf_counter() - started) / len(data)
-    wrapped.timed_rows = len(data)
     if predict_again and not isinstance(adapted, ComposedModel):
         wrapped.contradictions = _count_contradictions(name, predict or adapted, data, answers)
     # After the first answers, from which an adapter may learn how many classes there are.

@@ -82,7 +82,7 @@ class RecourseRequest:
         if self.progress is not None:
             read("progress", check_bool("progress", self.progress))
         read("values", check_choice("values", self.values, ("observed", "grid")))
-        limits = Limits(self.max_size, self.budget, self.time_limit).checked(0)
+        limits = Limits(self.max_size, self.budget, self.time_limit).validated()
         read("max_size", limits.max_size)
         read("budget", limits.budget)
         read("time_limit", limits.time_limit)

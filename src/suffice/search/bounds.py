@@ -19,7 +19,7 @@ from suffice.factors import bitsets
 from suffice.factors.lattice import Lattice, held_of_masks
 from suffice.progress import progress_bar
 from suffice.search.findings import DecidedSets, Findings, FoundSet, Proof
-from suffice.search.limits import EXHAUSTIVE_PLAYERS, LimitKeeper, Stop
+from suffice.search.limits import LimitKeeper, Stop
 from suffice.search.minimal_sets import MinimalSetFamily
 from suffice.search.question import Question
 from suffice.search.tally import SAMPLE_SIZE, HybridSample, Tally, draw_hybrids
@@ -57,9 +57,9 @@ def bounds_search(
     time limit counts from now, unless a `keeper` is given that has counted before.
     """
     # No limit has to be given: sets are closed, not counted, and may be done with at any number.
-    limits = question.limits.checked(min(d, EXHAUSTIVE_PLAYERS))
+    limits = question.limits.validated()
     keeper = LimitKeeper(limits) if keeper is None else keeper
-    largest = d if limits.max_size is None else min(limits.max_size, d)
+    largest = limits.largest(d)
     tests = min(Lattice(d).count_up_to(largest), _MOST_TESTS)
     least, leverage = question.fewest_hits(evaluator.n, tests), evaluator.leverage()
     keep = BranchAndBound("keep", evaluator, leverage, least=least, largest=largest)

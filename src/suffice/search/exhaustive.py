@@ -105,7 +105,8 @@ def exhaustive_search(
 
     A time limit counts from now, unless a `keeper` is given that has counted before.
     """
-    limits = question.limits.checked(d)
+    limits = question.limits.validated()
+    limits.require_bounded(d)
     if limits.none and isinstance(evaluator, LatticeEvaluator):
         return _sweep_by_mask(evaluator, d, question.progress)
     keeper = LimitKeeper(limits) if keeper is None else keeper
@@ -118,7 +119,7 @@ def exhaustive_search(
     sweeping = keeper.part(1.0) if first else keeper.keeping_back(count)
     sweeping.expect(evaluator)
     store = _SweepStore(lattice, n)
-    largest = d if limits.max_size is None else min(limits.max_size, d)
+    largest = limits.largest(d)
     small, large = ends != "replaced", ends != "held"
     wanted = [k for k in range(d + 1) if (small and k <= largest) or (large and k >= d - largest)]
     todo = _SegmentQueue(lattice, wanted, ends)

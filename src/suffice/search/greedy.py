@@ -82,8 +82,7 @@ def greedy_search(
         memo, view, question, keeper, {tuple(sorted(map(int, m))) for m in known}
     )
     stopped = search.run(starts, most, question.progress)
-    largest = d if limits.max_size is None else limits.max_size
-    outcomes = {m: search.found[m] for m in search.minimal() if len(m) <= largest}
+    outcomes = {m: search.found[m] for m in search.minimal() if len(m) <= limits.largest(d)}
     factors = tuple(
         FoundSet(m, int(hits.sum()), _proof(m, stopped is None)) for m, hits in outcomes.items()
     )

@@ -77,12 +77,9 @@ class Limits:
         """How many seconds one batch may take; None: any number."""
         return None if self.time_limit is None else self.time_limit / _BATCHES_PER_TIME_LIMIT
 
-    def checked(self, d: int) -> Limits:
-        """The same limits in plain numbers; an error for one that cannot be meant.
-
-        Also where none is given and one is needed.
-        """
-        limits = Limits(
+    def validated(self) -> Limits:
+        """Return the same limits in plain numbers; raise for one that cannot be meant."""
+        return Limits(
             None
             if self.max_size is None
             else check_integer("max_size", self.max_size, also="None"),
@@ -95,7 +92,10 @@ class Limits:
             self.unasked,
             self.work,
         )
-        if d > EXHAUSTIVE_PLAYERS and limits.none:
+
+    def require_bounded(self, d: int) -> None:
+        """Raise if nothing is bounded and there are more subsets than can be counted."""
+        if d > EXHAUSTIVE_PLAYERS and self.none:
             raise InputError(
                 "data",
                 f"{d} features, so 2^{d} subsets",
@@ -103,7 +103,10 @@ class Limits:
                 "Use search='auto', which finds what can be found in time; max_size (e.g. 3) for "
                 "small sets only; or groups='auto' to join columns into fewer players.",
             )
-        return limits
+
+    def largest(self, d: int) -> int:
+        """Return the size of the largest sets of d players that may be reported."""
+        return d if self.max_size is None else min(self.max_size, d)
 
     def check_budget(self, n: int, sets: int = 1, used: int = 0) -> None:
         """Raise for a budget too small for so many sets per view on each of n references.
@@ -375,8 +378,6 @@ StopKind = Literal[
     "work",
     "fruitless",
     "starts",
-    "untestable",
-    "nothing",
     "many",
 ]
 
@@ -424,7 +425,5 @@ _STOP_SENTENCES: dict[StopKind, str] = {
     "work": "the work that a search may take where no limit is given",
     "fruitless": "{0} starts in a row brought nothing new",
     "starts": "{0} starts",
-    "untestable": "no set can pass the test with {0} references",
-    "nothing": "nothing is needed, so there is nothing smaller to find",
     "many": "{0:,} minimal sets in one view, of which only the smallest are listed",
 }

@@ -267,7 +267,7 @@ def _plan_named_search(plan: Plan, evaluator: Evaluator) -> Plan:
     limits, seconds = plan.limits, plan.exhaustive_seconds
     streams = isinstance(evaluator, LatticeEvaluator) and plan.players <= STREAMED_PLAYERS
     if plan.asked in ("exhaustive", "pruned") and not streams:
-        limits.checked(plan.players)
+        limits.require_bounded(plan.players)
     took = min(seconds, limits.time_limit or np.inf)
     whole = limits.none
     if plan.asked == "exhaustive":

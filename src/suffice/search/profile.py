@@ -28,6 +28,7 @@ from suffice.inference import (
 )
 from suffice.search.findings import Findings, Proof
 from suffice.search.intervals import Ladder, Steps, climb, climb_steps
+from suffice.search.limits import Limits
 from suffice.search.question import Question
 from suffice.search.tally import HybridSample, Tally
 from suffice.typing import Counts, HeldSets, Reals
@@ -201,7 +202,7 @@ class Profile:
     @property
     def largest(self) -> int:
         """The size of the largest sets that may be reported."""
-        return self.tally.d if self.max_size is None else min(self.max_size, self.tally.d)
+        return Limits(self.max_size).largest(self.tally.d)
 
     @property
     def decided(self) -> bool:

@@ -39,9 +39,10 @@ def pruned_search(
     A time limit counts from now, unless a `keeper` is given that has counted before.
     """
     d, n, tau = hybrids.d, hybrids.n, question.tau
-    limits = question.limits.checked(d)
+    limits = question.limits.validated()
+    limits.require_bounded(d)
     keeper = LimitKeeper(limits) if keeper is None else keeper
-    largest = d if limits.max_size is None else min(limits.max_size, d)
+    largest = limits.largest(d)
     least = question.fewest_hits(n, Lattice(d).count_up_to(largest))
     keep, flip = _ViewSets(d), _ViewSets(d)
     draws, decided, stopped = None, largest, None
@@ -203,11 +204,6 @@ class CurtailedEvaluation:
         self._rows = DistinctRows(hybrids, keeper.limits.patience)
         self._guess = OutcomeGuess(hybrids)
         self.hybrids_at_once = self._rows.hybrids_at_once
-
-    @property
-    def whole(self) -> bool:
-        """Is every hybrid numbered in advance?"""
-        return self._rows.lattice is not None
 
     def outcomes_of(self, held: HeldSets, references: Counts, keeper: LimitKeeper) -> BoolVector:
         """Outcomes of single hybrids in their order, up to the first that a limit forbids."""

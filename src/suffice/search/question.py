@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import numpy as np
 
@@ -77,18 +77,24 @@ SKIP_IDLE_CHECK_UP_TO = 12
 
 
 def drop_idle_players(hybrids: SwapHybrids, question: Question, evaluator: Evaluator) -> SearchTask:
-    """Leave out what `find_idle_players` finds.
-
-    Not where a correction for many tests counts all sets, with idle players or without; nor where D
-    prefers sets of some sizes, so that it does matter how many idle players are held.
-    """
-    counts = question.adjust != "none" or question.size_weights is not None
-    idle = {} if counts else find_idle_players(hybrids, evaluator)
+    """Leave out what `find_idle_players` finds, where that changes no number of the answer."""
+    idle = find_idle_players(hybrids, evaluator)
     if not idle:
         return SearchTask.of_all((hybrids, hybrids), question)
     players = tuple(p for p in range(hybrids.d) if p not in idle)
     among = hybrids.restrict_to(players)
     return SearchTask((among, among), question, players, idle)
+
+
+def may_drop_idle_players(hybrids: Hybrids, question: Question) -> TypeGuard[SwapHybrids]:
+    """Return whether idle players can be left out without a change of any number, and at a gain.
+
+    They cannot where a correction for many tests counts all sets, with idle players or without;
+    nor where D prefers sets of some sizes, so that it does matter how many idle players are held.
+    """
+    counted = question.adjust != "none" or question.size_weights is not None
+    swapped = isinstance(hybrids, SwapHybrids) and hybrids.d > SKIP_IDLE_CHECK_UP_TO
+    return swapped and not counted
 
 
 def find_idle_players(hybrids: SwapHybrids, evaluator: Evaluator) -> Mapping[int, IdleReason]:

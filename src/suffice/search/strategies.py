@@ -22,10 +22,11 @@ from suffice.context.hybrids import Hybrids
 from suffice.context.swap import SwapHybrids
 from suffice.engines import CubeEvaluator, Evaluator, LatticeEvaluator, MonotoneEvaluator
 from suffice.errors import InputError
+from suffice.factors.lattice import Lattice
 from suffice.search.exhaustive import Sweep, exhaustive_search
 from suffice.search.findings import DecidedSets, Findings, FoundSet, merge_findings
 from suffice.search.greedy import greedy_search
-from suffice.search.limits import LimitKeeper, LimitReached, Stop
+from suffice.search.limits import DEFAULT_WORK, LimitKeeper, LimitReached, Stop
 from suffice.search.outcome_cache import OutcomeCache
 from suffice.search.plan import SearchMethod
 from suffice.search.profile import Profile
@@ -117,7 +118,7 @@ _VIEWS: dict[Ends, tuple[ViewName, ...]] = {
 }
 
 _PAIRS_UP_TO = 100
-"""With more players than this, even pairs are left to the starts."""
+"""With more players than this, even pairs are left to the starts of an anytime search."""
 
 _ONE_WAY_BOUNDS_SHARE = 0.8
 """Share of what is left for bounds where words can only take away: there they close nearly all."""
@@ -152,7 +153,7 @@ def anytime_search(evaluator: Evaluator, d: int, q: Question, keeper: LimitKeepe
 def _small_and_greedy_search(
     evaluator: Evaluator, d: int, q: Question, keeper: LimitKeeper
 ) -> SearchResult:
-    """Count the sets of up to `max_size`, and look for larger ones from many starts."""
+    """Count all small sets, and look for larger ones, of up to `max_size`, from many starts."""
     if q.adjust != "none":
         raise InputError(
             "adjust",
@@ -160,9 +161,18 @@ def _small_and_greedy_search(
             "'none' in a greedy search",
             "It has no fixed family of tests: choose a smaller alpha.",
         )
-    small = q.limits.max_size or (2 if d <= _PAIRS_UP_TO else 1)
-    q = replace(q, limits=replace(q.limits, max_size=None))
+    small = min(_countable_size(evaluator, d), q.limits.largest(d))
     return _search_in_stages(evaluator, d, q, keeper, small, _GREEDY)
+
+
+def _countable_size(evaluator: Evaluator, d: int) -> int:
+    """Return 2 where counting all pairs is the work of a first answer or less, else 1.
+
+    By counted work, so that every machine counts the same sets. Larger sets are not worth it: the
+    starts find those that matter long before all of their size are counted.
+    """
+    pairs = 2 * Lattice(d).count_up_to(2) * evaluator.n
+    return 2 if pairs * evaluator.work_per_hybrid() <= DEFAULT_WORK else 1
 
 
 def _search_in_stages(
@@ -180,8 +190,10 @@ def _search_in_stages(
     of_small = replace(q, limits=replace(q.limits, max_size=small))
     sweep = exhaustive_search(evaluator, d, of_small, keeper.part(stages.small))
     profile = Profile.of(sweep.tally, q, sweep.draws)
-    if sweep.tally.complete:
-        return SearchResult(profile, None, sweep, {}, None)
+    largest = q.limits.largest(d)
+    no_larger = None if largest == d else Stop("max_size", largest)
+    if sweep.tally.complete or (small == largest and sweep.stopped == no_larger):
+        return SearchResult(profile, None, sweep, {}, no_larger)
     memo.read(sweep)
     for of_view in found.values():
         of_view.add_counted(sweep, profile)
@@ -196,12 +208,12 @@ def _search_in_stages(
         found[view].add(larger.findings, larger.outcomes)
         stops.append(larger.stopped)
         if not found[view].known:
-            found[view].take(memo.smallest(view == "flip", q.fewest_hits(evaluator.n, 1)))
+            found[view].take(memo.smallest(view == "flip", q.fewest_hits(evaluator.n, 1)), largest)
     stopped = next((stop for stop in stops if stop is not None), None)
     if stages.bounds and stopped is not None and keeper.forbids(0) is None:
         stopped = _close_by_bounds(evaluator, d, q, keeper, found) or stopped
     if all(of_view.decided for of_view in found.values()):
-        stopped = None
+        stopped = no_larger
     flip = found.get("flip")
     if "keep" in found:
         profile = replace(profile, findings=found["keep"].findings)
@@ -272,6 +284,7 @@ class _ViewFindings:
         self._view = view
         self._small: list[Members] = []
         self._parts = [Findings(tau, (), decided=False)]
+        self._merged: Findings | None = None
         self.outcomes: dict[Members, BoolVector] = {}
 
     def add_counted(self, sweep: Sweep, profile: Profile) -> None:
@@ -279,11 +292,14 @@ class _ViewFindings:
         if self._view == "flip":
             profile = replace(profile, tally=sweep.tally.other_view())
         self._small = [minimal.members for minimal in profile.minimal_at(self._tau)]
+        self._merged = None
 
     @property
     def findings(self) -> Findings:
         """Everything found but what the sweep of small sets counted."""
-        return merge_findings(self._parts, self._small)
+        if self._merged is None:  # comparing thousands of sets takes its time
+            self._merged = merge_findings(self._parts, self._small)
+        return self._merged
 
     @property
     def known(self) -> Iterable[Members]:
@@ -298,11 +314,15 @@ class _ViewFindings:
     def add(self, findings: Findings, outcomes: dict[Members, BoolVector]) -> None:
         """Note what another search found."""
         self._parts.append(findings)
+        self._merged = None
         self.outcomes |= outcomes
 
-    def take(self, best: tuple[Members, BoolVector] | None) -> None:
-        """Note a set that suffices, where there was no time to make it smaller."""
-        if best is not None:
+    def take(self, best: tuple[Members, BoolVector] | None, largest: int) -> None:
+        """Note a set that suffices, where there was no time to make it smaller.
+
+        One of more than `largest` players is not: so large a set was not asked for.
+        """
+        if best is not None and len(best[0]) <= largest:
             members, hits = best
             factor = FoundSet(members, int(np.sum(hits)), "none")
             self.add(Findings(self._tau, (factor,), decided=False), {members: hits})

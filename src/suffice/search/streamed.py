@@ -44,22 +44,22 @@ def streamed_search(
     A time limit counts from now, unless a `keeper` is given that has counted before. It and a
     budget are kept to within a block of the stream, whose model rows are known only afterwards.
     """
-    n, largest = evaluator.n, question.limits.max_size
-    largest = d if largest is None else min(largest, d)
+    n, largest = evaluator.n, question.limits.largest(d)
     rule = PassCriterion(question.fewest_hits(n, Lattice(d).count_up_to(largest)), largest)
     keeper = LimitKeeper(question.limits) if keeper is None else keeper
     if rule.least > n:  # not even a set that hits for every reference would pass
-        tally, keep = (
-            Tally(d, n, (np.empty(0, dtype=np.int64),) * (d + 1)),
-            ViewDecisions((), largest, 1.0),
-        )
-        flip, stopped, draws = keep, None, _sample_all_hybrids(evaluator, d, question, keeper)
+        tally = Tally(d, n, (np.empty(0, dtype=np.int64),) * (d + 1))
+        none_pass = ViewDecisions((), largest, 1.0)
+        keep = none_pass if question.ends != "replaced" else _NOT_ASKED
+        flip = none_pass if question.ends != "held" else _NOT_ASKED
+        stopped, draws = None, _sample_all_hybrids(evaluator, d, question, keeper)
     else:
         small = _sweep_small_sets(evaluator, d, question, keeper)
         seen = stream_hits(evaluator, d, question.progress, keeper.part(_STREAMING_SHARE))
         tally, keep, flip = _decide_views(seen, small, rule, question)
         # All that was not seen may contain what was found.
-        whole = keep.decided_size == flip.decided_size == d
+        asked = [view for view in (keep, flip) if view is not _NOT_ASKED]
+        whole = all(view.decided_size == d for view in asked)
         stopped = None if whole else seen.stopped or keep.stopped or flip.stopped
         draws = (
             _sample_all_hybrids(evaluator, d, question, keeper) if small is None else small.draws
@@ -79,19 +79,30 @@ def streamed_search(
 def _decide_views(
     seen: StreamedHits, small: Sweep | None, rule: PassCriterion, question: Question
 ) -> tuple[Tally, ViewDecisions, ViewDecisions]:
-    """Counts to hand on, and what is known of keep and flip."""
-    with progress_bar("sets", 4 << seen.players, question.progress) as bar:
+    """Return counts to hand on, and what is known of keep and flip.
+
+    A view that was not asked for stays undecided: its hybrids are another search's.
+    """
+    keep = flip = _NOT_ASKED
+    views = 2 if question.ends == "both" else 1
+    with progress_bar("sets", 2 * views << seen.players, question.progress) as bar:
         if seen.stopped is None:
             tally = seen.ends()
             weights = Profile.of(tally, question).weights
-            keep = decide_view(seen, rule, bar, weights)
-            return tally, keep, decide_view(seen.other_view(), rule, bar, weights[::-1])
+            if question.ends != "replaced":
+                keep = decide_view(seen, rule, bar, weights)
+            if question.ends != "held":
+                flip = decide_view(seen.other_view(), rule, bar, weights[::-1])
+            return tally, keep, flip
         assert small is not None, "nothing but a limit stops a stream"
-        keep = decide_view(seen, rule, bar).joined(decide_small_sets(small.tally, rule))
-    # Sets that went by are known to pass or not; but not what is smaller, so that none is minimal.
-    flip = ViewDecisions((), -1, seen.share).joined(
-        decide_small_sets(small.tally.other_view(), rule)
-    )
+        if question.ends != "replaced":
+            keep = decide_view(seen, rule, bar).joined(decide_small_sets(small.tally, rule))
+    if question.ends != "held":
+        # Masks are streamed from the empty set up, so the supersets of a replaced set go by before
+        # its subsets: of those that went by none is known to be minimal in this view.
+        flip = ViewDecisions((), -1, seen.share).joined(
+            decide_small_sets(small.tally.other_view(), rule)
+        )
     return small.tally, keep, flip
 
 
@@ -102,7 +113,7 @@ def _sweep_small_sets(
     if not keeper.may_run_out and keeper.rows_left is None:
         return None
     limits = question.limits
-    size = min(largest_tallied_size(d), d if limits.max_size is None else limits.max_size)
+    size = min(largest_tallied_size(d), limits.largest(d))
     of_small = replace(question, limits=replace(limits, max_size=size))
     return exhaustive_search(evaluator, d, of_small, keeper.part(0.2))
 
@@ -268,6 +279,10 @@ class ViewDecisions:
         """The same as every search says it."""
         size, share = self.decided_size, self.decided_share
         return Findings(tau, self.factors, decided, size, True, self.covered, share)
+
+
+_NOT_ASKED = ViewDecisions((), -1, 0.0)
+"""Of a view that the question leaves out."""
 
 
 def decide_view(

@@ -243,7 +243,7 @@ def passages_then_words(
     The time limit counts from `started`, so it includes the choice of the mask.
     """
     time, budget = question.get("time_limit"), question.get("budget")
-    limits = Limits(question.get("max_size"), budget, time).checked(0)
+    limits = Limits(question.get("max_size"), budget, time).validated()
     seconds, rows = limits.time_limit, limits.budget
     first = None if seconds is None else _PASSAGE_SHARE * seconds
     some = None if rows is None else min(rows, max(int(_PASSAGE_SHARE * rows), _LEAST_ROWS))
