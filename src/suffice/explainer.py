@@ -545,8 +545,9 @@ class Explainer:
             The largest number of rows that the model predicts, besides `x` itself. None: unlimited,
             which for a grid of many features with many values can take very long.
         time_limit
-            Stop after about this many seconds. None: after all sets were searched, or after about
-            ten seconds if that would take longer. If a limit ends the search, `complete` is False
+            Stop after about this many seconds; what is found then depends on the machine. None:
+            after all sets were searched, or after a fixed amount of counted work (about ten seconds
+            on a laptop) if that would take more. If a limit ends the search, `complete` is False
             and `reason` names what was left out, and which limit would give more.
         progress
             Show a progress bar. None: on a terminal, for work over a second.

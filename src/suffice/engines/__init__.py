@@ -6,6 +6,7 @@ outcomes, exactly; they differ in what that costs.
 
 from suffice.engines.blackbox import BlackBox
 from suffice.engines.evaluator import (
+    CompiledEvaluator,
     CubeEvaluator,
     Evaluator,
     IdlePlayerEvaluator,
@@ -20,6 +21,7 @@ from suffice.engines.select_engine import EngineSelector
 
 __all__ = [
     "BlackBox",
+    "CompiledEvaluator",
     "CubeEvaluator",
     "EngineSelector",
     "Evaluator",

@@ -100,6 +100,20 @@ class LatticeEvaluator(Evaluator, Protocol):
 
 
 @runtime_checkable
+class CompiledEvaluator(Evaluator, Protocol):
+    """An evaluator whose lists of sets are fast only once compiled kernels are loaded."""
+
+    @property
+    def kernels_loaded(self) -> bool:
+        """Whether the kernels are loaded, or none are needed."""
+        ...
+
+    def load_kernels(self) -> bool:
+        """Load the kernels, which takes about a second; return whether they can be used."""
+        ...
+
+
+@runtime_checkable
 class IdlePlayerEvaluator(Evaluator, Protocol):
     """An evaluator that knows the model's shape, and so which players it cannot be moved by."""
 

@@ -166,6 +166,18 @@ def held_of_masks(masks: NDArray[np.signedinteger[Any]], d: int) -> HeldSets:
     return (masks[:, None] >> np.arange(d) & 1).astype(bool)
 
 
+def held_of_members(sets: Sequence[Sequence[int]], d: int) -> HeldSets:
+    """Return (sets, d): sets of players, each a sequence of numbers, as rows of Booleans.
+
+    >>> held_of_members([(0, 2), ()], 3).tolist()
+    [[True, False, True], [False, False, False]]
+    """
+    out = np.zeros((len(sets), d), dtype=bool)
+    for row, members in zip(out, sets, strict=True):
+        row[list(members)] = True
+    return out
+
+
 def masks_of_held(held: HeldSets) -> Counts:
     """Return rows of Booleans as bit masks; for at most 62 players.
 

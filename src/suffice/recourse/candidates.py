@@ -21,8 +21,14 @@ from suffice.context.cost import SetCosts, cheapest_first
 from suffice.context.players import Players
 from suffice.context.swap import SwapHybrids
 from suffice.decision import Decision
-from suffice.engines import BlackBox, Evaluator, LatticeEvaluator, ProgressCallback
-from suffice.engines.work import estimate_seconds
+from suffice.engines import (
+    BlackBox,
+    CompiledEvaluator,
+    Evaluator,
+    LatticeEvaluator,
+    ProgressCallback,
+)
+from suffice.engines.work import LOOKUP, UNITS_PER_SECOND, estimate_seconds, row_work
 from suffice.factors.lattice import Lattice, drop_one_ranks, masks_by_size, over_supersets
 from suffice.factors.order import cost_at_most
 from suffice.formatting import plural
@@ -78,10 +84,15 @@ def count_left_out(most: int | None, found: int) -> int:
 def describe_stop(stop: Stop | None) -> str:
     """Return what ended a search, as the beginning of a sentence.
 
-    >>> describe_stop(Stop("time_limit", 5.0)), describe_stop(Stop("patience", 10.0))[:18]
-    ('Stopped by time_limit=5 s', 'Stopped by its 10 ')
+    >>> describe_stop(Stop("time_limit", 5.0)), describe_stop(Stop("work", 1e10))[-16:]
+    ('Stopped by time_limit=5 s', 'limit is given,')
     """
-    return f"Stopped by {stop}" + ("," if stop is not None and stop.kind == "patience" else "")
+    return f"Stopped by {stop}" + ("," if stop is not None and stop.kind == "work" else "")
+
+
+def keeper_of_rows(decision: Decision, keeper: LimitKeeper) -> LimitKeeper:
+    """Return a keeper in the same books for rows that the model itself predicts."""
+    return keeper.charging(row_work(decision.target.model))
 
 
 def predict_flips(
@@ -97,14 +108,14 @@ def predict_flips(
 
     Row i takes, in column j, the value of the pool's row rows[i, j]; row 0 of the pool is the
     input. With `worlds`, the effects of the changes follow, in world draws[i]. The answer is
-    shorter than `rows` where a limit forbids the last rows; under a time limit the first `at_least`
-    rows are predicted even when the time is over.
+    shorter than `rows` where a limit forbids the last rows; the first `at_least` rows are predicted
+    even where the time or the work is over. `keeper` comes from `keeper_of_rows`.
     """
     out = [np.empty(0, dtype=bool)]
     done = 0
     while done < len(rows):
         batch = keeper.batch(len(rows) - done)
-        if not batch and done < at_least and keeper.timed:
+        if not batch and done < at_least and keeper.may_run_out:
             left = keeper.rows_left
             batch = min(at_least, len(rows)) - done if left is None else min(at_least, left)
         if not batch:
@@ -137,13 +148,13 @@ _MOST_BYTES = 1 << 30
 """Memory for the outcomes of all sets."""
 FEW_ROWS = 1 << 12
 """Up to so many rows no duration is predicted: a model's first call is slow and would mislead."""
-_FEW_HYBRIDS = 1 << 22
-"""Up to so many hybrids an engine's speed is not measured."""
-_SECONDS_PER_HYBRID = 4e-8
-"""Seconds for counting one hybrid of a sweep."""
-_SAFE_SHARE_OF_TIME = 0.4
-"""The largest share of the time limit that a sweep of the whole lattice may be predicted to take:
-such a sweep cannot be stopped."""
+_COUNTING_WORK = 40.0
+"""Work of counting one hybrid of a sweep, in the units of `engines.work`."""
+_SECONDS_FOR_KERNELS = 4.0
+"""With less time left compiled kernels are not loaded: that takes one to two seconds."""
+_SAFE_SHARE = 0.4
+"""The largest share of the time or work left that a sweep of the whole lattice may be predicted to
+take: such a sweep cannot be stopped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,12 +183,24 @@ class ActionableFeatures:
         rows[[j for m in members for j in self.players.columns[m]]] = row
         return rows
 
-    def load_kernel(self) -> None:
-        """Compile the tree engine's kernel, which takes a moment and saves seconds afterwards."""
-        if self.evaluator.name == "trees":
-            from suffice.engines.backend import load_numba
+    def ready(self, keeper: LimitKeeper) -> ActionableFeatures:
+        """Return features whose evaluator is fast at once.
 
-            load_numba()
+        An engine's compiled kernels are loaded. Where a time limit has no room for that, the model
+        takes the engine's place: without its kernels an engine may need seconds for a single set.
+        """
+        evaluator, left = self.evaluator, keeper.seconds_left
+        if not isinstance(evaluator, CompiledEvaluator) or evaluator.kernels_loaded:
+            return self
+        if (left is not None and left < _SECONDS_FOR_KERNELS) or not evaluator.load_kernels():
+            if left is None:
+                return self
+            return replace(self, evaluator=self.blackbox(keeper.limits.patience))
+        # A kernel's first call loads it; in a batch that would look like a slow pace.
+        first, held = keeper.part(1.0), np.ones((1, len(self.numbers)), dtype=bool)
+        first.ask(evaluator, held, np.zeros(1, dtype=np.int64))
+        first.ask_sets(evaluator, held)
+        return self
 
     def n_sets(self, max_size: int | None) -> int:
         """Return the number of sets of up to `max_size` players."""
@@ -186,43 +209,52 @@ class ActionableFeatures:
 
     def may_end_early(self, max_size: int | None, keeper: LimitKeeper) -> bool:
         """Return whether a limit may end the sweep before all sets are evaluated."""
-        rows, seconds = keeper.rows_left, keeper.seconds_left
+        rows, seconds, work = keeper.rows_left, keeper.seconds_left, keeper.work_left
         needed = min(self.most_rows, self.n_sets(max_size) * self.evaluator.n)
-        if rows is not None and needed > rows / 2:
-            return True
         return (
-            seconds is not None and self.predicted_seconds(max_size) > _SAFE_SHARE_OF_TIME * seconds
+            (rows is not None and needed > rows / 2)
+            or (seconds is not None and self.predicted_seconds(max_size) > _SAFE_SHARE * seconds)
+            or (work is not None and self.predicted_work(max_size) > _SAFE_SHARE * work)
         )
 
-    def predicted_seconds(self, max_size: int | None) -> float:
-        """Predict the seconds for evaluating all sets of up to `max_size` players.
+    def predicted_work(self, max_size: int | None, per_hybrid: float | None = None) -> float:
+        """Predict the work of evaluating all sets of up to `max_size` players.
 
-        Infinite where there are too many sets, 0 where so few rows are needed that no prediction is
-        made.
+        Infinite where there are too many sets. `per_hybrid` stands for the evaluator's own
+        prediction of the work of one hybrid.
         """
-        d, n = len(self.numbers), self.evaluator.n
+        d, n, evaluator = len(self.numbers), self.evaluator.n, self.evaluator
         sets = self.n_sets(max_size)
         if sets * (n // 8 + 64) > _MOST_BYTES or sets > 1 << EXHAUSTIVE_PLAYERS:
             return np.inf
-        rows = min(self.most_rows, sets * n)
-        if rows <= FEW_ROWS:
-            return 0.0
-        counting = _SECONDS_PER_HYBRID * sets * n
-        if sets == 1 << d and isinstance(self.evaluator, LatticeEvaluator):
-            measured = sets * n > _FEW_HYBRIDS
-            work = self.evaluator.sweep_work() if measured else 0.0
-            return counting + estimate_seconds(work)
-        return counting + rows * (self.evaluator.seconds_per_hybrid() or 0.0)
+        counting = _COUNTING_WORK * sets * n
+        if isinstance(evaluator, LatticeEvaluator) and sets == 1 << d:
+            return counting + evaluator.sweep_work()
+        each = evaluator.work_per_hybrid() if per_hybrid is None else per_hybrid
+        if isinstance(evaluator, LatticeEvaluator):
+            return counting + each * sets * n
+        return counting + LOOKUP * sets * n + each * min(self.most_rows, float(sets * n))
+
+    def predicted_seconds(self, max_size: int | None) -> float:
+        """Predict the seconds for the same, by the measured pace of the model where it is known.
+
+        Only a time limit may ask: what was measured depends on the machine.
+        """
+        rows = min(self.most_rows, float(self.n_sets(max_size) * self.evaluator.n))
+        pace = 0.0 if rows <= FEW_ROWS else self.evaluator.seconds_per_hybrid()
+        known = None if pace is None else pace * UNITS_PER_SECOND
+        return estimate_seconds(self.predicted_work(max_size, known))
 
     def sweep(self, max_size: int | None, keeper: LimitKeeper, progress: bool | None) -> Sweep:
         """Evaluate the sets of up to `max_size` players, as far as the limits allow."""
-        limits, left = replace(keeper.limits, max_size=max_size), keeper.seconds_left
-        if left is not None and limits.budget is None and max_size is None:
+        limits = replace(keeper.limits, max_size=max_size)
+        if keeper.may_run_out and limits.budget is None and max_size is None:
             # A sweep of the whole lattice is far faster than one that can be stopped, so it is
             # taken, without limits, where it is predicted to end in time.
             lattice = isinstance(self.evaluator, LatticeEvaluator)
-            if lattice and self.predicted_seconds(None) <= _SAFE_SHARE_OF_TIME * left:
+            if lattice and not self.may_end_early(None, keeper):
                 limits = Limits()
+                keeper.spend(self.predicted_work(None))
         question = Question(
             limits=limits, seed=self.decision.seed, progress=progress, ends="replaced"
         )
@@ -525,12 +557,13 @@ def make_set_table(
     for size, width in enumerate(widths):
         # Complements are ranked backwards, so the sets that a limit left out come first.
         for start in range(width - sweep.tally.listed(d - size), width, most):
-            over = keeper.forbids(0) if keeper.timed and size > 1 else None
+            over = keeper.forbids(0) if keeper.may_run_out and size > 1 else None
             if over is not None:
                 stop = over
                 break
             end = min(start + most, width)
             members = lattice.held(size, start, end)
+            keeper.spend(_COUNTING_WORK * members.shape[0] * sweep.tally.n)
             ok = allowed.by_set(members)
             succeeds = _succeeds(sweep, size, np.arange(start, end)) & ok
             at = starts[size] + np.arange(start, end)

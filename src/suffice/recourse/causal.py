@@ -32,6 +32,7 @@ from suffice.recourse.candidates import (
     SetTable,
     count_left_out,
     describe_stop,
+    keeper_of_rows,
     make_set_table,
     predict_flips,
 )
@@ -208,7 +209,7 @@ class _ReliabilityTest:
 
     def __init__(self, table: SetTable, keeper: LimitKeeper) -> None:
         self._decision, self._players = table.decision, table.features.players
-        self._keeper = keeper
+        self._keeper = keeper_of_rows(table.decision, keeper)
         constraints = table.constraints
         self.least = constraints.reliability if constraints.tau is None else constraints.tau
         self._worlds = draw_worlds(table.decision, _STAGES[-1], 1)

@@ -32,6 +32,7 @@ from suffice.recourse.candidates import (
     SetTable,
     count_left_out,
     describe_stop,
+    keeper_of_rows,
     predict_flips,
 )
 from suffice.recourse.causal import Worlds, single_world
@@ -43,6 +44,8 @@ from suffice.typing import BoolVector, Counts, Reals
 
 _POINTS_PER_CALL = 1 << 15
 _FEWEST_ROWS_PER_SLAB = 1 << 12
+_POINT_WORK = 100.0
+"""Work of making one combination of the grid, in the units of `engines.work`."""
 
 
 def select_from_grid(
@@ -82,6 +85,7 @@ def select_from_grid(
     reach[~over_supersets(wanted.copy(), np.logical_or)] = -1.0  # subsets of no wanted set
     # Changes that the grid does not improve on have yet to be verified, one row each.
     searching = keeper.keeping_back(len(table.minimal_positions(known)[:most]))
+    searching = keeper_of_rows(decision, searching)
     search = _GridSearch(grid, decision, worlds, constraints, wanted, reach, searching)
     best = search.run(enough, request.progress)
     costs = least(best)
@@ -168,6 +172,7 @@ class _GridSearch:
         for factor in self.constraints.forbidden:
             ok &= ~factor_holds(factor, self.grid.pool, rows)
         self.keeper.cover(int((~ok).sum()))
+        self.keeper.spend(_POINT_WORK * len(rows))
         at = np.flatnonzero(ok)
         flips = predict_flips(self.decision, self.grid.pool, rows[at], self.keeper, self.worlds)
         found = at[: len(flips)][flips]

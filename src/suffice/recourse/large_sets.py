@@ -21,7 +21,8 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from suffice.context.cost import SetCosts, total_costs
-from suffice.engines import LatticeEvaluator
+from suffice.engines import Evaluator, LatticeEvaluator
+from suffice.factors.lattice import held_of_members
 from suffice.factors.order import cost_at_most
 from suffice.formatting import plural
 from suffice.randomness import Stream, generator
@@ -44,12 +45,14 @@ _FRUITLESS_BLOCKS = 4
 """The search ends after so many blocks in a row without a new set."""
 _MOST_PAIRS = 1 << 13
 """Most (subset, reference) pairs of a set that are checked, as single hybrids, for less cost."""
-_HYBRIDS_PER_BLOCK = 1 << 18
-"""Hybrids counted together."""
 _MOST_SUBSET_HYBRIDS = 1 << 21
 """Most hybrids of all subsets of a set that are checked for cheaper changes."""
 _ROWS_WHEN_OVER = 1 << 12
 """Most references of a set that is counted though the time is over, where no other set was."""
+_SECONDS_WHEN_OVER = 0.2
+"""Most seconds that this may take, or a tenth of the time limit if that is more."""
+_SETS_COMPARED = 512
+"""Sets compared with all others together."""
 _SETS_PER_ROUND = 32
 """Large sets counted together."""
 
@@ -71,7 +74,11 @@ class LargeSetSearch:
     def __post_init__(self) -> None:
         decision, players = self.features.decision, self.features.players
         self.allowed = AllowedReferences(decision.pool, players, self.constraints)
-        self.evaluator = self.features.evaluator
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """The evaluator of the features' sets."""
+        return self.features.evaluator
 
     def try_whole_references(self) -> None:
         """Predict with the model itself whether the cheapest references' whole changes work.
@@ -85,6 +92,7 @@ class LargeSetSearch:
         members = self._usable[references]
         works = self.allowed.by_pair(members, references)
         at = np.flatnonzero(works)
+        self.keeper.expect(model)
         with self.keeper.counting(model, len(at)):
             works[at] = ~model.outcomes_of_hybrids(~members[at], references[at])
         self._remember_all(references[works], members[works], confirmed=True)
@@ -231,19 +239,23 @@ class LargeSetSearch:
         Return the sets on which any succeeds, each with its cheapest change, and how many sets were
         counted.
         """
-        which = self._held(sets)
-        outcomes = self._outcomes(which)
+        which = held_of_members(sets, self.costs.shape[1])
+        outcomes = self.keeper.ask_sets(self.evaluator, ~which)
         return self._candidates(sets, which, outcomes), len(outcomes)
 
     def count_anyway(self, members: tuple[int, ...]) -> list[Candidate]:
-        """Count one set even where the time is over, if that takes few rows; else return nothing.
+        """Count one set even where the time is over, if that takes a moment; else return nothing.
 
         The rows of a budget are never exceeded.
         """
-        n, rows = self.evaluator.n, self.keeper.rows_left
+        n, keeper = self.evaluator.n, self.keeper
+        rows, seconds = keeper.rows_left, keeper.limits.time_limit
         if n > (_ROWS_WHEN_OVER if rows is None else min(rows, _ROWS_WHEN_OVER)):
             return []
-        which = self._held([members])
+        pace = self.evaluator.seconds_per_hybrid() or 0.0
+        if seconds is not None and n * pace > max(_SECONDS_WHEN_OVER, seconds / 10):
+            return []
+        which = held_of_members([members], self.costs.shape[1])
         with self.keeper.counting(self.evaluator, n):
             outcomes = self.evaluator.outcomes(~which)
         return self._candidates([members], which, outcomes)
@@ -262,12 +274,6 @@ class LargeSetSearch:
             if cost < np.inf:
                 rows = self.features.pool_rows(members, 1 + int(best[i]))
                 out.append(Candidate(members, cost, rows, *counts))
-        return out
-
-    def _held(self, sets: Sequence[tuple[int, ...]]) -> HeldSets:
-        out = np.zeros((len(sets), self.costs.shape[1]), dtype=bool)
-        for i, members in enumerate(sets):
-            out[i, list(members)] = True
         return out
 
     def meets_tau(self, change: Candidate) -> bool:
@@ -294,7 +300,7 @@ class LargeSetSearch:
         cheap = cost_at_most(SetCosts(self.costs[:, list(change.members)]).of(part), change.cost)
         if isinstance(self.evaluator, LatticeEvaluator):
             # An engine is many times faster on sets with all references than on single hybrids.
-            outcomes = self._outcomes(which)
+            outcomes = self.keeper.ask_sets(self.evaluator, ~which)
             if len(outcomes) < len(which):
                 return None
             works = cheap & self.allowed.by_set(which) & ~outcomes
@@ -309,22 +315,6 @@ class LargeSetSearch:
                 return None
         found = which[works.any(axis=1)]
         return [tuple(np.flatnonzero(row).tolist()) for row in found]
-
-    def _outcomes(self, which: HeldSets) -> Outcomes:
-        """Return (sets, references): whether replacing the set keeps the outcome.
-
-        The answer is shorter than `which` where a limit forbids the last sets.
-        """
-        n, parts = self.evaluator.n, [np.empty((0, self.evaluator.n), dtype=bool)]
-        done = 0
-        while done < len(which):
-            some = which[done : done + self.keeper.batch(_HYBRIDS_PER_BLOCK, n)]
-            if not len(some):
-                break
-            with self.keeper.counting(self.evaluator, len(some) * n):
-                parts.append(self.evaluator.outcomes(~some))
-            done += len(some)
-        return np.concatenate(parts)
 
 
 def _reference_blocks(references: Counts) -> Iterator[Counts]:
@@ -341,16 +331,18 @@ def minimal_candidates(changes: list[Candidate], d: int) -> list[Candidate]:
     """
     changes = sorted(changes, key=lambda change: (change.cost, len(change.members), change.members))
     costs = np.array([change.cost for change in changes])
-    sets = np.zeros((len(changes), d), dtype=bool)
-    for i, change in enumerate(changes):
-        sets[i, list(change.members)] = True
+    sets = held_of_members([change.members for change in changes], d).astype(np.float32)
     kept = np.ones(len(changes), dtype=bool)
-    for i in range(len(changes)):
-        if kept[i]:
-            around = (sets[i] <= sets).all(axis=1) & cost_at_most(costs[i], costs)
-            # The same set twice: the first, which is the cheapest, stays.
-            around &= (sets[i] < sets).any(axis=1) | (np.arange(len(sets)) > i)
-            kept &= ~around
+    for start in range(0, len(changes), _SETS_COMPARED):
+        block = slice(start, start + _SETS_COMPARED)
+        # The product counts the members of one set that another lacks: 0 for those around it.
+        around = sets[block] @ (1 - sets).T == 0
+        larger = sets.sum(axis=1) > sets[block].sum(axis=1)[:, None]
+        for i in start + np.flatnonzero(kept[block]):
+            if kept[i]:
+                # Of the same set twice the first stays, which is the cheapest.
+                worse = around[i - start] & (larger[i - start] | (np.arange(len(sets)) > i))
+                kept &= ~(worse & cost_at_most(costs[i], costs))
     return [change for change, stays in zip(changes, kept, strict=True) if stays]
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from suffice.context.change_rules import price_columns
 from suffice.context.cost import player_costs
 from suffice.decision import Decision
-from suffice.engines import IdlePlayerEvaluator
+from suffice.engines import IdlePlayerEvaluator, LatticeEvaluator
+from suffice.engines.work import estimate_seconds
 from suffice.errors import InputError, ModelError
 from suffice.formatting import percent, plural
 from suffice.recourse.candidates import (
@@ -25,6 +26,7 @@ from suffice.recourse.candidates import (
     SelectedCandidates,
     SetTable,
     describe_stop,
+    keeper_of_rows,
     make_actionable_features,
     make_set_table,
     predict_flips,
@@ -41,23 +43,23 @@ from suffice.recourse.grid import select_from_grid
 from suffice.recourse.large_sets import LargeSetSearch, select_with_large_sets
 from suffice.recourse.option import Option, Recourse
 from suffice.search.exhaustive import Sweep
-from suffice.search.limits import EXHAUSTIVE_PLAYERS, LimitKeeper
+from suffice.search.limits import DEFAULT_WORK, EXHAUSTIVE_PLAYERS, LimitKeeper
 from suffice.search.plan import DEFAULT_TIME_LIMIT
 from suffice.search.question import SKIP_IDLE_CHECK_UP_TO
 from suffice.tables import as_scalar
 
-_TIME_FOR_REASONS = 0.5
-"""The share of the default time limit in which the reasons for no option are searched."""
+_WORK_FOR_REASONS = 0.5
+"""The share of the default work in which the reasons for no option are searched."""
 _LONGER_FACTOR, _SWEEP_FACTOR, _LONGEST_SUGGESTION = 6, 4.0, 3600.0
 """The time limit suggested is so many times longer; or so many times what a sweep is predicted to
 take, which leaves room for the rest, if that is not over an hour."""
 _LAST_BATCH = 16
 """Options verified even where the time is over: finding those took the time."""
 _LARGE_SETS_SHARE, _SMALL_SETS_SHARE = 0.3, 0.4
-"""Where there are too many sets: the share of the rows and seconds for finding large sets, and of
+"""Where there are too many sets: the share of rows, seconds and work for finding large sets, and of
 the rest the share for sweeping all small ones."""
 _SHARE_BEFORE_SEARCH = 0.5
-"""The share of the rows and seconds that the sweep may take where a search follows."""
+"""The share of rows, seconds and work that the sweep may take where a search follows."""
 _SHARE_BEFORE_VERIFYING = 0.9
 """The same where no search follows: the rest is for verifying every option with the model."""
 
@@ -142,14 +144,15 @@ class RecourseSolver:
     def keeper(
         self, questions: Sequence[Constraints], share: float = 1.0, started: float | None = None
     ) -> LimitKeeper:
-        """Return a keeper of the user's limits, or of a default time limit for long searches.
+        """Return a keeper of the user's limits, or of default work where a search takes more.
 
-        That default is a share of `DEFAULT_TIME_LIMIT`, counted from `started`, by default now.
+        That default is a share of `DEFAULT_WORK`: work is counted, so that the same question has
+        the same answer on every machine. A time limit counts from `started`, by default from now.
         """
         request = self.request
         limits = request.limits
         if not request.has_limit and any(map(self._takes_long, questions)):
-            limits = replace(limits, time_limit=share * DEFAULT_TIME_LIMIT, unasked=True)
+            limits = replace(limits, work=share * DEFAULT_WORK)
         return LimitKeeper(limits, clock=self._clock, started=started)
 
     def _takes_long(self, constraints: Constraints) -> bool:
@@ -157,7 +160,7 @@ class RecourseSolver:
         if len(self.decision.references) << len(numbers) <= FEW_ROWS:
             return False
         features = self._actionable_features(numbers, LimitKeeper())
-        return features.predicted_seconds(constraints.max_size) > DEFAULT_TIME_LIMIT
+        return features.predicted_work(constraints.max_size) > DEFAULT_WORK
 
     def check_grid_size(self, constraints: Constraints) -> None:
         """Raise for a grid of more features than can be searched."""
@@ -189,11 +192,12 @@ class RecourseSolver:
         grid, causal = self.request.values == "grid", self.decision.context.is_causal
         large = None
         if not grid and not causal and features.may_end_early(constraints.max_size, keeper):
-            # Find something that works before the sweep takes its time.
+            # Find something that works before the sweep, or the loading of kernels, takes its time.
             costs = self.costs[:, list(numbers)]
             large = LargeSetSearch(features, constraints, costs, keeper.part(_LARGE_SETS_SHARE))
             large.try_whole_references()
-            features.load_kernel()
+            large.features = features = features.ready(keeper)
+            large.keeper = keeper.part(_LARGE_SETS_SHARE)
             large.search()
         share = _SHARE_BEFORE_SEARCH if grid or causal else _SHARE_BEFORE_VERIFYING
         share = share if large is None else _SMALL_SETS_SHARE
@@ -236,7 +240,7 @@ class RecourseSolver:
             keeper = LimitKeeper()
             numbers = self._movable_players(constraints, keeper)
             features = self._actionable_features(numbers, keeper)
-            whole = _SWEEP_FACTOR * features.predicted_seconds(constraints.max_size)
+            whole = _SWEEP_FACTOR * estimate_seconds(features.predicted_work(constraints.max_size))
             seconds = max(seconds, whole) if whole < _LONGEST_SUGGESTION else seconds
         return f"recourse(x, time_limit={ceil(seconds)})"
 
@@ -285,9 +289,14 @@ class RecourseSolver:
         bounded = not keeper.limits.none
         key = numbers, bounded
         if key not in self._actionable:
-            self._actionable[key] = make_actionable_features(
-                self.decision, numbers, keeper, bounded
-            )
+            without = self._actionable.get((numbers, False))
+            # An engine is the same with limits on work and without, and making it takes time.
+            reusable = without is not None and isinstance(without.evaluator, LatticeEvaluator)
+            if without is not None and reusable and not self.request.has_limit:
+                self._actionable[key] = without
+            else:
+                made = make_actionable_features(self.decision, numbers, keeper, bounded)
+                self._actionable[key] = made
         return self._actionable[key]
 
     def _sweep(
@@ -307,6 +316,7 @@ class RecourseSolver:
         rows = np.array([candidate.rows for candidate in open_])
         by_model = features.evaluator.name == "blackbox"  # so the model predicted these before
         at_least = 0 if by_model else _LAST_BATCH
+        keeper = keeper_of_rows(self.decision, keeper)
         confirmed = predict_flips(self.decision, selected.pool, rows, keeper, at_least=at_least)
         if not confirmed.all():
             raise ModelError(
@@ -361,13 +371,13 @@ def infeasibility_reasons(
     """Relax each constraint alone, then all together, and return what each would allow.
 
     The rows and seconds that are left are shared evenly among these searches. Without limits of the
-    user's, long searches have a default time limit of their own.
+    user's, long searches have default work of their own.
     """
     random = has_random_consequences(solver.decision)
     attempts = list(constraints.relaxations(random))
     if not solver.request.has_limit:
         questions = [*(relaxed.rest for relaxed in attempts), Constraints.none()]
-        keeper = solver.keeper(questions, _TIME_FOR_REASONS)
+        keeper = solver.keeper(questions, _WORK_FOR_REASONS)
     if not attempts:
         return [] if found.incomplete_reasons else [_nothing_works(solver, random)]
     sentences, undecided = [], []

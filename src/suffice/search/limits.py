@@ -189,6 +189,13 @@ class LimitKeeper:
         """Seconds until the time is over; None: any number."""
         return max(0.0, self._seconds - self._elapsed) if self.timed else None
 
+    @property
+    def work_left(self) -> float | None:
+        """Work that may still be done; None: any amount."""
+        if self.limits.work is None:
+            return None
+        return max(0.0, self._work - self._used.work)
+
     # -- what may be done next ----------------------------------------------------------
 
     def forbids(self, rows: int = 1) -> Stop | None:
@@ -261,6 +268,17 @@ class LimitKeeper:
         other.limits = replace(self.limits, time_limit=None, work=None)
         return other
 
+    def charging(self, work: float) -> LimitKeeper:
+        """Return a keeper that writes in the same books and takes each hybrid for so much work.
+
+        For rows that are predicted without an evaluator, of whose work `counting` would not know.
+        """
+        if self.limits.work is None:
+            return self
+        other = copy(self)
+        other._expected, other._hybrid_work, other._row_work = None, work, 0.0
+        return other
+
     def keeping_back(self, rows: int) -> LimitKeeper:
         """A keeper of all but so many rows, which are kept for what comes after."""
         other = self.part(1.0)
@@ -294,7 +312,7 @@ class LimitKeeper:
                 break
             try:
                 with self.counting(evaluator, len(part) * evaluator.n):
-                    parts.append(evaluator.outcomes(part, lambda _: over.check(0)))
+                    parts.append(evaluator.outcomes(part, _CheckWithin(over)))
             except LimitReached:  # in the middle of a batch, which is then given up
                 break
             start += len(part)
@@ -317,6 +335,10 @@ class LimitKeeper:
             rows = 0 if evaluator is None else evaluator.rows_predicted - before
             self.note(rows, hybrids, self._now - started)
             self._used.work += CALL + hybrids * effort * self._hybrid_work + rows * self._row_work
+
+    def spend(self, work: float) -> None:
+        """Note work that is done without an evaluator, such as counting what one found."""
+        self._used.work += work
 
     def cover(self, hybrids: int) -> None:
         """So many hybrids were dealt with, whether or not the model was asked."""
@@ -359,6 +381,19 @@ class LimitKeeper:
     @property
     def _elapsed(self) -> float:
         return self._now - self._started if self.timed else 0.0
+
+
+@dataclass
+class _CheckWithin:
+    """Checks the limits within a batch; not at its end, where nothing is saved by giving it up."""
+
+    keeper: LimitKeeper
+    left: float = 1.0
+
+    def __call__(self, share: float) -> None:
+        self.left -= share
+        if self.left > 1e-9:
+            self.keeper.check(0)
 
 
 # What ended a search: a fact until it is shown.

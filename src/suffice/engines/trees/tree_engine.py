@@ -18,7 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.context.swap import SwapHybrids
-from suffice.engines.backend import NUMPY_FACTOR, Backend, numba_is_loaded
+from suffice.engines.backend import (
+    NUMPY_FACTOR,
+    Backend,
+    load_numba,
+    numba_is_installed,
+    numba_is_loaded,
+)
 from suffice.engines.blackbox import BaseEngine, scale_progress, sweep_by_lists
 from suffice.engines.evaluator import IdleReason, ProgressCallback, SweepBlock
 from suffice.engines.trees.encoded_input import LANES, EncodedInput, encode_input
@@ -84,6 +90,17 @@ class TreeEngine(BaseEngine):
     @cached_property
     def _lists(self) -> SubsetLists:
         return SubsetLists(self._problem, self._kernel)
+
+    @property
+    def kernels_loaded(self) -> bool:
+        """Whether lists are counted by numba, or by the model itself."""
+        return self._uses_model or (self._kernel != "numpy" and numba_is_loaded())
+
+    def load_kernels(self) -> bool:
+        """Load numba's kernels; return False where numba is missing or was not asked for."""
+        if self._uses_model:
+            return True
+        return self._kernel != "numpy" and numba_is_installed() and load_numba()
 
     def seconds_per_hybrid(self) -> float | None:
         """Return what the work of a hybrid in a list takes by the kernel that does it."""
