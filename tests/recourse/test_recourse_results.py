@@ -70,7 +70,8 @@ def test_words_say_what_changes_what_it_costs_and_how_surely_it_works(found):
     assert lines[0] == f"From refused to granted: {len(found)} recourse options"
     assert lines[1].split() == ["cost", "sufficiency", "necessity", "change"]
     assert lines[2].endswith(found.best.says) and f"{found.best.cost:.3g}" in lines[2]
-    legend = "Necessity: of all changes that give it, the share that change at least these features"
+    assert "The model verified every change: each gives the desired outcome." in str(found)
+    legend = "Necessity: of all changes that do it, the share that change at least these features"
     assert legend in " ".join(str(found).split())
     assert repr(found) == f"<Recourse: From refused to granted: {len(found)} recourse options>"
     assert repr(found.best) == f"<Option: {found.best.says}>"

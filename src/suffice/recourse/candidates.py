@@ -84,7 +84,7 @@ def count_left_out(most: int | None, found: int) -> int:
 def describe_stop(stop: Stop | None) -> str:
     """Return what ended a search, as the beginning of a sentence.
 
-    >>> describe_stop(Stop("time_limit", 5.0)), describe_stop(Stop("work", 1e10))[-16:]
+    >>> describe_stop(Stop("time_limit", 5.0)), describe_stop(Stop("work", 1e10))[-15:]
     ('Stopped by time_limit=5 s', 'limit is given,')
     """
     return f"Stopped by {stop}" + ("," if stop is not None and stop.kind == "work" else "")

@@ -476,10 +476,10 @@ def _coverage_text(
         text += f" {sets} found could not be counted in time and {_are(left)} left out."
     if not options:
         return text
-    subsets = "no subset of an option works at no greater cost"
+    subsets = "No subset of an option works at no greater cost"
     if unsure:
         subsets = (
-            f"for {unsure:,} of the {options:,} options it is not known whether a subset works at "
+            f"For {unsure:,} of the {options:,} options it is not known whether a subset works at "
             "no greater cost"
         )
-    return f"{text} Every option is verified with the model; {subsets}."
+    return f"{text} {subsets}."

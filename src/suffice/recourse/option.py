@@ -13,11 +13,12 @@ from suffice.typing import Scalar
 from suffice.validation import check_integer, check_number, check_tau
 
 _OPTIONS_SHOWN = 10
+_VERIFIED_LEGEND = "The model verified every change: each gives the desired outcome."
 _LEGEND = (
-    "Sufficiency: of the references allowed on these features, the share that give the outcome. "
-    "Necessity: of all changes that give it, the share that change at least these features."
+    "Sufficiency: of the references allowed on these features, the share whose values do it.",
+    "Necessity: of all changes that do it, the share that change at least these features.",
 )
-_RELIABILITY_LEGEND = "Works: the share of draws in which these very values give it."
+_RELIABILITY_LEGEND = "Works: the share of draws in which these very values do it."
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,16 +119,18 @@ class Option(Result):
     def sheet(self) -> Sheet:
         """The change, its cost, and how reliably it works."""
         lead = [f"Cost: {self.cost:.3g}."]
+        if self.reliability == 1:
+            lead.append("The model verified this change.")
         if self.interval is not None:
             low, high = map(percent, self.interval)
             lead.append(
                 f"Of the {plural(self.n, 'reference')} whose values are allowed here, "
-                f"{percent(self.sufficiency)} give the desired outcome (95% interval {low} to "
+                f"{percent(self.sufficiency)} have values that do it (95% interval {low} to "
                 f"{high})."
             )
         if self.necessity is not None:
             what = join_words(self.features)
-            lead.append(f"{percent(self.necessity)} of all changes that give it change {what}.")
+            lead.append(f"{percent(self.necessity)} of all changes that do it change {what}.")
         if self.reliability < 1:
             lead.append(f"These very values work in {percent(self.reliability)} of the draws.")
         return Sheet(self.says, (" ".join(lead),))
@@ -212,8 +215,8 @@ class Recourse(Result, Sequence[Option]):
         ]
         more = OmittedRows(len(self.options) - _OPTIONS_SHOWN, ".options")
         panel = Panel((*columns, Column("change")), tuple(rows), more=more)
-        legend = f"{_LEGEND} {_RELIABILITY_LEGEND}" if random else _LEGEND
-        notes = (legend, *self._left_out(), *reasons)
+        legend = (*_LEGEND, _RELIABILITY_LEGEND) if random else (_VERIFIED_LEGEND, *_LEGEND)
+        notes = (*legend, *self._left_out(), *reasons)
         return Sheet(f"{head}{self._how_many()}", panels=(panel,), notes=notes)
 
     def _how_many(self) -> str:
