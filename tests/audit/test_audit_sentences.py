@@ -2,9 +2,9 @@
 
 from suffice.audit import GlobalFactors, Reliance, Roles, Stability
 from suffice.audit.global_factors import GlobalFactor
-from suffice.audit.reliance import GroupReliance, RelianceGap
+from suffice.audit.reliance import DecisionReliance, GroupReliance, RelianceGap
 from suffice.audit.roles import Role
-from suffice.audit.shares import Gap, Share
+from suffice.audit.shares import Gap, Share, Shift
 from suffice.audit.stability_result import StableDecision, StableOption
 from suffice.plots.audit_charts import gap_chart
 from suffice.results import Sheet
@@ -22,29 +22,37 @@ def test_few_sets():
     assert few(covered=0) == "No set of at most 3 features suffices to keep any of 10 decisions."
 
 
+ROW = DecisionReliance(
+    number=0, name="0", protected="sex", outcome="no", group=None, references=40, flips_alone=None,
+    interval=None, flips_most=None, in_some=False, in_every=False, stands_freed=None, change=None,
+    cost=None, complete=True,
+)  # fmt: skip
+
+
 def relied(flips: int, falls: Share, some: int, every: int, asked: int = 10) -> Sheet:
     group = GroupReliance(
         protected="sex", group=None, decisions=10, flipped=Share(flips, asked),
         in_some=Share(some, 10), in_every=Share(every, 10), falls=falls,
     )  # fmt: skip
-    return Reliance((("sex", ("sex",)),), (), (group,), (), "swapped").sheet
+    return Reliance((("sex", ("sex",)),), (ROW,), (group,), (), "swapped").sheet
 
 
 def test_reliance_on_a_feature():
     told = relied(3, Share(1, 10), 4, 2).lead[0]
-    assert "flips 3 of 10 decisions for some reference (95% interval 7% to 65%); " in told
-    assert "with all else held and it left open, 1 does not stand;" in told
-    assert told.endswith(
-        "it is in some minimal set of 4 of the decisions, and in every minimal set of 2."
+    assert told == (
+        "sex: with all else held and it left open, 1 of 10 decisions falls (10%; 95% interval <1% "
+        "to 45%); changing it alone flips 3 of 10 for some reference (up to 40 references; the "
+        "count grows with their number); it is in some minimal set of 4 of the decisions, and in "
+        "every minimal set of 2."
     )
     told = relied(0, Share(0, 10), 4, 0).lead[0]
-    assert "flips none of 10 decisions (95% interval 0% to 31%); with all else held" in told
-    assert "it left open, all stand;" in told
+    assert "none of 10 decisions fall (0%; 95% interval 0% to 31%); changing it alone" in told
+    assert "flips none of 10 for any reference (up to 40 references)" in told
     assert told.endswith(
         "in some minimal set of 4 of the decisions, and in every minimal set of none."
     )
-    assert "all 9 that were counted stand" in relied(0, Share(0, 9), 4, 0).lead[0]
-    assert "2 of 9 that were counted do not stand" in relied(0, Share(2, 9), 4, 0).lead[0]
+    assert "none of 9 decisions that were counted fall" in relied(0, Share(0, 9), 4, 0).lead[0]
+    assert "2 of 9 decisions that were counted fall" in relied(0, Share(2, 9), 4, 0).lead[0]
 
 
 def test_reliance_where_little_was_counted_clears_nothing():
@@ -52,30 +60,31 @@ def test_reliance_where_little_was_counted_clears_nothing():
     (told,) = sheet.lead
     assert "flips none" not in told and "0% to 100%" not in told
     assert told.startswith(
-        "sex: whether changing it alone flips any of 10 decisions is not known (that set was "
-        "not counted; explain with search='exhaustive', and where decisions are stored, write them "
-        "with counts=True); whether they stand with all else held and it left open"
+        "sex: whether any of 10 decisions falls with all else held and it left open is not known "
+        "(that set was not counted; explain with search='exhaustive', and where decisions are "
+        "stored, write them with counts=True); whether its values alone flip any decision is not "
+        "known;"
     )
-    assert sheet.panels[0].texts[0][3:] == ("–", "40% (12–74%)", "20% (3–56%)", "–", "0", "0")
+    assert sheet.panels[0].texts[0][3:] == ("–", "–", "40% (12–74%)", "20% (3–56%)", "0", "0")
     assert "is not known" in relied(0, Share(0, 0), 0, 0, asked=0).lead[0]
 
 
 def test_reliance_where_some_were_not_asked_is_told_of_those_that_were():
     sheet = relied(2, Share(0, 10), 4, 2, asked=6)
     assert (
-        "flips 2 of 6 decisions for some reference (95% interval 4% to 78%; 4 more were not counted)"
-        in (sheet.lead[0])
-    )
-    assert sheet.panels[0].texts[0][3] == "33% (4–78%)"
+        "flips 2 of 6 for some reference (up to 40 references; the count grows with their number; "
+        "4 more were not counted)"
+    ) in sheet.lead[0]
+    assert sheet.panels[0].texts[0][4] == "33% (4–78%)"
     assert [column.heading for column in sheet.panels[0].columns[-2:]] == [
-        "flips counted",
         "freed counted",
+        "flips counted",
     ]
-    assert sheet.panels[0].rows[0][-2:] == (6, 10)
+    assert sheet.panels[0].rows[0][-2:] == (10, 6)
     assert "no random sample of all" in sheet.notes[-1] and "counts=True" in sheet.notes[-1]
     assert relied(0, Share(0, 10), 0, 0, asked=6).lead[0] == (
-        "sex: no decision of 6 was found to rest on it (if these are a sample, at most 46% of all "
-        "do; 4 more were not counted)."
+        "sex: no decision of 6 was found to rest on it, with up to 40 references each (95% "
+        "interval of the share 0% to 46%; 4 more were not counted)."
     )
 
 
@@ -125,7 +134,10 @@ def test_reliance_is_told_of_each_set_of_features_by_its_name():
 def test_gaps_between_groups_are_told_in_whole_points_with_a_minus_sign():
     none = Share(0, 4)
     whole = GroupReliance("sex", None, 4, none, none, none, none)
-    between = RelianceGap("sex", ("f", "m"), Gap(-0.5, -0.704, 0.001, 0.2), 0.4)
+    between = RelianceGap(
+        protected="sex", groups=("f", "m"), shares=(none, none), p_adjusted=0.4,
+        gap=Gap(-0.5, -0.6, -0.1, 0.2), adjusted=Shift(-0.5, -0.704, 0.001),
+    )  # fmt: skip
     found = Reliance((("sex", ("sex",)),), (), (whole,), (between,), "swapped")
     told = (
         "sex: f less m: −50 (−70 to 0) points of decisions that are flipped so (adjusted p = 0.4)."

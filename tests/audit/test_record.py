@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import suffice
-from suffice import Explainer, InputError, audit, datasets
+from suffice import CausalContext, CausalModel, Explainer, InputError, audit, datasets
 from suffice.audit.record_analyses import ANALYSES as ANALYSES_OF_RECORDS
 from suffice.audit.record_result import Record, record_files
 from suffice.audit.record_seal import (
@@ -24,6 +24,7 @@ from suffice.audit.record_seal import (
     seal_file,
     seal_manifest,
 )
+from suffice.context.causal import noisy
 from suffice.formatting import escape_markdown
 from suffice.report.render_audit import _figure_uri, _figures
 from tests.audit.mixed_table import mixed_table, rule
@@ -595,6 +596,24 @@ def test_groups_may_be_a_label_for_each_row(tmp_path):
     assert groups == {"north": 6, "south": 2, "west": 3}
     assert record.analyses["cohort"]["by"] == [regions[0], *regions[2:]]
     assert audit.verify(tmp_path / "r", with_it, rows, seal=record.seal).ok
+
+
+def test_reliance_through_random_effects_asks_the_recorded_model_again(tmp_path):
+    scm = CausalModel(
+        [("sex", "job")],
+        data := pd.DataFrame({"sex": ["f", "m"] * 4, "job": [0, 0, 1, 1] * 2}),
+        mechanisms={"job": noisy(lambda noise, sex: noise, noise={0: 0.5, 1: 0.5})},
+    )
+    explainer = Explainer(
+        lambda rows: rows["job"] > 0, data, context=CausalContext(scm), random_state=3
+    )
+    asked = {"reliance": {"protected": "sex"}}
+    record = audit.record(explainer, data, tmp_path / "r", analyses=asked)
+    assert record["reliance"].noise == "compared"
+    assert record["reliance"].groups[0].flipped.hits == 0
+    assert audit.verify(tmp_path / "r", explainer, data, seal=record.seal).ok
+    left = [c for c in audit.verify(tmp_path / "r").checks if c.what == "reliance"]
+    assert [c.verdict for c in left] == ["not checked"]
 
 
 def test_a_model_is_no_explainer(tmp_path):

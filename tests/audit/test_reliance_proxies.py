@@ -1,11 +1,14 @@
 """A protected cause that acts through its effects: what swapping misses, and the graph finds."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from experiments.german.causal import causal_model
 from experiments.german.setting import setting
 
-from suffice import CausalContext, CausalModel, Explainer, audit
+from suffice import CausalContext, CausalModel, Explainer, InputError, audit
+from suffice.context.causal import noisy
+from suffice.randomness import Stream, generator
 from tests.audit.test_roles_reliance_cohorts import people
 
 
@@ -88,3 +91,75 @@ def test_on_german_credit_sex_acts_through_its_effects_in_a_model_that_never_rea
     assert naive.groups[0].flipped.hits == naive.groups[0].in_some.hits == 0
     assert through.groups[0].flipped.hits > 0
     assert through.worst[0].flips_alone > 0 and through.worst[0].change.startswith("Sex ")
+
+
+ROWS = pd.DataFrame(
+    [(s, j, p) for s in "fm" for j in ("nurse", "smith") for p in (10, 40, 50)],
+    columns=["sex", "job", "pay"],
+)
+
+
+def through_noise(job, model, noise="sampled"):
+    """Explanations of all rows, where `job` computes the job from its noise and sex."""
+    scm = CausalModel(
+        [("sex", "job")], ROWS, mechanisms={"job": noisy(job, noise={False: 0.5, True: 0.5})}
+    )
+    context = CausalContext(scm, noise=noise)
+    explainer = Explainer(model, ROWS, references="all", context=context, random_state=1)
+    return scm, explainer, explainer.explain_many(ROWS)
+
+
+def a_job_by_chance(noise, sex):
+    return np.where(noise, "smith", "nurse")
+
+
+def a_job_for_men(noise, sex):
+    return np.where(noise | (np.asarray(sex) == "m"), "smith", "nurse")
+
+
+@pytest.mark.parametrize(("job", "effect"), [(a_job_by_chance, False), (a_job_for_men, True)])
+def test_noise_accuses_no_feature_and_hides_no_effect(job, effect):
+    """A model that reads the job and not sex, with a job that does or does not depend on sex."""
+    scm, explainer, es = through_noise(job, reads_the_proxy_alone)
+    unknown = audit.reliance(es, "sex")
+    assert unknown.noise == "open" and unknown.groups[0].flipped.n == 0
+    assert "flip any decision is not known (effects are drawn anew" in unknown.told[0]
+    assert {row.in_some for row in unknown.rows} == {None}
+
+    found = audit.reliance(es, "sex", explainer=explainer)
+    noise = scm.draw(len(ROWS), generator(1, Stream.NOISE))["job"]
+    granted = reads_the_proxy_alone(ROWS)
+    of_references = explainer.decide(ROWS.iloc[0]).pool.column(0)[1:]
+    assert sorted(of_references) == sorted(ROWS["sex"])
+    for row, y, (_, x) in zip(found.rows, granted, ROWS.iterrows(), strict=True):
+        with_own, with_other = (
+            (x["pay"] >= 30) & (job(noise, sex) == "smith")
+            for sex in (np.full(len(ROWS), x["sex"]), of_references)
+        )
+        flips = (with_own == y) & (with_other != y)
+        assert row.flips_alone == flips.mean()
+        assert not flips[of_references == x["sex"]].any()
+        assert (row.change is None) == (not flips.any())
+    # Fresh noise alone flips most of them.
+    assert sum(e.flip.sufficiency(["sex"]) > 0 for e in es) == 8
+    assert found.groups[0].flipped.hits == (len({r.name for r in found.rows if r.change}))
+    assert (found.groups[0].flipped.hits > 0) == effect
+    assert found.groups[0].in_some.n == 0
+    assert ("no decision of 12 was found to rest on it" in found.told[0]) != effect
+    assert any("both with the same noise" in note for note in found.sheet.notes)
+
+
+def test_a_direct_effect_is_found_beside_random_ones_and_groups_take_the_worst_subset():
+    _, explainer, es = through_noise(a_job_by_chance, lambda rows: rows["sex"] == "m")
+    (row, *_) = audit.reliance(es[:1], ["sex", "pay"], explainer=explainer).rows
+    assert row.flips_alone == row.flips_most == 0.5
+    assert row.change == "sex f → m"
+
+
+def test_reliance_refuses_an_explainer_that_gives_other_counts():
+    _, _, es = through_noise(a_job_by_chance, reads_the_proxy_alone)
+    _, other, _ = through_noise(a_job_by_chance, lambda rows: rows["pay"] >= 30)
+    with pytest.raises(InputError, match="does not give the counts of decision 1"):
+        audit.reliance(es[1:2], "sex", explainer=other, ids=["1"])
+    with pytest.raises(InputError, match="explainer: got"):
+        audit.reliance(es, "sex", explainer=reads_the_proxy_alone)

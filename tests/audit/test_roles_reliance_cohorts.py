@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from suffice import Explainer, InputError, audit
 from suffice.audit import Reliance
 from suffice.audit.set_cover import smallest_cover
-from suffice.audit.shares import Share, compare_shares
+from suffice.audit.shares import Share, compare_groups, compare_shares
 from tests.random_problems import (
     Problem,
     has_both_outcomes,
@@ -356,9 +356,14 @@ def test_groups_drawn_at_random_are_seldom_said_to_differ():
     assert alone > 15 and told <= 4
     assert len(found.gaps) == 28 and "25 of 28 pairs not shown" in found.sheet.lead[1]
     notes = " ".join(found.sheet.notes)
-    assert "Fisher's exact test, adjusted by Holm's method for 28 comparisons" in notes
+    assert "both adjusted for 28 comparisons (Bonferroni, Holm)" in notes
+    assert "No difference between groups could be shown with 150 decisions" in found.differing
+    for gap in found.gaps:
+        assert gap.adjusted.low < gap.gap.low and gap.gap.high < gap.adjusted.high
+    frame = found.gap_frame()
+    assert frame["low_adjusted"].tolist() == [gap.adjusted.low for gap in found.gaps]
     assert "adjusted p = " in found.sheet.lead[2]
-    assert "adjusted by Holm" in found.to_html()
+    assert "Bonferroni, Holm" in found.to_html()
 
 
 def test_groups_that_are_flipped_otherwise_are_said_to_be():
@@ -366,7 +371,9 @@ def test_groups_that_are_flipped_otherwise_are_said_to_be():
     found = audit.reliance([e[i % 2] for i in range(80)], "sex", by=["a", "b"] * 40)
     (between,) = found.gaps
     assert between.found
-    assert found.sheet.lead[1] == "1 difference between groups is more than chance gives."
+    assert found.sheet.lead[1] == (
+        "1 difference between groups is larger than chance explains (adjusted p ≤ 0.05)."
+    )
 
 
 def test_the_cheapest_of_several_is_called_what_is_known():
@@ -381,7 +388,7 @@ def test_the_cheapest_of_several_is_called_what_is_known():
 def test_every_share_of_decisions_has_its_interval():
     found = audit.reliance(flipped_or_not(), "pay")
     (whole,) = found.groups
-    shares = whole.flipped, whole.in_some, whole.in_every, whole.falls
+    shares = whole.falls, whole.flipped, whole.in_some, whole.in_every
     cells = tuple(share.estimate for share in shares)
     assert found.sheet.panels[0].rows == (("pay", "all", 2, *cells),)
     assert found.sheet.panels[0].texts[0][3] == "0% (0–84%)"
@@ -467,3 +474,9 @@ def test_a_gap_lies_in_its_interval_and_turns_with_its_sides(a, b):
     assert one.low <= one.difference <= one.high
     assert one.difference == pytest.approx(-other.difference)
     assert one.low == pytest.approx(-other.high)
+
+
+def test_one_comparison_needs_no_wider_interval():
+    ((_, alone),) = compare_groups([(None, [("a", Share(3, 9)), ("b", Share(8, 9))])])
+    ends = alone.adjusted.low, alone.adjusted.high
+    assert ends == pytest.approx((alone.gap.low, alone.gap.high))

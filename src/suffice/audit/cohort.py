@@ -24,9 +24,9 @@ from suffice.audit.decision_counts import (
 )
 from suffice.audit.decisions import GroupBy, as_explanations, as_label, group_function
 from suffice.audit.shares import (
-    SIGNIFICANCE_LEVEL,
-    Gap,
+    GroupGap,
     Share,
+    adjustment_note,
     compare_groups,
     group_differences_sentence,
 )
@@ -135,22 +135,13 @@ class BrittleDecision:
     cost: float | None
 
 
-@dataclass(frozen=True)
-class CohortGap:
+@dataclass(frozen=True, kw_only=True)
+class CohortGap(GroupGap):
     """Difference between two groups in the share of decisions that a set suffices for."""
 
     outcome: str
     view: ViewName
     features: tuple[str, ...]
-    groups: tuple[str, str]
-    shares: tuple[Share, Share]
-    gap: Gap
-    p_adjusted: float
-
-    @property
-    def found(self) -> bool:
-        """Whether the difference is significant after Holm's adjustment."""
-        return self.p_adjusted <= SIGNIFICANCE_LEVEL
 
 
 @dataclass(frozen=True, repr=False)
@@ -189,19 +180,22 @@ class Cohort(Result):
         return tuple(difference for difference in self.differences if difference.found)
 
     @property
+    def differing(self) -> str:
+        """Sentence on the number of significant differences; "" without groups."""
+        if not self.differences:
+            return ""
+        return group_differences_sentence(len(self.found), self.n)
+
+    @property
     def sheet(self) -> Sheet:
         """Summary: sets that keep and flip most decisions, brittle decisions, group differences."""
-        note = "Shares of decisions have exact 95% intervals (Clopper–Pearson)"
-        if self.differences:
-            note += (
-                "; differences Newcombe's, and Fisher's exact test, adjusted by Holm's method for "
-                f"{plural(len(self.differences), 'comparison')}"
-            )
+        note = "Shares of decisions have exact 95% intervals (Clopper–Pearson)."
+        adjusted = (adjustment_note(len(self.differences)),) if self.differences else ()
         return Sheet(
             f"What suffices for {plural(self.n, 'decision')}",
             lead=tuple(self._lead()),
             panels=tuple(self._panels()),
-            notes=(f"{note}.", *self._unlisted()),
+            notes=(note, *adjusted, *self._unlisted()),
         )
 
     def _unlisted(self) -> Iterator[str]:
@@ -230,7 +224,7 @@ class Cohort(Result):
                 "more often."
             )
         if self.differences:
-            yield f"{group_differences_sentence(len(self.found))}."
+            yield f"{self.differing}."
 
     def _panels(self) -> Iterator[Panel]:
         for part in self.parts:
@@ -279,7 +273,7 @@ _BRITTLE_FIELDS = (
 _GAP_FIELDS = (
     Field("", "set", value=lambda d: format_features(d.features)),
     Field("", "suffices to", value=lambda d: f"{d.view} {_group_shares(d)}"),
-    Field("", "gap (95% interval)", "difference", value=lambda d: d.gap),
+    Field("", "gap (adjusted 95% interval)", "difference", value=lambda d: d.adjusted),
     Field("", "adjusted p", "number", value=lambda d: float(f"{d.p_adjusted:.2g}")),
 )
 
@@ -544,8 +538,7 @@ def _cohort_gaps(
         for mask in dict.fromkeys((*listed[one], *listed[other]))
     ]
     found = [
-        CohortGap(outcome, view, index.names_of_mask(mask), c.groups, c.shares, c.gap, c.p_adjusted)
-        for c in compare_groups(pairs)
-        for outcome, view, mask in [c.key]
+        CohortGap(outcome=outcome, view=view, features=index.names_of_mask(mask), **vars(pair))
+        for (outcome, view, mask), pair in compare_groups(pairs)
     ]
     return sorted(found, key=lambda d: (d.p_adjusted, -abs(d.gap.difference)))

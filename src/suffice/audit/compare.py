@@ -24,7 +24,13 @@ from suffice.audit.decision_drift import (
     RetestedOption,
     barcode_distance,
 )
-from suffice.audit.decisions import all_players, as_explanations, decision_names, input_values
+from suffice.audit.decisions import (
+    all_players,
+    as_explanations,
+    check_explainer,
+    decision_names,
+    input_values,
+)
 from suffice.audit.drift import Drift
 from suffice.audit.reasons import DecisionReasons, decision_reasons
 from suffice.audit.shares import Share
@@ -412,13 +418,11 @@ class OfferedRecourse:
 
 def check_option_explainer(given: object) -> Explainer:
     """Return the explainer, or raise if its model cannot predict a row as it is given."""
-    allowed = "an Explainer of the model that options are retested on"
-    if not isinstance(given, Explainer):
-        raise InputError("explainer", given, allowed)
-    if given.decider.context.is_causal:
+    explainer = check_explainer(given, "an Explainer of the model that options are retested on")
+    if explainer.decider.context.is_causal:
         got = "an Explainer with a causal context, where changes have consequences"
         raise InputError("explainer", got, "one whose values are swapped")
-    return given
+    return explainer
 
 
 def retest_options(

@@ -17,6 +17,7 @@ from suffice.audit.decisions import as_explanations, decision_names, input_value
 from suffice.errors import InputError, NotVisitedError
 from suffice.explanation import Change, Explanation, View
 from suffice.explanation.cheapest_changes import CheapestChanges
+from suffice.explanation.schema import ContextRecord
 from suffice.factors.lattice import held_of_masks, members_of, over_subsets, sizes_by_mask
 from suffice.formatting import join_first
 from suffice.inference import interval_and_p_value
@@ -75,6 +76,11 @@ class DecisionCounts:
     def explanation(self) -> Explanation:
         """The explanation itself."""
         return self._e
+
+    @property
+    def context(self) -> ContextRecord:
+        """How its hybrids were made."""
+        return self._e.provenance.context
 
     def hits(self, view: ViewName) -> SmallCounts | None:
         """Return the references with the view's outcome, by bit mask; None if a set is missing."""

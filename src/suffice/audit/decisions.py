@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InputError, did_you_mean
+from suffice.explainer import Explainer
 from suffice.explanation import Explanation, Player
 from suffice.formatting import join_first
 from suffice.tables import Table, as_scalar
@@ -50,6 +51,17 @@ def as_explanations(given: Any, argument: str = "explanations") -> Sequence[Expl
     if not isinstance(found[0], Explanation):
         raise InputError(argument, f"a list of {type(found[0]).__name__}", allowed)
     return found
+
+
+def check_explainer(
+    given: object,
+    allowed: str = "an Explainer: the model with its data",
+    hint: str = "Pass Explainer(model, data).",
+) -> Explainer:
+    """Return the argument `explainer`, or raise unless it is an Explainer."""
+    if not isinstance(given, Explainer):
+        raise InputError("explainer", given, allowed, hint)
+    return given
 
 
 def all_players(e: Explanation) -> tuple[Player, ...]:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from suffice.audit.decisions import RowGroupBy, row_groups, row_names
+from suffice.audit.decisions import RowGroupBy, check_explainer, row_groups, row_names
 from suffice.audit.global_recourse_candidates import (
     AT_LEAST,
     AT_MOST,
@@ -127,7 +127,7 @@ def global_recourse(
     >>> found.share.hits, found.n, len(found.left)
     (32, 36, 4)
     """
-    _check_explainer(explainer)
+    _check_swap_explainer(explainer)
     wanted = check_number("cover", cover, "a share in (0, 1]", above=0, most=1)
     most = (
         None
@@ -222,10 +222,8 @@ def _make_result(
     )
 
 
-def _check_explainer(given: object) -> None:
-    if not isinstance(given, Explainer):
-        raise InputError("explainer", given, "an Explainer of a table's rows")
-    context = given.decider.context
+def _check_swap_explainer(given: object) -> None:
+    context = check_explainer(given, "an Explainer of a table's rows").decider.context
     if not context.is_swap:
         raise InputError(
             "explainer",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from suffice.audit.set_cover import rows_needed
-from suffice.audit.shares import Gap, Share, compare_groups
+from suffice.audit.shares import Gap, GroupGap, Share, adjustment_note, compare_groups
 from suffice.context.cost import MAX_COST
 from suffice.errors import InputError
 from suffice.formatting import (
@@ -18,7 +18,6 @@ from suffice.formatting import (
     format_value,
     join_first,
     percent,
-    percentage_points,
     plural,
     with_sign,
 )
@@ -113,17 +112,19 @@ class GroupRecourse:
     """Number of rows for which no change that was tried works."""
 
 
-@dataclass(frozen=True)
-class RecourseGap:
+@dataclass(frozen=True, kw_only=True)
+class RecourseGap(GroupGap):
     """Differences between two groups of refused rows, the first minus the second."""
 
-    groups: tuple[str, str]
-    covered: Gap
-    p_adjusted: float
     cost: float | None
     """Difference of the mean costs over covered rows; None if one group has none."""
     cost_interval: tuple[float, float] | None
     """Welch's 95% interval; None with fewer than two covered rows in a group, or equal costs."""
+
+    @property
+    def covered(self) -> Gap:
+        """Difference in the share of rows that a change works for."""
+        return self.gap
 
 
 def change_effects(rows: Sequence[RowRecourse], changes: int) -> tuple[ChangeEffect, ...]:
@@ -154,10 +155,10 @@ def recourse_gaps(
 ) -> tuple[RecourseGap, ...]:
     """Compare every two groups; the smallest adjusted p-value first."""
     costs = {str(g.group): [r.cost for r in rows if r.group == g.group] for g in groups}
-    found = [
-        RecourseGap(c.groups, c.gap, c.p_adjusted, *_cost_difference(*(costs[g] for g in c.groups)))
-        for c in compare_groups([(None, [(str(g.group), g.covered) for g in groups])])
-    ]
+    found = []
+    for _, pair in compare_groups([(None, [(str(g.group), g.covered) for g in groups])]):
+        cost, interval = _cost_difference(*(costs[g] for g in pair.groups))
+        found.append(RecourseGap(cost=cost, cost_interval=interval, **vars(pair)))
     return tuple(sorted(found, key=lambda found: (found.p_adjusted, found.groups)))
 
 
@@ -332,9 +333,9 @@ class GlobalRecourse(Result):
             )
         if self.left:
             yield _left_sentence(len(self.left), every.hopeless)
-        gaps, by_name = self.gaps, {g.group: g for g in self.groups}
+        gaps = self.gaps
         for found in gaps[:_GAPS_SHOWN]:
-            yield _gap_sentence(found, *(by_name[name] for name in found.groups))
+            yield _gap_sentence(found)
         more = len(gaps) - _GAPS_SHOWN
         if more > 0:
             yield f"And {plural(more, 'more pair')} of groups: .gaps."
@@ -385,10 +386,8 @@ class GlobalRecourse(Result):
         if self.left:
             yield f"Left out: {join_first(map(format_name, self.left), _LEFT_SHOWN)}."
         if self.gaps:
-            yield (
-                "Shares have exact 95% intervals, gaps Newcombe's, costs Welch's; p by Fisher's "
-                f"exact test, adjusted by Holm's method for {plural(len(self.gaps), 'comparison')}."
-            )
+            yield "Shares have exact 95% intervals; differences of mean costs Welch's, unadjusted."
+            yield adjustment_note(len(self.gaps))
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each refused row: its change and cost."""
@@ -434,13 +433,12 @@ def _left_sentence(left: int, hopeless: int) -> str:
     return f"{said}{some}none of the changes that were tried works."
 
 
-def _gap_sentence(found: RecourseGap, one: GroupRecourse, other: GroupRecourse) -> str:
-    g, shares = found.covered, (one.covered.share, other.covered.share)
+def _gap_sentence(found: RecourseGap) -> str:
     said = (
         f"“{format_name(found.groups[0])}” against “{format_name(found.groups[1])}”: a change "
         "works for "
-        f"{' and '.join(map(percent, shares))} ({percentage_points(g.difference)} points; "
-        f"{percentage_points(g.low)} to {percentage_points(g.high)}, p = {found.p_adjusted:.2g})"
+        f"{' and '.join(percent(s.share) for s in found.shares)} (a difference in points of "
+        f"{found.adjusted}, adjusted p = {found.p_adjusted:.2g})"
     )
     if found.cost is None:
         return f"{said}."

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.audit.decisions import decision_names
+from suffice.audit.decisions import check_explainer, decision_names
 from suffice.audit.grade_claims import (
     Claim,
     ClaimContext,
@@ -129,9 +129,7 @@ def grade(
     >>> [(tool.tool, tool.kind, tool.reaches.share) for tool in table.tools]
     [('by age', 'ranking', 0.0), ('a rule', 'rule', 0.0)]
     """
-    given: object = explainer
-    if not isinstance(given, Explainer):
-        raise InputError("explainer", given, "an Explainer of the model")
+    check_explainer(explainer)
     how = _GradeOptions(
         tau=check_tau(tau),
         view=None if view is None else check_choice("view", view, VIEWS),

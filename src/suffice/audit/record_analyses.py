@@ -76,7 +76,15 @@ class AnalysisInputs:
 
 
 def _reliance(m: AnalysisInputs, *, protected: Any, by: Any = None, tau: Any = None) -> Result:
-    return reliance(m.decisions, protected, by=m.groups(by), tau=tau, ids=m.ids)
+    explainer = m.explainer if _draws_effects(m) else None
+    return reliance(
+        m.decisions, protected, by=m.groups(by), tau=tau, explainer=explainer, ids=m.ids
+    )
+
+
+def _draws_effects(m: AnalysisInputs) -> bool:
+    """Return whether the effects of a change are random: reliance then needs the model."""
+    return m.decisions[0].provenance.context.draws_effects
 
 
 def _reasons(
@@ -249,6 +257,14 @@ def _stored_catalogue(entries: Sequence[Mapping[str, Any]]) -> Catalogue:
     return Catalogue(tuple(CatalogueEntry(**entry) for entry in entries))
 
 
+def _always(inputs: AnalysisInputs) -> bool:
+    return True
+
+
+def _never(inputs: AnalysisInputs) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Analysis:
     """An analysis of a record: its function, its heading on the page and the type of its result."""
@@ -259,7 +275,7 @@ class Analysis:
     function: Callable[..., Result]
     unrecorded: tuple[str, ...] = ()
     """Required arguments that a record cannot store."""
-    needs_model: bool = False
+    needs_model: Callable[[AnalysisInputs], bool] = _never
     dry_run: Arguments | None = field(default_factory=dict)
     """Arguments of the dry run in place of those asked; None: the dry run leaves it out."""
 
@@ -271,9 +287,9 @@ class Analysis:
 
     def missing_input(self, inputs: AnalysisInputs) -> str | None:
         """Return what is missing to run it, as text; None if nothing is."""
-        if self.needs_model and inputs.explainer is None:
+        if self.needs_model(inputs) and inputs.explainer is None:
             return "no model was given"
-        if self.needs_model and inputs.rows is None:
+        if self.needs_model(inputs) and inputs.rows is None:
             return "X lacks rows that were recorded"
         given = inputs.given.get(self.name, {})
         missing = [name for name in self.unrecorded if name not in given]
@@ -283,7 +299,7 @@ class Analysis:
 ANALYSES: dict[str, Analysis] = {
     found.name: found
     for found in (
-        Analysis("reliance", "Protected features", Reliance, _reliance),
+        Analysis("reliance", "Protected features", Reliance, _reliance, needs_model=_draws_effects),
         Analysis("reasons", "Reasons given", Reasons, _reasons),
         Analysis("roles", "Roles of features", Roles, _roles),
         Analysis("global_factors", "What suffices for most", GlobalFactors, _global_factors),
@@ -293,7 +309,7 @@ ANALYSES: dict[str, Analysis] = {
             "What would help the refused",
             GlobalRecourse,
             _global_recourse,
-            needs_model=True,
+            needs_model=_always,
         ),
         Analysis("compare", "What changed", Drift, _compare, ("with",), dry_run=None),
         Analysis(
@@ -302,7 +318,7 @@ ANALYSES: dict[str, Analysis] = {
             Stability,
             _stability,
             ("fit", "y"),
-            needs_model=True,
+            needs_model=_always,
             dry_run={"k": 1, "rows": 1},
         ),
         Analysis(
@@ -311,7 +327,7 @@ ANALYSES: dict[str, Analysis] = {
             Grades,
             _grade,
             ("other",),
-            needs_model=True,
+            needs_model=_always,
             dry_run={"rows": 1},
         ),
     )

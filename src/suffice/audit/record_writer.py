@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from suffice.audit.decisions import as_label, decision_names
+from suffice.audit.decisions import as_label, check_explainer, decision_names
 from suffice.audit.record_analyses import (
     ANALYSES,
     ANALYSES_PROGRESS,
@@ -136,7 +136,7 @@ def record(
     True
     """
     require_pyarrow()
-    _check_explainer(explainer)
+    check_explainer(explainer)
     if question.get("time_limit") is not None:
         hint = "A search that ends with its time cannot be repeated: bound it by budget=…"
         raise InputError("time_limit", question["time_limit"], "None in a record", hint)
@@ -196,12 +196,6 @@ class _RecordPlan:
         }
         labels = {column: [cells[row] for row in rows] for column, cells in self.labels.items()}
         return replace(self, analyses=analyses, question=quiet, labels=labels, baseline=None)
-
-
-def _check_explainer(given: object) -> None:
-    if not isinstance(given, Explainer):
-        allowed = "an Explainer: the model with its data"
-        raise InputError("explainer", given, allowed, "Pass Explainer(model, data).")
 
 
 def _write_record(

@@ -11,30 +11,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
-
-from suffice.audit.decision_counts import DecisionCounts, read_decision_counts, submasks
-from suffice.audit.decisions import GroupBy, all_players, as_explanations, group_function
+from suffice.audit.decision_counts import DecisionCounts, read_decision_counts
+from suffice.audit.decisions import (
+    GroupBy,
+    all_players,
+    as_explanations,
+    check_explainer,
+    group_function,
+)
+from suffice.audit.protected_flips import FlipCounter, SameNoiseFlips
 from suffice.audit.shares import (
-    SIGNIFICANCE_LEVEL,
-    Gap,
+    GroupGap,
     Share,
+    adjustment_note,
     compare_groups,
     group_differences_sentence,
 )
 from suffice.errors import InputError, did_you_mean
+from suffice.explainer import Explainer
 from suffice.explanation import Explanation
 from suffice.formatting import format_name, join_words, number_or_none, percent, plural
 from suffice.inference import interval_and_p_value
 from suffice.results import Estimate, Field, Panel, Result, Sheet, make_frame, make_panel
-from suffice.typing import VIEWS
 from suffice.validation import check_name_list
 
 _WORST_SHOWN = 10
 _GAPS_SHOWN = 3
 """Gaps between groups in the text; `Reliance.gaps` has all."""
+
+
+NoiseHandling = Literal["none", "compared", "open"]
+"""How random effects of a change were dealt with: "none", no effect is random; "compared", the
+model predicted what each draw gives with and without the change; "open", they were not compared."""
 
 
 @dataclass(frozen=True)
@@ -48,18 +58,21 @@ class DecisionReliance:
     """Name of the set of protected features."""
     outcome: str
     group: str | None
+    references: int
+    """Number of references."""
     flips_alone: float | None
     """Share of references whose protected values, all taken over, flip the decision; None if that
-    set was not counted."""
+    is not known."""
     interval: tuple[float, float] | None
     """95% Clopper–Pearson interval of `flips_alone`."""
     flips_most: float | None
     """Largest such share over the subsets of the protected features: one feature may undo what
     another does. If not every set was counted, the share of all of them together."""
-    in_some: bool
-    """Whether a protected feature is in some minimal set of either view."""
-    in_every: bool
-    """Whether every minimal set of both views has a protected feature."""
+    in_some: bool | None
+    """Whether a protected feature is in some minimal set of either view; None if effects are
+    random, which puts features into sets that change nothing but the draw."""
+    in_every: bool | None
+    """Whether every minimal set of both views has a protected feature; None as for `in_some`."""
     stands_freed: bool | None
     """Whether all other features together suffice at τ to keep the outcome: by their share of
     references or, for explanations with alpha, by the test. None if that set was not counted."""
@@ -90,20 +103,11 @@ class GroupReliance:
     """Decisions that do not stand with the protected features freed and all else held."""
 
 
-@dataclass(frozen=True)
-class RelianceGap:
+@dataclass(frozen=True, kw_only=True)
+class RelianceGap(GroupGap):
     """Gap between two groups in the share of decisions that protected features alone flip."""
 
     protected: str
-    groups: tuple[str, str]
-    gap: Gap
-    p_adjusted: float
-    """p-value by Holm's method, over all pairs of groups and sets that were compared."""
-
-    @property
-    def found(self) -> bool:
-        """Whether the difference is significant after Holm's adjustment."""
-        return self.p_adjusted <= SIGNIFICANCE_LEVEL
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,6 +124,7 @@ class Reliance(Result):
     """Comparisons of every two groups, the smallest p-value first."""
     context: str
     """Text of the context: how hybrids were made."""
+    noise: NoiseHandling = "none"
 
     @property
     def worst(self) -> tuple[DecisionReliance, ...]:
@@ -134,7 +139,8 @@ class Reliance(Result):
         """Sentence on the number of significant gaps between groups; "" without groups."""
         if not self.gaps:
             return ""
-        return group_differences_sentence(sum(between.found for between in self.gaps))
+        decisions = max(g.decisions for g in self.groups)
+        return group_differences_sentence(sum(gap.found for gap in self.gaps), decisions)
 
     @property
     def sheet(self) -> Sheet:
@@ -149,15 +155,19 @@ class Reliance(Result):
 
     def _notes(self) -> Iterator[str]:
         yield (
-            f"Measured, with hybrids made so: {self.context}. Shares of decisions have exact "
-            "95% intervals. This is what the model does with these features on these "
-            "decisions; whether it may is not for a count to say."
+            f"Measured, with hybrids made so: {self.context}. A decision falls if holding all "
+            "other features does not suffice at its τ. Shares of decisions have exact 95% "
+            "intervals, for these references. This is what the model does with these features on "
+            "these decisions; whether it may is not for a count to say."
         )
-        if self.gaps:
+        if self.noise == "compared":
             yield (
-                "A gap has Newcombe's 95% interval, of its two groups alone; p by Fisher's exact "
-                f"test, adjusted by Holm's method for {plural(len(self.gaps), 'comparison')}."
+                "Effects of a change are random. A reference counts as flipping a decision only if "
+                "the decision stands with its own protected values and falls with the reference's, "
+                "both with the same noise."
             )
+        if self.gaps:
+            yield adjustment_note(len(self.gaps))
         if any(len(features) > 1 for _, features in self.protected) and self.worst:
             yield (
                 "Changes are priced of sets that are minimal at some threshold: another set of "
@@ -177,9 +187,11 @@ class Reliance(Result):
     def told(self) -> tuple[str, ...]:
         """A sentence for each set of protected features, over all decisions."""
         features = dict(self.protected)
+        why = _RANDOM_NOTE if self.noise == "open" else _UNCOUNTED_NOTE
+        most = max((row.references for row in self.rows), default=0)
         return tuple(
             f"{format_name(g.protected)}: "
-            f"{_findings_sentence(g, len(features.get(g.protected, ())) == 1)}."
+            f"{_findings_sentence(g, len(features.get(g.protected, ())) == 1, most, why)}."
             for g in self.groups
             if g.group is None
         )
@@ -190,11 +202,11 @@ class Reliance(Result):
             hidden = len(self.gaps) - _GAPS_SHOWN
             rest = f"; {hidden:,} of {len(self.gaps):,} pairs not shown: .gap_frame()"
             yield f"{self.differing}{rest * (hidden > 0)}."
-        for between in self.gaps[:_GAPS_SHOWN]:
+        for gap in self.gaps[:_GAPS_SHOWN]:
             yield (
-                f"{format_name(between.protected)}: {between.groups[0]} less {between.groups[1]}: "
-                f"{between.gap} points of decisions that are flipped so (adjusted p = "
-                f"{between.p_adjusted:.2g})."
+                f"{format_name(gap.protected)}: {gap.groups[0]} less {gap.groups[1]}: "
+                f"{gap.adjusted} points of decisions that are flipped so (adjusted p = "
+                f"{gap.p_adjusted:.2g})."
             )
 
     def _panels(self) -> Iterator[Panel]:
@@ -218,14 +230,14 @@ _GROUP_FIELDS = (
     Field("protected", "protected", show=format_name),
     Field("group", "group", show=lambda group: "all" if group is None else group),
     Field("decisions", "decisions", "number"),
-    Field("flipped", "it alone flips", "share"),
+    Field("falls", "falls if freed", "share"),
+    Field("flipped", "flipped by some reference", "share"),
     Field("in_some", "in some set", "share"),
     Field("in_every", "in every set", "share"),
-    Field("falls", "falls if freed", "share"),
 )
 _COUNTED_FIELDS = (
-    Field("", "flips counted", "number", value=lambda g: g.flipped.n),
     Field("", "freed counted", "number", value=lambda g: g.falls.n),
+    Field("", "flips counted", "number", value=lambda g: g.flipped.n),
 )
 _DECISION_FIELDS = (
     Field("decision", "decision", value=lambda r: r.name),
@@ -250,6 +262,8 @@ _GAP_FIELDS = (
     Field("other", value=lambda gap: gap.groups[1]),
     Field(("difference", "low", "high"), value=lambda gap: gap.gap),
     Field("p_value", value=lambda gap: gap.gap.p_value),
+    Field("low_adjusted", value=lambda gap: gap.adjusted.low),
+    Field("high_adjusted", value=lambda gap: gap.adjusted.high),
     Field("p_adjusted"),
 )
 
@@ -260,44 +274,56 @@ _UNCOUNTED_NOTE = (
 )
 
 
-def _findings_sentence(found: GroupReliance, one: bool) -> str:
-    """Return the sentence on one protected feature (`one`) or several, over all decisions."""
-    it = "it" if one else "them"
-    is_in = "it is" if one else "one of them is"
+_RANDOM_NOTE = (
+    "effects are drawn anew, which flips decisions by chance; pass explainer=…, so that values are "
+    "compared on the same noise, or explain with CausalContext(…, noise='kept')"
+)
+
+
+def _findings_sentence(found: GroupReliance, one: bool, references: int, why: str) -> str:
+    """Return the sentence on one protected feature (`one`) or several, over all decisions.
+
+    `references` is the largest number of references of a decision; `why` says why flips are not
+    known where they are not.
+    """
+    it, its = ("it", "its values") if one else ("them", "their values")
+    n, flips, falls = plural(found.decisions, "decision"), found.flipped, found.falls
     freed = f"with all else held and {it} left open"
-    flips, falls = found.flipped, found.falls
+    up_to = f"up to {plural(references, 'reference')}"
     uncounted = found.decisions - flips.n
     left = f"; {uncounted:,} more were not counted" if uncounted else ""
-    if not flips.n:
-        alone = (
-            f"whether changing {it} alone flips any of {plural(found.decisions, 'decision')} is "
-            f"not known ({_UNCOUNTED_NOTE})"
-        )
-    elif not (flips.hits or found.in_some.hits or falls.hits):
+    if flips.n and not (flips.hits or found.in_some.hits or falls.hits):
         return (
-            f"no decision of {flips.n:,} was found to rest on {it} (if these are a sample, at "
-            f"most {percent(flips.interval[1])} of all do{left})"
+            f"no decision of {flips.n:,} was found to rest on {it}, with {up_to} each (95% "
+            f"interval of the share {flips.within}{left})"
+        )
+    if falls.n:
+        of = n if falls.n == found.decisions else f"{falls.n:,} decisions that were counted"
+        parts = [
+            f"{freed}, {number_or_none(falls.hits)} of {of} fall{'s' * (falls.hits == 1)} "
+            f"({percent(falls.share)}; 95% interval {falls.within})"
+        ]
+    else:
+        parts = [f"whether any of {n} falls {freed} is not known ({_UNCOUNTED_NOTE})"]
+    if flips.hits:
+        parts.append(
+            f"changing {it} alone flips {flips.hits:,} of {flips.n:,} for some reference ({up_to}; "
+            f"the count grows with their number{left})"
+        )
+    elif flips.n:
+        parts.append(
+            f"changing {it} alone flips none of {flips.n:,} for any reference ({up_to}{left})"
         )
     else:
-        alone = (
-            f"changing {it} alone flips {number_or_none(flips.hits)} of "
-            f"{plural(flips.n, 'decision')}"
-            f"{' for some reference' * bool(flips.hits)} (95% interval {flips.within}{left})"
+        reason = f" ({why})" if falls.n else ""
+        parts.append(f"whether {its} alone flip any decision is not known{reason}")
+    if found.in_some.n:
+        subject = "it is" if one else "one of them is"
+        parts.append(
+            f"{subject} in some minimal set of {number_or_none(found.in_some.hits)} of the "
+            f"decisions, and in every minimal set of {number_or_none(found.in_every.hits)}"
         )
-    every = falls.n == found.decisions
-    if not falls.n:
-        stand = f"whether they stand {freed} is not known either"
-    elif falls.hits:
-        counted = "" if every else f" of {falls.n:,} that were counted"
-        stand = f"{freed}, {falls.hits:,}{counted} do{'es' * (falls.hits == 1)} not stand"
-    else:
-        counted = "all" if every else f"all {falls.n:,} that were counted"
-        stand = f"{freed}, {counted} stand{'s' * (found.decisions == 1)}"
-    return (
-        f"{alone}; {stand}; {is_in} in some minimal set of {number_or_none(found.in_some.hits)} of "
-        "the "
-        f"decisions, and in every minimal set of {number_or_none(found.in_every.hits)}"
-    )
+    return "; ".join(parts)
 
 
 def reliance(
@@ -306,6 +332,7 @@ def reliance(
     *,
     by: GroupBy = None,
     tau: float | None = None,
+    explainer: Explainer | None = None,
     ids: Sequence[Any] | None = None,
     progress: bool | None = None,
 ) -> Reliance:
@@ -315,6 +342,11 @@ def reliance(
     questions at once (for example a proxy with the feature that it stands for). `by` makes groups,
     as in `cohort` (at most 50). `ids` names the decisions; without it they have their stored ids or
     numbers. With `tau` None each decision is read at its own τ.
+
+    `explainer` is needed only where a causal context draws effects anew. Fresh noise flips some
+    decisions whatever the protected value is, so that counts alone would accuse a feature without
+    effect: its model then predicts what each draw gives with the decision's own protected values
+    and with the reference's. Without it such flips are not known.
 
     >>> import pandas as pd
     >>> from suffice import Explainer, audit
@@ -329,18 +361,25 @@ def reliance(
     ['2', '6']
     """
     found = as_explanations(explanations)
+    if explainer is not None:
+        check_explainer(explainer)
     group_of = group_function(by, len(found))
     sets: dict[str, tuple[str, ...]] = {}
     rows: list[DecisionReliance] = []
     context = ""
+    noise: NoiseHandling = "none"
     for decision in read_decision_counts(found, tau=tau, ids=ids, progress=progress):
+        given = decision.context
         if not sets:
             sets = _protected_sets(protected, decision.explanation)
-            context = decision.explanation.provenance.context.words
+            context = given.words
         group = group_of(decision)
-        minimal = [mask for view in VIEWS for mask in decision.minimal_masks(view)]
+        counter: FlipCounter | None = FlipCounter(decision)
+        if given.draws_effects:
+            counter = None if explainer is None else SameNoiseFlips(decision, explainer)
+            noise = "open" if explainer is None else "compared"
         rows += [
-            _decision_reliance(decision, name, features, group, minimal)
+            _decision_reliance(decision, name, features, group, counter)
             for name, features in sets.items()
         ]
     labels = sorted({row.group for row in rows if row.group is not None})
@@ -353,10 +392,10 @@ def reliance(
         for name in sets
     )
     gaps = sorted(
-        (RelianceGap(pair.key, pair.groups, pair.gap, pair.p_adjusted) for pair in compared),
-        key=lambda between: (between.gap.p_value, -abs(between.gap.difference)),
+        (RelianceGap(protected=name, **vars(pair)) for name, pair in compared),
+        key=lambda found: (found.gap.p_value, -abs(found.gap.difference)),
     )
-    return Reliance(tuple(sets.items()), tuple(rows), groups, tuple(gaps), context)
+    return Reliance(tuple(sets.items()), tuple(rows), groups, tuple(gaps), context, noise)
 
 
 def _protected_sets(given: Any, e: Explanation) -> dict[str, tuple[str, ...]]:
@@ -395,38 +434,31 @@ def _decision_reliance(
     name: str,
     features: tuple[str, ...],
     group: str | None,
-    minimal: list[int],
+    counter: FlipCounter | None,
 ) -> DecisionReliance:
-    """Return the reliance of one decision; `minimal` are the minimal masks of both views."""
+    """Return the reliance of one decision; without a counter flips are not known."""
     n, own = decision.n_references, decision.mask_of(features)
-    flipped, _ = decision.count_set("flip", own)
+    flipped, most = (None, None) if counter is None else counter.flips(own)
+    change = None if counter is None else counter.change(own)
+    minimal = None if counter is None else counter.minimal
     _, stands = decision.count_set("keep", (1 << len(decision.features)) - 1 & ~own)
-    hits = decision.hits("flip")
-    most = flipped if hits is None else int(hits[submasks(own)[1:]].max(initial=0))
-    costs = decision.flip_costs
-    cheapest = costs.cheapest(_nonempty_submasks(costs.masks, own))
-    change = None if cheapest is None else decision.change(cheapest)
     return DecisionReliance(
         number=decision.number,
         name=decision.name,
         protected=name,
         outcome=decision.outcome,
         group=group,
+        references=n,
         flips_alone=None if flipped is None else flipped / n,
         interval=None if flipped is None else interval_and_p_value(flipped, n, decision.tau)[0],
         flips_most=None if most is None else most / n,
-        in_some=any(mask & own for mask in minimal),
-        in_every=bool(minimal) and all(mask & own for mask in minimal),
+        in_some=None if minimal is None else any(mask & own for mask in minimal),
+        in_every=None if minimal is None else bool(minimal) and all(m & own for m in minimal),
         stands_freed=stands,
         change=None if change is None else str(change),
         cost=None if change is None else change.cost,
         complete=decision.complete,
     )
-
-
-def _nonempty_submasks(masks: Any, own: int) -> Any:
-    """Return which masks are nonempty and within `own`."""
-    return (masks != 0) & (masks & ~own == 0) if len(masks) else np.zeros(0, dtype=bool)
 
 
 def _group_reliances(
@@ -442,14 +474,12 @@ def _group_reliances(
 
 
 def _group_reliance(name: str, label: str | None, rows: list[DecisionReliance]) -> GroupReliance:
-    known = [r for r in rows if r.flips_most is not None]
-    freed = [r for r in rows if r.stands_freed is not None]
     return GroupReliance(
         protected=name,
         group=label,
         decisions=len(rows),
-        flipped=Share(sum(bool(r.flips_most) for r in known), len(known)),
-        in_some=Share(sum(r.in_some for r in rows), len(rows)),
-        in_every=Share(sum(r.in_every for r in rows), len(rows)),
-        falls=Share(sum(r.stands_freed is False for r in freed), len(freed)),
+        flipped=Share.of(None if r.flips_most is None else r.flips_most > 0 for r in rows),
+        in_some=Share.of(r.in_some for r in rows),
+        in_every=Share.of(r.in_every for r in rows),
+        falls=Share.of(None if r.stands_freed is None else not r.stands_freed for r in rows),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from math import sqrt
-from typing import Generic, NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -122,8 +122,10 @@ def compare_shares(one: Share, other: Share) -> Gap:
 
 
 @lru_cache(maxsize=1 << 14)
-def newcombe_interval(one: Share, other: Share) -> tuple[float, float, float]:
-    """Return the first share minus the second with the ends of Newcombe's 95% interval.
+def newcombe_interval(
+    one: Share, other: Share, confidence: float = 0.95
+) -> tuple[float, float, float]:
+    """Return the first share minus the second with the ends of Newcombe's interval.
 
     The interval combines Wilson's intervals of the two shares (Newcombe 1998, method 10).
 
@@ -132,52 +134,90 @@ def newcombe_interval(one: Share, other: Share) -> tuple[float, float, float]:
     """
     p, q = one.hits / one.n, other.hits / other.n
     (low1, high1), (low2, high2) = (
-        (float(a), float(b)) for a, b in (wilson(s.hits, s.n) for s in (one, other))
+        (float(a), float(b)) for a, b in (wilson(s.hits, s.n, confidence) for s in (one, other))
     )
     below = sqrt((p - low1) ** 2 + (high2 - q) ** 2)
     above = sqrt((high1 - p) ** 2 + (q - low2) ** 2)
     return p - q, p - q - below, p - q + above
 
 
-class ComparedGroups(NamedTuple, Generic[Key]):
-    """Two groups compared on one question, with Holm's p-value over all comparisons."""
+@dataclass(frozen=True, kw_only=True)
+class GroupGap:
+    """Two groups compared on one question, with p-value and interval for all comparisons made."""
 
-    key: Key
     groups: tuple[str, str]
     shares: tuple[Share, Share]
     gap: Gap
+    """The first group's share minus the second's, with the interval of this comparison alone."""
+    adjusted: Shift
+    """The same difference. Its interval is wider: with 95% confidence all such intervals hold
+    together (Newcombe's, by Bonferroni's method)."""
     p_adjusted: float
+    """p-value by Holm's method, over all comparisons made."""
+
+    @property
+    def found(self) -> bool:
+        """Whether the difference is significant after Holm's adjustment."""
+        return self.p_adjusted <= SIGNIFICANCE_LEVEL
 
 
 def compare_groups(
     families: Iterable[tuple[Key, Sequence[tuple[str, Share]]]],
-) -> list[ComparedGroups[Key]]:
-    """Compare every two groups within each family of labelled shares.
+) -> list[tuple[Key, GroupGap]]:
+    """Compare every two groups within each family of labelled shares, and yield the family's key.
 
-    Groups without decisions are not compared. Holm's method adjusts over all families together.
+    Groups without decisions are not compared. All families are adjusted for together.
 
     >>> shares = [("f", Share(1, 9)), ("m", Share(8, 9)), ("none", Share(0, 0))]
-    >>> (found,) = compare_groups([("sex", shares)])
-    >>> found.key, found.groups, round(found.p_adjusted, 4)
+    >>> ((key, found),) = compare_groups([("sex", shares)])
+    >>> key, found.groups, round(found.p_adjusted, 4)
     ('sex', ('f', 'm'), 0.0034)
     """
     pairs = [
-        (key, (group, other), (share, share2), compare_shares(share, share2))
+        (key, (group, other), (share, share2))
         for key, labelled in families
         for (group, share), (other, share2) in combinations(labelled, 2)
         if share.n and share2.n
     ]
     if not pairs:
         return []
-    adjusted = adjusted_p_values(np.array([gap.p_value for *_, gap in pairs]), "holm")
-    return [ComparedGroups(*pair, float(p)) for pair, p in zip(pairs, adjusted, strict=True)]
+    gaps = [compare_shares(*shares) for _, _, shares in pairs]
+    holm = adjusted_p_values(np.array([gap.p_value for gap in gaps]), "holm")
+    confidence = 1 - SIGNIFICANCE_LEVEL / len(pairs)
+    return [
+        (
+            key,
+            GroupGap(
+                groups=groups,
+                shares=shares,
+                gap=gap,
+                adjusted=Shift(*newcombe_interval(*shares, confidence)),
+                p_adjusted=float(p),
+            ),
+        )
+        for (key, groups, shares), gap, p in zip(pairs, gaps, holm, strict=True)
+    ]
 
 
-def group_differences_sentence(n: int) -> str:
-    """Return a sentence that n differences between groups were found.
+def group_differences_sentence(found: int, decisions: int) -> str:
+    """Return a sentence that so many differences between groups were found.
 
-    >>> group_differences_sentence(0), group_differences_sentence(2)
-    ('No difference between groups is more than chance gives', '2 differences between groups are ...
+    >>> group_differences_sentence(0, 60), group_differences_sentence(2, 60)
+    ('No difference between groups could be shown with 60 decisions', '2 differences between ...
     """
-    some = plural(n, "difference") if n else "No difference"
-    return f"{some} between groups {'is' if n < 2 else 'are'} more than chance gives"
+    if not found:
+        return f"No difference between groups could be shown with {plural(decisions, 'decision')}"
+    verb = "is" if found == 1 else "are"
+    return (
+        f"{plural(found, 'difference')} between groups {verb} larger than chance explains "
+        f"(adjusted p ≤ {SIGNIFICANCE_LEVEL:g})"
+    )
+
+
+def adjustment_note(comparisons: int) -> str:
+    """Return a sentence on how intervals and p-values of comparisons of groups are adjusted."""
+    return (
+        "Differences between groups have Newcombe's intervals, and p by Fisher's exact test, both "
+        f"adjusted for {plural(comparisons, 'comparison')} (Bonferroni, Holm): that a difference "
+        "could not be shown does not mean that there is none."
+    )

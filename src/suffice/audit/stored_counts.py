@@ -20,6 +20,7 @@ from suffice.batch.factor_columns import minimal_sets_of_rows
 from suffice.batch.load import Stored
 from suffice.errors import InputError
 from suffice.explanation import Change, Explanation, Player
+from suffice.explanation.schema import ContextRecord
 from suffice.factors.lattice import members_of
 from suffice.inference import passing_taus
 from suffice.typing import Counts, Reals, Scalar, SmallCounts, ViewName
@@ -153,6 +154,10 @@ class _StoredCounts(DecisionCounts):
     @property
     def explanation(self) -> Explanation:
         return self._group.stored[self.number]
+
+    @property
+    def context(self) -> ContextRecord:
+        return self._group.shared.provenance.context
 
     def hits(self, view: ViewName) -> SmallCounts:
         hits = self._group.keep if view == "keep" else self._group.flip

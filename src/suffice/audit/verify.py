@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import msgspec
 import numpy as np
 
-from suffice.audit.decisions import decision_names
+from suffice.audit.decisions import check_explainer, decision_names
 from suffice.audit.record_analyses import (
     ANALYSES,
     ANALYSES_PROGRESS,
@@ -157,8 +157,8 @@ def verify_content(
     wanted = check_integer("rows", rows, least=0)
     if (explainer is None) != (X is None):
         raise InputError("explainer, X", "one of the two", "both, or neither")
-    if explainer is not None and not isinstance(explainer, Explainer):
-        raise InputError("explainer", explainer, "the Explainer that the record was made with")
+    if explainer is not None:
+        check_explainer(explainer, "the Explainer that the record was made with")
     things = _check_given(given)
     rng = generator(check_integer("random_state", random_state, least=0), Stream.VERIFIED)
     if found.manifest is None:

@@ -84,6 +84,11 @@ class Context(ABC):
     is_swap: ClassVar[bool] = False
     """True if values are swapped and nothing else changes, as in the default context."""
 
+    @property
+    def draws_effects(self) -> bool:
+        """Whether effects of a change have fresh noise, so that it may flip by chance."""
+        return False
+
     @abstractmethod
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[Hybrids, Hybrids]:
         """Return the hybrids of the keep view and of the flip view.

@@ -221,7 +221,7 @@ def _make_provenance(
         seconds=seconds,
         model_seconds=sum(evaluator.model_seconds for evaluator in evaluators),
         versions=library_versions(),
-        context=ContextRecord(decision.context.kind, decision.context.describe()),
+        context=ContextRecord.of(decision.context),
         plan=plan,
     )
 

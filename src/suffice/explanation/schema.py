@@ -10,14 +10,14 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from suffice.context.hybrids import ContextKind
+from suffice.context.hybrids import Context, ContextKind
 from suffice.engines import IdleReason
 from suffice.inference import Adjustment
 from suffice.search.findings import Proof
@@ -86,6 +86,13 @@ class ContextRecord(msgspec.Struct, frozen=True):
 
     kind: ContextKind
     words: str
+    draws_effects: bool = False
+    """Whether effects of a change have fresh noise, so that it may flip by chance."""
+
+    @classmethod
+    def of(cls, context: Context) -> Self:
+        """Return the record of a context."""
+        return cls(context.kind, context.describe(), context.draws_effects)
 
 
 class MaskRecord(msgspec.Struct, frozen=True):

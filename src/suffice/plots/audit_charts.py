@@ -13,7 +13,7 @@ from suffice.audit.global_factors import GlobalFactors
 from suffice.audit.reasons import Reasons
 from suffice.audit.reliance import Reliance
 from suffice.audit.roles import Role, Roles
-from suffice.audit.shares import Share, group_differences_sentence
+from suffice.audit.shares import Share
 from suffice.audit.stability_result import Stability, StableDecision
 from suffice.formatting import (
     format_cost,
@@ -70,7 +70,7 @@ def cohort_chart(result: Cohort, most: int = 5) -> Chart:
     sets = sum(len(p.sets) - min(len(p.sets), most) + p.more for p in result.parts)
     parts = len(result.parts) - _PARTS_DRAWN
     more = OmittedRows(parts, ".parts", "part"), OmittedRows(sets, ".to_frame()", "set")
-    lead = [f"{group_differences_sentence(len(result.found))}."] if result.differences else []
+    lead = [f"{result.differing}."] if result.differences else []
     lead += [
         f"{format_features(d.features)} to {d.view} “{printable(d.outcome)}”: "
         f"{printable(d.groups[0])} {percent(d.shares[0].share)}, "
@@ -360,8 +360,8 @@ def reasons_chart(result: Reasons, most: int = 20) -> Chart:
 def reliance(result: Reliance, *, ax: Any = None, most: int = 20) -> Axes:
     """Draw how far the decisions of each group rest on protected features, and the gaps.
 
-    The columns are the shares of decisions that the protected features alone flip, and of those
-    that are not kept when these features vary, both with intervals.
+    The columns are the shares of decisions that fall when the protected features are freed, and of
+    those that these features alone flip for some reference, both with intervals.
 
     Examples
     --------
@@ -397,7 +397,7 @@ def reliance_chart(result: Reliance, most: int = 20) -> Chart:
                 ),
                 plural(g.decisions, "decision"),
             ),
-            (proportion_cell(g.flipped), proportion_cell(g.falls)),
+            (proportion_cell(g.falls), proportion_cell(g.flipped)),
         )
         for g in shown
     )
@@ -405,8 +405,8 @@ def reliance_chart(result: Reliance, most: int = 20) -> Chart:
         title=result.sheet.title,
         lead=result.told,
         columns=(
-            ChartColumn("flipped by them alone", "share"),
-            ChartColumn("do not stand with them freed", "share"),
+            ChartColumn("fall with them freed", "share"),
+            ChartColumn("flipped by some reference", "share"),
         ),
         rows=lines,
         more=str(OmittedRows(len(result.groups) - len(shown), ".groups", "group")),
@@ -421,9 +421,9 @@ def gap_chart(result: Reliance, most: int = 20) -> Chart:
     for b in result.gaps[:most]:
         of = f"{printable(b.protected)}: " if several else ""
         label = f"{of}{printable(b.groups[0])} less {printable(b.groups[1])}"
-        gap = ChartCell(b.gap.difference, str(b.gap), (b.gap.low, b.gap.high))
+        gap = ChartCell(b.gap.difference, str(b.adjusted), (b.adjusted.low, b.adjusted.high))
         rows.append(ChartRow((label,), (gap,)))
-    title = "Gaps between groups, in points of decisions so flipped (95%)"
+    title = "Gaps between groups, in points of decisions so flipped (95%, adjusted)"
     lead = (f"{result.differing}.",) if result.gaps else ()
     no_gap = ChartColumn("", "difference", 0.0, "no gap")
     more = str(OmittedRows(len(result.gaps) - len(rows), ".gaps", "gap"))

@@ -60,6 +60,11 @@ class CausalContext(Context):
         noise = "fresh noise" if self.noise == "sampled" else "each row's own noise"
         return f"effects follow a causal model of {len(self.scm.nodes)} nodes, {noise}"
 
+    @property
+    def draws_effects(self) -> bool:
+        """Whether an effect of an intervention may change by fresh noise alone."""
+        return self.noise == "sampled" and self.scm.has_random_effects
+
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[CausalHybrids, CausalHybrids]:
         """Return the hybrids (keep, flip) of one input, row 0 of the pool, and its references."""
         for node in self.scm.nodes:
@@ -104,15 +109,33 @@ class CausalHybrids(PooledHybrids):
     def rows(self, held: HeldSets, references: Counts) -> Table:
         """Return hybrids: row i is made of held[i] and references[i], then effects are computed."""
         by_column = held[:, self.players.of_column]
-        swapped = self.pool.splice(by_column, references + 1)
+        return self._respond(by_column, by_column, references)
+
+    def rows_by_noise_alone(self, held: HeldSets, references: Counts) -> Table:
+        """Return the flip view's rows with the input's own values in place of the references'.
+
+        The same columns are intervened on, and their effects have the same noise as in `rows`.
+        Where the outcomes of the two differ, the references' values made the difference; where both
+        differ from the input's outcome, the noise did.
+        """
+        assert not self.keeps
+        by_column = held[:, self.players.of_column]
+        return self._respond(np.ones_like(by_column), by_column, references)
+
+    def _respond(self, from_input: HeldSets, by_column: HeldSets, references: Counts) -> Table:
+        """Return rows with the effects of an intervention.
+
+        `from_input` says by column whose value it has at first, and `by_column` which are held.
+        """
+        swapped = self.pool.splice(from_input, references + 1)
         if not self._effects:
             return swapped
         values, fixed, before = {}, {}, {}
         for node, position in self._positions.items():
-            of_input = by_column[:, position]
             column = self.values[node]
-            values[node] = column[np.where(of_input, 0, references + 1)]
-            fixed[node] = of_input if self.keeps else ~of_input
+            values[node] = column[np.where(from_input[:, position], 0, references + 1)]
+            held = by_column[:, position]
+            fixed[node] = held if self.keeps else ~held
             before[node] = column[references + 1 if self.keeps else np.zeros_like(references)]
         noise = {node: self.noise[node][references] for node in self._effects}
         after = self.scm.respond(values, fixed, noise, before if self.kept else None)

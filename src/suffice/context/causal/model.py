@@ -164,6 +164,13 @@ class CausalModel:
         states = [0 if s is None else len(s[0]) for s in supports.values()]
         return 0 not in states and prod(states) <= _MAX_WORLDS
 
+    @property
+    def has_random_effects(self) -> bool:
+        """Whether some node with causes has noise of more than one state."""
+        supports = self._supports()
+        effects = [supports[node] for node in self.nodes if self._graph.parents[node]]
+        return any(support is None or len(support[0]) > 1 for support in effects)
+
     def worlds(self) -> tuple[dict[str, Values], Reals]:
         """Return all states of the noise and their probabilities, where they are finitely many."""
         supports = {}
