@@ -51,6 +51,7 @@ def test_reliance_on_a_feature():
     assert told.endswith(
         "in some minimal set of 4 of the decisions, and in every minimal set of none."
     )
+    assert relied(0, Share(1, 10), 0, 0).lead[0].endswith("; it is in no minimal set.")
     assert "none of 9 decisions that were counted fall" in relied(0, Share(0, 9), 4, 0).lead[0]
     assert "2 of 9 decisions that were counted fall" in relied(0, Share(2, 9), 4, 0).lead[0]
 

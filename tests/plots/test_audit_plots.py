@@ -102,15 +102,15 @@ def test_reliance_shows_groups_with_intervals_and_their_gaps():
     chart = reliance_chart(found)
     assert [line.labels[0] for line in chart.rows] == ["all decisions", "female", "male"]
     for line, group in zip(chart.rows, found.groups, strict=True):
-        flips, falls = line.cells
+        falls, flips = line.cells
         assert (flips.value, flips.interval) == (group.flipped.share, group.flipped.interval)
         assert (falls.value, falls.interval) == (group.falls.share, group.falls.interval)
     (row,) = gap_chart(found).rows
-    assert gap_chart(found).lead == ("No difference between groups is more than chance gives.",)
+    assert gap_chart(found).lead == (f"{found.differing}.",)
     (between,) = found.gaps
     (gap,) = row.cells
     assert (row.labels, gap.value) == (("female less male",), between.gap.difference)
-    assert gap.interval == (between.gap.low, between.gap.high)
+    assert gap.interval == (between.adjusted.low, between.adjusted.high)
 
 
 def test_reasons_show_how_often_each_is_given_and_one_decision_its_own():

@@ -273,7 +273,7 @@ _BRITTLE_FIELDS = (
 _GAP_FIELDS = (
     Field("", "set", value=lambda d: format_features(d.features)),
     Field("", "suffices to", value=lambda d: f"{d.view} {_group_shares(d)}"),
-    Field("", "gap (adjusted 95% interval)", "difference", value=lambda d: d.adjusted),
+    Field("", "gap (adjusted)", "difference", value=lambda d: d.adjusted),
     Field("", "adjusted p", "number", value=lambda d: float(f"{d.p_adjusted:.2g}")),
 )
 

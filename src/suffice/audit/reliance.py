@@ -317,11 +317,15 @@ def _findings_sentence(found: GroupReliance, one: bool, references: int, why: st
     else:
         reason = f" ({why})" if falls.n else ""
         parts.append(f"whether {its} alone flip any decision is not known{reason}")
-    if found.in_some.n:
-        subject = "it is" if one else "one of them is"
+    subject = "it is" if one else "one of them is"
+    if found.in_some.hits:
         parts.append(
-            f"{subject} in some minimal set of {number_or_none(found.in_some.hits)} of the "
-            f"decisions, and in every minimal set of {number_or_none(found.in_every.hits)}"
+            f"{subject} in some minimal set of {found.in_some.hits:,} of the decisions, and in "
+            f"every minimal set of {number_or_none(found.in_every.hits)}"
+        )
+    elif found.in_some.n:
+        parts.append(
+            f"{subject if one else 'none of them is'} in {'no' if one else 'any'} minimal set"
         )
     return "; ".join(parts)
 
