@@ -27,8 +27,8 @@ from experiments.german.setting import setting
 from suffice.web.session import Session
 from suffice.web.server import run_server
 model, X, y, _ = setting(Path(sys.argv[1]))
-room = Session({"forest": model}, X, n_references=100)
-run_server(room, token="bench", ready=lambda a: print(a, flush=True))
+session = Session({"forest": model}, X, n_references=100)
+run_server(session, token="bench", ready=lambda a: print(a, flush=True))
 """
 
 
@@ -49,11 +49,11 @@ def _million() -> Iterator[Row]:
         table, script = Path(folder, "table.parquet"), Path(folder, "served.py")
         pd.DataFrame(columns).to_parquet(table)
         script.write_text(
-            "import sys\nimport pandas as pd\nfrom suffice.web.session import Room\n"
+            "import sys\nimport pandas as pd\nfrom suffice.web.session import Session\n"
             "from suffice.web.server import run_server\n"
             "data = pd.read_parquet(sys.argv[1])\n"
-            "room = Room({'sum': lambda rows: rows['x0'] + rows['x1'] > 1}, data)\n"
-            "serve(room, token='bench', ready=lambda a: print(a, flush=True))\n"
+            "session = Session({'sum': lambda rows: rows['x0'] + rows['x1'] > 1}, data)\n"
+            "run_server(session, token='bench', ready=lambda a: print(a, flush=True))\n"
         )
         with _served(script, str(table)) as client:
             first = seconds(lambda: _answer(client, "rows", count=50))

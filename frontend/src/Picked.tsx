@@ -60,7 +60,7 @@ function Told({ explained, view, members }: { explained: Explained; view: View; 
     return (
       <div class={view.words.name} data-view={view.words.name}>
         <h3>{title}</h3>
-        <p>This set’s count is not in this page: ask <code>.{view.words.name}.sufficiency([…])</code>.</p>
+        <p>This set’s count is not in this page, which has those of minimal sets only.</p>
       </div>
     );
   }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -69,13 +69,20 @@ Groups = Mapping[str, Sequence[str]] | Literal["auto"] | None
 
 
 class ContrastOptions(TypedDict, total=False):
-    """Arguments of `Explainer` that define the contrast, and that `Explainer.but` can change."""
+    """Arguments of `Explainer` that `Explainer.but` can change."""
 
     outcome: Any
     references: Any
     n_references: int | None
     groups: Groups
     context: Context | None
+    immutable: Names
+    actionable: Names | None
+    increasing: Names
+    decreasing: Names
+
+
+_CHANGE_RULES = ("immutable", "actionable", "increasing", "decreasing")
 
 
 class Explainer:
@@ -622,8 +629,9 @@ class Explainer:
     def but(self, **changes: Unpack[ContrastOptions]) -> Explainer:
         """Return the same explainer with another contrast, without predicting the data again.
 
-        `outcome`, `references`, `n_references`, `groups` and `context` can be changed, as in
-        `Explainer`; arguments that are not given keep their values.
+        `outcome`, `references`, `n_references`, `groups`, `context`, `immutable`, `actionable`,
+        `increasing` and `decreasing` can be changed, as in `Explainer`; arguments that are not
+        given keep their values.
 
         >>> import pandas as pd
         >>> from suffice import Explainer
@@ -643,6 +651,9 @@ class Explainer:
             contrast["context"] = _check_context(changes["context"])
         if "groups" in changes:
             contrast["players"] = _read_groups(self._data, contrast.pop("groups"))
+        rules = {name: contrast.pop(name) for name in _CHANGE_RULES if name in contrast}
+        if rules:
+            contrast["changes"] = DeclaredChanges.read(**asdict(self._decider.changes) | rules)
         other = copy(self)
         other._decider = replace(self._decider, **contrast)
         other._decider.changes.check(self._data, other._decider.players)

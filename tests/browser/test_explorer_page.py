@@ -1,7 +1,8 @@
-"""The explorer in a real browser: tables, what-ifs, ways out, and addresses that say it all."""
+"""The explorer in a real browser: tables, what-ifs, recourse, and addresses that say it all."""
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -69,7 +70,7 @@ def test_a_row_is_found_and_opened_and_its_sets_are_those_of_python(visit):
     assert "of 600" in page.inner_text("[role=status]")
     page.select_option("label:has-text('Predicted') select", "refused")
     page.wait_for_selector("[role=status]:not(:has-text('of 600'))")
-    page.click("table.rows tbody tr:nth-child(2) button")
+    page.click("table.rows tbody tr:nth-child(2) td:nth-child(5)")  # anywhere in the row
     explained(page)
     row = int(parse_qs(urlsplit(page.url).query)["row"][0])
     assert forest().predict(X.iloc[[row]])[0] == "refused"
@@ -91,16 +92,16 @@ def test_a_value_is_changed_and_back_undoes_it(visit):
     page.fill("label:has(span[title='late payments']) input", "0")
     page.keyboard.press("Enter")
     page.select_option("label:has(span[title='guarantor']) select", label="yes")
-    page.wait_for_selector(".predicted:text-is('granted')")
+    page.wait_for_selector(".predicted:has-text('granted')")
     changed = X.iloc[1].to_dict() | {"late payments": 0, "guarantor": True}
     assert forest().predict(pd.DataFrame([changed]))[0] == "granted"
     page.go_back()
     page.go_back()
-    page.wait_for_selector(".predicted:text-is('refused')")
+    page.wait_for_selector(".predicted:has-text('refused')")
     page.go_forward()
     page.go_forward()
     page.reload()
-    page.wait_for_selector(".predicted:text-is('granted')")
+    page.wait_for_selector(".predicted:has-text('granted')")
 
 
 def test_a_way_out_is_tried_by_one_click(visit):
@@ -108,7 +109,7 @@ def test_a_way_out_is_tried_by_one_click(visit):
     page.wait_for_selector("text=Try it", timeout=120_000)
     assert not page.locator("td:has-text('age ')").filter(has_text=re.compile(r"\bage \d")).count()
     page.click("text=Try it >> nth=0")
-    page.wait_for_selector(".predicted:text-is('granted')")
+    page.wait_for_selector(".predicted:has-text('granted')")
     assert page.get_attribute("#tab-explanation", "aria-selected") == "true"
 
 
@@ -120,14 +121,14 @@ def test_truths_and_costs_are_shown_as_on_the_page_and_sent_as_they_are(visit):
     page.click(".conditions button[type=submit]")
     page.wait_for_selector(".chip:has-text('guarantor is yes')")
     page.wait_for_selector(f"[role=status]:has-text('of {X['guarantor'].sum()}.')")
-    cells = page.locator(f"table.rows td:nth-child({3 + X.columns.get_loc('guarantor')})")
+    cells = page.locator(f"table.rows td:nth-child({4 + X.columns.get_loc('guarantor')})")
     assert set(cells.all_inner_texts()) == {"yes"}
     page = visit("&row=1&tab=recourse")
     page.wait_for_selector("text=Try it", timeout=120_000)
     own = Explainer(forest(), X, n_references=60).recourse(X.iloc[1], max_options=20)
     rows = page.eval_on_selector_all(
         "tr:has(button:text-is('Try it'))",
-        "rows => rows.map(r => [...r.cells].slice(0, 2).map(c => c.textContent))",
+        "rows => rows.map(r => [...r.cells].slice(1, 3).map(c => c.textContent))",
     )
     assert rows == [[option.says, f"{option.cost:.3g}"] for option in own]
     assert page.inner_text("caption") == own.sheet.title
@@ -138,6 +139,87 @@ def test_two_models_stand_side_by_side(visit):
     page = visit("&row=1&otherModel=linear")
     page.wait_for_selector(".other .suffice section", timeout=120_000)
     assert "by linear" in page.inner_text(".other h3")
+
+
+def test_what_differs_between_two_rows_is_marked(visit):
+    page = visit("&row=1&otherRow=8")
+    page.wait_for_selector("table.comparison")
+    differ = [c for c in X.columns if X.iloc[1][c] != X.iloc[8][c]]
+    assert page.inner_text("table.comparison caption") == f"{len(differ)} of 7 values differ."
+    rows = page.eval_on_selector_all(
+        "table.comparison tr.differs",
+        "rows => rows.map(r => [...r.cells].map(c => c.textContent))",
+    )
+    assert [name for name, *_ in rows] == differ
+    assert page.locator("table.comparison tr.differs mark").count() == 2 * len(differ)
+    assert [str(X.iloc[1]["age"]), str(X.iloc[8]["age"])] in [cells for _, *cells in rows]
+
+
+def test_a_value_outside_the_data_is_marked(visit):
+    page = visit("&row=1")
+    page.wait_for_selector(".whatif input")
+    assert page.locator("label.outside").count() == 0
+    page.fill("label:has(span[title='age']) input", "120")
+    page.keyboard.press("Enter")
+    lowest, highest = X["age"].min(), X["age"].max()
+    page.wait_for_selector(f"label.outside:has-text('outside the data: {lowest} to {highest}')")
+
+
+def test_what_may_change_holds_for_the_headline_and_is_in_the_address(visit):
+    page = visit("&row=1")
+    explained(page)
+    own = Explainer(forest(), X, n_references=60)
+    name = own.explain(X.iloc[1]).cheapest.players[0].name
+    page.click("summary:has-text('What may change')")
+    page.select_option(f"details label:has(span:text-is('{name}')) select", label="stays as it is")
+    page.wait_for_selector(".suffice .cheapest:has-text('as declared')", timeout=120_000)
+    assert json.loads(parse_qs(urlsplit(page.url).query)["fixed"][0]) == [name]
+    changed = [p.name for p in own.but(immutable=name).explain(X.iloc[1]).cheapest.players]
+    headline = page.inner_text(".suffice .cheapest").partition("):")[2]
+    assert name not in changed and all(f"{other} " in headline for other in changed)
+
+
+def test_shapley_values_are_drawn_largest_first(visit):
+    page = visit("&row=1&tab=shapley")
+    page.wait_for_selector("table.chart", timeout=120_000)
+    values = Explainer(forest(), X, n_references=60).shapley(X.iloc[1])
+    ranked = sorted(values, key=lambda name: -abs(values[name]))
+    assert page.locator("table.chart tbody th").all_inner_texts() == ranked
+    widths = page.eval_on_selector_all(
+        "table.chart rect", "bars => bars.map(bar => Number(bar.getAttribute('width')))"
+    )
+    spans = [abs(values[name]) / abs(values[ranked[0]]) for name in ranked]
+    assert [w / widths[0] for w in widths] == pytest.approx(spans)
+
+
+def test_an_old_answer_disappears_while_a_new_one_is_computed(visit):
+    page = visit("&row=1")
+    explained(page)
+    page.route("**/api/explain", lambda route: None)  # never answered
+    page.fill("label:has(span[title='debt']) input", "11")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".waiting[aria-busy=true] progress")
+    assert page.locator(".suffice section").count() == 0
+    page.unroute("**/api/explain")
+
+
+def test_a_question_that_waits_shows_its_place_in_the_queue(visit):
+    page = visit()
+    page.wait_for_selector("table.rows tbody tr")
+    line = json.dumps({"progress": None, "what": "", "place": 3}) + "\n"
+    page.evaluate(
+        """line => {
+          const real = window.fetch;
+          window.fetch = (url, init) => url === "/api/explain"
+            ? Promise.resolve(new Response(new ReadableStream({
+                start(controller) { controller.enqueue(new TextEncoder().encode(line)); },
+              })))
+            : real(url, init);
+        }""",
+        line,
+    )
+    page.click("table.rows tbody tr:nth-child(1)")
+    page.wait_for_selector(".progress:has-text('Waiting: 2 questions are answered first')")
 
 
 def test_every_answer_is_there(visit):

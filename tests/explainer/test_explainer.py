@@ -51,6 +51,8 @@ class Counting:
         {"outcome": "granted", "n_references": 30},
         {"groups": {"money": ["income", "debt"]}},
         {"context": ConditionalContext(), "n_references": 20},
+        {"immutable": "debt", "increasing": ["income"]},
+        {"actionable": ["income"], "decreasing": "debt"},
     ],
 )
 def test_it_answers_as_an_explainer_made_so(changes):
@@ -58,6 +60,15 @@ def test_it_answers_as_an_explainer_made_so(changes):
     other = Explainer(Counting(), X).but(**changes).explain(X.iloc[8], search="exhaustive")
     pd.testing.assert_frame_equal(made.to_frame(), other.to_frame())
     assert made.keep.curve == other.keep.curve
+    assert made.cheapest == other.cheapest
+
+
+def test_rules_on_changes_that_are_not_given_keep_their_values():
+    declared = Explainer(Counting(), X, immutable="age", missing_cost=2.0)
+    rules = declared.but(increasing="income").decider.changes
+    assert (rules.immutable, rules.increasing, rules.missing_cost) == (("age",), ("income",), 2.0)
+    with pytest.raises(InputError, match="increasing: got 'age', which is also immutable"):
+        declared.but(increasing="age")
 
 
 def test_the_model_is_not_asked_about_the_data_again():

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from suffice import CausalModel, datasets
-from suffice.web.connections import TimedProtocol
+from suffice.web.guard import TimedProtocol
 from suffice.web.server import _open_socket, make_app
 from suffice.web.session import Session
 

@@ -1,7 +1,9 @@
 """The explorer's questions over HTTP: the same answers as in Python, and nobody else's questions."""
 
+import asyncio
 import json
 import random
+import re
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -10,12 +12,24 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
-from suffice import Explainer, InputError
+from suffice import Explainer, InputError, at_least
 from suffice.web.api import ENDPOINTS, notebook_code, openapi
-from suffice.web.connections import TimedProtocol
-from suffice.web.requests import ContrastRequest, ExplainRequest, Input
-from suffice.web.server import JobProgress, JobTimeout, run_server
+from suffice.web.guard import TimedProtocol
+from suffice.web.requests import (
+    ChangeRules,
+    ContrastRequest,
+    ExplainRequest,
+    Input,
+    PredictRequest,
+    RecourseOptionsRequest,
+    RowsRequest,
+)
+from suffice.web.server import JobPool, JobProgress, JobTimeout, run_server
 from suffice.web.session import Session
 from tests.web.explorer_server import (
     TOKEN,
@@ -27,6 +41,7 @@ from tests.web.explorer_server import (
     linear,
     loans_room,
     post,
+    y,
 )
 
 
@@ -215,7 +230,7 @@ def test_another_model_is_asked_where_it_is_named(client):
 
 
 def test_recourse_keeps_to_the_form(client):
-    asked = {"input": {"row": 1}, "immutable": ["age", "home"], "max_size": 2}
+    asked = {"input": {"row": 1}, "changes": {"immutable": ["age", "home"]}, "max_size": 2}
     found = post(client, "recourse", **asked)
     own = Explainer(forest(), X, n_references=60).recourse(
         X.iloc[1], immutable=["age", "home"], max_size=2, max_options=20
@@ -244,9 +259,10 @@ def test_the_notebook_code_gives_what_is_on_the_screen(client):
     contrast = {"groups": {"money": ["income", "debt"]}, "outcome": "granted", "n_references": 30}
     asked = {"input": {"row": 4, "values": {"age": 33}}, "contrast": contrast, "tau": 0.75}
     code = post(client, "export/code", **asked)["content"]
-    code = code.replace("model = …", "").replace("data = …", "")
+    start = code.index("explainer =")
+    exec(code[:start], {})  # the placeholders are Python
     room = {"model": forest(), "data": X}
-    exec(code, room)
+    exec("import suffice\n" + code[start:], room)
     shown = loaded(client, **asked)
     assert factors(room["e"].keep) == factors(shown.keep)
     assert room["e"].tau == 0.75
@@ -269,7 +285,7 @@ def test_names_and_values_that_look_like_code_come_back_as_they_are():
         client_with_token(found) as client,
     ):
         about = post(client, "about")
-        assert about["columns"][0]["name"] == odd and about["models"] == ["<i>"]
+        assert about["columns"][0]["name"] == odd and about["models"][0]["name"] == "<i>"
         page = post(client, "rows", count=3)
         assert page["values"][0][0] == "<b>"
         assert loaded(client, input={"row": 0}).complete
@@ -383,7 +399,7 @@ def test_a_job_ends_at_its_time_limit():
     watch = JobProgress(2.0, lambda: now)
     watch("sets", 1, 10)
     now = 2.5
-    with pytest.raises(JobTimeout, match=r"This took longer than 2 s\. Allow more with time_limit"):
+    with pytest.raises(JobTimeout, match=r"This took longer than 2 s: up to 60 s may be allowed"):
         watch("sets", 2, 10)
 
 
@@ -450,3 +466,199 @@ def test_odd_requests_are_answered_or_refused_with_a_sentence(client):
         for line in found.text.splitlines():
             message = str((json.loads(line).get("error") or {}).get("message"))
             assert "could not be answered" not in message, (path, body, message)
+
+
+# -- the queue ----------------------------------------------------------------------------
+
+
+async def collected(lines):
+    return [json.loads(line) async for line in lines]
+
+
+def blocking_job(entered, free):
+    def answer():
+        entered.append(1)
+        free.wait(60)
+        return len(entered)
+
+    return answer
+
+
+def test_equal_questions_asked_together_are_computed_once():
+    async def ask_both():
+        pool, entered, free = JobPool(), [], Event()
+        answer = blocking_job(entered, free)
+        first, second = (asyncio.ensure_future(collected(pool.stream(b"q", answer))) for _ in "ab")
+        await asyncio.sleep(0.05)
+        free.set()
+        answers = [(await job)[-1] for job in (first, second)]
+        again = await collected(pool.stream(b"q", answer))  # asked later, it is computed again
+        pool.close()
+        return answers, again[-1]
+
+    assert asyncio.run(ask_both()) == ([{"answer": 1}, {"answer": 1}], {"answer": 2})
+
+
+def test_a_visitor_who_leaves_takes_no_answer_from_the_others():
+    async def leave():
+        pool, entered, free = JobPool(), [], Event()
+        stays, leaves = (
+            asyncio.ensure_future(collected(pool.stream(b"q", blocking_job(entered, free))))
+            for _ in "ab"
+        )
+        await asyncio.sleep(0.05)
+        leaves.cancel()
+        await asyncio.sleep(0.05)
+        free.set()
+        found = (await stays)[-1]
+        pool.close()
+        return found
+
+    assert asyncio.run(leave()) == {"answer": 1}
+
+
+def test_those_who_wait_are_told_their_place_in_the_queue(monkeypatch):
+    monkeypatch.setattr("suffice.web.server._QUICK_JOB_SECONDS", 600.0)
+
+    async def queue():
+        pool, free = JobPool(), Event()
+        jobs = [pool.stream(bytes([i]), blocking_job([], free)) for i in range(4)]
+        first = map(json.loads, await asyncio.gather(*map(anext, jobs)))
+        free.set()
+        last = [(await collected(job))[-1] for job in jobs]
+        pool.close()
+        return [line["place"] for line in first], last
+
+    places, last = asyncio.run(queue())
+    assert places == [None, None, 1, 2]
+    assert last == [{"answer": 1}] * 4
+
+
+def test_a_question_that_reports_no_progress_ends_at_its_time_limit(monkeypatch):
+    monkeypatch.setattr("suffice.web.server._GRACE_SECONDS", 0.0)
+
+    async def ask():
+        pool, free = JobPool(), Event()
+        lines = await collected(pool.stream(b"q", blocking_job([], free), seconds=0.01))
+        free.set()
+        pool.close()
+        return lines[-1]["error"]["message"]
+
+    assert asyncio.run(ask()).startswith("This took longer than 0.01 s")
+
+
+def test_waiting_for_others_does_not_count_against_the_time_limit():
+    now = 0.0
+    progress = JobProgress(2.0, lambda: now)
+    now = 10.0
+    progress.start()
+    progress("sets", 1, 10)
+    assert progress.share == 0.1 and not progress.is_over()
+
+
+# -- rules on changes, scores, and what is said of errors ------------------------------------
+
+
+def test_declared_rules_and_those_of_a_request_hold_for_headline_and_recourse():
+    session = Session({"forest": forest()}, X, n_references=60, immutable="age")
+    rules = {"immutable": ["late payments"], "increasing": ["income"]}
+    asked = ExplainRequest(input=Input(row=1), changes=ChangeRules(**rules))
+    own = Explainer(
+        forest(), X, n_references=60, immutable=["age", "late payments"], increasing="income"
+    )
+    assert session.explain(asked).cheapest == own.explain(X.iloc[1]).cheapest
+    options = session.recourse(
+        RecourseOptionsRequest(input=Input(row=1), changes=ChangeRules(**rules))
+    )
+    assert [o.changes for o in options] == [
+        o.changes for o in own.recourse(X.iloc[1], max_options=20)
+    ]
+    changed = {name for option in options for name in option.features}
+    assert changed and not changed & {"age", "late payments"}
+    code = notebook_code(session, asked)
+    assert "immutable=['age', 'late payments']" in code and "increasing=['income']" in code
+    assert session.describe()["models"][0]["fixed"] == {"age": "age is immutable"}
+
+
+def test_only_what_the_server_and_the_request_allow_may_change():
+    session = Session({"forest": forest()}, X, n_references=60, actionable=["income", "debt"])
+    both = session.declared_changes(ChangeRules(actionable=["debt", "job"]))
+    assert both == {"actionable": ["debt"]}
+    with pytest.raises(InputError, match="increasing: got 'age', which is also immutable"):
+        Session({"forest": forest()}, X, immutable="age").explain(
+            ExplainRequest(input=Input(row=1), changes=ChangeRules(increasing=["age"]))
+        )
+
+
+def test_rows_have_the_models_score_of_its_prediction(client):
+    page = post(client, "rows", sort="income", first=20, count=30)
+    shares = forest().predict_proba(X.iloc[page["numbers"]]).max(axis=1)
+    np.testing.assert_allclose(page["scores"], shares)
+    numbers = Session({"sum": lambda rows: rows["income"] * 1.5}, X)
+    assert numbers.rows(RowsRequest()).scores is None
+
+
+def test_texts_have_scores_and_labels_of_their_model():
+    data = pd.DataFrame({"text": ["good film", "bad film", "good", "bad"] * 5})
+    words = make_pipeline(CountVectorizer(), LogisticRegression())
+    model = words.fit(data["text"], [1, 0, 1, 0] * 5)
+    session = Session({"words": model}, data, text="text", random_state=3)
+    page = session.rows(RowsRequest(count=4))
+    np.testing.assert_allclose(page.scores, model.predict_proba(data["text"][:4]).max(axis=1))
+    asked = ExplainRequest(input=Input(row=0), contrast=ContrastRequest(outcome="1"))
+    code = notebook_code(session, asked)
+    assert "outcome=1" in code and "random_state=3" in code
+    for odd in ({"row": 0, "text": "good"}, {"row": 0, "values": {"text": "bad"}}, {}):
+        with pytest.raises(InputError):
+            session.predict(PredictRequest(input=Input(**odd)))
+    with pytest.raises(InputError, match="contrast"):
+        session.explain(
+            ExplainRequest(input=Input(row=0), contrast=ContrastRequest(references="all"))
+        )
+
+
+def test_a_table_refuses_a_text(client):
+    refused = client.post("/api/predict", json={"input": {"row": 1, "text": "a text"}})
+    assert refused.status_code == 422 and "text" in refused.json()["error"]["message"]
+
+
+def test_an_unexpected_error_is_json_too():
+    class Room(Session):
+        def row_values(self, number):
+            raise ZeroDivisionError
+
+    room = Room({"a": lambda rows: rows["age"] > 40}, X)
+    with explorer_server(room) as found, client_with_token(found) as client:
+        broken = client.post("/api/row", json={"row": 1})
+    assert broken.status_code == 500
+    assert "could not be answered (ZeroDivisionError)" in broken.json()["error"]["message"]
+
+
+def test_a_class_that_no_row_is_predicted_can_be_asked_about():
+    model = ExtraTreesClassifier(5, random_state=0).fit(X[["age"]], y)
+    session = Session({"never": model}, X[["age"]].loc[model.predict(X[["age"]]) == "granted"])
+    assert session.class_label("refused") == "refused"
+    assert session.describe()["models"][0]["predictions"] == ["granted", "refused"]
+
+
+def test_exported_code_has_the_outcome_that_the_server_was_started_with():
+    session = Session({"sum": lambda rows: rows["income"] * 1.5}, X, outcome=at_least(60))
+    code = notebook_code(session, ExplainRequest(input=Input(row=1)))
+    assert "outcome=suffice.at_least(60)" in code and "x = data.iloc[[1]]" in code
+    with pytest.raises(InputError, match="row: got 600"):
+        notebook_code(session, ExplainRequest(input=Input(row=600)))
+
+
+def test_the_page_of_an_explanation_has_no_names_of_python(client):
+    for asked in (
+        {"max_size": 1},
+        {"tau": 1.0},
+        {"search": "greedy"},
+        {"contrast": {"n_references": 2}},
+    ):
+        html = post(client, "explain", input={"row": 1}, **asked)["html"]
+        shown = re.sub(r"<script.*?</script>", "", html, flags=re.S)
+        assert not re.search(
+            r"\.(keep|flip|at|players|left_out|to_\w+)\b|explain\(|\w+=",
+            re.sub("<[^>]*>", "", shown),
+        )

@@ -1,4 +1,4 @@
-/** The explorer's questions, as `/api/openapi.json` describes them. */
+/** Requests to the server and the types of its answers, as `/api/openapi.json` describes them. */
 
 export type Scalar = string | number | boolean | null;
 
@@ -20,31 +20,65 @@ export interface ColumnFacts {
   missing: boolean;
 }
 
+export interface ModelFacts {
+  name: string;
+  /** Whether it predicts numbers, which have no list of possible predictions. */
+  numbers: boolean;
+  predictions: string[];
+  features: string[];
+  /** Features that the server declares as fixed, each with the reason. */
+  fixed: Record<string, string>;
+  increasing: string[];
+  decreasing: string[];
+}
+
 export interface About {
-  models: string[];
+  models: ModelFacts[];
   rows: number;
   columns: ColumnFacts[];
-  features: string[];
-  predictions: string[];
-  numbers: boolean;
   n_references: number | null;
   graph: Record<string, string[]> | null;
   text: string | null;
 }
+
+/** The facts of a model; of the first one if none is named. */
+export const modelFacts = (about: About, name: string): ModelFacts =>
+  about.models.find((model) => model.name === name) ?? about.models[0]!;
 
 export interface Page {
   total: number;
   numbers: number[];
   values: Scalar[][];
   predictions: Scalar[];
+  /** The probability or score of each prediction; null where the model has none. */
+  scores: (number | null)[] | null;
 }
 
-export type Kind = "text" | "share" | "number";
+export interface Score {
+  value: number;
+  kind: "probability" | "score" | "value";
+}
+
+export interface Predicted {
+  prediction: Scalar;
+  score: Score | null;
+}
+
+export type Kind = "text" | "share" | "number" | "difference";
+
+/** A number with the ends of its interval. */
+export interface Estimate {
+  value: number | null;
+  low: number;
+  high: number;
+}
+
+export type Cell = Scalar | Estimate;
 
 export interface Panel {
   heading: string;
   columns: { heading: string; kind: Kind }[];
-  rows: Scalar[][];
+  rows: Cell[][];
   more: string;
 }
 
@@ -67,10 +101,15 @@ export interface Option {
 export interface Progress {
   progress: number | null;
   what: string;
+  /** Place among the questions that wait, from 1; null once this one is computed. */
+  place: number | null;
 }
 
-/** A refusal or a fault, as the server says it. */
+/** A refusal or a fault, as the server words it. */
 export class Refused extends Error {}
+
+/** The sentence for an error, whether the server sent it or the browser raised it. */
+export const faultText = (fault: unknown): string => (fault instanceof Refused ? fault.message : String(fault));
 
 interface Reply<T> {
   answer?: T;
@@ -94,26 +133,26 @@ async function post(path: string, body: unknown, signal?: AbortSignal): Promise<
   }
 }
 
-function read<T>(reply: Reply<T>): T {
+function unpack<T>(reply: Reply<T>): T {
   if (reply.error) throw new Refused(reply.error.message);
   return reply.answer as T;
 }
 
-/** A question that is answered at once. */
+/** Ask a question that is answered at once. */
 export async function ask<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const response = await post(path, body, signal);
-  return read((await response.json()) as Reply<T>);
+  return unpack((await response.json()) as Reply<T>);
 }
 
-/** A question that takes time: lines of progress, and then the answer. */
+/** Ask a question that takes time: lines of progress, and then the answer. */
 export async function follow<T>(
   path: string,
   body: unknown,
   signal: AbortSignal,
-  heard: (progress: Progress) => void,
+  onProgress: (progress: Progress) => void,
 ): Promise<T> {
   const response = await post(path, body, signal);
-  if (!response.ok || !response.body) return read((await response.json()) as Reply<T>);
+  if (!response.ok || !response.body) return unpack((await response.json()) as Reply<T>);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
@@ -121,10 +160,10 @@ export async function follow<T>(
     rest += value ?? "";
     const lines = rest.split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) {
-      const told = JSON.parse(line) as Reply<T> & Progress;
-      if (told.answer !== undefined || told.error) return read(told);
-      heard(told);
+    for (const text of lines) {
+      const line = JSON.parse(text) as Reply<T> & Progress;
+      if (line.answer !== undefined || line.error) return unpack(line);
+      onProgress(line);
     }
     if (done) throw new Refused(GONE);
   }

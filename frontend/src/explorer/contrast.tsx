@@ -1,6 +1,6 @@
-/** What the row is held against, and what counts as its outcome. */
+/** Form of a question: references, outcome, threshold, search, groups. */
 import { useState } from "preact/hooks";
-import type { About } from "./api";
+import { modelFacts, type About } from "./api";
 import type { State } from "./state";
 import { Conditions } from "./table";
 
@@ -10,11 +10,21 @@ interface Props {
   go: (changes: Partial<State>) => void;
 }
 
+/** By the name that the server knows, as the suggestions under an explanation call them. */
+const SEARCHES = [
+  ["", "automatic"],
+  ["exhaustive", "exhaustive: count every set"],
+  ["bounds", "bounds: decide sets in bulk"],
+  ["pruned", "pruned: few predictions for each set"],
+  ["greedy", "greedy: look for larger sets"],
+] as const;
+
 export function ContrastForm({ about, state, go }: Props) {
   const text = about.text !== null;
+  const model = modelFacts(about, state.model);
   return (
     <details class="contrast">
-      <summary>What it is held against</summary>
+      <summary>References, outcome and search</summary>
       <form onSubmit={(e) => e.preventDefault()}>
         {!text && (
           <label>
@@ -38,17 +48,16 @@ export function ContrastForm({ about, state, go }: Props) {
           />
         )}
         <label>
-          At most{" "}
+          {text ? "Replacements" : "References"}, at most{" "}
           <input
             type="number"
             min={1}
             step={1}
             value={state.count || about.n_references || ""}
             onChange={(e) => go({ count: Math.max(0, Number(e.currentTarget.value)) })}
-          />{" "}
-          of them
+          />
         </label>
-        {about.numbers ? (
+        {model.numbers ? (
           <>
             <label>
               Outcome: at least{" "}
@@ -74,7 +83,7 @@ export function ContrastForm({ about, state, go }: Props) {
             Outcome{" "}
             <select value={state.outcome} onChange={(e) => go({ outcome: e.currentTarget.value })}>
               <option value="">what is predicted</option>
-              {about.predictions.map((name) => (
+              {model.predictions.map((name) => (
                 <option value={name}>{name}, or not</option>
               ))}
             </select>
@@ -95,7 +104,7 @@ export function ContrastForm({ about, state, go }: Props) {
           />
         </label>
         <label>
-          Sets of at most{" "}
+          Size of sets, at most{" "}
           <input
             type="number"
             min={0}
@@ -103,8 +112,28 @@ export function ContrastForm({ about, state, go }: Props) {
             value={state.size || ""}
             placeholder="any"
             onChange={(e) => go({ size: Math.max(0, Number(e.currentTarget.value)) })}
+          />
+        </label>
+        <label>
+          Search{" "}
+          <select value={state.search} onChange={(e) => go({ search: e.currentTarget.value })}>
+            {SEARCHES.map(([value, words]) => (
+              <option value={value}>{words}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Time limit{" "}
+          <input
+            type="number"
+            min={1}
+            max={60}
+            step={1}
+            value={state.seconds}
+            placeholder="none"
+            onChange={(e) => go({ seconds: e.currentTarget.value })}
           />{" "}
-          features
+          s
         </label>
         {!text && <Groups about={about} state={state} go={go} />}
         {about.graph && (
@@ -127,10 +156,18 @@ function Groups({ about, state, go }: Props) {
   const [name, setName] = useState("");
   const [columns, setColumns] = useState<string[]>([]);
   const taken = new Set(Object.values(state.groups).flat());
-  const free = about.features.filter((f) => !taken.has(f));
+  const free = modelFacts(about, state.model).features.filter((f) => !taken.has(f));
   return (
     <fieldset>
       <legend>Columns that go together</legend>
+      <label>
+        <input
+          type="checkbox"
+          checked={state.autoGroups}
+          onChange={(e) => go({ autoGroups: e.currentTarget.checked, groups: {} })}
+        />{" "}
+        Auto-join correlated columns
+      </label>
       {Object.entries(state.groups).map(([group, members]) => (
         <button
           type="button"

@@ -1,11 +1,14 @@
 /** One row, opened: its values, why it was decided so, and what would change it. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, follow, Refused, type About, type Scalar, type Sheet } from "./api";
+import { ask, faultText, follow, type About, type Predicted, type Scalar, type Sheet } from "./api";
+import { BesideForm, Comparison, isBeside, otherName, rowName } from "./beside";
+import { ChangeForm } from "./changes";
 import { ContrastForm } from "./contrast";
 import { GraphView } from "./graph";
-import { download, label, SheetView, useAnswer, Waiting } from "./parts";
+import { download, predictionText, SheetView, useAnswer, Waiting } from "./parts";
 import { RecoursePanel } from "./recourse";
-import { input, question, type State, type Tab } from "./state";
+import { ShapleyChart } from "./shapley";
+import { basics, input, question, type State, type Tab } from "./state";
 import { WhatIf } from "./whatif";
 import { mount } from "../page";
 
@@ -15,19 +18,14 @@ interface Props {
   go: (changes: Partial<State>) => void;
 }
 
-interface Score {
-  probability?: number | null;
-}
-
-interface Predicted {
-  prediction: Scalar;
-  score: Score | null;
-}
-
 export function Detail({ about, state, go }: Props) {
-  const own = useOwn(about, state);
+  const beside = isBeside(state);
+  const otherRow = state.otherRow >= 0 ? state.otherRow : state.row;
+  const otherModel = state.otherModel || state.model;
+  const own = useRow(about, state.row);
+  const other = useRow(about, otherRow);
   const predicted = usePredicted(state, state.row, state.model);
-  const other = state.otherRow >= 0 || state.otherModel !== "";
+  const otherPredicted = usePredicted(state, otherRow, otherModel);
   const tabs: [Tab, string][] = [
     ["explanation", "Why"],
     ...(about.text
@@ -47,9 +45,7 @@ export function Detail({ about, state, go }: Props) {
         </button>
       </p>
       <h2>
-        Row {state.row}
-        {Object.keys(state.values).length > 0 && ", changed"}:{" "}
-        <span class="predicted">{predicted ? label(predicted.prediction) : "…"}</span>
+        {rowName(state)}: <span class="predicted">{predicted ? predictionText(predicted) : "…"}</span>
       </h2>
       {about.text ? (
         <TextEdit about={about} state={state} own={own} go={go} />
@@ -57,7 +53,19 @@ export function Detail({ about, state, go }: Props) {
         own && <WhatIf about={about} state={state} own={own} go={go} />
       )}
       <ContrastForm about={about} state={state} go={go} />
-      <Beside about={about} state={state} go={go} />
+      {!about.text && <ChangeForm about={about} state={state} go={go} />}
+      <BesideForm about={about} state={state} go={go} />
+      {beside && (
+        <Comparison
+          about={about}
+          state={state}
+          own={own}
+          // The same row by another model has the changed values, too.
+          other={otherRow === state.row ? own && { ...own, ...state.values } : other}
+          predicted={predicted}
+          otherPredicted={otherPredicted}
+        />
+      )}
       <div class="tabs" role="tablist" aria-label="Answers">
         {tabs.map(([tab, words]) => (
           <button
@@ -81,10 +89,18 @@ export function Detail({ about, state, go }: Props) {
           </button>
         ))}
       </div>
-      <div id="answers" role="tabpanel" aria-labelledby={`tab-${state.tab}`} class={other ? "two" : ""}>
-        <Answer about={about} state={state} go={go} row={state.row} model={state.model} />
-        {other && (
-          <Other about={about} state={state} go={go} />
+      <div id="answers" role="tabpanel" aria-labelledby={`tab-${state.tab}`} class={beside ? "two" : ""}>
+        <div>
+          {beside && <h3>{rowName(state)}{state.model && state.otherModel && `, by ${state.model}`}</h3>}
+          <Answer about={about} state={state} go={go} row={state.row} model={state.model} />
+        </div>
+        {beside && (
+          <div class="other">
+            <h3>
+              {otherName(state)}: {otherPredicted ? predictionText(otherPredicted) : "…"}
+            </h3>
+            <Answer about={about} state={state} go={go} row={otherRow} model={otherModel} />
+          </div>
         )}
       </div>
       <Exports state={state} />
@@ -98,30 +114,28 @@ interface AnswerProps extends Props {
 }
 
 function Answer({ about, state, go, row, model }: AnswerProps) {
-  const asked = question(state, row, model);
-  if (state.tab === "recourse") return <RecoursePanel about={about} state={state} go={go} />;
+  if (state.tab === "recourse")
+    return <RecoursePanel state={state} go={go} row={row} model={model} />;
   if (state.tab === "graph" && about.graph) return <GraphView graph={about.graph} state={state} />;
-  if (state.tab === "shapley") return <Told path="shapley" asked={withoutSearch(asked)} />;
-  if (state.tab === "rules") return <Told path="rules" asked={asked} />;
-  return <Why asked={asked} state={state} go={go} />;
-}
-
-/** The question without the arguments of a search, which Shapley values do not have. */
-function withoutSearch({ tau: _, max_size: __, ...rest }: ReturnType<typeof question>): object {
-  return rest;
+  if (state.tab === "shapley") return <ShapleyChart asked={basics(state, row, model)} />;
+  if (state.tab === "rules") {
+    const asked = { ...basics(state, row, model), tau: state.asked, max_size: state.size || null };
+    return <Rules asked={asked} />;
+  }
+  return <Why asked={question(state, row, model)} state={state} go={go} />;
 }
 
 function Why({ asked, state, go }: { asked: object; state: State; go: Props["go"] }) {
-  const found = useAnswer<{ html: string; movable: boolean }>("explain", asked);
+  const found = useAnswer<{ html: string }>("explain", asked);
   return (
     <Waiting of={found}>
-      {found.answer && <Piece html={found.answer.html} tau={state.tau} go={go} />}
+      {found.answer && <Explanation html={found.answer.html} tau={state.tau} go={go} />}
     </Waiting>
   );
 }
 
-/** What the server wrote of an explanation, taken over by the same script as in a page. */
-function Piece({ html, tau, go }: { html: string; tau: number; go: Props["go"] }) {
+/** An explanation as the server wrote it, taken over by the same script as in a saved page. */
+function Explanation({ html, tau, go }: { html: string; tau: number; go: Props["go"] }) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const at = place.current!;
@@ -132,63 +146,9 @@ function Piece({ html, tau, go }: { html: string; tau: number; go: Props["go"] }
   return <div ref={place} />;
 }
 
-function Told({ path, asked }: { path: string; asked: object }) {
-  const found = useAnswer<{ sheet: Sheet }>(path, asked);
+function Rules({ asked }: { asked: object }) {
+  const found = useAnswer<{ sheet: Sheet }>("rules", asked);
   return <Waiting of={found}>{found.answer && <SheetView sheet={found.answer.sheet} />}</Waiting>;
-}
-
-function Other({ about, state, go }: Props) {
-  const row = state.otherRow >= 0 ? state.otherRow : state.row;
-  const model = state.otherModel || state.model;
-  const predicted = usePredicted(state, row, model);
-  return (
-    <div class="other">
-      <h3>
-        {state.otherRow >= 0 ? `Row ${row}` : "The same row"}
-        {state.otherModel && `, by ${state.otherModel}`}: {predicted ? label(predicted.prediction) : "…"}
-      </h3>
-      <Answer about={about} state={state} go={go} row={row} model={model} />
-    </div>
-  );
-}
-
-function Beside({ about, state, go }: Props) {
-  return (
-    <details class="beside" open={state.otherRow >= 0 || state.otherModel !== ""}>
-      <summary>Beside another</summary>
-      <form class="tools" onSubmit={(e) => e.preventDefault()}>
-        <label>
-          Row{" "}
-          <input
-            type="number"
-            min={0}
-            max={about.rows - 1}
-            value={state.otherRow < 0 ? "" : state.otherRow}
-            onChange={(e) =>
-              go({ otherRow: e.currentTarget.value === "" ? -1 : Number(e.currentTarget.value) })
-            }
-          />
-        </label>
-        {about.models.length > 1 && (
-          <label>
-            Model{" "}
-            <select
-              value={state.otherModel}
-              onChange={(e) => go({ otherModel: e.currentTarget.value })}
-            >
-              <option value="">the same</option>
-              {about.models.map((name) => (
-                <option>{name}</option>
-              ))}
-            </select>
-          </label>
-        )}
-        <button type="button" onClick={() => go({ otherRow: -1, otherModel: "" })}>
-          Only this one
-        </button>
-      </form>
-    </details>
-  );
 }
 
 function Exports({ state }: { state: State }) {
@@ -202,11 +162,11 @@ function Exports({ state }: { state: State }) {
       () => undefined,
     )
       .then((file) => download(file.name, file.content))
-      .catch((e: unknown) => setFault(e instanceof Refused ? e.message : String(e)));
+      .catch((e: unknown) => setFault(faultText(e)));
   };
   return (
     <p class="tools">
-      Take it along:{" "}
+      Save the explanation as{" "}
       <button type="button" onClick={() => save("page")}>
         page
       </button>
@@ -229,35 +189,37 @@ function TextEdit({ about, state, own, go }: TextProps) {
   const text = state.text || String(own?.[about.text ?? ""] ?? "");
   return (
     <label class="text">
-      The text; change it to see what the model would say then
+      The text; change it to see what the model would predict then
       <textarea rows={5} value={text} onChange={(e) => go({ text: e.currentTarget.value })} />
     </label>
   );
 }
 
-function useOwn(about: About, state: State): Record<string, Scalar> | null {
-  const [own, setOwn] = useState<Record<string, Scalar> | null>(null);
+/** The values of a row of the table. */
+function useRow(about: About, row: number): Record<string, Scalar> | null {
+  const [found, setFound] = useState<{ row: number; values: Record<string, Scalar> } | null>(null);
   useEffect(() => {
-    const line = new AbortController();
-    ask<Record<string, Scalar>>("row", { row: state.row }, line.signal)
-      .then(setOwn)
-      .catch(() => setOwn(null));
-    return () => line.abort();
-  }, [state.row, about]);
-  return own;
+    const request = new AbortController();
+    ask<Record<string, Scalar>>("row", { row }, request.signal)
+      .then((values) => setFound({ row, values }))
+      .catch(() => setFound(null));
+    return () => request.abort();
+  }, [row, about]);
+  return found?.row === row ? found.values : null;
 }
 
 function usePredicted(state: State, row: number, model: string): Predicted | null {
-  const [found, setFound] = useState<Predicted | null>(null);
   const body = { input: input(state, row), model: model || null };
+  const key = JSON.stringify(body);
+  const [found, setFound] = useState<{ key: string; predicted: Predicted } | null>(null);
   useEffect(() => {
-    const line = new AbortController();
-    ask<Predicted>("predict", body, line.signal)
-      .then(setFound)
+    const request = new AbortController();
+    ask<Predicted>("predict", body, request.signal)
+      .then((predicted) => setFound({ key, predicted }))
       .catch(() => {
-        if (!line.signal.aborted) setFound(null);
+        if (!request.signal.aborted) setFound(null);
       });
-    return () => line.abort();
-  }, [JSON.stringify(body)]);
-  return found;
+    return () => request.abort();
+  }, [key]);
+  return found?.key === key ? found.predicted : null;
 }

@@ -1,7 +1,7 @@
 /** The explorer: a table of rows, or one row opened. What is shown is in the address. */
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { ask, Refused, type About } from "./api";
+import { ask, faultText, type About } from "./api";
 import { Detail } from "./detail";
 import { readState, written, type State } from "./state";
 import { Rows } from "./table";
@@ -13,7 +13,7 @@ function Explorer() {
   useEffect(() => {
     ask<About>("about", {})
       .then(setAbout)
-      .catch((e: unknown) => setFault(e instanceof Refused ? e.message : String(e)));
+      .catch((e: unknown) => setFault(faultText(e)));
     const back = () => setState(readState(location.search));
     addEventListener("popstate", back);
     return () => removeEventListener("popstate", back);

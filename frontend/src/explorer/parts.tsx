@@ -1,8 +1,8 @@
-/** Small pieces that several rooms of the explorer share. */
+/** Components and hooks that several parts of the explorer share: answers, sheets, numbers. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { percent } from "../words";
-import { follow, Refused, type Kind, type Progress, type Scalar, type Sheet } from "./api";
+import { faultText, follow, type Cell, type Kind, type Predicted, type Progress, type Scalar, type Sheet } from "./api";
 
 /** A value as `suffice.formatting.format_value` has it. */
 export function shown(value: Scalar): string {
@@ -23,52 +23,56 @@ function plainNumber(value: number, digits: number): string {
   return String(Number(value.toPrecision(digits)));
 }
 
+/** A prediction, with how sure the model is of it. */
+export function predictionText({ prediction, score }: Predicted): string {
+  if (score === null || score.kind === "value") return label(prediction);
+  const sure = score.kind === "probability" ? percent(score.value) : `score ${figure(score.value)}`;
+  return `${label(prediction)} (${sure})`;
+}
+
 export interface Followed<T> {
+  /** The answer to the present question; null while it is computed. */
   answer: T | null;
   error: string;
-  /** Null: nothing is being worked out. */
+  /** Null: nothing is being computed. */
   progress: Progress | null;
   stop: () => void;
   again: () => void;
 }
 
-/** Ask a long question whenever it changes; the one before is hung up on. */
-export function useAnswer<T>(path: string, body: object | null): Followed<T> {
-  const key = body === null ? "" : path + JSON.stringify(body);
+/** Ask a long question whenever it changes; the request for the one before is cancelled. */
+export function useAnswer<T>(path: string, body: object): Followed<T> {
+  const key = path + JSON.stringify(body);
   const [turn, setTurn] = useState(0);
-  const [answer, setAnswer] = useState<T | null>(null);
+  const [found, setFound] = useState<{ key: string; answer: T } | null>(null);
   const [error, setError] = useState("");
   const [progress, setProgress] = useState<Progress | null>(null);
-  const [line, setLine] = useState<AbortController | null>(null);
+  const request = useRef<AbortController | null>(null);
   useEffect(() => {
-    if (body === null) {
-      setAnswer(null);
-      setProgress(null);
-      return undefined;
-    }
     const own = new AbortController();
-    setLine(own);
+    request.current = own;
     setError("");
-    setProgress({ progress: null, what: "" });
+    setFound(null);
+    setProgress({ progress: null, what: "", place: null });
     follow<T>(path, body, own.signal, setProgress)
-      .then((found) => {
-        setAnswer(() => found);
+      .then((answer) => {
+        setFound({ key, answer });
         setProgress(null);
       })
       .catch((fault: unknown) => {
         if (own.signal.aborted) return;
-        setAnswer(null);
         setProgress(null);
-        setError(fault instanceof Refused ? fault.message : String(fault));
+        setError(faultText(fault));
       });
     return () => own.abort();
   }, [key, turn]);
   return {
-    answer,
+    // An answer to another question never stands beside the present one, not even for one frame.
+    answer: found?.key === key ? found.answer : null,
     error,
     progress,
     stop: () => {
-      line?.abort();
+      request.current?.abort();
       setProgress(null);
       setError("Stopped. Nothing was lost: ask again when you like.");
     },
@@ -76,14 +80,31 @@ export function useAnswer<T>(path: string, body: object | null): Followed<T> {
   };
 }
 
+function progressText({ what, place }: Progress): string {
+  if (place === 1) return "Waiting: next in the queue";
+  if (place !== null) return `Waiting: ${place - 1} ${place === 2 ? "question is" : "questions are"} answered first`;
+  return what ? `Working: ${what}` : "Working …";
+}
+
+/** An answer, or how far it is; the room of the last answer is kept, so that the page stays put. */
 export function Waiting({ of, children }: { of: Followed<unknown>; children: ComponentChildren }) {
   const { error, progress, answer, stop, again } = of;
+  const place = useRef<HTMLDivElement>(null);
+  const height = useRef(0);
+  useEffect(() => {
+    if (answer !== null) height.current = place.current!.offsetHeight;
+  });
   return (
-    <div class="waiting" aria-busy={progress !== null}>
+    <div
+      ref={place}
+      class="waiting"
+      aria-busy={progress !== null}
+      style={progress !== null && height.current ? { minHeight: `${height.current}px` } : {}}
+    >
       {progress !== null && (
         <p class="progress" role="status">
           <progress {...(progress.progress === null ? {} : { value: progress.progress })} max={1} />
-          <span>{progress.what ? `Working: ${progress.what}` : "Working …"}</span>
+          <span>{progressText(progress)}</span>
           <button type="button" onClick={stop}>
             Cancel
           </button>
@@ -97,14 +118,21 @@ export function Waiting({ of, children }: { of: Followed<unknown>; children: Com
           </button>
         </p>
       )}
-      {answer !== null && <div class={progress ? "old" : ""}>{children}</div>}
+      {answer !== null && children}
     </div>
   );
 }
 
-function inColumn(kind: Kind, cell: Scalar): string {
+/** A cell as `Column.text_of` has it. */
+export function cellText(kind: Kind, cell: Cell): string {
   if (cell === null) return "–";
+  if (typeof cell === "object") {
+    const [low, high] = [cellText(kind, cell.low), cellText(kind, cell.high)];
+    const within = kind === "share" ? `${low.replace(/%$/, "")}–${high}` : `${low} to ${high}`;
+    return cell.value === null ? within : `${cellText(kind, cell.value)} (${within})`;
+  }
   if (typeof cell !== "number" || kind === "text") return shown(cell);
+  if (kind === "difference") return `${cell < 0 ? "−" : ""}${Math.round(Math.abs(100 * cell))}`;
   return kind === "share" ? percent(cell) : figure(cell);
 }
 
@@ -118,7 +146,7 @@ export function SheetView({ sheet }: { sheet: Sheet }) {
       {sheet.panels.map((panel) => (
         <div class="scroll">
           <table>
-            {panel.heading && <caption>{panel.heading}</caption>}
+            {panel.heading && <caption><span>{panel.heading}</span></caption>}
             <thead>
               <tr>
                 {panel.columns.map((column) => (
@@ -133,7 +161,7 @@ export function SheetView({ sheet }: { sheet: Sheet }) {
                 <tr>
                   {row.map((cell, j) => {
                     const kind = panel.columns[j]?.kind ?? "text";
-                    return <td class={kind === "text" ? "" : "number"}>{inColumn(kind, cell)}</td>;
+                    return <td class={kind === "text" ? "" : "number"}>{cellText(kind, cell)}</td>;
                   })}
                 </tr>
               ))}

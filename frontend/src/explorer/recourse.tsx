@@ -1,6 +1,6 @@
-/** The cheapest ways to another outcome, under constraints; each can be tried on by one click. */
-import type { About, Option, Scalar, Sheet } from "./api";
-import { number, question, type State } from "./state";
+/** The cheapest changes to another outcome, under constraints; each can be tried by one click. */
+import type { Option, Scalar, Sheet } from "./api";
+import { basics, changeRules, number, type State } from "./state";
 import { percent } from "../words";
 import { figure, SheetView, useAnswer, Waiting } from "./parts";
 
@@ -10,63 +10,28 @@ interface Found {
 }
 
 interface Props {
-  about: About;
   state: State;
   go: (changes: Partial<State>) => void;
+  row: number;
+  model: string;
 }
 
-export function RecoursePanel({ about, state, go }: Props) {
-  const { max_size: _size, tau: _tau, ...asked } = question(state) as Record<string, unknown>;
+export function RecoursePanel({ state, go, row, model }: Props) {
   const found = useAnswer<Found>("recourse", {
-    ...asked,
-    immutable: state.fixed,
-    increasing: state.rising,
-    decreasing: state.falling,
+    ...basics(state, row, model),
+    changes: changeRules(state),
     max_cost: number(state.cost),
     max_size: state.changes || null,
     values: state.anyValues ? "grid" : "observed",
   });
-  const rule = (name: string): string =>
-    state.fixed.includes(name)
-      ? "fixed"
-      : state.rising.includes(name)
-        ? "rising"
-        : state.falling.includes(name)
-          ? "falling"
-          : "";
-  const set = (name: string, chosen: string) => {
-    const without = (names: string[]) => names.filter((n) => n !== name);
-    const lists = {
-      fixed: without(state.fixed),
-      rising: without(state.rising),
-      falling: without(state.falling),
-    };
-    if (chosen) lists[chosen as keyof typeof lists].push(name);
-    go(lists);
-  };
   const apply = (option: Option) => {
-    const values: Record<string, Scalar> = { ...state.values };
+    // An option of the row beside is tried on that row, which is opened for it.
+    const values: Record<string, Scalar> = row === state.row ? { ...state.values } : {};
     for (const [name, [, to]] of Object.entries(option.changes)) values[name] = to;
-    go({ values, tab: "explanation" });
+    go({ values, row, tab: "explanation" });
   };
-  const kinds = new Map(about.columns.map((c) => [c.name, c.kind]));
   return (
     <div>
-      <details open={state.fixed.length + state.rising.length + state.falling.length > 0}>
-        <summary>What may change</summary>
-        <div class="fields">
-          {about.features.map((name) => (
-            <label>
-              <span title={name}>{name}</span>
-              <select value={rule(name)} onChange={(e) => set(name, e.currentTarget.value)}>
-                <option value="">may change</option>
-                <option value="fixed">stays as it is</option>
-                {kinds.get(name) === "number" && <option value="rising">may only go up</option>}
-                {kinds.get(name) === "number" && <option value="falling">may only go down</option>}
-              </select>
-            </label>
-          ))}
-        </div>
         <p class="tools">
           <label>
             Cost at most{" "}
@@ -98,15 +63,17 @@ export function RecoursePanel({ about, state, go }: Props) {
             any combination of values (slower)
           </label>
         </p>
-      </details>
       <Waiting of={found}>
         {found.answer && found.answer.options.length > 0 ? (
           <>
             <div class="scroll">
               <table>
-                <caption>{found.answer.sheet.title}</caption>
+                <caption><span>{found.answer.sheet.title}</span></caption>
                 <thead>
                   <tr>
+                    <th scope="col">
+                      <span class="unseen">try</span>
+                    </th>
                     <th scope="col">change</th>
                     <th scope="col" class="number">
                       cost
@@ -117,23 +84,20 @@ export function RecoursePanel({ about, state, go }: Props) {
                     <th scope="col" class="number">
                       necessity
                     </th>
-                    <th scope="col">
-                      <span class="unseen">try</span>
-                    </th>
                   </tr>
                 </thead>
                 <tbody>
                   {found.answer.options.map((option) => (
                     <tr>
-                      <td>{option.says}</td>
-                      <td class="number">{figure(option.cost)}</td>
-                      <td class="number">{percent(option.sufficiency)}</td>
-                      <td class="number">{percent(option.necessity)}</td>
                       <td>
                         <button type="button" onClick={() => apply(option)}>
                           Try it
                         </button>
                       </td>
+                      <td>{option.says}</td>
+                      <td class="number">{figure(option.cost)}</td>
+                      <td class="number">{percent(option.sufficiency)}</td>
+                      <td class="number">{percent(option.necessity)}</td>
                     </tr>
                   ))}
                 </tbody>

@@ -25,6 +25,10 @@ export interface State {
   /** The threshold that the search is asked at. */
   asked: number;
   size: number;
+  /** How sets are searched; "": as the server chooses. */
+  search: string;
+  /** Seconds that a question may take; "": as long as the server allows. */
+  seconds: string;
   references: "opposite" | "all" | "where";
   among: Condition[];
   count: number;
@@ -32,6 +36,8 @@ export interface State {
   least: string;
   most: string;
   groups: Record<string, string[]>;
+  /** Whether correlated columns are joined, in place of `groups`. */
+  autoGroups: boolean;
   causal: boolean;
   /** Beside: another row, or another model. */
   otherRow: number;
@@ -58,6 +64,8 @@ export const START: State = {
   tau: 0,
   asked: 0.9,
   size: 0,
+  search: "",
+  seconds: "",
   references: "opposite",
   among: [],
   count: 0,
@@ -65,6 +73,7 @@ export const START: State = {
   least: "",
   most: "",
   groups: {},
+  autoGroups: false,
   causal: false,
   otherRow: -1,
   otherModel: "",
@@ -116,10 +125,17 @@ export function contrast(state: State): Record<string, unknown> {
     outcome: state.outcome || null,
     at_least: number(state.least),
     at_most: number(state.most),
-    groups: state.groups,
+    groups: state.autoGroups ? "auto" : state.groups,
     causal: state.causal,
   };
 }
+
+/** What may change, besides what the server declares. */
+export const changeRules = (state: State) => ({
+  immutable: state.fixed,
+  increasing: state.rising,
+  decreasing: state.falling,
+});
 
 export function input(state: State, row = state.row): Record<string, unknown> {
   if (row !== state.row) return { row };
@@ -127,16 +143,22 @@ export function input(state: State, row = state.row): Record<string, unknown> {
   return { row: row < 0 ? null : row, values: state.values };
 }
 
-/** The question of the screen; `row` and `model` in place of the screen's own, for what is beside. */
-export function question(state: State, row = state.row, model = state.model) {
-  return {
-    input: input(state, row),
-    model: model || null,
-    contrast: contrast(state),
-    tau: state.asked,
-    max_size: state.size || null,
-  };
-}
+/** What every question has; `row` and `model` in place of the screen's own, for what is beside. */
+export const basics = (state: State, row = state.row, model = state.model) => ({
+  input: input(state, row),
+  model: model || null,
+  contrast: contrast(state),
+  time_limit: number(state.seconds),
+});
+
+/** The question for an explanation. */
+export const question = (state: State, row = state.row, model = state.model) => ({
+  ...basics(state, row, model),
+  tau: state.asked,
+  max_size: state.size || null,
+  ...(state.search && { search: state.search }),
+  ...(Object.values(changeRules(state)).some((names) => names.length) && { changes: changeRules(state) }),
+});
 
 export const number = (text: string): number | null =>
   text.trim() === "" || Number.isNaN(Number(text)) ? null : Number(text);

@@ -1,8 +1,9 @@
 /** The rows of the data with their predictions: filtered, sorted, one page at a time. */
 import { useEffect, useState } from "preact/hooks";
-import { ask, Refused, type About, type Condition, type Page, type Test } from "./api";
+import { ask, faultText, modelFacts, type About, type Condition, type Page, type Test } from "./api";
 import { number, type State } from "./state";
-import { label, shown } from "./parts";
+import { percent } from "../words";
+import { figure, label, shown } from "./parts";
 
 const PAGE = 50;
 const TESTS: Test[] = ["is", "is not", "at least", "at most", "contains", "is missing"];
@@ -27,17 +28,19 @@ export function Rows({ about, state, go }: Props) {
   };
   useEffect(() => {
     const own = new AbortController();
+    setPage(null);
+    setError("");
     ask<Page>("rows", asked, own.signal)
-      .then((found) => {
-        setPage(found);
-        setError("");
-      })
+      .then(setPage)
       .catch((fault: unknown) => {
-        if (!own.signal.aborted) setError(fault instanceof Refused ? fault.message : String(fault));
+        if (own.signal.aborted) return;
+        setPage(null);
+        setError(faultText(fault));
       });
     return () => own.abort();
   }, [JSON.stringify(asked)]);
 
+  const { predictions } = modelFacts(about, state.model);
   const sorted = (name: string): "ascending" | "descending" | "none" =>
     state.sort !== name ? "none" : state.descending ? "descending" : "ascending";
   const sort = (name: string) =>
@@ -53,6 +56,8 @@ export function Rows({ about, state, go }: Props) {
       </button>
     </th>
   );
+  const scored = page?.scores ?? null;
+  const asShares = scored !== null && scored.every((s) => s === null || (s >= 0 && s <= 1));
   return (
     <section aria-label="Rows">
       <div class="tools">
@@ -60,16 +65,16 @@ export function Rows({ about, state, go }: Props) {
           <label>
             Model{" "}
             <select
-              value={state.model || about.models[0]}
-              onChange={(e) => go({ model: e.currentTarget.value })}
+              value={modelFacts(about, state.model).name}
+              onChange={(e) => go({ model: e.currentTarget.value, prediction: "", first: 0 })}
             >
-              {about.models.map((name) => (
+              {about.models.map(({ name }) => (
                 <option>{name}</option>
               ))}
             </select>
           </label>
         )}
-        {about.predictions.length > 0 && (
+        {predictions.length > 0 && (
           <label>
             Predicted{" "}
             <select
@@ -77,7 +82,7 @@ export function Rows({ about, state, go }: Props) {
               onChange={(e) => go({ prediction: e.currentTarget.value, first: 0 })}
             >
               <option value="">anything</option>
-              {about.predictions.map((name) => (
+              {predictions.map((name) => (
                 <option value={name}>{name}</option>
               ))}
             </select>
@@ -95,13 +100,14 @@ export function Rows({ about, state, go }: Props) {
           {error}
         </p>
       )}
+      {!page && !error && <p role="status">Reading rows …</p>}
       {page && (
         <>
           <p role="status">
             {page.total === 0
               ? "No row is like this. Take a condition away."
               : `Rows ${(state.first + 1).toLocaleString("en")} to ${last.toLocaleString("en")} of ` +
-                `${page.total.toLocaleString("en")}. Choose one to see why it was decided so.`}
+                `${page.total.toLocaleString("en")}. Open one to see why it was decided so.`}
           </p>
           <div class="scroll" tabIndex={0} role="region" aria-label="Table of rows">
             <table class="rows">
@@ -109,20 +115,31 @@ export function Rows({ about, state, go }: Props) {
                 <tr>
                   <th scope="col">row</th>
                   {head("prediction", "predicted")}
+                  {scored && (
+                    <th scope="col" class="number" title="The model's score of its prediction">
+                      {asShares ? "probability" : "score"}
+                    </th>
+                  )}
                   {about.columns.map((column) => head(column.name))}
                 </tr>
               </thead>
               <tbody>
                 {page.numbers.map((n, i) => (
-                  <tr class={n === state.row ? "chosen" : ""} onClick={() => open(n)}>
+                  <tr onClick={() => open(n)}>
                     <th scope="row">
-                      <button type="button" class="link" >
+                      {/* For the keyboard: a click on it is a click on its row. */}
+                      <button type="button" class="link">
                         {n}
                       </button>
                     </th>
                     <td>
                       <b>{label(page.predictions[i]!)}</b>
                     </td>
+                    {scored && (
+                      <td class="number" title={String(scored[i] ?? "none")}>
+                        {scored[i] == null ? "–" : asShares ? percent(scored[i]) : figure(scored[i])}
+                      </td>
+                    )}
                     {page.values[i]!.map((cell, j) => (
                       <td
                         class={about.columns[j]!.kind === "number" ? "number" : ""}
@@ -142,14 +159,14 @@ export function Rows({ about, state, go }: Props) {
               disabled={state.first === 0}
               onClick={() => go({ first: Math.max(0, state.first - PAGE) })}
             >
-              Before
+              Previous
             </button>{" "}
             <button
               type="button"
               disabled={last >= page.total}
               onClick={() => go({ first: state.first + PAGE })}
             >
-              After
+              Next
             </button>
           </p>
         </>
@@ -158,6 +175,8 @@ export function Rows({ about, state, go }: Props) {
   );
 
   function open(n: number): void {
+    // Who marks text in a row to copy it does not want to leave the table.
+    if (String(getSelection() ?? "")) return;
     go({ row: n, values: {}, text: "", otherRow: -1 });
   }
 }
@@ -169,9 +188,9 @@ interface ConditionsProps {
   change: (given: Condition[]) => void;
 }
 
-const sought = (c: Condition): string => (c.value === undefined ? "" : shown(c.value));
+const valueText = (c: Condition): string => (c.value === undefined ? "" : shown(c.value));
 
-/** Conditions on columns, each a line that can be taken away. */
+/** Conditions on columns, each a button that takes it away. */
 export function Conditions({ about, given, label, change }: ConditionsProps) {
   const [column, setColumn] = useState(about.columns[0]!.name);
   const [test, setTest] = useState<Test>("is");
@@ -191,10 +210,10 @@ export function Conditions({ about, given, label, change }: ConditionsProps) {
         <button
           type="button"
           class="chip"
-          aria-label={`Take away: ${c.column} ${c.test} ${sought(c)}`}
+          aria-label={`Take away: ${c.column} ${c.test} ${valueText(c)}`}
           onClick={() => change(given.filter((_, j) => j !== i))}
         >
-          {c.column} {c.test} {sought(c)}{" "}
+          {c.column} {c.test} {valueText(c)}{" "}
           <span aria-hidden="true">×</span>
         </button>
       ))}

@@ -1,7 +1,18 @@
-/** The values of one row, to be changed: what would the model say then? */
-import type { About, ColumnFacts, Scalar } from "./api";
+/** The values of one row, which can be changed: what would the model predict then? */
+import { modelFacts, type About, type ColumnFacts, type Scalar } from "./api";
 import { number, type State } from "./state";
+import { brief } from "../words";
 import { shown } from "./parts";
+
+/** Why a value is unlike all of the data; "" where it is not. */
+export function outsideData(column: ColumnFacts, value: Scalar): string {
+  if (value === null) return column.missing ? "" : "never missing in the data";
+  const { lowest, highest } = column;
+  if (typeof value === "number" && lowest !== null && highest !== null && (value < lowest || value > highest))
+    return `outside the data: ${brief(lowest)} to ${brief(highest)}`;
+  if (column.values && column.kind === "text" && !column.values.includes(value)) return "not in the data";
+  return "";
+}
 
 interface Props {
   about: About;
@@ -22,28 +33,30 @@ export function WhatIf({ about, state, own, go }: Props) {
     <form class="whatif" onSubmit={(e) => e.preventDefault()} aria-label="Values">
       <p>
         {changed.length
-          ? `${changed.length} changed: the answer is about these values.`
-          : "Change a value to see what the model would say then."}{" "}
+          ? `${changed.length} changed: the answers below are about these values.`
+          : "Change a value to see what the model would predict then."}{" "}
         {changed.length > 0 && (
           <button type="button" onClick={() => go({ values: {} })}>
-            Back to the row's own
+            Undo all changes
           </button>
         )}
       </p>
       <div class="fields">
         {about.columns
-          .filter((c) => about.features.includes(c.name))
-          .map((column) => (
-            <label class={column.name in state.values ? "changed" : ""}>
-              <span title={column.name}>{column.name}</span>
-              <Field
-                column={column}
-                value={column.name in state.values ? state.values[column.name]! : own[column.name]!}
-                set={(value) => set(column.name, value)}
-              />
-              {column.name in state.values && <small>was {shown(own[column.name]!)}</small>}
-            </label>
-          ))}
+          .filter((c) => modelFacts(about, state.model).features.includes(c.name))
+          .map((column) => {
+            const changed = column.name in state.values;
+            const value = changed ? state.values[column.name]! : own[column.name]!;
+            const outside = outsideData(column, value);
+            return (
+              <label class={`${changed ? "changed" : ""} ${outside && "outside"}`}>
+                <span title={column.name}>{column.name}</span>
+                <Field column={column} value={value} set={(value) => set(column.name, value)} />
+                {changed && <small>was {shown(own[column.name]!)}</small>}
+                {outside && <small class="warn">{outside}</small>}
+              </label>
+            );
+          })}
       </div>
     </form>
   );

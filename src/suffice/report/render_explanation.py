@@ -24,6 +24,7 @@ from suffice.summary import (
     LISTED_SETS,
     DigestSummary,
     FactorLine,
+    ReaderHints,
     SignatureLimits,
     Summary,
     ViewSummary,
@@ -75,12 +76,12 @@ def _page(result: Explanation | View, summary: Summary) -> str:
     return document(summary.question, style, _section(result, summary), script_bundle())
 
 
-def page_section(result: Explanation | View) -> str:
+def page_section(result: Explanation | View, hints: ReaderHints) -> str:
     """Return the HTML of an explanation for the explorer, which has style and script already.
 
     The script draws pictures and lists, so they are left out.
     """
-    return _section(result, summarise(result, most=1), within=True)
+    return _section(result, summarise(result, hints, most=1), within=True)
 
 
 def _summary(result: Explanation | View) -> Summary:

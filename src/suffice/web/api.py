@@ -18,7 +18,10 @@ from suffice.explanation import Explanation
 from suffice.question_fields import QuestionFields
 from suffice.report.render_explanation import page_section
 from suffice.results import Result
+from suffice.summary import ReaderHints
+from suffice.target import Outcome
 from suffice.web.requests import (
+    ChangeRules,
     ContrastRequest,
     ExplainRequest,
     PredictRequest,
@@ -31,29 +34,44 @@ from suffice.web.requests import (
 )
 from suffice.web.session import Session
 
+EXPLORER_HINTS = ReaderHints(
+    lower="move the slider to {tau}",
+    factors="the saved JSON has them all",
+    values="the saved JSON has them all",
+    full="the saved JSON",
+    left_out="the saved JSON has them",
+    names="point at one to see it in full",
+    refine="shorten the text",
+    arguments={
+        "max_size": "size of sets",
+        "n_references": "references",
+        "time_limit": "time limit",
+        "search": "search",
+        "groups": "auto-join correlated columns",
+        "budget": "budget",
+    },
+)
+"""Hints for readers in the browser: labels of the page's form in place of arguments of Python."""
+
 
 @dataclass(frozen=True)
 class Endpoint:
     """An endpoint: its path, the type of its requests, and the function that answers."""
 
     path: str
-    says: str
-    asked: type | None
-    answer: Callable[[Session, Any], Any]
-    lines: bool = False
+    summary: str
+    request_type: type | None
+    handler: Callable[[Session, Any], Any]
+    streamed: bool = False
     """Whether the answer comes as lines of JSON, with progress."""
 
 
-def _about(room: Session, _: None) -> Any:
-    return room.about()
+def _explain(session: Session, asked: ExplainRequest) -> Any:
+    return {"html": page_section(session.explain(asked), EXPLORER_HINTS)}
 
 
-def _explain(room: Session, asked: ExplainRequest) -> Any:
-    return {"html": page_section(room.explain(asked))}
-
-
-def _recourse(room: Session, asked: RecourseOptionsRequest) -> Any:
-    found = room.recourse(asked)
+def _recourse(session: Session, asked: RecourseOptionsRequest) -> Any:
+    found = session.recourse(asked)
     options = [
         {
             "features": list(option.features),
@@ -68,56 +86,74 @@ def _recourse(room: Session, asked: RecourseOptionsRequest) -> Any:
     return {"options": options, "more": found.more, "sheet": _sheet_json(found)}
 
 
-def _shapley(room: Session, asked: ShapleyRequest) -> Any:
-    found = room.shapley(asked)
-    return {"values": dict(found), "sheet": _sheet_json(found)}
+def _shapley(session: Session, asked: ShapleyRequest) -> Any:
+    found = session.shapley(asked)
+    ends = {"base": found.base, "everything": found.everything}
+    return {"values": dict(found), **ends, "sheet": _sheet_json(found)}
 
 
-def _rules(room: Session, asked: RulesRequest) -> Any:
-    return {"sheet": _sheet_json(room.rules(asked))}
+def _rules(session: Session, asked: RulesRequest) -> Any:
+    return {"sheet": _sheet_json(session.rules(asked))}
 
 
-def _export_page(room: Session, asked: ExplainRequest) -> Any:
-    return {"name": "explanation.html", "content": room.explain(asked).to_html()}
+def _export_page(session: Session, asked: ExplainRequest) -> Any:
+    return {"name": "explanation.html", "content": session.explain(asked).to_html()}
 
 
-def _export_json(room: Session, asked: ExplainRequest) -> Any:
-    return {"name": "explanation.json", "content": room.explain(asked).to_json()}
+def _export_json(session: Session, asked: ExplainRequest) -> Any:
+    return {"name": "explanation.json", "content": session.explain(asked).to_json()}
 
 
-def _export_code(room: Session, asked: ExplainRequest) -> Any:
-    return {"name": "explanation.py", "content": notebook_code(room, asked)}
+def _export_code(session: Session, asked: ExplainRequest) -> Any:
+    return {"name": "explanation.py", "content": notebook_code(session, asked)}
 
 
 def _sheet_json(result: Result | Explanation) -> Any:
-    panels = [msgspec.to_builtins(p) | {"more": str(p.more)} for p in result.sheet.panels]
+    # `alone`: where Python has the rows that are left out is of no use in a browser.
+    panels = [msgspec.to_builtins(p) | {"more": p.more.alone} for p in result.sheet.panels]
     return msgspec.to_builtins(result.sheet) | {"panels": panels}
 
 
 ENDPOINTS = (
-    Endpoint("about", "The models, the columns, and what may be asked.", None, _about),
+    Endpoint(
+        "about",
+        "The models, the columns, and what may be asked.",
+        None,
+        lambda session, _: session.describe(),
+    ),
     Endpoint("rows", "A page of the table, filtered and sorted.", RowsRequest, Session.rows),
-    Endpoint("row", "The values of one row.", RowRequest, lambda room, a: room.row_values(a.row)),
+    Endpoint(
+        "row",
+        "The values of one row.",
+        RowRequest,
+        lambda session, asked: session.row_values(asked.row),
+    ),
     Endpoint("predict", "The model's answer for one input.", PredictRequest, Session.predict),
     Endpoint(
         "explain",
         "What suffices to keep the input's outcome, and what to flip it.",
         ExplainRequest,
         _explain,
-        lines=True,
+        streamed=True,
     ),
     Endpoint(
         "recourse",
         "The cheapest changes that give another outcome.",
         RecourseOptionsRequest,
         _recourse,
-        lines=True,
+        streamed=True,
     ),
-    Endpoint("shapley", "What each feature adds.", ShapleyRequest, _shapley, lines=True),
-    Endpoint("rules", "The best rules for the input.", RulesRequest, _rules, lines=True),
-    Endpoint("export/page", "The explanation as a page.", ExplainRequest, _export_page, lines=True),
-    Endpoint("export/json", "The explanation as JSON.", ExplainRequest, _export_json, lines=True),
-    Endpoint("export/code", "Code that asks the same.", ExplainRequest, _export_code, lines=True),
+    Endpoint("shapley", "What each feature adds.", ShapleyRequest, _shapley, streamed=True),
+    Endpoint("rules", "The best rules for the input.", RulesRequest, _rules, streamed=True),
+    Endpoint(
+        "export/page", "The explanation as a page.", ExplainRequest, _export_page, streamed=True
+    ),
+    Endpoint(
+        "export/json", "The explanation as JSON.", ExplainRequest, _export_json, streamed=True
+    ),
+    Endpoint(
+        "export/code", "Code that asks the same.", ExplainRequest, _export_code, streamed=True
+    ),
 )
 """All endpoints, each answering POST requests to /api/PATH."""
 
@@ -128,30 +164,30 @@ def openapi() -> dict[str, Any]:
     >>> sorted(openapi()["paths"])[:2]
     ['/api/about', '/api/explain']
     """
-    asked = [e.asked for e in ENDPOINTS if e.asked is not None]
-    kinds = list(dict.fromkeys(asked))
+    types = list(dict.fromkeys(e.request_type for e in ENDPOINTS if e.request_type is not None))
     schemas, components = msgspec.json.schema_components(
-        kinds, ref_template="#/components/schemas/{name}"
+        types, ref_template="#/components/schemas/{name}"
     )
-    by_kind = dict(zip(kinds, schemas, strict=True))
+    by_type = dict(zip(types, schemas, strict=True))
     paths: dict[str, Any] = {}
     for endpoint in ENDPOINTS:
-        kind = "application/x-ndjson" if endpoint.lines else "application/json"
-        told = (
-            'Lines of JSON: {"progress", "what"} …, then {"answer"} or {"error"}.'
-            if endpoint.lines
+        media_type = "application/x-ndjson" if endpoint.streamed else "application/json"
+        answer = (
+            'Lines of JSON: {"progress", "what", "place"} …, then {"answer"} or {"error"}. "place" '
+            "is the question's place among those that wait, from 1; null once it is computed."
+            if endpoint.streamed
             else '{"answer"} or, with status 422, {"error"}.'
         )
         operation: dict[str, Any] = {
-            "summary": endpoint.says,
+            "summary": endpoint.summary,
             "responses": {
-                "200": {"description": told, "content": {kind: {"schema": {}}}},
+                "200": {"description": answer, "content": {media_type: {"schema": {}}}},
                 "401": {"description": "Without the token that was printed at the start."},
                 "422": {"description": "What is wrong with the request, as a sentence."},
             },
         }
-        if endpoint.asked is not None:
-            body = {"application/json": {"schema": by_kind[endpoint.asked]}}
+        if endpoint.request_type is not None:
+            body = {"application/json": {"schema": by_type[endpoint.request_type]}}
             operation["requestBody"] = {"content": body}
         paths[f"/api/{endpoint.path}"] = {"post": operation}
     info = {"title": "suffice explorer", "version": suffice.__version__}
@@ -166,7 +202,7 @@ def openapi() -> dict[str, Any]:
 # Export of a question as Python code.
 
 
-def notebook_code(room: Session, asked: ExplainRequest) -> str:
+def notebook_code(session: Session, asked: ExplainRequest) -> str:
     """Return Python code that asks the same question of the same model and data."""
     contrast = asked.contrast
     given = asked.input
@@ -174,21 +210,23 @@ def notebook_code(room: Session, asked: ExplainRequest) -> str:
         "import pandas as pd",
         "import suffice",
         "",
-        *room.opening(asked.model),
+        *session.opening_code(asked.model),
         "",
     ]
-    if room.text is not None:
-        lines += _format_call(
-            "explainer = suffice.TextExplainer", ["model"], _text_arguments(contrast)
-        )
-        lines += [f"x = {room.text_of(given)!r}"]
+    if session.text_column is not None:
+        named = _text_arguments(session, asked.model, contrast)
+        lines += _format_call("explainer = suffice.TextExplainer", ["model"], named)
+        lines += [f"x = {session.read_text(given)!r}"]
     else:
-        named = _table_arguments(room, asked.model, contrast)
+        named = _table_arguments(session, asked.model, contrast, asked.changes)
         lines += _format_call("explainer = suffice.Explainer", ["model", "data"], named)
         if given.row is None:
             lines += [f"x = {pformat(dict(given.values), sort_dicts=False)}"]
         else:
-            lines += [f"x = data.iloc[{given.row}].to_dict()"]
+            # A frame of one row: a series would turn whole numbers beside others into floats.
+            session.check_row(given.row)
+            row = f"data.iloc[[{given.row}]]"
+            lines += [f'x = {row}.to_dict("records")[0]' if given.values else f"x = {row}"]
             if given.values:
                 lines += [f"x |= {pformat(dict(given.values), sort_dicts=False)}"]
     question: dict[str, Any] = {"tau": asked.tau}
@@ -209,34 +247,44 @@ def _format_call(function: str, positional: list[str], named: dict[str, str]) ->
     return [f"{function}(", *(f"    {part}," for part in inside), ")"]
 
 
-def _text_arguments(contrast: ContrastRequest) -> dict[str, str]:
-    found = {} if contrast.outcome is None else {"outcome": repr(contrast.outcome)}
+def _text_arguments(
+    session: Session, model: str | None, contrast: ContrastRequest
+) -> dict[str, str]:
+    found = _outcome_argument(session, model, contrast)
     if contrast.n_references is not None:
         found["n_references"] = repr(contrast.n_references)
+    found["random_state"] = repr(session.seed)
     return found
 
 
-def _table_arguments(room: Session, model: str | None, contrast: ContrastRequest) -> dict[str, str]:
-    found: dict[str, str] = {}
-    if contrast.at_least is not None:
-        found["outcome"] = f"suffice.at_least({contrast.at_least!r})"
-    elif contrast.at_most is not None:
-        found["outcome"] = f"suffice.at_most({contrast.at_most!r})"
-    elif contrast.outcome is not None:
-        found["outcome"] = repr(room.label(contrast.outcome, model))
+def _outcome_argument(
+    session: Session, model: str | None, contrast: ContrastRequest
+) -> dict[str, str]:
+    outcome = session.outcome(model, contrast)
+    if outcome is None:
+        return {}
+    return {"outcome": f"suffice.{outcome!r}" if isinstance(outcome, Outcome) else repr(outcome)}
+
+
+def _table_arguments(
+    session: Session, model: str | None, contrast: ContrastRequest, changes: ChangeRules
+) -> dict[str, str]:
+    found = _outcome_argument(session, model, contrast)
     if isinstance(contrast.references, list):
         parts = [_condition_code(c) for c in contrast.references]
         found["references"] = " & ".join(parts) or '"all"'
     elif contrast.references != "opposite":
         found["references"] = repr(contrast.references)
-    n = room.n_references if contrast.n_references is None else contrast.n_references
+    n = session.n_references if contrast.n_references is None else contrast.n_references
     if n is not None:
         found["n_references"] = repr(n)
     if contrast.groups:
         found["groups"] = repr(contrast.groups)
     if contrast.causal:
         found["context"] = "suffice.CausalContext(causes)"
-    found["random_state"] = repr(room.seed)
+    rules = session.declared_changes(changes)
+    found |= {name: repr(names) for name, names in rules.items() if names is not None}
+    found["random_state"] = repr(session.seed)
     return found
 
 

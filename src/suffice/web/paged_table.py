@@ -5,9 +5,9 @@ A million rows are sorted once for each column and filtered by whole columns; a 
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
-from threading import Lock
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from suffice.typing import BoolVector, Counts, Scalar, Values
 from suffice.web.requests import RowCondition, RowsRequest
 
 _MAX_PAGE_ROWS = 500
-"""Of one page."""
 
 _MAX_LISTED_VALUES = 60
 """A column of more distinct values is typed in, not chosen from a list."""
@@ -50,33 +49,37 @@ class RowPage:
     numbers: list[int]
     values: list[list[Scalar]]
     predictions: list[Scalar]
+    scores: list[float | None] | None = None
+    """How sure the model is of each prediction; None where it does not say, or gives numbers."""
 
 
 class PagedTable:
-    """A table with the model's answer for each row."""
+    """A table with the models' prediction for each row."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, predictions: Mapping[str, Values]) -> None:
         self._table = table
-        self._orders: OrderedDict[Any, Counts] = OrderedDict()
-        self._lock = Lock()
+        self._predictions = predictions
+        self._order = lru_cache(_MAX_CACHED_ORDERS)(self._compute_order)
+        self._infos = [self._column_info(j) for j in range(len(table.names))]
 
     def __len__(self) -> int:
         return len(self._table)
 
     def columns(self) -> list[ColumnInfo]:
-        """Every column as a form shows it."""
-        return [self._facts(j) for j in range(len(self._table.names))]
+        """Return each column as a form shows it."""
+        return self._infos
 
-    def page(self, asked: RowsRequest, answers: Values, model: str) -> RowPage:
-        """The rows wanted, in the order wanted."""
+    def page(self, asked: RowsRequest, model: str) -> RowPage:
+        """Return the rows of a page, with the predictions of a model."""
         if not 1 <= asked.count <= _MAX_PAGE_ROWS:
             raise InputError("count", asked.count, f"1 to {_MAX_PAGE_ROWS} rows at once")
         if asked.first < 0:
             raise InputError("first", asked.first, "0 or more")
-        numbers = self._order(asked, answers, model)
+        predictions = self._predictions[model]
+        numbers = self._sorted_rows(asked, model)
         mask = self.mask(asked.where)
         if asked.prediction is not None:
-            mask = mask & self._predicted(answers, asked.prediction)
+            mask = mask & _is_predicted(predictions, asked.prediction)
         if not mask.all():
             numbers = numbers[mask[numbers]]
         chosen = numbers[asked.first : asked.first + asked.count]
@@ -86,15 +89,14 @@ class PagedTable:
             len(numbers),
             chosen.tolist(),
             [[to_json_value(column[i]) for column in columns] for i in range(len(chosen))],
-            [to_json_value(answer) for answer in answers[chosen]],
+            [to_json_value(prediction) for prediction in predictions[chosen]],
         )
 
     def mask(self, conditions: list[RowCondition]) -> BoolVector:
-        """The rows that fulfil all of these."""
+        """Return, by row, whether all conditions hold."""
         found = np.ones(len(self._table), dtype=bool)
         for condition in conditions:
-            j = self._position(condition.column)
-            found &= self._test(self._table.column(j), condition)
+            found &= _matches(self._table.column(self._position(condition.column)), condition)
         return found
 
     def _position(self, name: str) -> int:
@@ -103,48 +105,21 @@ class PagedTable:
             raise InputError("column", name, "a column of the table", did_you_mean(name, names))
         return names.index(name)
 
-    def _test(self, column: Values, condition: RowCondition) -> BoolVector:
-        value, test = condition.value, condition.test
-        if column.dtype.kind in "iuf" and isinstance(value, int | float):
-            # A million numbers may all be distinct: they are compared as a whole.
-            compare = {"is": np.equal, "is not": np.not_equal, "at least": np.greater_equal}
-            if test in compare or test == "at most":
-                return np.asarray(compare.get(test, np.less_equal)(column, value))
-        distinct, which = _distinct_values(column)
-        if test == "is missing":
-            holds = [is_missing(v) for v in distinct]
-        elif test == "contains":
-            part = str(value).casefold()
-            holds = [not is_missing(v) and part in str(as_scalar(v)).casefold() for v in distinct]
-        elif test in ("is", "is not"):
-            same = [not is_missing(v) and _same_value(as_scalar(v), value) for v in distinct]
-            holds = same if test == "is" else [not s for s in same]
-        else:
-            holds = [not is_missing(v) and _compare(as_scalar(v), test, value) for v in distinct]
-        return np.asarray(holds, dtype=bool)[which]
-
-    def _predicted(self, answers: Values, wanted: str) -> BoolVector:
-        distinct, which = _distinct_values(answers)
-        return np.asarray([str(as_scalar(v)) == wanted for v in distinct], dtype=bool)[which]
-
-    def _order(self, asked: RowsRequest, answers: Values, model: str) -> Counts:
+    def _sorted_rows(self, asked: RowsRequest, model: str) -> Counts:
         if asked.sort is None:
-            return np.arange(len(self._table))
-        key = ("prediction", model) if asked.sort == "prediction" else asked.sort
-        with self._lock:
-            order = self._orders.get(key)
-            if order is None:
-                by_prediction = asked.sort == "prediction"
-                column = (
-                    answers if by_prediction else self._table.column(self._position(asked.sort))
-                )
-                order = np.argsort(column_codes(column), kind="stable")
-                self._orders[key] = order
-                while len(self._orders) > _MAX_CACHED_ORDERS:
-                    self._orders.popitem(last=False)
+            order = np.arange(len(self._table))
+        elif asked.sort == "prediction":
+            order = self._order(None, model)
+        else:
+            order = self._order(self._position(asked.sort), "")
         return order[::-1] if asked.descending else order
 
-    def _facts(self, j: int) -> ColumnInfo:
+    def _compute_order(self, position: int | None, model: str) -> Counts:
+        """Return row numbers sorted by a column, or by the predictions of a model."""
+        by = self._predictions[model] if position is None else self._table.column(position)
+        return np.argsort(column_codes(by), kind="stable")
+
+    def _column_info(self, j: int) -> ColumnInfo:
         table = self._table
         distinct, _ = _distinct_values(table.column(j))
         # Missing values are alike, and so one of the distinct ones at most.
@@ -168,8 +143,34 @@ class PagedTable:
         )
 
 
+def _matches(column: Values, condition: RowCondition) -> BoolVector:
+    value, test = condition.value, condition.test
+    if column.dtype.kind in "iuf" and isinstance(value, int | float):
+        # A million numbers may all be distinct: they are compared as a whole.
+        compare = {"is": np.equal, "is not": np.not_equal, "at least": np.greater_equal}
+        if test in compare or test == "at most":
+            return np.asarray(compare.get(test, np.less_equal)(column, value))
+    distinct, which = _distinct_values(column)
+    if test == "is missing":
+        holds = [is_missing(v) for v in distinct]
+    elif test == "contains":
+        part = str(value).casefold()
+        holds = [not is_missing(v) and part in str(as_scalar(v)).casefold() for v in distinct]
+    elif test in ("is", "is not"):
+        same = [not is_missing(v) and _same_value(as_scalar(v), value) for v in distinct]
+        holds = same if test == "is" else [not s for s in same]
+    else:
+        holds = [not is_missing(v) and _compare(as_scalar(v), test, value) for v in distinct]
+    return np.asarray(holds, dtype=bool)[which]
+
+
+def _is_predicted(predictions: Values, wanted: str) -> BoolVector:
+    distinct, which = _distinct_values(predictions)
+    return np.asarray([str(as_scalar(v)) == wanted for v in distinct], dtype=bool)[which]
+
+
 def to_json_value(value: Any) -> Scalar:
-    """A cell as JSON has it: what is missing is null."""
+    """Return a cell as JSON has it: what is missing is null."""
     if is_missing(value):
         return None
     found = as_scalar(value)
@@ -186,7 +187,7 @@ def _distinct_values(column: Values) -> tuple[Values, Counts]:
 
 
 def _same_value(cell: Scalar, value: Scalar) -> bool:
-    """A form sends texts, and numbers as numbers: both find the cell that shows so."""
+    """Return whether a cell is or shows the value: a form may send a number as a text."""
     return cell == value or str(cell) == str(value)
 
 

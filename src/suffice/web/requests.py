@@ -23,7 +23,7 @@ class RowCondition(_Request, frozen=True):
     value: Scalar = None
 
 
-_Conditions = Annotated[list[RowCondition], msgspec.Meta(max_length=50)]
+RowConditions = Annotated[list[RowCondition], msgspec.Meta(max_length=50)]
 """Conditions of one request. Each reads a column, so thousands would take seconds."""
 
 
@@ -35,7 +35,7 @@ class RowsRequest(_Request, frozen=True):
     sort: str | None = None
     """A column, or "prediction"."""
     descending: bool = False
-    where: _Conditions = []
+    where: RowConditions = []
     prediction: str | None = None
     """Only rows with this prediction, as the page shows it."""
     model: str | None = None
@@ -50,8 +50,9 @@ class RowRequest(_Request, frozen=True):
 class ContrastRequest(ContrastFields, frozen=True, kw_only=True):
     """The outcome to explain, and the references: all rows, or those that meet conditions."""
 
-    references: Literal["opposite", "all"] | _Conditions = "opposite"  # type: ignore[assignment]
-    groups: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    references: Literal["opposite", "all"] | RowConditions = "opposite"  # type: ignore[assignment]
+    groups: dict[str, list[str]] | Literal["auto"] = msgspec.field(default_factory=dict)
+    """Columns that go together, by the name of the group; "auto" joins correlated ones."""
     causal: bool = False
     """Whether changes have effects, by the graph of the server."""
 
@@ -62,6 +63,15 @@ class Input(_Request, frozen=True):
     row: int | None = None
     values: dict[str, Scalar] = {}
     text: str | None = None
+
+
+class ChangeRules(_Request, frozen=True):
+    """What may change, besides what the server declares: names of features or columns."""
+
+    immutable: list[str] = []
+    actionable: list[str] | None = None
+    increasing: list[str] = []
+    decreasing: list[str] = []
 
 
 class PredictRequest(_Request, frozen=True):
@@ -77,6 +87,8 @@ class ExplainRequest(QuestionFields, frozen=True, kw_only=True):
     input: Input
     model: str | None = None
     contrast: ContrastRequest = ContrastRequest()
+    changes: ChangeRules = ChangeRules()
+    """Rules for the cheapest change in the headline; the sets do not depend on them."""
     time_limit: float | None = None
 
 
@@ -107,10 +119,8 @@ class RecourseOptionsRequest(_Request, frozen=True):
     input: Input
     model: str | None = None
     contrast: ContrastRequest = ContrastRequest()
+    changes: ChangeRules = ChangeRules()
     tau: float | None = None
-    immutable: list[str] = []
-    increasing: list[str] = []
-    decreasing: list[str] = []
     ranges: dict[str, tuple[float | None, float | None]] = {}
     max_cost: float | None = None
     max_size: int | None = None

@@ -1,4 +1,4 @@
-"""Server of the explorer: web application, limits on requests, pool of jobs, and its page."""
+"""Server of the explorer: web application, queue of questions, its page, start and stop."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from contextvars import copy_context
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
 from secrets import token_urlsafe
@@ -18,6 +17,7 @@ from time import monotonic
 from typing import Any
 
 import msgspec
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -29,36 +29,36 @@ from suffice.progress import listen_to_progress
 from suffice.report.html import script_bundle, template_text
 from suffice.results import json_text
 from suffice.web.api import ENDPOINTS, Endpoint, openapi
-from suffice.web.guard import Guard
+from suffice.web.guard import READ_SECONDS, Guard, TimedProtocol
 from suffice.web.requests import ExplainRequest, RecourseOptionsRequest, read_request
 from suffice.web.session import MAX_SECONDS, Session
 
 
-def make_app(room: Session, token: str, names: frozenset[str]) -> Guard:
+def make_app(session: Session, token: str, hosts: frozenset[str]) -> Guard:
     """Return the application, which answers only to these names ("127.0.0.1:8000") and token."""
-    work = JobPool()
+    jobs = JobPool()
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
-        work.close()
+        jobs.close()
 
     async def front(_: Request) -> Response:
-        return _page_response(room)
+        return _page_response(session)
 
     routes = [
         Route("/", front),
         Route("/api/openapi.json", _openapi_response),
         *(
-            Route(f"/api/{e.path}", _endpoint_handler(e, room, work), methods=["POST"])
+            Route(f"/api/{e.path}", _endpoint_handler(e, session, jobs), methods=["POST"])
             for e in ENDPOINTS
         ),
     ]
-    return Guard(Starlette(routes=routes, lifespan=lifespan), token, names)
+    return Guard(Starlette(routes=routes, lifespan=lifespan), token, hosts)
 
 
-def _page_response(room: Session) -> Response:
-    page, script, style = explorer_page(room.text is not None)
+def _page_response(session: Session) -> Response:
+    page, script, style = explorer_page(session.text_column is not None)
     policy = (
         "default-src 'none'; connect-src 'self'; img-src data: blob:; base-uri 'none'; "
         f"form-action 'none'; frame-ancestors 'none'; script-src '{_csp_hash(script)}'; "
@@ -76,37 +76,74 @@ async def _openapi_response(_: Request) -> Response:
 
 
 def _endpoint_handler(
-    endpoint: Endpoint, room: Session, work: JobPool
+    endpoint: Endpoint, session: Session, jobs: JobPool
 ) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
+    async def handle(request: Request) -> Response:
         try:
-            body = await asyncio.wait_for(request.body(), _READ_SECONDS)
+            body = await asyncio.wait_for(request.body(), READ_SECONDS)
         except ClientDisconnect:  # or a body that was too long
             return Response(status_code=413)
         except TimeoutError:
             return Response(status_code=408)
         try:
-            asked = None if endpoint.asked is None else read_request(body, endpoint.asked)
-            if endpoint.lines:
-                seconds = getattr(asked, "time_limit", None) or MAX_SECONDS
-                # A search keeps its own time limit and answers with what it found by then.
-                own = isinstance(asked, ExplainRequest | RecourseOptionsRequest)
-                limit = MAX_SECONDS if own else min(seconds, MAX_SECONDS)
-                lines = work.lines(lambda: endpoint.answer(room, asked), limit)
-                return StreamingResponse(lines, media_type="application/x-ndjson")
-            found = await run_in_threadpool(endpoint.answer, room, asked)
+            kind = endpoint.request_type
+            asked = None if kind is None else read_request(body, kind)
         except SufficeError as error:
             return _json_response({"error": error_json(error)}, 422)
-        return _json_response({"answer": found})
+        if not endpoint.streamed:
+            reply, status = await run_in_threadpool(
+                _reply, lambda: endpoint.handler(session, asked)
+            )
+            return _json_response(reply, status)
+        # The same question in another order of its fields is the same question.
+        key = endpoint.path.encode() + msgspec.json.encode(asked, order="sorted")
+        lines = jobs.stream(key, lambda: endpoint.handler(session, asked), _time_limit(asked))
+        return StreamingResponse(lines, media_type="application/x-ndjson")
 
-    return answer
+    return handle
+
+
+def _time_limit(asked: Any) -> float:
+    """Return the seconds after which the server ends a question."""
+    given = asked.time_limit
+    if isinstance(asked, ExplainRequest | RecourseOptionsRequest):
+        # A search keeps its own time limit, and answers a little later with what it found.
+        return max(MAX_SECONDS, 1.2 * (given or 0))
+    return MAX_SECONDS if given is None or not 0 < given < MAX_SECONDS else float(given)
+
+
+def _reply(answer: Callable[[], Any]) -> tuple[dict[str, Any], int]:
+    """Return the answer or the error as JSON has it, and the status of the response."""
+    try:
+        return {"answer": answer()}, 200
+    except JobCancelled:  # nobody reads it any more
+        return {"error": {"message": "stopped", "argument": None}}, 200
+    except SufficeError as error:
+        return {"error": error_json(error)}, 422
+    except Exception as error:  # of the user's model, or a bug: the server goes on
+        logging.getLogger("suffice").exception("A question could not be answered.")
+        return {"error": error_json(error)}, 500
+
+
+def error_json(error: Exception) -> dict[str, Any]:
+    """Return an error as a sentence; of an unexpected one only the name of its class."""
+    if isinstance(error, InputError):
+        return {"message": str(error), "argument": error.argument}
+    if isinstance(error, SufficeError):
+        return {"message": str(error), "argument": None}
+    words = f"This could not be answered ({type(error).__name__}). The server's screen says more."
+    return {"message": words, "argument": None}
 
 
 def _json_response(value: object, status: int = 200) -> Response:
     return Response(json_text(value), status, media_type="application/json")
 
 
-# Long answers: each in a thread, with progress, a time limit, and an end if the visitor leaves.
+def _json_line(value: object) -> bytes:
+    return json_text(value).encode() + b"\n"
+
+
+# Long answers: each question is computed in a thread, once for all who ask it at the same time.
 
 
 _PROGRESS_SECONDS = 0.25
@@ -121,12 +158,12 @@ _QUICK_JOB_SECONDS = 1.0
 _MAX_JOBS = 64
 """Most questions computed at the same time."""
 
-_READ_SECONDS = 15.0
-"""Seconds within which a client must have sent a request."""
+_GRACE_SECONDS = 2.0
+"""Seconds after a time limit until visitors stop waiting for the job to notice it."""
 
 
 class JobCancelled(Exception):  # noqa: N818 - not an error
-    """The visitor has left."""
+    """Nobody waits for the answer any more."""
 
 
 class JobTimeout(SufficeError):  # noqa: N818 - its message says what it is
@@ -134,101 +171,156 @@ class JobTimeout(SufficeError):  # noqa: N818 - its message says what it is
 
 
 class JobProgress:
-    """Progress of a job, which ends the job when its visitor leaves or its time is over."""
+    """Progress of a job, which ends the job when nobody waits for it or its time is over."""
 
     def __init__(
         self, seconds: float = MAX_SECONDS, clock: Callable[[], float] = monotonic
     ) -> None:
         self._seconds, self._clock = seconds, clock
         self._ends = clock() + seconds
-        self.what = ""
+        self.label = ""
         self.share: float | None = None
-        self._gone = False
+        self._cancelled = False
 
-    def leave(self) -> None:
-        """Note that the visitor has left."""
-        self._gone = True
+    def start(self) -> None:
+        """Begin to count the time; waiting for other questions does not count."""
+        self._ends = self._clock() + self._seconds
+
+    def cancel(self) -> None:
+        """Make the job end when it next reports progress."""
+        self._cancelled = True
+
+    def is_over(self, grace: float = 0.0) -> bool:
+        """Return whether the time limit was over so many seconds ago."""
+        return self._clock() > self._ends + grace
+
+    @property
+    def timeout(self) -> JobTimeout:
+        """The error for a question whose time is over."""
+        more = (
+            "" if self._seconds >= MAX_SECONDS else f"up to {MAX_SECONDS:g} s may be allowed, or "
+        )
+        return JobTimeout(
+            f"This took longer than {self._seconds:g} s: {more}ask for fewer references or "
+            "smaller sets."
+        )
 
     def __call__(self, what: str, done: float, total: float | None) -> None:
         """Take progress from the thread of the job, and raise if the job is to end."""
-        if self._gone:
+        if self._cancelled:
             raise JobCancelled
-        if self._clock() > self._ends:
-            raise JobTimeout(
-                f"This took longer than {self._seconds:g} s. Allow more with time_limit (up to "
-                f"{MAX_SECONDS:g} s), or ask for fewer references or smaller sets."
-            )
-        self.what, self.share = what, min(1.0, done / total) if total else None
+        if self.is_over():
+            raise self.timeout
+        self.label, self.share = what, min(1.0, done / total) if total else None
+
+
+class Job:
+    """A question, and the visitors that wait for its answer."""
+
+    def __init__(self, key: bytes, answer: Callable[[], Any], seconds: float) -> None:
+        self.key = key
+        self.answer = answer
+        self.progress = JobProgress(seconds)
+        self.visitors = 0
+        self.started = False
+        self.quick = False
+        """Whether it holds one of the places of quick questions."""
+        self.line: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        """The answer or the error, as the last line of every response."""
+
+    def run(self) -> bytes:
+        """Return the last line; in a thread, so that a long answer is encoded there, too."""
+        with listen_to_progress(self.progress):
+            return _json_line(_reply(lambda: msgspec.to_builtins(self.answer()))[0])
 
 
 class JobPool:
-    """Pool of threads that answer questions."""
+    """Threads that answer questions, and the queue of questions that wait for one.
+
+    All methods run in the thread of the event loop, so there are no locks; only `Job.run` does not.
+    """
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(_MAX_JOBS, thread_name_prefix="suffice-question")
-        self._turns = asyncio.Semaphore(_MAX_QUICK_JOBS)
+        self._open: dict[bytes, Job] = {}
+        """Questions that are waiting or computed; an equal one joins them."""
+        self._queue: list[Job] = []
+        self._n_quick = 0
+        self._n_running = 0
 
     def close(self) -> None:
         """Cancel all jobs without waiting."""
+        self._queue.clear()
+        for job in self._open.values():
+            job.progress.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def lines(
-        self, answer: Callable[[], Any], seconds: float = MAX_SECONDS
+    async def stream(
+        self, key: bytes, answer: Callable[[], Any], seconds: float = MAX_SECONDS
     ) -> AsyncIterator[bytes]:
-        """Yield lines of JSON: progress, then the answer or the error."""
-        watch, loop = JobProgress(seconds), asyncio.get_running_loop()
-        turn: asyncio.Future[Any] | None = asyncio.ensure_future(self._turns.acquire())
+        """Yield lines of JSON: the place in the queue or progress, then the answer or the error.
+
+        Equal keys that are asked together are one job, which ends when its last visitor leaves.
+        """
+        job = self._open.get(key)
+        if job is None:
+            job = self._open[key] = Job(key, answer, seconds)
+            self._queue.append(job)
+            self._start_next()
+        job.visitors += 1
         try:
-            while turn is not None and not await _finished_soon(turn):
-                yield _json_line({"progress": None, "what": "waiting for others"})
-            started = loop.time()
-            run = copy_context().run
-            work = loop.run_in_executor(self._threads, run, _run_job, answer, watch)
-            while not await _finished_soon(work):
-                if turn is not None and loop.time() - started > _QUICK_JOB_SECONDS:
-                    self._give_back(turn)
-                    turn = None
-                yield _json_line({"progress": watch.share, "what": watch.what})
-            yield _json_line(work.result())
+            # `asyncio.wait` leaves the future alone when it is cancelled itself, so a visitor who
+            # leaves does not take the answer from the others.
+            while not (await asyncio.wait({job.line}, timeout=_PROGRESS_SECONDS))[0]:
+                if job.started and job.progress.is_over(_GRACE_SECONDS):
+                    # The thread cannot be stopped before it reports progress, but nobody waits.
+                    self._end(job, _json_line({"error": error_json(job.progress.timeout)}))
+                else:
+                    yield _json_line(self._progress_of(job))
+            yield job.line.result()
         finally:
-            watch.leave()
-            self._give_back(turn)
+            job.visitors -= 1
+            if not job.visitors:
+                self._end(job, b"")
 
-    def _give_back(self, turn: asyncio.Future[Any] | None) -> None:
-        """Let the next job start; a job that never started only leaves the queue."""
-        if turn is not None and not turn.cancel():
-            self._turns.release()
+    def _progress_of(self, job: Job) -> dict[str, Any]:
+        if not job.started:
+            return {"progress": None, "what": "", "place": self._queue.index(job) + 1}
+        return {"progress": job.progress.share, "what": job.progress.label, "place": None}
 
+    def _start_next(self) -> None:
+        while self._queue and self._n_quick < _MAX_QUICK_JOBS and self._n_running < _MAX_JOBS:
+            job = self._queue.pop(0)
+            job.started = job.quick = True
+            job.progress.start()
+            self._n_quick += 1
+            self._n_running += 1
+            loop = asyncio.get_running_loop()
+            done = loop.run_in_executor(self._threads, job.run)
+            done.add_done_callback(partial(self._finish, job))
+            loop.call_later(_QUICK_JOB_SECONDS, self._release_slot, job)
 
-async def _finished_soon(waited_for: asyncio.Future[Any]) -> bool:
-    """Return whether a future is done before the next line of progress is due."""
-    return bool((await asyncio.wait({waited_for}, timeout=_PROGRESS_SECONDS))[0])
+    def _finish(self, job: Job, ran: asyncio.Future[bytes]) -> None:
+        """Give up the thread of a job, and its answer to those who wait."""
+        self._n_running -= 1
+        self._end(job, b"" if ran.cancelled() else ran.result())
 
+    def _end(self, job: Job, line: bytes) -> None:
+        """Give the last line to those who wait, and let the next job start; again: do nothing."""
+        job.progress.cancel()
+        if not job.line.done():
+            job.line.set_result(line)
+        if self._open.get(job.key) is job:
+            del self._open[job.key]
+        if job in self._queue:
+            self._queue.remove(job)
+        self._release_slot(job)
 
-def _run_job(answer: Callable[[], Any], watch: JobProgress) -> dict[str, Any]:
-    try:
-        with listen_to_progress(watch):
-            return {"answer": answer()}
-    except JobCancelled:
-        return {"error": {"message": "stopped", "argument": None}}
-    except Exception as error:
-        if not isinstance(error, SufficeError):
-            logging.getLogger("suffice").exception("A question could not be answered.")
-        return {"error": error_json(error)}
-
-
-def error_json(error: Exception) -> dict[str, Any]:
-    """Return an error as a sentence; of an unexpected one only the name of its class."""
-    if isinstance(error, InputError):
-        return {"message": str(error), "argument": error.argument}
-    if isinstance(error, SufficeError):
-        return {"message": str(error), "argument": None}
-    words = f"This could not be answered ({type(error).__name__}). The server's screen says more."
-    return {"message": words, "argument": None}
-
-
-def _json_line(value: Any) -> bytes:
-    return json_text(msgspec.to_builtins(value)).encode() + b"\n"
+    def _release_slot(self, job: Job) -> None:
+        if job.quick:
+            job.quick = False
+            self._n_quick -= 1
+        self._start_next()
 
 
 # Page of the explorer: a heading, a style sheet, and the script.
@@ -273,7 +365,7 @@ _EVERY_INTERFACE = ("0.0.0.0", "::")
 
 
 def run_server(
-    room: Session,
+    session: Session,
     *,
     host: str = "127.0.0.1",
     port: int = 0,
@@ -286,10 +378,6 @@ def run_server(
     `port` 0 takes any that is free. `token` None makes a new one. `allow_hosts` are further names
     under which others reach the server; an address for all interfaces needs at least one.
     """
-    import uvicorn
-
-    from suffice.web.connections import TimedProtocol
-
     if host in _EVERY_INTERFACE and not allow_hosts:
         raise InputError(
             "--allow-host",
@@ -303,10 +391,10 @@ def run_server(
         f"[{name}]" if ":" in name else name
         for name in (*([] if host in _EVERY_INTERFACE else [host]), *allow_hosts)
     ]
-    names = {f"{name}:{bound}" for name in (shown, *others)}
+    hosts = {f"{name}:{bound}" for name in (shown, *others)}
     if host in _LOOPBACK:
-        names |= {f"127.0.0.1:{bound}", f"localhost:{bound}", f"[::1]:{bound}"}
-    app = make_app(room, secret, frozenset(name.lower() for name in names))
+        hosts |= {f"127.0.0.1:{bound}", f"localhost:{bound}", f"[::1]:{bound}"}
+    app = make_app(session, secret, frozenset(name.lower() for name in hosts))
     config = uvicorn.Config(
         app,
         http=TimedProtocol,

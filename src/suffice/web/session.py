@@ -5,24 +5,29 @@ Every answer consists of values that JSON has.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from threading import Lock
+from dataclasses import asdict, replace
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from suffice.context.causal import CausalContext, CausalModel
+from suffice.context.change_rules import DeclaredChanges, Names
 from suffice.context.hybrids import Context
 from suffice.errors import InputError, did_you_mean
 from suffice.explainer import Explainer
 from suffice.explanation import Explanation
 from suffice.question_fields import DEFAULT_N_REFERENCES, QuestionFields
 from suffice.tables import as_scalar, as_table
+from suffice.tables.labels import label_index
+from suffice.target import PredictionScore
 from suffice.text import TextExplainer
+from suffice.typing import Counts, Values
 from suffice.web.paged_table import PagedTable, RowPage, to_json_value
 from suffice.web.requests import (
+    ChangeRules,
     ContrastRequest,
     ExplainRequest,
     Input,
@@ -35,15 +40,21 @@ from suffice.web.requests import (
 
 _MAX_CACHED_EXPLAINERS = 16
 
+_MAX_LISTED_CLASSES = 60
+"""With more classes, only the first are offered by the page."""
+
+_NO_RULES = ChangeRules()
+
 MAX_SECONDS = 60.0
-"""Most seconds that a question may take, and the largest `time_limit`."""
+"""Most seconds that a question may be computed, and the largest `time_limit`."""
 
 
 class Session:
     """Models and a table, and the answers to the explorer's requests.
 
     `models` by name; `graph` a causal model of the columns; `text` the column that holds texts, of
-    models that read texts; `opening` the lines of code that open a model and the data.
+    models that read texts; `opening` the lines of code that open a model and the data; `immutable`,
+    `actionable`, `increasing` and `decreasing` what may change, as in `Explainer`.
     """
 
     def __init__(
@@ -56,7 +67,14 @@ class Session:
         random_state: int = 0,
         graph: CausalModel | None = None,
         text: str | None = None,
-        opening: Callable[[str], Sequence[str]] = lambda name: ("model = …", "data = …"),
+        immutable: Names = (),
+        actionable: Names | None = None,
+        increasing: Names = (),
+        decreasing: Names = (),
+        opening: Callable[[str], Sequence[str]] = lambda name: (
+            "model = ...  # your model",
+            "data = ...  # your table",
+        ),
     ) -> None:
         self._models = dict(models)
         self._opening = opening
@@ -65,50 +83,50 @@ class Session:
         self.n_references = n_references
         self._outcome = outcome
         self._graph = graph
-        self.text = text
-        self._lock = Lock()
-        self._explainers: OrderedDict[tuple[str, bytes], Explainer] = OrderedDict()
-        self._rows = PagedTable(as_table(data))
-        self._own = {} if text else {name: self._plain(name) for name in self._models}
-        self._answers = {
-            name: self._own[name].answers if text is None else self._read_texts(name)
+        self.text_column = text
+        self._declared = DeclaredChanges.read(immutable, actionable, increasing, decreasing, None)
+        if text is not None and self._declared.text:
+            raise InputError("text", text, "None where rules on changes are given: texts have none")
+        # The caches are filled by several threads at once; lru_cache is safe for that, and at worst
+        # makes an explainer twice.
+        self._cached_explainer = lru_cache(_MAX_CACHED_EXPLAINERS)(self._make_explainer)
+        self._labels = lru_cache(self._read_labels)
+        self._table = as_table(data)
+        self._explainers = {} if text else {n: self._default_explainer(n) for n in self._models}
+        self._predictions = {
+            name: self._explainers[name].answers if text is None else self._predict_texts(name)
             for name in self._models
         }
+        self._rows = PagedTable(self._table, self._predictions)
 
-    def about(self) -> dict[str, Any]:
-        """Return the models, the columns, and the possible outcomes."""
-        first = next(iter(self._models))
-        answers = self._answers[first]
-        labels = sorted({str(to_json_value(v)) for v in np.unique(answers.astype(str))[:60]})
-        numbers = answers.dtype.kind == "f"
+    def describe(self) -> dict[str, Any]:
+        """Return the models, the columns, the possible outcomes, and what may change."""
         return {
-            "models": list(self._models),
-            "rows": len(self._rows),
+            "models": [self._describe_model(name) for name in self._models],
+            "rows": len(self._table),
             "columns": msgspec.to_builtins(self._rows.columns()),
-            "features": [] if self.text else list(self._own[first].data.names),
-            "predictions": [] if numbers else labels,
-            "numbers": numbers,
             "n_references": self.n_references,
             "graph": self._graph_facts(),
-            "text": self.text,
+            "text": self.text_column,
         }
 
     def rows(self, asked: RowsRequest) -> RowPage:
         """Return a page of the table."""
-        name = self._name(asked.model)
-        return self._rows.page(asked, self._answers[name], name)
+        name = self._model_name(asked.model)
+        page = self._rows.page(asked, name)
+        return replace(page, scores=self._page_scores(name, page.numbers))
 
     def predict(self, asked: PredictRequest) -> dict[str, Any]:
         """Return the model's prediction for one input."""
-        if self.text:
-            model = self._models[self._name(asked.model)]
-            answer = np.asarray(_predict_function(model)([self.text_of(asked.input)]))[0]
-            return {"prediction": to_json_value(answer), "score": None}
-        decision = self._own[self._name(asked.model)].decide(self._input(asked.input))
-        return {
-            "prediction": to_json_value(decision.prediction),
-            "score": msgspec.to_builtins(decision.own_score),
-        }
+        name = self._model_name(asked.model)
+        if self.text_column is not None:
+            texts = [self.read_text(asked.input)]
+            prediction = np.asarray(_predict_function(self._models[name])(texts))[0]
+            score = self._text_scores(name, texts, [prediction])[0]
+        else:
+            decision = self._explainers[name].decide(self._input(asked.input))
+            prediction, score = decision.prediction, decision.own_score
+        return {"prediction": to_json_value(prediction), "score": msgspec.to_builtins(score)}
 
     def explain(self, asked: ExplainRequest) -> Explanation:
         """Return the explanation of one input."""
@@ -116,21 +134,18 @@ class Session:
             name: getattr(asked, name) for name in QuestionFields.__struct_fields__
         }
         question["time_limit"] = _check_time_limit(asked.time_limit)
-        if self.text:
-            return self._texts(asked).explain(self.text_of(asked.input), **question)
-        explainer = self.explainer(asked.model, asked.contrast)
+        if self.text_column is not None:
+            return self._text_explainer(asked).explain(self.read_text(asked.input), **question)
+        explainer = self.explainer(asked.model, asked.contrast, asked.changes)
         return explainer.explain(self._input(asked.input), **question)
 
     def recourse(self, asked: RecourseOptionsRequest) -> Any:
         """Return the cheapest recourse options."""
-        self._only_tables("recourse")
-        explainer = self.explainer(asked.model, asked.contrast)
+        self._require_table("recourse")
+        explainer = self.explainer(asked.model, asked.contrast, asked.changes)
         return explainer.recourse(
             self._input(asked.input),
             tau=asked.tau,
-            immutable=asked.immutable,
-            increasing=asked.increasing,
-            decreasing=asked.decreasing,
             ranges=asked.ranges or None,
             max_cost=asked.max_cost,
             max_size=asked.max_size,
@@ -141,62 +156,91 @@ class Session:
 
     def shapley(self, asked: ShapleyRequest) -> Any:
         """Return the Shapley values of sufficiency; the server keeps the time limit."""
-        self._only_tables("Shapley values")
+        self._require_table("Shapley values")
+        _check_time_limit(asked.time_limit)
         return self.explainer(asked.model, asked.contrast).shapley(self._input(asked.input))
 
     def rules(self, asked: RulesRequest) -> Any:
         """Return the best rules; the server keeps the time limit."""
-        self._only_tables("rules")
+        self._require_table("rules")
+        _check_time_limit(asked.time_limit)
         explainer = self.explainer(asked.model, asked.contrast)
         return explainer.anchor(
             self._input(asked.input), tau=asked.tau, alpha=asked.alpha, max_size=asked.max_size
         )
 
-    def explainer(self, model: str | None, contrast: ContrastRequest) -> Explainer:
-        """Return the explainer for a contrast, cached for the next question."""
-        key = self._name(model), msgspec.json.encode(contrast)
-        with self._lock:
-            found = self._explainers.get(key)
-            if found is not None:
-                self._explainers.move_to_end(key)
-                return found
-        made = self._contrasted(key[0], contrast)
-        with self._lock:
-            self._explainers[key] = made
-            while len(self._explainers) > _MAX_CACHED_EXPLAINERS:
-                self._explainers.popitem(last=False)
-        return made
+    def explainer(
+        self, model: str | None, contrast: ContrastRequest, changes: ChangeRules = _NO_RULES
+    ) -> Explainer:
+        """Return the explainer for a contrast and rules on changes, cached for later questions."""
+        # Structs that hold lists cannot be keys; their JSON can.
+        key = msgspec.json.encode(contrast), msgspec.json.encode(changes)
+        return self._cached_explainer(self._model_name(model), *key)
 
-    def opening(self, model: str | None) -> Sequence[str]:
+    def opening_code(self, model: str | None) -> Sequence[str]:
         """Return the lines of code that open a model and the data."""
-        return self._opening(self._name(model))
+        return self._opening(self._model_name(model))
 
-    def label(self, outcome: str, model: str | None = None) -> Any:
+    def declared_changes(self, asked: ChangeRules) -> dict[str, Any]:
+        """Return the arguments of `Explainer` for the server's rules and a request's together."""
+        own = self._declared
+        actionable = asked.actionable if own.actionable is None else [*own.actionable]
+        if own.actionable is not None and asked.actionable is not None:
+            actionable = [name for name in own.actionable if name in asked.actionable]
+        rules = {
+            "immutable": list(dict.fromkeys((*own.immutable, *asked.immutable))),
+            "actionable": actionable,
+            "increasing": list(dict.fromkeys((*own.increasing, *asked.increasing))),
+            "decreasing": list(dict.fromkeys((*own.decreasing, *asked.decreasing))),
+        }
+        # An empty list is no rule, but for `actionable`, where it would let nothing change.
+        return {
+            name: names
+            for name, names in rules.items()
+            if names or (name == "actionable" and names is not None)
+        }
+
+    def outcome(self, model: str | None, contrast: ContrastRequest) -> Any:
+        """Return the outcome to explain: that of a contrast, else the server's own."""
+        event = contrast.event()
+        if event is None:
+            return self._outcome
+        return self.class_label(event, model) if isinstance(event, str) else event
+
+    def class_label(self, outcome: str, model: str | None = None) -> Any:
         """Return a class of the model from its text."""
-        name = self._name(model)
-        known = [*self._answers[name].tolist(), *self._classes_of(name)]
-        labels = {str(to_json_value(v)): as_scalar(v) for v in dict.fromkeys(known)}
+        labels = self._labels(self._model_name(model))
         if outcome not in labels:
             hint = did_you_mean(outcome, labels)
             raise InputError("outcome", repr(outcome), "a class of the model", hint)
         return labels[outcome]
 
-    def _classes_of(self, name: str) -> Sequence[Any]:
-        """Return all classes of a model, also those that it predicts for no row of the table."""
-        if self.text:
-            return list(getattr(self._models[name], "classes_", ()))
-        return self._own[name].decider.model.classes or ()
-
     def row_values(self, number: int) -> dict[str, Any]:
         """Return the values of one row by column."""
-        if not 0 <= number < len(self._rows):
-            raise InputError("row", number, f"0 to {len(self._rows) - 1}")
-        table = as_table(self._data)
+        self.check_row(number)
+        table = self._table
         return {name: to_json_value(table.cell(number, j)) for j, name in enumerate(table.names)}
 
-    # -- the parts ----------------------------------------------------------------------
+    def check_row(self, number: int) -> None:
+        """Raise unless the table has a row of this number."""
+        if not 0 <= number < len(self._table):
+            raise InputError("row", number, f"0 to {len(self._table) - 1}")
 
-    def _name(self, model: str | None) -> str:
+    def read_text(self, given: Input) -> str:
+        """Return the text of an input."""
+        if given.values:
+            raise InputError("values", "given", "text, since the model reads texts")
+        if (given.text is None) == (given.row is None):
+            got = "neither row nor text" if given.text is None else "both row and text"
+            raise InputError("input", got, "one of the two")
+        if given.text is not None:
+            return given.text
+        assert given.row is not None
+        return str(self.row_values(given.row)[self._require_text_column()])
+
+    # -- models and labels --------------------------------------------------------------
+
+    def _model_name(self, model: str | None) -> str:
         if model is None:
             return next(iter(self._models))
         if model not in self._models:
@@ -204,34 +248,80 @@ class Session:
             raise InputError("model", repr(model), "a model that is served", hint)
         return model
 
-    def _plain(self, name: str) -> Explainer:
+    def _gives_numbers(self, name: str) -> bool:
+        return self._predictions[name].dtype.kind == "f"
+
+    def _describe_model(self, name: str) -> dict[str, Any]:
+        numbers = self._gives_numbers(name)
+        facts: dict[str, Any] = {
+            "name": name,
+            "numbers": numbers,
+            "predictions": [] if numbers else sorted(self._labels(name))[:_MAX_LISTED_CLASSES],
+            "features": [],
+            "fixed": {},
+            "increasing": [*self._declared.increasing],
+            "decreasing": [*self._declared.decreasing],
+        }
+        if self.text_column is None:
+            explainer = self._explainers[name]
+            players = explainer.decider.players
+            fixed = self._declared.fixed(explainer.data, players)
+            facts["features"] = list(explainer.data.names)
+            facts["fixed"] = {players.names[i]: reason for i, reason in fixed.items()}
+        return facts
+
+    def _read_labels(self, name: str) -> dict[str, Any]:
+        """Return the model's classes by their texts, also those that it predicts for no row."""
+        if self._gives_numbers(name):
+            return {}
+        if self.text_column is not None:
+            classes = getattr(self._models[name], "classes_", ())
+        else:
+            classes = self._explainers[name].decider.model.classes or ()
+        known = dict.fromkeys([*self._predictions[name].tolist(), *classes])
+        return {str(to_json_value(v)): as_scalar(v) for v in known}
+
+    def _page_scores(self, name: str, numbers: list[int]) -> list[float | None] | None:
+        """Return the score of each prediction of a page; None where they say no more than it."""
+        chosen = np.asarray(numbers, dtype=int)
+        predictions = self._predictions[name][chosen]
+        if not numbers or self._gives_numbers(name):
+            return None
+        if self.text_column is None:
+            explainer = self._explainers[name]
+            rows = explainer.data.take(chosen)
+            scores = explainer.decider.model.prediction_scores(rows, predictions.tolist())
+        else:
+            scores = self._text_scores(name, self._texts(chosen), predictions.tolist())
+        return None if not any(scores) else [None if s is None else s.value for s in scores]
+
+    # -- explainers ---------------------------------------------------------------------
+
+    def _default_explainer(self, name: str) -> Explainer:
         return Explainer(
             self._models[name],
             self._data,
             outcome=self._outcome,
             n_references=self.n_references,
             random_state=self.seed,
+            **asdict(self._declared),
         )
 
-    def _contrasted(self, name: str, contrast: ContrastRequest) -> Explainer:
+    def _make_explainer(self, name: str, contrast_json: bytes, changes_json: bytes) -> Explainer:
+        contrast = msgspec.json.decode(contrast_json, type=ContrastRequest)
         references: Any = contrast.references
         if isinstance(references, list):
             references = self._rows.mask(references)
-        changes: dict[str, Any] = {
+        asked: dict[str, Any] = {
             "references": references,
-            "outcome": self._event(name, contrast),
+            "outcome": self.outcome(name, contrast),
             "groups": contrast.groups or None,
             "context": self._context(contrast),
         }
         if contrast.n_references is not None:
-            changes["n_references"] = contrast.n_references
-        return self._own[name].but(**changes)
-
-    def _event(self, name: str, contrast: ContrastRequest) -> Any:
-        event = contrast.event()
-        if event is None:
-            return self._outcome
-        return self.label(event, name) if isinstance(event, str) else event
+            asked["n_references"] = contrast.n_references
+        changes = self.declared_changes(msgspec.json.decode(changes_json, type=ChangeRules))
+        return self._explainers[name].but(**asked, **changes)
 
     def _context(self, contrast: ContrastRequest) -> Context | None:
         if not contrast.causal:
@@ -240,13 +330,21 @@ class Session:
             raise InputError("causal", True, "false: no graph was given", "Serve with --graph.")
         return CausalContext(self._graph)
 
+    def _graph_facts(self) -> dict[str, list[str]] | None:
+        if self._graph is None:
+            return None
+        return {node: list(self._graph.parents(node)) for node in self._graph.nodes}
+
+    # -- inputs -------------------------------------------------------------------------
+
     def _input(self, given: Input) -> Any:
         """Return the input for an explainer: a row of the table with the changed values."""
+        if given.text is not None:
+            raise InputError("text", "a text", "row and values, since the models read a table")
         if given.row is None:
             return dict(given.values)
-        base = as_table(self._data)
-        if not 0 <= given.row < len(base):
-            raise InputError("row", given.row, f"0 to {len(base) - 1}")
+        base = self._table
+        self.check_row(given.row)
         if not given.values:
             return base.take(np.array([given.row])).native
         known = base.names
@@ -257,44 +355,49 @@ class Session:
         cells = {name: base.cell(given.row, j) for j, name in enumerate(known)}
         return cells | dict(given.values)
 
-    def _graph_facts(self) -> dict[str, list[str]] | None:
-        if self._graph is None:
-            return None
-        return {node: list(self._graph.parents(node)) for node in self._graph.nodes}
-
-    def _only_tables(self, what: str) -> None:
-        if self.text:
+    def _require_table(self, what: str) -> None:
+        if self.text_column is not None:
             raise InputError("input", "a text", f"a row of a table: {what} are of tables")
 
     # -- texts --------------------------------------------------------------------------
 
-    def _texts(self, asked: ExplainRequest) -> TextExplainer:
-        model, contrast = self._name(asked.model), asked.contrast
-        if isinstance(contrast.references, list) or contrast.groups or contrast.causal:
+    def _text_explainer(self, asked: ExplainRequest) -> TextExplainer:
+        model, contrast = self._model_name(asked.model), asked.contrast
+        only_texts = contrast.references != "opposite" or contrast.groups or contrast.causal
+        if only_texts or asked.changes != _NO_RULES:
             raise InputError("contrast", "of a table", "outcome and n_references, for a text")
         return TextExplainer(
             self._models[model],
-            outcome=self._event(model, contrast),
+            outcome=self.outcome(model, contrast),
             n_references=contrast.n_references,
             random_state=self.seed,
         )
 
-    def text_of(self, given: Input) -> str:
-        """Return the text of an input."""
-        if given.text is not None:
-            return given.text
-        if given.row is None:
-            raise InputError("input", "neither row nor text", "one of the two")
-        return str(self.row_values(given.row)[self._column()])
+    def _require_text_column(self) -> str:
+        assert self.text_column is not None
+        return self.text_column
 
-    def _column(self) -> str:
-        assert self.text is not None
-        return self.text
+    def _texts(self, chosen: Counts | slice = slice(None)) -> list[str]:
+        column = self._table.column(self._table.position(self._require_text_column(), "text"))
+        return [str(text) for text in column[chosen]]
 
-    def _read_texts(self, name: str) -> Any:
-        table = as_table(self._data)
-        texts = [str(v) for v in table.column(table.position(self._column(), "text"))]
-        return np.asarray(_predict_function(self._models[name])(texts))
+    def _predict_texts(self, name: str) -> Values:
+        return np.asarray(_predict_function(self._models[name])(self._texts()))
+
+    def _text_scores(
+        self, name: str, texts: list[str], predictions: Sequence[Any]
+    ) -> list[PredictionScore | None]:
+        """Return the probability of each prediction, of a model that has `predict_proba`."""
+        model = self._models[name]
+        if not (hasattr(model, "predict_proba") and hasattr(model, "classes_")):
+            return [None] * len(texts)
+        classes = [as_scalar(label) for label in model.classes_]
+        shares = np.asarray(model.predict_proba(texts))
+        columns = [label_index(classes, as_scalar(label)) for label in predictions]
+        return [
+            None if j is None else PredictionScore(float(row[j]), "probability")
+            for row, j in zip(shares, columns, strict=True)
+        ]
 
 
 def _check_time_limit(given: float | None) -> float | None:
