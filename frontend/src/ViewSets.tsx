@@ -1,11 +1,11 @@
 /** One view's answer at τ: words on one side, the picture on the other. */
 
-import { type Answer, type Asked, LISTED, pictureOf, ROWS } from "./asked";
+import { type Answer, type Asked, LISTED, matching, pictureOf, ROWS } from "./asked";
 import type { Change } from "./controls";
 import { nextMark } from "./controls";
 import type { Explained } from "./explained";
 import { draw } from "./picture";
-import { lead, necessity, none, quoted } from "./sentences";
+import { lead, many, necessity, none, quoted } from "./sentences";
 import { SetList } from "./SetList";
 import { SetsPicture } from "./SetsPicture";
 import { brief, grouped } from "./words";
@@ -27,11 +27,7 @@ export function ViewSets(props: Given) {
     <>
       <div class="told">
         {given.sets.length > 0 && <p class="soft">{lead(explained, given, asked)}</p>}
-        {given.sets.length > 0 && given.all > 1 && (
-          <p class="many">
-            {given.sets.length < given.all ? `${given.sets.length} of ${given.all} sets` : `${given.all} sets`}
-          </p>
-        )}
+        {given.sets.length > 0 && given.all > 1 && <p class="many">{many(given)}</p>}
         {given.sets.length > LISTED && <Common explained={explained} given={given} />}
         {given.sets.length === 0 && <p class="none">{none(explained, given, asked)}</p>}
         <SetList explained={explained} given={given} asked={asked} change={change} />
@@ -44,15 +40,17 @@ export function ViewSets(props: Given) {
 
 /** What many sets have in common, before any list of them. */
 function Common({ explained, given }: { explained: Explained; given: Answer }) {
-  const n = given.sets.length;
-  const times = new Map<number, number>();
-  for (const { set } of given.sets) {
+  const n = matching(given);
+  // Where the page has only the smallest sets, the counts of all come with it.
+  const whole = n === given.all && given.known < n;
+  const times = new Map<number, number>(whole ? given.view.words.common : []);
+  for (const { set } of whole ? [] : given.sets) {
     for (const feature of set.members) times.set(feature, (times.get(feature) ?? 0) + 1);
   }
   const named = [...times].sort((a, b) => b[1] - a[1]);
   const name = (feature: number) => explained.words.features[feature]![0];
   const all = named.filter(([, k]) => k === n).map(([feature]) => name(feature));
-  const most = named.filter(([, k]) => k < n && 2 * k > n).map(([feature, k]) => `${name(feature)} (${grouped(k)})`);
+  const most = named.filter(([, k]) => k < n && 2 * k >= n).map(([feature, k]) => `${name(feature)} (${grouped(k)})`);
   const nothing = `no ${explained.words.feature}`;
   return (
     <dl class="common">
@@ -84,7 +82,7 @@ function Drawn({ explained, given, asked, change, pointed, point }: Given) {
       <div class="scroll" tabIndex={0} role="region" aria-label={`${title}: every threshold at once`}>
         <SetsPicture
           drawing={draw(picture)}
-          label={`${title}: ${given.sets.length} sets minimal at τ = ${brief(picture.tau)}, listed in words beside the picture`}
+          label={`${title}: ${grouped(matching(given))} sets minimal at τ = ${brief(picture.tau)}, listed in words beside the picture`}
           onColumn={(column) => change({ marks: nextMark(asked.marks, features[column]!) })}
           onRow={(row) => change({ picked: new Set(sets[row]!.set.members) })}
           onPoint={(column) => point(column === null ? null : features[column]!)}

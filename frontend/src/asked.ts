@@ -80,8 +80,9 @@ function prepared({ words }: Explained, view: View, { alpha, adjust }: Asked): P
 export interface Answer {
   view: View;
   curve: [number, number][];
-  /** All sets minimal at τ; and those of them that fit the marks, sorted. */
+  /** How many sets are minimal at τ, how many of them the page has; those that fit the marks. */
   all: number;
+  known: number;
   sets: Ranged[];
   /** Minimal at other thresholds only, the longest ranges first. */
   others: Ranged[];
@@ -94,10 +95,10 @@ export function answer(explained: Explained, view: View, asked: Asked): Answer {
   const tau = view.movable ? asked.tau : explained.words.tau;
   const sets: Ranged[] = [];
   const others: Ranged[] = [];
-  let all = 0;
+  let known = 0;
   for (const bar of longest) {
     const at = isAt(tau, bar);
-    if (at) all++;
+    if (at) known++;
     if (fits(bar, asked)) (at ? sets : others).push(bar);
   }
   sets.sort(sorting(view, asked.sort));
@@ -105,8 +106,11 @@ export function answer(explained: Explained, view: View, asked: Asked): Answer {
   const estimated = necessity !== null && view.counts === null && !view.words.complete;
   const draws = view.mass.reduce((sum, [, weight]) => sum + weight, 0);
   const interval = estimated ? clopperPearson(Math.round(necessity * draws), draws) : null;
-  return { view, curve, all, sets, others, necessity, interval };
+  return { view, curve, all: view.words.n_sets || known, known, sets, others, necessity, interval };
 }
+
+/** How many sets an answer is about: all at τ, or those in the page that fit the marks. */
+export const matching = ({ all, known, sets }: Answer): number => (sets.length === known ? all : sets.length);
 
 function fits({ set }: Ranged, { marks }: Asked): boolean {
   for (const [feature, mark] of marks) {
@@ -191,14 +195,16 @@ export function columnOf({ words }: Explained, feature: number): Column {
 }
 
 /** How many sets are not drawn, and for which thresholds; "" where all are. */
-function hiddenNote({ sets, others }: Answer, shown: readonly Ranged[], tau: number): string {
+function hiddenNote({ all, known, sets, others }: Answer, shown: readonly Ranged[], tau: number): string {
   const drawn = new Set(shown);
   const left = [...sets, ...others].filter((bar) => !drawn.has(bar));
-  if (!left.length) return "";
+  const absent = all > known ? `${count(all - known, "set")} at τ = ${brief(tau)} are not in this page` : "";
+  if (!left.length) return absent;
   const low = left.reduce((least, bar) => Math.min(least, bar.low), 1);
   const high = left.reduce((most, bar) => Math.max(most, bar.high), 0);
   const said = `${count(left.length, "more set")} ${left.length === 1 ? "is" : "are"} minimal at some threshold`;
   const beyond = left.filter((bar) => isAt(tau, bar)).length;
   const between = ` between ${low.toFixed(2)} and ${high.toFixed(2)}`;
-  return said + between + (beyond ? `, ${grouped(beyond)} of them at τ = ${brief(tau)}` : "");
+  const there = beyond ? `, ${grouped(beyond)} of them at τ = ${brief(tau)}` : "";
+  return said + between + there + (absent && `; ${absent}`);
 }

@@ -49,6 +49,10 @@ export interface ViewWords {
   fixed_tau_reason?: string;
   /** Did the search decide sets at τ only? */
   only_at_tau?: boolean;
+  /** How many sets there are at τ, if the page has only the smallest of them. */
+  n_sets?: number;
+  /** Then the features in half of all those sets or more, and in how many each is. */
+  common?: [feature: number, sets: number][];
 }
 
 /** What is read of the text that `to_json` writes. */

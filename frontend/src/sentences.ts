@@ -1,6 +1,6 @@
 /** What is said of a view and of a set, as Python's summary says it. */
 
-import type { Answer, Asked } from "./asked";
+import { type Answer, type Asked, matching } from "./asked";
 import type { Measured } from "./arithmetic";
 import { type Explained, keyOf, type KnownSet, type View } from "./explained";
 import { brief, count, grouped, listed, percent, price } from "./words";
@@ -25,7 +25,8 @@ export function lead({ words }: Explained, { view }: Answer, asked: Asked): stri
 export function none({ words }: Explained, given: Answer, asked: Asked): string {
   const { feature } = words;
   if (given.all) {
-    const sets = given.all === 1 ? "The only set" : `None of the ${grouped(given.all)} sets`;
+    const here = given.known < given.all ? `${grouped(given.known)} sets in this page` : `${grouped(given.all)} sets`;
+    const sets = given.all === 1 ? "The only set" : `None of the ${here}`;
     const fits = given.all === 1 ? "does not fit" : "fits";
     return `${sets} at this threshold ${fits} the ${feature}s that you require or exclude.`;
   }
@@ -80,12 +81,23 @@ export function sentence(explained: Explained, view: View, set: KnownSet, measur
 export const changeTold = ({ text }: Explained, change: string, cost: number): string =>
   text ? `for example: ${change}` : `cheapest change of this set: ${change} (cost ${price(cost)})`;
 
+/** How many sets there are, and how many of them are listed. */
+export function many({ all, known, sets }: Answer): string {
+  const total = `${grouped(all)} sets`;
+  if (known === all) return sets.length < all ? `${grouped(sets.length)} of ${total}` : total;
+  const here = `the ${grouped(known)} smallest`;
+  if (sets.length === known) return `${total}, of which this page has ${here}`;
+  return `${grouped(sets.length)} of ${here} of ${total}; the others are not in this page`;
+}
+
 /** How many sets there are, for those who listen. */
 export function status(explained: Explained, answers: readonly Answer[], asked: Asked): string {
-  const parts = answers.map(({ view, sets }) => {
-    const one = sets.length === 1 ? "s" : "";
+  const parts = answers.map((given) => {
+    const { view } = given;
+    const sets = matching(given);
+    const one = sets === 1 ? "s" : "";
     const does = view.words.name === "keep" ? `keep${one}` : `flip${one} it to`;
-    return `${count(sets.length, "set")} ${does} ${quoted(view.words.outcome)}`;
+    return `${count(sets, "set")} ${does} ${quoted(view.words.outcome)}`;
   });
   const at = explained.words.one_reference ? "" : `At τ = ${brief(asked.tau)}: `;
   return `${at}${parts.join("; ")}.`;

@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { cell } from "../src/downloads";
 import { nextMark } from "../src/controls";
 import { figure, label, shown } from "../src/explorer/parts";
+import { type Answer, matching } from "../src/asked";
+import { many } from "../src/sentences";
 import { brief, count, cut, listed, percent, price } from "../src/words";
 
 test("a share never rounds up to certainty", () => {
@@ -33,4 +35,13 @@ test("a feature is required, then excluded, then neither", () => {
   const once = nextMark(new Map(), 3);
   const twice = nextMark(once, 3);
   assert.deepEqual([once.get(3), twice.get(3), nextMark(twice, 3).size], ["required", "excluded", 0]);
+});
+
+test("a page that has only some of the sets says of how many", () => {
+  const given = (all: number, known: number, sets: number) => ({ all, known, sets: Array(sets) }) as unknown as Answer;
+  assert.equal(many(given(12, 12, 12)), "12 sets");
+  assert.equal(many(given(1200, 1200, 37)), "37 of 1,200 sets");
+  assert.equal(many(given(5117, 2000, 2000)), "5,117 sets, of which this page has the 2,000 smallest");
+  assert.equal(many(given(5117, 2000, 37)), "37 of the 2,000 smallest of 5,117 sets; the others are not in this page");
+  assert.deepEqual([given(5117, 2000, 2000), given(5117, 2000, 37), given(9, 9, 9)].map(matching), [5117, 37, 9]);
 });

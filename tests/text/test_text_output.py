@@ -15,6 +15,7 @@ from suffice import Explainer, Explanation, InputError, ModelError, result_schem
 from suffice.cli import app
 from suffice.explanation.schema import TextSubject
 from suffice.formatting import excerpt
+from suffice.report import page_data
 from suffice.summary import summarise
 from suffice.text import Corpus, TextExplainer
 from suffice.text.segmentation import words
@@ -309,3 +310,23 @@ def test_command_refines_nothing_where_words_were_searched_already(skops_file):
     ran = ask("--text", "a good film", "--refine", *skops_file)
     assert ran.exit_code == 0, ran.output
     assert "Complete: all 8 subsets of 3 words" in ran.output
+
+
+def test_a_page_with_some_of_the_sets_counts_over_all(monkeypatch):
+    text = "dull long slow weak plain bad poor thin cheap lame loud flat cold vague"
+
+    def model(texts):
+        return ["bad" if 2 * ("dull" in t) + t.count("UNK") < 9 else "good" for t in texts]
+
+    e = TextExplainer(model, mask="UNK", unit="word")(text, search="pruned")
+    n, counts = len(e.keep), dict(e.keep.digest.counts)
+    monkeypatch.setattr(page_data, "_MOST_SETS_AT_TAU", 5)
+    view = json.loads(page_data.page_scripts(e, summarise(e)).words)["views"][0]
+    assert n > 5 == len(view["bars"]) and view["n_sets"] == n
+    names = [player.name for player in e.players]
+    assert {names[j]: sets for j, sets in view["common"]} == {
+        name: sets for name, sets in counts.items() if 2 * sets >= n
+    }
+    monkeypatch.undo()
+    whole = json.loads(page_data.page_scripts(e, summarise(e)).words)["views"][0]
+    assert len(whole["bars"]) == n and "n_sets" not in whole

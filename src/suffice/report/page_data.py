@@ -72,6 +72,10 @@ class PageView(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why the threshold cannot be moved on the page; "" where it can."""
     only_at_tau: bool = False
     """Whether the search decided sets at τ only, so that nothing is known below τ."""
+    n_sets: int = 0
+    """Number of sets at τ where the page has only the smallest of them; else 0."""
+    common: list[tuple[int, int]] = []
+    """Then, of features in half of all those sets or more: the index, and the number of sets."""
 
 
 class PageData(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -196,9 +200,13 @@ def _view(view: View, said: ViewSummary, counted: bool, brief: bool) -> PageView
             mass=_mass(untested),
             tests=profile.n_tested,
         )
+    cut = len(view) > _MOST_SETS_AT_TAU
+    counts = enumerate(n for _, n in view.digest.counts)
     return msgspec.structs.replace(
         known,
         bars=[_bar_at_tau(m) for m in profile.minimal_at(view.tau)[:_MOST_SETS_AT_TAU]],
+        n_sets=len(view) if cut else 0,
+        common=[(at, n) for at, n in counts if 2 * n >= len(view)] if cut else [],
         necessity=said.necessity_text,
         fixed_tau_reason=_fixed_tau_reason(view),
         only_at_tau=profile.findings is not None,
