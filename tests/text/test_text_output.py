@@ -316,13 +316,13 @@ def test_a_page_with_some_of_the_sets_counts_over_all(monkeypatch):
     text = "dull long slow weak plain bad poor thin cheap lame loud flat cold vague"
 
     def model(texts):
-        return ["bad" if 2 * ("dull" in t) + t.count("UNK") < 9 else "good" for t in texts]
+        return ["bad" if "dull" in t and t.count("UNK") < 11 else "good" for t in texts]
 
     e = TextExplainer(model, mask="UNK", unit="word")(text, search="pruned")
     n, counts = len(e.keep), dict(e.keep.digest.counts)
     monkeypatch.setattr(page_data, "_MOST_SETS_AT_TAU", 5)
     view = json.loads(page_data.page_scripts(e, summarise(e)).words)["views"][0]
-    assert n > 5 == len(view["bars"]) and view["n_sets"] == n
+    assert n > 5 == len(view["bars"]) and view["n_sets"] == n == counts["dull"]
     names = [player.name for player in e.players]
     assert {names[j]: sets for j, sets in view["common"]} == {
         name: sets for name, sets in counts.items() if 2 * sets >= n
