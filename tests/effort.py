@@ -13,4 +13,4 @@ def examples(count: int) -> int:
     An explicit `max_examples` would override the profile; a test whose examples are expensive
     gives its own count through this function, and still scales with the profile.
     """
-    return max(3, round(count * _FACTORS[settings.get_current_profile_name()]))
+    return max(3, round(count * _FACTORS.get(settings.get_current_profile_name(), 1.0)))

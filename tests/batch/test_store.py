@@ -155,7 +155,7 @@ def test_it_goes_on_where_it_was_left_and_gives_the_same_bytes(whole, tmp_path):
         for span in [(0, 16), (20, 23), (33, 40)]:
             store.add(chunk_of(*span))
         assert store.next_missing(0, 40) == (16, 20)
-    (out / "_work" / "part.123.tmp").write_bytes(b"half")
+    (out / "_work" / "part.123.suffice-tmp").write_bytes(b"half")
     assert len(suffice.load(out)) == 16
     assert "not finished" in repr(suffice.load(out))
     explainer().explain_to(rows(), out, id="account", rows_per_part=16, resume=True)

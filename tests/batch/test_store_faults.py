@@ -3,15 +3,16 @@
 import json
 import os
 import pickle
-import random
 import re
 import resource
 import shutil
 import subprocess
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from copy import deepcopy
 from functools import cache
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,8 +20,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import suffice
 from suffice import Explainer, InputError, at_least
-from suffice.batch.atomic_write import lock_folder
+from suffice.batch.atomic_write import TEMPORARY_SUFFIX, lock_folder
 from suffice.batch.hashing import hash_model, hash_object
+from suffice.batch.manifest import Manifest
 from tests.batch.test_store import (  # noqa: F401 - a fixture
     begin,
     chunk_of,
@@ -30,6 +32,8 @@ from tests.batch.test_store import (  # noqa: F401 - a fixture
     loans,
     rows,
 )
+from tests.soak import broken_files, stores
+from tests.soak.stores import read_all
 
 
 def again(out, other=None, data=None, **question):
@@ -120,62 +124,57 @@ def test_parts_that_changed_places_are_refused(whole, copy, folder, swap):
     assert files(copy) == files(whole)
 
 
-def read_all(folder):
-    """Return what a reader gets from every file of a folder."""
-    stored = suffice.load(folder)
-    found = [stored.finished, [e.to_json() for e in stored], stored.ids, str(stored)]
-    found += [stored.errors.to_json(), stored.to_frame().to_json()]
-    for name in (stored.factors, stored.explanations):
-        found.append([path.read_bytes() for path in sorted(name.glob("*.parquet"))])
-    return found
+@pytest.mark.parametrize(
+    ("attack", "count"),
+    [
+        (stores.corrupt_stores, 11),
+        (stores.cut_off_runs, 3),
+        (stores.read_while_written, 1),
+        (broken_files.break_stores, 4),
+    ],
+)
+def test_a_store_withstands(attack, count):
+    """A slice of `make soak`."""
+    tally = attack(count, seed=0)
+    assert tally.tries == count
+    assert not tally.failures, tally.failures[0]
 
 
-def corrupt(path, chance):
-    """Flip a bit, overwrite some bytes, cut the end off or insert a byte; return what was done."""
-    content = bytearray(path.read_bytes())
-    at = chance.randrange(len(content))
-    kind = chance.choice(["flip", "overwrite", "cut", "insert"])
-    if kind == "flip":
-        content[at] ^= 1 << chance.randrange(8)
-    elif kind == "overwrite":
-        content[at : at + 16] = chance.randbytes(len(content[at : at + 16]))
-    elif kind == "cut":
-        del content[at:]
-    else:
-        content.insert(at, chance.randrange(256))
-    path.write_bytes(content)
-    return f"{path.name}: {kind} at {at}"
+def test_a_run_that_ended_before_its_manifest_can_be_begun_again(whole, tmp_path):
+    out = tmp_path / "out"
+    (out / "_work").mkdir(parents=True)
+    (out / "_lock").touch()
+    (out / "_work" / f"out-_manifest.json.1{TEMPORARY_SUFFIX}").write_bytes(b"{")
+    again(out)
+    assert files(out) == files(whole)
 
 
-def check_corruptions(whole, folder, tries, chance):
-    """Corrupt a file, then see that loading detects it, or is not affected, and resuming repairs."""
-    good = read_all(whole)
-    names = [name for name in files(whole) if name != "_log.jsonl"]
-    for number in range(tries):
-        copied = shutil.copytree(whole, folder / str(number))
-        name = names[number % len(names)]
-        done = corrupt(copied / name, chance)
-        if (copied / name).read_bytes() == (whole / name).read_bytes():
-            continue
-        with suppress(InputError):
-            assert read_all(copied) == good, done
-        if name == "_manifest.json":  # it cannot be computed again: it is the question
-            with suppress(InputError):
-                again(copied)
-            continue
-        again(copied)
-        assert files(copied) == files(whole), done
-        shutil.rmtree(copied)
+VALUES = [None, -1, "x", {}, [[[0]]], 1e300, broken_files.DEEP]
 
 
-def test_corrupted_files_are_detected_or_without_effect_and_repaired(whole, tmp_path):
-    check_corruptions(whole, tmp_path, 33, random.Random(0))
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(7200)
-def test_five_hundred_corruptions_are_detected_and_repaired(whole, tmp_path):
-    check_corruptions(whole, tmp_path, 500, random.Random(1))
+@pytest.mark.parametrize("field", [field.name for field in msgspec.structs.fields(Manifest)])
+def test_any_field_of_a_manifest_may_be_broken(copy, field, monkeypatch):
+    """Even if the hash fits, it is refused in a sentence, or what is stored can be read."""
+    path = copy / "_manifest.json"
+    whole = json.loads(path.read_text())
+    monkeypatch.setattr(
+        Manifest, "with_hash", lambda m: msgspec.structs.replace(m, check=whole["check"])
+    )
+    for place in broken_files.places(whole[field], (field,)):
+        for value in VALUES:
+            record = deepcopy(whole)
+            at = record
+            for key in place[:-1]:
+                at = at[key]
+            at[place[-1]] = value
+            path.write_text(broken_files.write_json(record))
+            try:
+                stored = suffice.load(copy)
+                assert str(stored)
+                assert stored[0].to_json()
+            except InputError as error:
+                assert error.argument == "folder", (place, value)
+                assert len(str(error)) < 1000, (place, value)
 
 
 def test_a_changed_chunk_of_an_unfinished_part_is_explained_again(whole, tmp_path):
@@ -315,7 +314,7 @@ def test_only_one_writes_to_a_folder(whole, copy):
     with pytest.raises(InputError, match=rf"out: got .*which process {os.getpid()}, this one"):
         again(copy)
     free()
-    code = f"import time; from pathlib import Path; from suffice.batch.atomic_write import lock_folder; lock_folder(Path({str(copy)!r})); print('locked', flush=True); time.sleep(60)"
+    code = f"import time; from pathlib import Path; from suffice.batch.atomic_write import TEMPORARY_SUFFIX, lock_folder; lock_folder(Path({str(copy)!r})); print('locked', flush=True); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as other:
         try:
             other.stdout.readline()
@@ -356,7 +355,7 @@ def test_a_disk_that_is_full_is_told_and_loses_nothing(tmp_path, whole, room):
     )
     with pytest.raises(InputError, match=message), files_of_at_most(room):
         explainer().explain_to(rows(), out, id="account", rows_per_part=16)
-    assert not [path for path in out.rglob("*") if path.name.endswith(".tmp")]
+    assert not [path for path in out.rglob("*") if path.suffix == TEMPORARY_SUFFIX]
     if (out / "_manifest.json").exists():
         for loaded in suffice.load(out):
             assert loaded.complete

@@ -38,7 +38,15 @@ class Attack(NamedTuple):
         return self.load()(max(1, round(self.count * share)), seed, seconds=seconds)
 
 
-ATTACKS: list[Attack] = []
+ATTACKS: list[Attack] = [
+    Attack("corruptions", "stores:corrupt_stores", 500, 6),
+    Attack("cut-off runs", "stores:cut_off_runs", 100, 2),
+    Attack("reads while written", "stores:read_while_written", 3, 0.5),
+    Attack("broken stores", "broken_files:break_stores", 120, 2.5),
+    Attack("broken results", "broken_files:break_results", 400, 2.5),
+    Attack("model files", "broken_files:mutate_models", 400, 5),
+]
+"""Every kind, with the least counts that a release is tried with."""
 
 
 def main(arguments: list[str] | None = None) -> int:

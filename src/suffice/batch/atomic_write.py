@@ -19,6 +19,9 @@ from suffice.results import private_opener
 PRIVATE_FOLDER = 0o700
 """Permissions of the folders that are made: their owner's alone. Existing ones keep theirs."""
 
+TEMPORARY_SUFFIX = ".suffice-tmp"
+"""Suffix of files that are being written: a run that finds one of an earlier run removes it."""
+
 
 def write_atomically(
     path: Path,
@@ -32,7 +35,7 @@ def write_atomically(
     the data set do not look there, and the next run removes files that a crash left in it. It is
     made before `write` opens it, so that its owner alone can read it from the beginning.
     """
-    temporary = aside / f"{path.parent.name}-{path.name}.{os.getpid()}.tmp"
+    temporary = aside / f"{path.parent.name}-{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}"
     with translate_os_errors(path):
         try:
             os.close(private_opener(str(temporary), os.O_WRONLY | os.O_CREAT))

@@ -25,6 +25,7 @@ except ImportError as error:
 
 from suffice.batch.manifest import Manifest, read_manifest
 from suffice.batch.store import (
+    ROWS_PER_ROW_GROUP,
     SCHEMA_VERSION,
     SUCCESS_FILE,
     TABLE_FOLDERS,
@@ -90,6 +91,8 @@ class Stored(Sequence[Explanation]):
             totals = read_totals(folder)
         except OSError as error:
             raise _broken_part_error(folder / SUCCESS_FILE, error) from error
+        self.finished = totals is not None
+        """Whether all rows were stored when the folder was loaded: a run may go on meanwhile."""
         self._digests = read_digests(folder) if totals is None else totals.files
         self._verified: set[Path] = set()
         labels = [self._label(path) for path in self._parts]
@@ -149,11 +152,6 @@ class Stored(Sequence[Explanation]):
 
     # -- other contents of the folder ----------------------------------------------------
 
-    @property
-    def finished(self) -> bool:
-        """Whether all rows are stored."""
-        return (self.folder / SUCCESS_FILE).exists()
-
     @cached_property
     def errors(self) -> Any:
         """The rows that could not be explained, as a pandas frame: id, row, kind, message."""
@@ -194,8 +192,7 @@ class Stored(Sequence[Explanation]):
         return "\n".join(lines)
 
     def _summary_text(self) -> str:
-        parts = (self.folder / "errors").glob("*.parquet")
-        failed = sum(self._label(path)[1].num_rows for path in parts)
+        failed = sum(self._label(path)[1].num_rows for path in self._paths("errors"))
         return f"{plural(len(self), 'explanation')}, {plural(failed, 'error')}"
 
     # -- reading ------------------------------------------------------------------------
@@ -205,13 +202,15 @@ class Stored(Sequence[Explanation]):
         group = bisect_right(ends, within)
         rows = self._row_group(part, group)
         row = rows.slice(within - (ends[group - 1] if group else 0), 1)
-        cells = {
-            name: row[name][0].as_py() for name in row.column_names if name not in _ARRAY_COLUMNS
-        }
-        cells |= {name: _read_number_list(row[name]) for name in _ARRAY_COLUMNS}
         try:
+            cells = {
+                name: row[name][0].as_py()
+                for name in row.column_names
+                if name not in _ARRAY_COLUMNS
+            }
+            cells |= {name: _read_number_list(row[name]) for name in _ARRAY_COLUMNS}
             return explanation_from_cells(cells, self.manifest.shared)
-        except (SufficeError, msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
+        except _UNREADABLE as error:
             raise _broken_part_error(self._parts[part], error) from error
 
     def _row_group(self, part: int, group: int) -> pa.Table:
@@ -221,9 +220,8 @@ class Stored(Sequence[Explanation]):
             self._verify(self._parts[part])
             try:
                 with self._parts[part].open("rb") as file:
-                    whole = pq.ParquetFile(file, page_checksum_verification=True)
-                    self._cache[key] = whole.read_row_group(group)
-            except (OSError, pa.ArrowException) as error:
+                    self._cache[key] = _read_row_group(file, group, self.manifest)
+            except (OSError, *_UNREADABLE) as error:
                 raise _broken_part_error(self._parts[part], error) from error
             while len(self._cache) > _MAX_CACHED_GROUPS:
                 self._cache.popitem(last=False)
@@ -261,9 +259,13 @@ class Stored(Sequence[Explanation]):
         self._verified.add(path)
 
     def _verified_folder(self, name: str) -> Path:
-        for path in sorted((self.folder / name).glob("*.parquet")):
+        for path in self._paths(name):
             self._verify(path)
         return self.folder / name
+
+    def _paths(self, name: str) -> list[Path]:
+        """Return the files of one table, as they were when the folder was loaded."""
+        return [self.folder / name / path.name for path in self._parts]
 
     def _label(self, path: Path) -> tuple[PartLabel, Any]:
         """Return the label and the footer of a part; an InputError for any other file."""
@@ -275,17 +277,22 @@ class Stored(Sequence[Explanation]):
             raise _broken_part_error(path, "a part of another run")
         if path != part_path(self.folder, path.parent.name, label.first):
             raise _broken_part_error(path, f"the part that starts with row {label.first}")
+        most = min(label.rows, self.manifest.storing.rows_per_part)
+        if path.parent.name != "factors" and footer.num_rows > most:
+            raise _broken_part_error(path, f"{footer.num_rows:,} rows in a part of {most:,}")
         return label, footer
 
     def _frame(self, folder: str, columns: list[str] | None = None) -> Any:
         import pandas as pd
 
-        paths = sorted(self._verified_folder(folder).glob("*.parquet"))
+        self._verified_folder(folder)
+        paths = self._paths(folder)
         try:
             tables = [pq.read_table(path, columns=columns, partitioning=None) for path in paths]
+            whole = pa.concat_tables(tables) if tables else None
         except (OSError, pa.ArrowException) as error:
             raise _broken_part_error(self.folder / folder, error) from error
-        return pa.concat_tables(tables).to_pandas() if tables else pd.DataFrame()
+        return pd.DataFrame() if whole is None else whole.to_pandas()
 
     def _column(self, path: Path, name: str) -> Any:
         self._verify(path)
@@ -305,7 +312,8 @@ class Stored(Sequence[Explanation]):
 
     def _find_error(self, id: Any) -> tuple[int, str] | None:
         """Return the row number and the message of the first error with an id."""
-        for path in sorted(self._verified_folder("errors").glob("*.parquet")):
+        self._verified_folder("errors")
+        for path in self._paths("errors"):
             errors = pq.read_table(path, partitioning=None)
             for at in _find_id(errors["id"], id).tolist():
                 return errors["row"][at].as_py(), errors["message"][at].as_py()
@@ -313,6 +321,58 @@ class Stored(Sequence[Explanation]):
 
 
 _ARRAY_COLUMNS = ("counts", "flip_counts")
+
+_UNREADABLE = (
+    *(SufficeError, msgspec.MsgspecError, pa.ArrowException),
+    *(AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError),
+)
+"""Errors of cells that no run can have written: a column of another type, a list too short."""
+
+
+# -- a small file that unpacks to a large one is refused before it is unpacked ----------------
+
+
+_UNPACKED_BYTES, _UNPACKED_RATIO = 256_000_000, 1000
+"""A row group may unpack to this size, plus this many times its own: stored explanations of equal
+rows compress well, but a file of some kilobytes that asks for gigabytes is no file of a run."""
+
+
+def _read_row_group(file: Any, group: int, manifest: Manifest) -> pa.Table:
+    """Return a row group of a part; a ValueError if it is larger than a run can have written it."""
+    texts = ["record", "values", "donors.list.element"]
+    whole = pq.ParquetFile(file, page_checksum_verification=True, read_dictionary=texts)
+    about = whole.metadata.row_group(group)
+    if about.num_rows > ROWS_PER_ROW_GROUP:
+        raise ValueError(f"{about.num_rows:,} rows in a group of {ROWS_PER_ROW_GROUP}")
+    columns = [about.column(i) for i in range(about.num_columns)]
+    sets = 1 << min(manifest.shared.n_players, 40)
+    for column in columns:
+        by_set = column.path_in_schema.partition(".")[0] in (*_ARRAY_COLUMNS, "changes")
+        if by_set and column.num_values > about.num_rows * sets:
+            raise ValueError(f"{column.num_values:,} counts of {about.num_rows} explanations")
+    most = _UNPACKED_BYTES + _UNPACKED_RATIO * sum(c.total_compressed_size for c in columns)
+    _check_size(sum(column.total_uncompressed_size for column in columns), most)
+    table = whole.read_row_group(group)
+    # A text that many rows share is in memory once until here.
+    for at, field in enumerate(table.schema):
+        column = table.column(at)
+        lists = pa.types.is_list(field.type)
+        inner = pc.list_flatten(column) if lists else column
+        if pa.types.is_dictionary(inner.type):
+            _check_size(sum(map(_decoded_size, inner.chunks)), most)
+            plain = pa.list_(pa.string()) if lists else pa.string()
+            table = table.set_column(at, field.name, column.cast(plain))
+    return table
+
+
+def _decoded_size(chunk: Any) -> int:
+    lengths = pc.take(pc.binary_length(chunk.dictionary), chunk.indices)
+    return int(pc.sum(lengths).as_py() or 0)
+
+
+def _check_size(size: int, most: int) -> None:
+    if size > most:
+        raise ValueError(f"{size:,} bytes in a row group of at most {most:,}")
 
 
 def _read_number_list(column: Any) -> Any:

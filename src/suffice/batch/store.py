@@ -37,6 +37,7 @@ from msgspec import Meta
 from suffice.batch.atomic_write import (
     LOCK_FILE,
     PRIVATE_FOLDER,
+    TEMPORARY_SUFFIX,
     lock_folder,
     translate_os_errors,
     write_atomically,
@@ -153,11 +154,7 @@ class ExplanationStore:
                 "a new folder",
                 "resume=True continues an unfinished run, and checks a finished one.",
             )
-        if (
-            exists
-            and not started
-            and any(p.is_file() and p.name != LOCK_FILE for p in folder.rglob("*"))
-        ):
+        if exists and not started and _has_other_files(folder):
             raise InputError("out", f"{folder}, which is not empty", "a new or an empty folder")
         with translate_os_errors(folder):
             folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
@@ -353,6 +350,14 @@ class ExplanationStore:
         self.close()
 
 
+def _has_other_files(folder: Path) -> bool:
+    """Return whether a folder has files besides those of a run that ended before its manifest."""
+    return any(
+        path.is_file() and path.name != LOCK_FILE and path.suffix != TEMPORARY_SUFFIX
+        for path in folder.rglob("*")
+    )
+
+
 def _check_same_run(folder: Path, new: Manifest) -> Manifest:
     """Return the manifest of a folder; an InputError if it is of another run than `new`."""
     old = read_manifest(folder)
@@ -386,8 +391,9 @@ def _mark_unfinished(folder: Path) -> None:
 def _remove_temporary_files(folder: Path) -> None:
     """Remove incomplete files that a crash left."""
     with translate_os_errors(folder):
-        for path in (*folder.glob("*.tmp"), *(folder / WORK_FOLDER).glob("*.tmp")):
-            path.unlink()
+        for path in (folder, folder / WORK_FOLDER):
+            for temporary in path.glob(f"*{TEMPORARY_SUFFIX}"):
+                temporary.unlink()
 
 
 def _covers_range(spans: Iterable[RowRange], first: int, stop: int) -> bool:

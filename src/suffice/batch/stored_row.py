@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -136,19 +135,15 @@ class StoredChanges(Mapping[int, Change]):
 
     found: Mapping[int, tuple[float, int]]
     """Cost, and the index of the donor, by bit mask."""
-    donors: list[str]
-    """Values by column of each donor, as JSON."""
+    donors: list[dict[str, Scalar]]
+    """Values by column of each donor."""
     players: tuple[Player, ...]
 
     def __getitem__(self, mask: int) -> Change:
         cost, donor = self.found[mask]
-        values = self._values[donor]
+        values = self.donors[donor]
         players = tuple(self.players[j] for j in members_of(mask))
         return Change(players, {c: values[c] for p in players for c in p.values}, cost)
-
-    @cached_property
-    def _values(self) -> list[dict[str, Scalar]]:
-        return [msgspec.json.decode(text) for text in self.donors]
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.found)
@@ -208,11 +203,22 @@ def explanation_from_cells(cells: Mapping[str, Any], shared: RunConstants) -> Ex
         keep_profile=keep,
         flip_profile=mirror_profile(swept),
         provenance=shared.provenance_of(n, (n << d) * (1 if own is None else 2)),
-        changes=StoredChanges(found, cells["donors"], players),
+        changes=StoredChanges(found, _read_donors(cells["donors"], players), players),
         cheapest=_read_cheapest_change(cells, players),
         cheapest_ties=_read_ties(cells, players),
         one_sweep=own is None,
     )
+
+
+def _read_donors(texts: list[str], players: tuple[Player, ...]) -> list[dict[str, Scalar]]:
+    """Return values by column of each donor; an error unless it has a value for each column."""
+    donors = [msgspec.json.decode(text, type=dict[str, Scalar]) for text in texts]
+    columns = {column for player in players for column in player.values}
+    if not all(columns <= values.keys() for values in donors):
+        raise InputError(
+            "donors", "a donor without all columns", f"values of {len(columns)} columns"
+        )
+    return donors
 
 
 def _check_cells(cells: Mapping[str, Any], d: int) -> None:
@@ -245,7 +251,7 @@ def _read_ties(cells: Mapping[str, Any], players: tuple[Player, ...]) -> tuple[C
         return ()
     named = {player.name: player for player in players}
     return tuple(
-        Change(tuple(named[name] for name in t.features), t.values, t.cost, t.reliability)
+        _make_change(tuple(named[name] for name in t.features), t.values, t.cost, t.reliability)
         for t in msgspec.json.decode(text, type=list[_Tie])
     )
 
@@ -256,10 +262,19 @@ def _read_cheapest_change(cells: Mapping[str, Any], players: tuple[Player, ...])
     named = {player.name: player for player in players}
     features = tuple(named[name] for name in cells["cheapest_features"])
     reliability = cells.get("cheapest_reliability")
-    values = msgspec.json.decode(cells["cheapest_change"])
-    return Change(
-        features, values, cells["cheapest_cost"], 1.0 if reliability is None else reliability
-    )
+    values = msgspec.json.decode(cells["cheapest_change"], type=dict[str, Scalar])
+    cost = cells["cheapest_cost"]
+    return _make_change(features, values, cost, 1.0 if reliability is None else reliability)
+
+
+def _make_change(
+    features: tuple[Player, ...], values: dict[str, Scalar], cost: float, reliability: float
+) -> Change:
+    """Return a change that was stored; an error unless it has the columns of its features."""
+    if values.keys() != {column for player in features for column in player.values}:
+        got = f"a change of {', '.join(values) or 'nothing'}"
+        raise InputError("cheapest_change", got, "values of the columns of its features")
+    return Change(features, values, cost, reliability)
 
 
 def _read_tally(given: NDArray[np.integer[Any]], n: int, d: int) -> Tally:
