@@ -34,6 +34,10 @@ Prediction = tuple[Values, Values | None]
 """The model's answer for a row, and the scores that came with it; None where none did."""
 
 
+INPUT_ROWS_AGAIN = 2
+"""How often the input is predicted again where a hybrid that is the input lost its outcome."""
+
+
 def random_model_error(model: object, rows: str) -> ModelError:
     """Return the error for a model that predicts the same rows otherwise in another call."""
     return ModelError(
@@ -70,17 +74,20 @@ class Decision:
     """(1, classes): the scores that came along with the prediction; None where none did."""
     rows_for_outcome: int = 0
     """Rows that the model predicted to decide the input's outcome."""
+    rows_by_engine: int = 0
+    """Rows of the input that an engine predicted in the model's place."""
 
     def require_consistent(self) -> None:
         """Raise if the model predicted rows of data otherwise when it was called again."""
         model = self.target.model
-        if count := getattr(model, "contradictions", 0):
-            raise random_model_error(model, f"{count} of the first rows of data")
+        if rows := getattr(model, "contradiction", ""):
+            raise random_model_error(model, rows)
 
-    def require_same_prediction(self) -> None:
-        """Raise if the input alone, predicted twice again, has not the outcome that it had."""
-        if not all((self.target(self.row) == self.y).all() for _ in range(2)):
+    def require_same_prediction(self) -> int:
+        """Raise if the input alone has not the outcome that it had; return the rows predicted."""
+        if not all((self.target(self.row) == self.y).all() for _ in range(INPUT_ROWS_AGAIN)):
             raise random_model_error(self.target.model, "the input")
+        return INPUT_ROWS_AGAIN
 
     @cached_property
     def row(self) -> Table:
@@ -129,8 +136,19 @@ class Decision:
         """Outcomes of hybrids; its note says why no faster evaluator serves."""
         limits = limits or Limits()
         return self.engine_selector.make_evaluator(
-            self.target, hybrids, self.y, limits.budget, exhaustive, limits.patience
+            self.target,
+            hybrids,
+            self.y,
+            limits.budget,
+            exhaustive,
+            limits.patience,
+            self._own_readings,
         )
+
+    @cached_property
+    def _own_readings(self) -> dict[str, Any]:
+        """What engines read of the model for questions with a budget, by the engine's name."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,9 +179,9 @@ class DecisionBuilder:
     def one(self, row: Table, outcome: Any = None) -> Decision:
         """The decision for one input; `outcome` in place of the usual one."""
         # The model gets its own copy to write into.
-        shares = self.engine_selector.class_shares(row)
+        shares, asked = self.engine_selector.class_shares(row)
         answers, scores = self.model.predict_with_scores(row.take(np.array([0])), shares)
-        asked = int(shares is None or scores is not shares)
+        asked = asked if scores is not None and scores is shares else 1
         return self._decision(CachedRows(row), 0, answers, scores, outcome, asked)
 
     def many(self, inputs: CachedRows) -> list[Decision | SufficeError]:
@@ -249,6 +267,7 @@ class DecisionBuilder:
             seed=self.seed,
             scores=scores,
             rows_for_outcome=asked + target.event.needs_scores,
+            rows_by_engine=1 - asked,
         )
 
     def _references_of(self, target: Target, inputs: CachedRows, place: int, y: bool) -> References:

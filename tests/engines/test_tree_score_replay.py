@@ -373,23 +373,23 @@ def test_the_inputs_own_shares_need_no_call_once_they_were_the_librarys_to_the_b
 
     object.__setattr__(trees.ensemble.replay, "scores", lambda rows: counted(rows.native))
     for i in range(30):
-        assert (trees.class_shares(as_table(X[i : i + 1])) == theirs[i]).all()
+        assert (trees.class_shares(as_table(X[i : i + 1]))[0] == theirs[i]).all()
     assert sum(calls) == 8
     # Leaves that are not quite the model's are noticed at the first input.
     wrong = replace(trees.ensemble, values=trees.ensemble.values * (1 + 2.0**-50))
     other = TreeModel(wrong)
-    assert (other.class_shares(as_table(X[:1])) == theirs[0]).all()
-    assert other.sums_match is False and other.class_shares(as_table(X[1:2])) is None
+    assert (other.class_shares(as_table(X[:1]))[0] == theirs[0]).all()
+    assert other.sums_match is False and other.class_shares(as_table(X[1:2]))[0] is None
 
 
 def test_shares_are_told_of_forests_alone_and_of_rows_that_they_take() -> None:
     X, y, _, _ = tree_data()
     boosted = GradientBoostingClassifier(n_estimators=3).fit(X, y)
-    assert TreeModel(read_trees(boosted)).class_shares(as_table(X[:1])) is None
+    assert TreeModel(read_trees(boosted)).class_shares(as_table(X[:1]))[0] is None
     threads = RandomForestClassifier(3, n_jobs=2, random_state=0).fit(X, y)
-    assert TreeModel(read_trees(threads)).class_shares(as_table(X[:1])) is None
+    assert TreeModel(read_trees(threads)).class_shares(as_table(X[:1]))[0] is None
     forest = TreeModel(read_trees(threads.set_params(n_jobs=None)))
-    assert forest.class_shares(as_table(X[:1, :3])) is None  # the model will say what is wrong
+    assert forest.class_shares(as_table(X[:1, :3]))[0] is None  # the model will say what is wrong
 
 
 def test_explanations_say_the_models_own_prediction_and_probability() -> None:

@@ -323,13 +323,29 @@ def test_a_model_that_answers_at_random_is_an_error() -> None:
     assert explainer.explain(ROWS[0], alpha=0.05).provenance.rows_predicted > 0
 
 
+def test_a_model_that_answers_at_random_beyond_its_data_is_an_error() -> None:
+    """A service that remembers its answers repeats those for the data, and draws all others."""
+    model, known = RandomModel(share=0.5, safe=-2), {}
+
+    def remembered(rows: Any) -> Any:
+        answers = model.predict(rows)
+        if not known:
+            known.update({row.tobytes(): answer for row, answer in zip(rows, answers, strict=True)})
+        return np.array([known.get(r.tobytes(), a) for r, a in zip(rows, answers, strict=True)])
+
+    data = np.random.default_rng(0).normal(size=(40, 3))
+    explainer = Explainer(remembered, data)
+    with pytest.raises(ModelError, match=r"predicted \d+ of 16 hybrids of rows of data otherwise"):
+        explainer.explain(data[0])
+
+
 def test_an_input_that_loses_its_outcome_is_an_error() -> None:
     data = np.where(np.arange(3) == 1, -1.0, ROWS)  # the data's own rows are predicted for sure
     explainer = Explainer(RandomModel(share=1.0), data)
     model = explainer._decider.model
-    assert model.contradictions == 0  # all answers are the others, always
+    assert not model.contradiction  # all answers are the others, always
     flickering = Explainer(RandomModel(share=0.5, safe=0), data)
-    assert flickering._decider.model.contradictions == 0
+    assert not flickering._decider.model.contradiction
     with pytest.raises(ModelError, match="contradicts itself: it predicted the input otherwise"):
         for x in range(20):
             flickering.explain([x / 20, 1.0, 0.0], search="exhaustive")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from suffice import Explainer, Explanation, InputError, NotVisitedError
@@ -275,3 +276,28 @@ def test_a_thousand_features_and_more_are_searched_told_and_stored(question):
 
 def one_line(e):
     return " ".join(str(e).split())
+
+
+@pytest.mark.parametrize(
+    ("search", "budget", "times"),
+    [("auto", None, 10), ("auto", 400, 10), ("auto", 1100, 3), ("greedy", 1100, 2)],
+)
+def test_every_row_that_a_forest_predicts_is_counted(monkeypatch, search, budget, times):
+    """Also those of the first inputs, whose class shares are compared with the engine's."""
+    rows = []
+    predict_proba = RandomForestClassifier.predict_proba
+    monkeypatch.setattr(
+        RandomForestClassifier,
+        "predict_proba",
+        lambda self, X: (rows.append(len(X)), predict_proba(self, X))[1],
+    )
+    data = np.random.default_rng(0).integers(0, 4, (90, 14)).astype(float)
+    model = RandomForestClassifier(5, random_state=0).fit(data, data[:, :3].sum(axis=1) > 4)
+    explainer, texts = Explainer(model, data, n_references=9), []
+    for _ in range(times):
+        rows.clear()
+        e = explainer.explain(data[0], search=search, budget=budget)
+        assert e.provenance.rows_predicted == sum(rows)
+        assert budget is None or sum(rows) <= budget
+        texts.append([[f.features for f in view] for view in (e.keep, e.flip)])
+    assert all(text == texts[0] for text in texts), "whatever was explained before"

@@ -75,14 +75,22 @@ class EngineSelector:
         budget: int | None = None,
         exhaustive: bool = True,
         patience: float | None = None,
+        own_readings: dict[str, Any] | None = None,
     ) -> Evaluator:
         """Return the fastest evaluator for a question; its note gives the reason why no faster one
-        is used."""
+        is used.
+
+        Under a budget the readings of the model are kept in `own_readings`, for this question
+        alone, and checked afresh: the rows of a check count, and how many there are must not
+        depend on what was explained before, or the answer would.
+        """
+        if budget is None:
+            own_readings = None
         reasons: dict[str, list[str]] = {}
         for name in _ENGINES_TO_TRY.get(self.engine, (self.engine,)):
             try:
                 swapped = self._suited(hybrids, budget)
-                return self._make(name, target, swapped, y, exhaustive, patience)
+                return self._make(name, target, swapped, y, exhaustive, patience, own_readings)
             except Unreadable as reason:
                 reasons.setdefault(str(reason), []).append(name)
         note = "; ".join(f"{join_words(names)}: {reason}" for reason, names in reasons.items())
@@ -94,13 +102,14 @@ class EngineSelector:
         distinct = None if budget is None and exhaustive else True
         return BlackBox(target, hybrids, y, distinct, note=note or None, patience=patience)
 
-    def class_shares(self, rows: Table) -> Values | None:
-        """(rows, classes): a forest's own class shares without a call of it; None: ask the model.
+    def class_shares(self, rows: Table) -> tuple[Values | None, int]:
+        """Return (rows, classes): a forest's class shares, and how many rows it predicted for them.
 
-        They are told once its trees were read and its additions found to be repeated to the bit.
+        None: not known, so the model must predict. The forest predicts no row once its trees were
+        read and their sums found to be its own to the bit.
         """
         trees: TreeModel | None = self._read.get("trees")
-        return None if trees is None else trees.class_shares(rows)
+        return (None, 0) if trees is None else trees.class_shares(rows)
 
     def _suited(self, hybrids: Hybrids, budget: int | None) -> SwapHybrids:
         """The hybrids, if this is a question for engines at all."""
@@ -118,20 +127,22 @@ class EngineSelector:
         y: bool,
         exhaustive: bool,
         patience: float | None,
+        own_readings: dict[str, Any] | None,
     ) -> Evaluator:
         """An engine for one question; `Unreadable` where it does not serve."""
         if name == "additive":
             from suffice.engines.additive_engine import make_additive_engine
             from suffice.engines.additive_model import read_additive
 
-            read = self._read_once(name, read_additive)
+            read = _unchecked(name, self._read_once(name, read_additive), own_readings)
             return make_additive_engine(read, target, hybrids, y, patience)
         from suffice.engines.trees import TreeEngine
         from suffice.engines.trees.tree_model import WRONG_TREES
 
         if self.engine == "auto" and self._trees().disagrees:
             raise Unreadable(WRONG_TREES)
-        engine = TreeEngine(self._trees(), target, hybrids, y, patience=patience)
+        trees = _unchecked(name, self._trees(), own_readings)
+        engine = TreeEngine(trees, target, hybrids, y, patience=patience)
         if self.engine == "auto" and exhaustive and hybrids.d <= _MOST_SWEPT:
             asking = lattice_work(target.model, hybrids)
             if engine.sweep_work() > asking + MIN_WORK_SAVED:
@@ -157,3 +168,12 @@ class EngineSelector:
                 self._not_read[name] = str(reason)
                 raise
         return self._read[name]
+
+
+def _unchecked(name: str, read: Any, own_readings: dict[str, Any] | None) -> Any:
+    """Return a reading that belongs to one question, with no check made; else the shared one."""
+    if own_readings is None:
+        return read
+    if name not in own_readings:
+        own_readings[name] = read.unchecked()
+    return own_readings[name]

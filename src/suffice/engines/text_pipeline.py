@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -79,6 +79,10 @@ class TextPipelineModel:
     """The method that a comparison of two classes asks for their scores."""
     checks: InputCheckSchedule = field(default_factory=InputCheckSchedule)
     has_separate_probabilities = False
+
+    def unchecked(self) -> TextPipelineModel:
+        """Return the same reading, with no check made yet."""
+        return replace(self, checks=InputCheckSchedule())
 
     @property
     def is_additive(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from suffice.context.cost import CostSpec
 from suffice.context.players import association_matrix, cluster_columns, duplicate_columns
 from suffice.context.swap import SwapHybrids
-from suffice.decision import Decision
+from suffice.decision import INPUT_ROWS_AGAIN, Decision
 from suffice.engines import Evaluator
 from suffice.explanation.cheapest_changes import find_cheapest_changes
 from suffice.explanation.explanation import Explanation, mirror_profile
@@ -56,14 +56,17 @@ def explain_decision(
     """
     ready = ready or prepare_search(decision, asking)
     spent = (decision.rows_predicted if spent is None else spent) + ready.spent
+    # Whether an engine or the model predicted the input depends on what was explained before: a
+    # budget is charged for either, so that it leaves as many rows to the search.
+    charged = spent + decision.rows_by_engine
     narrowed, plan = ready.narrowed, ready.plan
     hybrids, question = narrowed.hybrids, narrowed.question
     one_sweep = hybrids[0] is hybrids[1]
     sets = (2 if plan.way == "greedy" else 1) * (2 - one_sweep)
     score = decision.own_score
-    question.limits.check_budget(hybrids[0].n, sets, spent)
+    question.limits.check_budget(hybrids[0].n, sets, charged)
     keeper = LimitKeeper(question.limits, started=started)
-    keeper.note(spent + sum(evaluator.rows_predicted for evaluator in ready.evaluators))
+    keeper.note(charged + sum(evaluator.rows_predicted for evaluator in ready.evaluators))
     if one_sweep:
         searches = [FinishedSearch(ready.evaluators[0], ready.search(0, question, keeper))]
     else:  # half of what is allowed goes to the first view, what is left to the second
@@ -80,8 +83,12 @@ def explain_decision(
         # The model disagreed with the engine's reading of it, which had named the idle features.
         spent += sum(searched.evaluator.rows_predicted for searched in searches)
         return explain_decision(decision, asking, references, started, spent=spent)
-    if question.alpha is None and any(getattr(s.evaluator, "lost_input", 0) for s in searches):
-        decision.require_same_prediction()
+    lost = any(getattr(searched.evaluator, "lost_input", False) for searched in searches)
+    room = keeper.within_budget().forbids(INPUT_ROWS_AGAIN) is None
+    if lost and room and question.alpha is None:
+        rows_again = decision.require_same_prediction()
+        keeper.note(rows_again)
+        spent += rows_again
     kept, flipped = searches[0].answer, searches[-1].answer
 
     event = decision.target.event

@@ -56,8 +56,8 @@ class WrappedModel:
         self._no_answers: Values = np.empty(0)
         self.seconds_per_row: float | None = None
         """Seconds per row, measured on the data at most; None until measured."""
-        self.contradictions = 0
-        """Rows of data that the model predicted otherwise when it was called again."""
+        self.contradiction = ""
+        """Which rows the model predicted otherwise when it was called again; "" for none."""
         self.select_columns: Callable[[Table], Table] | None = None
         """Selects the columns that the model was fitted on; None where rows have just those."""
 
@@ -191,8 +191,9 @@ def _infer_classes(answers: Values) -> tuple[Any, ...] | None:
 def wrap_model(model: Any, data: Table, predict_again: bool = True) -> tuple[WrappedModel, Values]:
     """Return a wrapped estimator or callable, and its answers on `data`.
 
-    Models of the libraries that `adapt` knows are adapted first, without options. A few rows are
-    predicted again, to find models that answer at random, unless `predict_again` is False.
+    Models of the libraries that `adapt` knows are adapted first, without options. A few rows and
+    hybrids of rows are predicted twice, to find models that answer at random, unless
+    `predict_again` is False.
     """
     adapted = require_model(model)
     predict = getattr(adapted, "predict", None)
@@ -209,26 +210,31 @@ def wrap_model(model: Any, data: Table, predict_again: bool = True) -> tuple[Wra
     known = adapted.seconds_per_row if isinstance(adapted, ComposedModel) else None
     wrapped.seconds_per_row = known or (perf_counter() - started) / len(data)
     if predict_again and not isinstance(adapted, ComposedModel):
-        wrapped.contradictions = _count_contradictions(name, predict or adapted, data, answers)
+        wrapped.contradiction = _find_contradiction(name, predict or adapted, data)
     # After the first answers, from which an adapter may learn how many classes there are.
     return wrapped, wrapped.learn_classes(answers, _read_classes(adapted, answers))
 
 
-_ROWS_PREDICTED_AGAIN = 16
-"""Rows of data that are predicted a second time, to see that a model does not answer at random."""
+_ROWS_PREDICTED_TWICE = 16
+"""Rows of data, and hybrids of them, to see that a model does not answer at random."""
 
 
-def _count_contradictions(name: str, predict: Any, data: Table, answers: Values) -> int:
-    """Return how many of the first rows of data get another prediction in a second call.
+def _find_contradiction(name: str, predict: Any, data: Table) -> str:
+    """Return which rows get another prediction in the second of two equal calls; "" for none.
 
-    A matrix product may round a row otherwise in another batch. So rows that differ from the first
-    call are only counted if two equal calls differ as well.
+    Equal calls, since a matrix product may round a row otherwise in another batch. Hybrids are
+    among the rows because a service that remembers what it has answered repeats the data's rows.
     """
-    rows = np.arange(min(len(data), _ROWS_PREDICTED_AGAIN))
-    again = call_model(name, predict, data.take(rows))
-    if _differing_rows(answers[rows], again) == 0:
-        return 0
-    return _differing_rows(again, call_model(name, predict, data.take(rows)))
+    rows = np.arange(min(len(data), _ROWS_PREDICTED_TWICE))
+    other_row = np.arange(len(data.names)) % 2 == 1
+    cells = np.where(other_row, (rows[:, None] + 1) % len(data), rows[:, None])
+    asked = data.take(rows).stack(data.gather(cells))
+    # Each call gets its own copy, since some models write into their input.
+    first, second = (call_model(name, predict, asked.take(np.arange(len(asked)))) for _ in range(2))
+    if count := _differing_rows(first[rows], second[rows]):
+        return f"{count} of the first rows of data"
+    count = _differing_rows(first[len(rows) :], second[len(rows) :])
+    return f"{count} of {len(rows)} hybrids of rows of data" if count else ""
 
 
 def _differing_rows(first: Values, second: Values) -> int:

@@ -60,6 +60,12 @@ class TreeModel:
         self._readings: dict[tuple[Any, ...], EventMargins] = {}
         self._alike = 0
 
+    def unchecked(self) -> TreeModel:
+        """Return the same trees, with no check made yet."""
+        other = TreeModel(self.ensemble)
+        other._readings = self._readings
+        return other
+
     def reading(self, event: Event) -> EventMargins:
         """The event's margins; `Unreadable` where the sums do not tell it."""
         if event.kind == "within":  # another event for every input
@@ -69,15 +75,16 @@ class TreeModel:
             self._readings[key] = read_event_margins(self.ensemble, event)
         return self._readings[key]
 
-    def class_shares(self, rows: Table) -> Reals | None:
-        """(rows, classes): a forest's own class shares, soon without a call of it.
+    def class_shares(self, rows: Table) -> tuple[Reals | None, int]:
+        """Return (rows, classes): a forest's class shares, and how many rows it predicted for them.
 
-        At first they are asked for and compared, bit by bit, with what is added up here. None: not
-        a forest, or not one whose additions are repeated (see `replay`); or the rows are strange.
+        At first it predicts all, and they are compared, bit by bit, with what is added up here;
+        later none. None: not a forest, or not one whose additions are repeated (see `replay`); or
+        the library refuses the rows.
         """
         replay = self.ensemble.replay
         if replay is None or self.sums_match is False or self.disagrees or not self.ensemble.shares:
-            return None
+            return None, 0
         try:
             with unreadable_on_error("the library refuses the rows"):
                 seen = self.ensemble.matrix(rows)
@@ -86,14 +93,14 @@ class TreeModel:
                     sums += self.ensemble.values[leaves]
                 ours = sums / self.ensemble.divisor
                 if self.sums_match or self._alike >= _INPUTS_COMPARED:
-                    return ours
+                    return ours, 0
                 theirs = np.asarray(replay.scores(rows))
         except Unreadable:  # the model itself will say what is wrong with the rows
-            return None
+            return None, 0
         self._alike += len(rows)
         if not np.array_equal(theirs, ours):
             self.sums_match = False
-        return theirs
+        return theirs, len(rows)
 
 
 def leaf_indices(ensemble: Ensemble, rows: Reals) -> Ints:
