@@ -366,3 +366,19 @@ def test_refine_says_what_cannot_be_refined():
     same = TextExplainer(OR, unit="sentence", mask="good")(LONG)
     with pytest.raises(InputError, match="names no feature"):
         explainer.refine(same)
+
+
+def test_only_a_time_limit_has_the_model_timed():
+    texts = []
+
+    def model(given):
+        texts.extend(given)
+        return ["good" if "fine" in text else "bad" for text in given]
+
+    text = "a fine film that one can see now and then again"
+    e = TextExplainer(model, mask="UNK")(text)
+    assert len(texts) == e.provenance.rows_predicted + 2  # the text, and the one of the mask
+    texts.clear()
+    timed = TextExplainer(model, mask="UNK")(text, time_limit=60)
+    assert len(texts) > timed.provenance.rows_predicted + 2
+    assert [f.features for f in timed.keep] == [f.features for f in e.keep]

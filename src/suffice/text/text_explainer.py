@@ -119,8 +119,9 @@ class TextExplainer:
             [(start, stop), …]: what is held or replaced in this text, in place of `unit`.
         **question
             tau, alpha, max_size, budget, time_limit, search, adjust, progress: as in
-            `Explainer.explain`. `budget` bounds the texts predicted by the search; choosing the
-            mask and timing the model predict a few more before it starts.
+            `Explainer.explain`. `budget` bounds the texts predicted by the search. Choosing the
+            mask predicts a few more before it starts, and so does timing the model, under a
+            `time_limit`.
         """
         started = perf_counter()
         parts = split_text(check_text(text), self._unit, spans)
@@ -185,8 +186,8 @@ class TextExplainer:
     ) -> Explanation:
         """Explain the text by these parts; `started` is when the work on it began."""
         join = CellJoiner(parts.text, parts.atoms)
-        # All sets of few parts are counted, however long the model takes.
-        timed = len(parts.spans) > _FEW_PARTS
+        # Only a time limit may depend on the model's pace. All sets of few parts are counted anyway.
+        timed = question.get("time_limit") is not None and len(parts.spans) > _FEW_PARTS
         pace = contrast.decision.seconds_per_text if timed else None
         hidden = len(parts.atoms) - len(parts.visible)
         names = parts.atom_names
