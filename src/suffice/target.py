@@ -102,7 +102,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Target:
-    """f: rows -> truth values.
+    """f: rows -> Booleans.
 
     >>> from suffice import make_target
     >>> from suffice.tables import as_table
@@ -132,14 +132,14 @@ class Target:
         return self.read(answers)
 
     def read(self, answers: Values) -> BoolVector:
-        """Read the model's answers as truth values."""
+        """Read the model's answers as Booleans."""
         given: object = answers
         if not isinstance(given, np.ndarray) or given.ndim not in (1, 2):
             raise InputError("answers", given, "an array with an answer for each row")
         truth = np.asarray(self.event.holds(answers))
         if truth.shape != (len(answers),) or truth.dtype != bool:
             got = f"{truth.dtype} of shape {truth.shape} for {len(answers)} row(s)"
-            raise InputError("outcome", got, "a predicate giving one truth value per row")
+            raise InputError("outcome", got, "a predicate giving one Boolean per row")
         return truth
 
 
@@ -254,7 +254,7 @@ def needs_input(outcome: object) -> bool:
     return outcome is None or (isinstance(outcome, Outcome) and outcome.depends_on_input)
 
 
-_PREDICATE_ALLOWED = "a function from the model's answers to truth values"
+_PREDICATE_ALLOWED = "a function from the model's answers to Booleans"
 
 
 def _threshold(kind: Literal["at_least", "at_most"], given: float) -> Outcome:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 BoolVector: TypeAlias = NDArray[np.bool_]
-"""One truth value per row of a sample, or per reference."""
+"""One Boolean per row of a sample, or per reference."""
 
 HeldSets: TypeAlias = NDArray[np.bool_]
 """(subsets, players): which players keep the input's values."""

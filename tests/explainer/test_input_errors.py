@@ -246,7 +246,7 @@ def labels(rows):
         ),
         (
             lambda: explain(outcome=satisfies(lambda a: 5)),
-            "a predicate giving one truth value per row",
+            "a predicate giving one Boolean per row",
         ),
         (
             lambda: explain("model.pkl"),

@@ -210,3 +210,11 @@ def test_a_method_that_parts_nothing_says_so(method):
         InputError, match=f'regions: got .{method}., which finds one region.*"grid"'
     ):
         ImageExplainer(len, regions=method)(image)
+
+
+def test_an_image_that_could_not_be_stored_is_refused_at_once(monkeypatch):
+    monkeypatch.setattr("suffice.image.pixels.MOST_PIXELS", 100)
+    explainer = ImageExplainer(lambda images: images[:, 0, 0] > 0.5, regions="grid")
+    with pytest.raises(InputError, match="image: got 11 × 10 pixels; allowed: at most 100 pixels"):
+        explainer.explain(np.ones((11, 10)))
+    assert len(explainer.explain(np.ones((10, 10)), max_size=1).players) > 1

@@ -36,7 +36,7 @@ def wide(loans):
 
 def test_the_answer_as_text_and_frame(wide):
     told = str(wide)
-    assert told.splitlines()[0] == f"When else is it “{wide.outcome}”?"
+    assert told.splitlines()[0] == f"Rules for “{wide.outcome}”"
     assert f"If {wide.best.words}, the outcome is the same in" in unwrapped(told)
     assert f"{len(wide)} rules of precision at least 0.9" in told
     frame = wide.to_frame()

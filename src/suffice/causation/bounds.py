@@ -310,11 +310,6 @@ class CausationBounds(Result):
             out.append(f"Of those with neither, the cause would have been enough for {share}.")
         return out
 
-    def _shown(self, name: str, pair: Interval | None) -> str:
-        if pair is not None and name in self.identified:
-            return three_digits(pair[0])
-        return interval_text(pair, "undefined: nothing observed to condition on")
-
     def _share(self, name: str, pair: Interval) -> str:
         low, high = map(percent, pair)
         return low if name in self.identified else f"{low} to {high}"

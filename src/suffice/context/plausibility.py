@@ -39,7 +39,7 @@ class Plausibility(Result):
 
     >>> print(Plausibility(far=0.35, n_hybrids=1000, context="values swapped"))
     35% of 1,000 hybrids (values swapped) are far from the data
-      Of the data's own rows 5% are: the model is asked about combinations that hardly occur.
+      Of the data's own rows 5% are: the model predicts combinations that hardly occur.
       ConditionalContext draws values that go together; groups keep columns together that belong
       together.
                          far from the data
@@ -62,7 +62,7 @@ class Plausibility(Result):
             lead += "."
         else:
             lead += (
-                ": the model is asked about combinations that hardly occur. ConditionalContext "
+                ": the model predicts combinations that hardly occur. ConditionalContext "
                 "draws values that go together; groups keep columns together that belong together."
             )
         return Sheet(

@@ -241,6 +241,11 @@ class TextSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
         return tuple((self.text[a:b], bool(marked[a])) for a, b in pairwise(cuts) if a < b)
 
 
+MOST_PIXELS = 2**26
+"""Most pixels of an image: with 67 million its map of regions takes half a gigabyte. What is
+explained, stored and read back has the same limit."""
+
+
 class ImageSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="image"):
     """A picture (PNG, base64); player i is the pixels whose label is i."""
 

@@ -18,6 +18,7 @@ import numpy as np
 from suffice.errors import InputError
 from suffice.explanation.explanation import Explanation, mirror_profile
 from suffice.explanation.schema import (
+    MOST_PIXELS,
     ChangeRecord,
     DrawsRecord,
     ExplanationRecord,
@@ -240,8 +241,6 @@ def _read_findings(record: FindingsRecord | None) -> Findings | None:
 
 _LARGEST_COUNT = 2**53
 """Past this a count is no longer exact as a share's part."""
-_MOST_PIXELS = 2**26
-"""A picture of 67 megapixels: its map of regions then takes half a gigabyte."""
 
 
 def validate_record(record: ExplanationRecord) -> None:
@@ -360,7 +359,7 @@ def _check_subject(subject: Subject, d: int, parts: bool) -> None:
 
 def _check_picture(subject: ImageSubject, d: int, parts: bool) -> None:
     height, width = subject.height, subject.width
-    sides = height >= 1 and width >= 1 and height * width <= _MOST_PIXELS
+    sides = height >= 1 and width >= 1 and height * width <= MOST_PIXELS
     _require(sides, f"a picture of {format_integer(width)} × {format_integer(height)} pixels")
     _require(len(subject.marks) == d, f"{len(subject.marks)} marks for {d} regions")
     _require(all(length >= 1 for _, length in subject.runs), "a run of no pixels")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.errors import InputError
+from suffice.explanation.schema import MOST_PIXELS
 from suffice.typing import Counts, Reals, Values
 
 Channels = Literal["last", "first"]
@@ -83,9 +84,13 @@ def as_image_array(image: Any, channels: Channels | None, argument: str = "image
         bad = int(np.sum(~np.isfinite(pixels)))
         hint = "Fill them first, e.g. by np.nan_to_num."
         raise InputError(argument, f"{bad} pixel value(s) NaN or infinite", "finite pixels", hint)
-    return ImageArray(
-        pixels, None if pixels.ndim == 2 else _find_channels(pixels, channels, argument)
-    )
+    found = None if pixels.ndim == 2 else _find_channels(pixels, channels, argument)
+    picture = ImageArray(pixels, found)
+    height, width = picture.size
+    if height * width > MOST_PIXELS:
+        got, hint = f"{height} × {width} pixels", "Scale the image down first."
+        raise InputError(argument, got, f"at most {MOST_PIXELS:,} pixels", hint)
+    return picture
 
 
 def as_pixels(image: Any, argument: str) -> Values:
@@ -127,9 +132,6 @@ def _find_channels(pixels: Values, channels: Channels | None, argument: str) -> 
 BytePixels = NDArray[np.uint8]
 """(H, W) grey, (H, W, 3) colours or (H, W, 4) with opacity, from 0 to 255."""
 
-_MOST_PIXELS = 80_000_000
-"""Some kilobytes can unfold into gigabytes: a picture that large is no picture to look at."""
-
 
 def write_png(pixels: BytePixels) -> bytes:
     """Return pixels as the content of a PNG file.
@@ -147,9 +149,9 @@ def read_png(data: bytes) -> BytePixels:
     image = require_pillow()
     try:
         with image.open(BytesIO(data), formats=["PNG"]) as picture:
-            if picture.width * picture.height > _MOST_PIXELS:
+            if picture.width * picture.height > MOST_PIXELS:
                 got = f"a picture of {picture.width} × {picture.height} pixels"
-                raise InputError("subject", got, f"at most {_MOST_PIXELS:,} pixels")
+                raise InputError("subject", got, f"at most {MOST_PIXELS:,} pixels")
             if picture.mode in ("L", "RGB", "RGBA"):
                 return np.asarray(picture, dtype=np.uint8)
             grey = picture.mode in ("1", "I;16", "I")

@@ -155,7 +155,7 @@ def rule_holds(rule: Factor | None, rows: Table) -> BoolVector:
     """Which rows satisfy a user's own rule; the empty rule, None, holds everywhere."""
     if rule is None:
         return np.ones(len(rows), dtype=bool)
-    allowed = "a factor that gives one truth value per row"
+    allowed = "a factor that gives one Boolean per row"
     truth = np.asarray(call_user_function("rule", rule, allowed, Sample(rows)))
     if truth.shape != (len(rows),) or truth.dtype != bool:
         raise InputError("rule", f"{truth.dtype} of shape {truth.shape}", allowed)
@@ -321,7 +321,7 @@ def _value_condition(name: str, value: Values) -> Factor:
     raise InputError(
         "features",
         f"column {name!r}, whose value {_show_cell(value[0])} no rule can name",
-        "columns of numbers, texts, categories or truth values",
+        "columns of numbers, texts, categories or Booleans",
         "List the features that rules may use with features=[…]; the others keep each row's own.",
     )
 

@@ -423,7 +423,7 @@ class AnchorRules(Result, Sequence[Rule]):
     @property
     def sheet(self) -> Sheet:
         """The widest rule in a sentence, then all of them."""
-        title = f"When else is it “{self.outcome}”?"
+        title = f"Rules for “{self.outcome}”"
         notes = () if self.complete else ("Larger rules were not looked at (max_size).",)
         if self.best is None:
             return Sheet(title, lead=(str(self.reason),), notes=notes)

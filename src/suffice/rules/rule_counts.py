@@ -113,7 +113,7 @@ class ObservedPatterns:
     """How many of them have the outcome."""
 
     def covered(self, rules: HeldSets) -> tuple[Counts, Counts]:
-        """For each rule, a row of truth values over the conditions: n(A & y) and n(A)."""
+        """For each rule, a row of Booleans over the conditions: n(A & y) and n(A)."""
         hits = np.empty(len(rules), dtype=np.int64)
         n = np.empty(len(rules), dtype=np.int64)
         fails = (~self.patterns).astype(np.float32)

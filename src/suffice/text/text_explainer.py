@@ -186,7 +186,7 @@ class TextExplainer:
     ) -> Explanation:
         """Explain the text by these parts; `started` is when the work on it began."""
         join = CellJoiner(parts.text, parts.atoms)
-        # Only a time limit may depend on the model's pace. All sets of few parts are counted anyway.
+        # Only a time limit may depend on the model's pace; all sets of few parts are counted.
         timed = question.get("time_limit") is not None and len(parts.spans) > _FEW_PARTS
         pace = contrast.decision.seconds_per_text if timed else None
         hidden = len(parts.atoms) - len(parts.visible)
