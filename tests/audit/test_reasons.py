@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-from suffice import Explainer, InputError, audit
+from suffice import Explainer, Explanation, InputError, audit
+from suffice.context.change_rules import declared_change_costs
 from tests.random_problems import problems, subsets, with_both_answers
 
 PEOPLE = pd.DataFrame(
@@ -97,6 +98,49 @@ def test_a_direction_that_is_told_is_the_one_that_helps(world):
     for r in found.reasons:
         up = (weights[int(r.feature[1:])] > 0) != bool(truth[0])
         assert r.direction in (None, "higher" if up else "lower")
+
+
+@given(problems(max_d=4).map(with_both_answers))
+def test_directions_are_those_of_the_cheapest_changes_that_need_the_feature(world):
+    explainer = world.explainer()
+    e = explainer.explain(world.x, tau=0.5, search="exhaustive")
+    d = explainer.decide(world.x)
+    costs = declared_change_costs(d.pool, d.data, d.players, d.cost, d.changes)
+    references = np.column_stack([d.pool.column(j)[1:] for j in range(world.d)]).tolist()
+    y, expected = world.f(world.x), {}
+    for i in range(world.d):
+        ways: dict[str, float] = {}
+        for s in subsets(world.d):
+            if i not in s or world.flips(set(s) - {i}):
+                continue
+            for r, price in zip(references, costs, strict=True):
+                flips = world.f(world.hybrid(set(range(world.d)) - set(s), r)) != y
+                if flips and r[i] != world.x[i]:
+                    way = "higher" if r[i] > world.x[i] else "lower"
+                    ways[way] = min(ways.get(way, np.inf), price[list(s)].sum())
+        least = [way for way, cost in ways.items() if cost <= min(ways.values()) * (1 + 1e-9)]
+        if least:
+            expected[f"x{i}"] = least[0] if len(least) == 1 else "either"
+    assert e.directions == expected
+    assert Explanation.from_json(e.to_json()).directions == expected
+
+
+def test_references_as_far_above_as_below_show_no_direction():
+    """One set, and two references of equal cost on either side of the input."""
+    people = pd.DataFrame({"age": [40, 39, 41, 40], "pay": [5, 5, 5, 6]})
+    explainer = Explainer(lambda rows: rows["age"] == 40, people)
+    e = explainer.explain(people.iloc[0], search="exhaustive")
+    assert e.directions == {"age": "either"}
+    (held,) = audit.reasons(e, {"age": {"higher": ("A", "Too young"), "lower": ("B", "Too old")}})
+    assert held.hold and "no change shows which way it should go" in held.problems[0]
+
+
+def test_a_change_to_missing_shows_no_direction():
+    people = pd.DataFrame({"age": [40.0, np.nan, 40.0, np.nan], "pay": [5, 5, 6, 6]})
+    explainer = Explainer(lambda rows: rows["age"].notna(), people, missing_cost=1.0)
+    assert explainer.explain(people.iloc[0], search="exhaustive").directions == {"age": "either"}
+    usual = Explainer(lambda rows: rows["age"].notna(), people)
+    assert usual.explain(people.iloc[0], search="exhaustive").directions == {}
 
 
 def test_a_change_that_works_without_a_feature_tells_nothing_of_it():

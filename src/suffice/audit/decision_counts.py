@@ -17,7 +17,7 @@ from suffice.audit.decisions import as_explanations, decision_names, input_value
 from suffice.errors import InputError, NotVisitedError
 from suffice.explanation import Change, Explanation, View
 from suffice.explanation.cheapest_changes import CheapestChanges
-from suffice.explanation.schema import ContextRecord
+from suffice.explanation.schema import ContextRecord, Direction
 from suffice.factors.lattice import held_of_masks, members_of, over_subsets, sizes_by_mask
 from suffice.formatting import join_first
 from suffice.inference import interval_and_p_value
@@ -126,6 +126,11 @@ class DecisionCounts:
         else:
             masks, costs = list(changes), np.array([c.cost for c in changes.values()], dtype=float)
         return FlipCosts(np.array(masks, dtype=object), np.asarray(costs, dtype=float))
+
+    @property
+    def directions(self) -> Mapping[str, Direction]:
+        """By feature that is one number: where the cheapest changes that need it move it."""
+        return self._e.directions
 
     def change(self, mask: int) -> Change:
         """Return the cheapest change of a set in `flip_costs`."""

@@ -21,7 +21,6 @@ import numpy as np
 from suffice.audit.catalogue import Catalogue, CatalogueEntry, ChangeDirection, read_catalogue
 from suffice.audit.decision_counts import DecisionCounts, read_decision_counts, weighted_hybrids
 from suffice.errors import InputError, did_you_mean, short_repr
-from suffice.factors.order import cost_at_most
 from suffice.formatting import (
     format_features,
     format_name,
@@ -44,7 +43,7 @@ from suffice.results import (
 )
 from suffice.tables.conversion import as_csv
 from suffice.tables.labels import label_text, unwrap_label
-from suffice.typing import Scalar, SmallCounts
+from suffice.typing import Scalar
 from suffice.validation import check_choice, check_integer, check_name_list, check_string
 
 _TEMPLATE = """The decision on your application was: $outcome.
@@ -365,8 +364,8 @@ def decision_reasons(
     def none(problem: str) -> DecisionReasons:
         return DecisionReasons(known.name, known.outcome, (), None, (), (), (problem,))
 
-    hits, out = known.hits("flip"), weighted_hybrids(known, "flip")
-    if hits is None or out is None:
+    out = weighted_hybrids(known, "flip")
+    if out is None:
         return none("not every set was counted, so reasons cannot be ranked (search='exhaustive')")
     if not out.total:
         return none("nothing gives another outcome: no change of these features is a reason")
@@ -377,7 +376,7 @@ def decision_reasons(
         problem = "no single feature's change helps more than chance would have it"
         return none(f"{problem}, though there are ways to another outcome")
     order = sorted(share, key=lambda i: (-share[i], i))
-    groups = _group_by_entry(known, catalogue, order, hits)
+    groups = _group_by_entry(known, catalogue, order)
     given, rest = groups[:k], [i for group in groups[k:] for i in group.members]
     told: list[Reason] = []
     problems: list[str] = []
@@ -426,12 +425,12 @@ class _ReasonGroup(NamedTuple):
 
 
 def _group_by_entry(
-    known: DecisionCounts, catalogue: Catalogue, order: Iterable[int], hits: SmallCounts
+    known: DecisionCounts, catalogue: Catalogue, order: Iterable[int]
 ) -> list[_ReasonGroup]:
     """Group the features by catalogue entry, in their order."""
     found: dict[Any, _ReasonGroup] = {}
     for i in order:
-        direction = _change_direction(known, i, hits)
+        direction = _change_direction(known, i)
         entry = catalogue.entry(known.features[i], direction)
         # Features without an entry are separate problems, not one reason.
         key = i if entry is None or entry.missing_field else (entry.code, entry.text)
@@ -466,32 +465,16 @@ def _problems_of(
             )
 
 
-def _change_direction(known: DecisionCounts, i: int, hits: SmallCounts) -> ChangeDirection | None:
+def _change_direction(known: DecisionCounts, i: int) -> ChangeDirection | None:
     """Return the direction of feature i in the cheapest changes that need it; None if unknown.
 
-    A change of a set may flip the decision without one of its features, and then shows nothing
-    about that feature. It needs feature i if the rest of the set flips for no reference. Where
-    changes of equal cost go in opposite directions, the direction is unknown. Features that are no
-    numbers have the direction "other".
+    It is unknown if no change needs the feature, or if equally cheap ones disagree. Features that
+    are no numbers have the direction "other".
     """
-    old = _numeric_value(known, i)
-    if old is None:
+    if _numeric_value(known, i) is None:
         return "other"
-    (column,) = known.values(i)
-    masks, costs = known.flip_costs.masks.astype(np.int64), known.flip_costs.costs
-    needed = np.flatnonzero((masks >> i & 1).astype(bool) & (hits[masks & ~(1 << i)] == 0))
-    found: set[ChangeDirection] = set()
-    least: float | None = None
-    for at in needed[np.argsort(costs[needed], kind="stable")]:
-        if least is not None and not cost_at_most(costs[at], least):
-            break
-        new = known.change(int(masks[at])).values[column]
-        if not _is_number(new):
-            return "other"
-        if new != old:  # with random effects a decision may flip though the value did not move
-            found.add("higher" if new > old else "lower")
-            least = costs[at] if least is None else least
-    return found.pop() if len(found) == 1 else None
+    found = known.directions.get(known.features[i])
+    return None if found == "either" else found
 
 
 def _numeric_value(known: DecisionCounts, i: int) -> float | None:

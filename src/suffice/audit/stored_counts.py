@@ -18,9 +18,10 @@ import pyarrow as pa
 from suffice.audit.decision_counts import DecisionCounts, FlipCosts, SufficiencyLevels
 from suffice.batch.factor_columns import minimal_sets_of_rows
 from suffice.batch.load import Stored
+from suffice.batch.stored_row import read_directions
 from suffice.errors import InputError
 from suffice.explanation import Change, Explanation, Player
-from suffice.explanation.schema import ContextRecord
+from suffice.explanation.schema import ContextRecord, Direction
 from suffice.factors.lattice import members_of
 from suffice.inference import passing_taus
 from suffice.typing import Counts, Reals, Scalar, SmallCounts, ViewName
@@ -128,6 +129,14 @@ class _StoredRows:
         costs: list[float | None] = self._table["cheapest_cost"].to_pylist()
         return costs
 
+    @cached_property
+    def directions(self) -> list[str | None]:
+        """Directions of features as JSON text, for each row."""
+        if "directions" not in self._table.column_names:  # stored by an earlier version
+            return [None] * len(self._table)
+        texts: list[str | None] = self._table["directions"].to_pylist()
+        return texts
+
     def cheapest(self, row: int) -> tuple[list[str], str]:
         """Return the features of one row's cheapest change, and the new values as JSON."""
         cells = [self._table[f"cheapest_{what}"][row].as_py() for what in ("features", "change")]
@@ -195,6 +204,10 @@ class _StoredCounts(DecisionCounts):
         starts, masks, costs, _ = self._group.changes
         mine = slice(starts[self._row], starts[self._row + 1])
         return FlipCosts(masks[mine], costs[mine])
+
+    @property
+    def directions(self) -> Mapping[str, Direction]:
+        return read_directions(self._group.directions[self._row])
 
     def change(self, mask: int) -> Change:
         starts, masks, costs, donors = self._group.changes

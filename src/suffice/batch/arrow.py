@@ -22,6 +22,7 @@ from suffice.batch.manifest import RunConstants
 from suffice.batch.stored_row import (
     JsonCache,
     StoredCells,
+    directions_to_json,
     explanation_to_cells,
     scalar_to_cells,
     ties_to_json,
@@ -66,6 +67,8 @@ CHUNK_SCHEMA = pa.schema(
         ("cheapest_reliability", pa.float64()),
         # Other changes of the same cost, as JSON: features and values of each; null: none.
         ("cheapest_ties", pa.string()),
+        # By feature, as JSON: where the cheapest changes that need it move it; null: nowhere known.
+        ("directions", pa.string()),
         # The input's values by column, as JSON.
         ("values", pa.string()),
         # The cells from which `stored_row` restores the whole explanation.
@@ -238,6 +241,7 @@ class ChunkToArrow:
             "cheapest_cost": [None if c is None else c.cost for c in cheapest],
             "cheapest_reliability": [None if c is None else c.reliability for c in cheapest],
             "cheapest_ties": [ties_to_json(e.cheapest_ties) for e in explained],
+            "directions": [directions_to_json(e.directions) for e in explained],
             "values": [values_to_json(v) for v in values],
             "donors": [k.donors for k in kept],
             "record": [k.record for k in kept],

@@ -22,7 +22,7 @@ from suffice.errors import InputError
 from suffice.explanation import Change, Explanation, Player
 from suffice.explanation.cheapest_changes import CheapestChanges
 from suffice.explanation.explanation import mirror_profile
-from suffice.explanation.schema import ExplanationRecord
+from suffice.explanation.schema import Direction, ExplanationRecord
 from suffice.explanation.storage import only_at_its_tau, to_record, without_timing
 from suffice.factors.lattice import members_of
 from suffice.results import json_text, read_json
@@ -206,6 +206,7 @@ def explanation_from_cells(cells: Mapping[str, Any], shared: RunConstants) -> Ex
         changes=StoredChanges(found, _read_donors(cells["donors"], players), players),
         cheapest=_read_cheapest_change(cells, players),
         cheapest_ties=_read_ties(cells, players),
+        directions=read_directions(cells.get("directions")),
         one_sweep=own is None,
     )
 
@@ -254,6 +255,16 @@ def _read_ties(cells: Mapping[str, Any], players: tuple[Player, ...]) -> tuple[C
         _make_change(tuple(named[name] for name in t.features), t.values, t.cost, t.reliability)
         for t in msgspec.json.decode(text, type=list[_Tie])
     )
+
+
+def directions_to_json(directions: Mapping[str, Direction]) -> str | None:
+    """Return the directions by feature as JSON; None where there are none."""
+    return msgspec.json.encode(directions).decode() if directions else None
+
+
+def read_directions(text: str | None) -> dict[str, Direction]:
+    """Return the directions by feature; none where an earlier version stored the row."""
+    return {} if text is None else msgspec.json.decode(text, type=dict[str, Direction])
 
 
 def _read_cheapest_change(cells: Mapping[str, Any], players: tuple[Player, ...]) -> Change | None:

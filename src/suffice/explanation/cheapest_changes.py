@@ -27,6 +27,8 @@ from suffice.context.references import Pool
 from suffice.context.swap import PooledHybrids
 from suffice.decision import Decision
 from suffice.engines import Evaluator
+from suffice.explanation.directions import find_directions
+from suffice.explanation.schema import Direction
 from suffice.explanation.sufficient_factor import Change, Player
 from suffice.factors.lattice import held_of_masks, members_of
 from suffice.factors.order import COST_TOLERANCE
@@ -134,15 +136,16 @@ def find_cheapest_changes(
     players: tuple[Player, ...],
     evaluator: Evaluator,
     keeper: LimitKeeper,
-) -> tuple[CheapestChanges, tuple[Change, ...]]:
+) -> tuple[CheapestChanges, tuple[Change, ...], dict[str, Direction]]:
     """Return the cheapest change of each set that is minimal at some τ, and the cheapest of all.
 
     The latter come first in the order of recourse, then others of the same cost, at most
-    `MOST_TIES`. There are none where a sampler made rows that were never observed.
+    `MOST_TIES`. There are none where a sampler made rows that were never observed. The third is the
+    direction of each feature in the cheapest changes that need it.
     """
     hybrids = narrowed.hybrids[1]
     if hybrids.donors(np.ones((1, hybrids.d), dtype=bool)) is None:
-        return CheapestChanges(PricedSets.joined([]), hybrids, players), ()
+        return CheapestChanges(PricedSets.joined([]), hybrids, players), (), {}
     costs = declared_change_costs(
         decision.pool, decision.data, decision.players, decision.cost, decision.changes
     )
@@ -155,13 +158,13 @@ def find_cheapest_changes(
     changes = CheapestChanges(priced, hybrids, players)
     if has_random_consequences(decision):
         if swept is None:
-            return changes, ()
+            return changes, (), {}
         found = cheapest_reliable_change(decision, swept, costs, evaluator, keeper)
-        return changes, tuple(
-            changes.change(mask, c.cost, int(c.rows.max()), c.reliability) for mask, c in found
-        )
+        some = (changes.change(mask, c.cost, int(c.rows.max()), c.reliability) for mask, c in found)
+        return changes, tuple(some), {}
     equal = find_cheapest_pairs(swept, priced, hybrids, costs, decision.context.is_causal)
-    return changes, tuple(changes.change(p.mask, p.cost, p.row) for p in equal)
+    directions = find_directions(swept, hybrids, costs, players)
+    return changes, tuple(changes.change(p.mask, p.cost, p.row) for p in equal), directions
 
 
 def _price_swept_sets(

@@ -96,7 +96,7 @@ def explain_decision(
     players = tuple(described[p] for p in narrowed.players)
     flip = mirror_profile(flipped.keep, flipped.flip_findings)
     rows = keeper.rows
-    changes, cheapest = find_cheapest_changes(
+    changes, cheapest, directions = find_cheapest_changes(
         decision, narrowed, flipped, flip, players, searches[-1].evaluator, keeper
     )
     rows = keeper.rows - rows
@@ -116,6 +116,7 @@ def explain_decision(
         changes=changes,
         cheapest=cheapest[0] if cheapest else None,
         cheapest_ties=cheapest[1:],
+        directions=directions,
         one_sweep=one_sweep,
         left_out=tuple(LeftOutFeature(described[p], why) for p, why in narrowed.idle.items()),
     )

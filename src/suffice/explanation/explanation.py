@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from suffice.context.players import Players
 from suffice.errors import InputError
-from suffice.explanation.schema import ExplanationRecord, Provenance, Subject
+from suffice.explanation.schema import Direction, ExplanationRecord, Provenance, Subject
 from suffice.explanation.sufficient_factor import Change, LeftOutFeature, Player, factor_frame
 from suffice.explanation.view import View
 from suffice.formatting import format_name, plural
@@ -70,6 +70,10 @@ class Explanation(Result):
     no change was found to flip in half of the draws."""
     cheapest_ties: tuple[Change, ...] = ()
     """Up to eight other changes of the same cost, to other values or of other features."""
+    directions: Mapping[str, Direction] = field(default_factory=dict)
+    """By feature that is one number: where the cheapest changes that need it move it. Features are
+    left out that no change needs, and all of them where not every set was counted, or where effects
+    are random."""
     one_sweep: bool = True
     """Do both views read the same hybrids? Not where interventions have consequences."""
     left_out: tuple[LeftOutFeature, ...] = ()

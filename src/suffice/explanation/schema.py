@@ -26,6 +26,10 @@ from suffice.search.plan import Plan
 from suffice.target import PredictionScore
 from suffice.typing import Scalar, ViewName
 
+Direction = Literal["higher", "lower", "either"]
+"""Where the cheapest changes that need a feature move it; "either": equally cheap ones disagree, or
+they make it missing."""
+
 
 class PlayerRecord(msgspec.Struct, frozen=True):
     """A feature or a group, with the input's values by column."""
@@ -188,6 +192,8 @@ class ExplanationRecord(msgspec.Struct, frozen=True):
     """The text or picture that was explained; None for a row of a table."""
     cheapest_ties: list[ChangeRecord] = []
     """Other changes of the same cost as `cheapest`."""
+    directions: dict[str, Direction] = {}
+    """By feature that is one number: where the cheapest changes that need it move it."""
 
 
 class ViewRecord(msgspec.Struct, frozen=True):

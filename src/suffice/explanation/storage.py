@@ -130,6 +130,7 @@ def to_record(e: Explanation) -> ExplanationRecord:
         changes=[change_record(change) for change in e.changes.values()],
         cheapest=None if e.cheapest is None else change_record(e.cheapest),
         cheapest_ties=[change_record(change) for change in e.cheapest_ties],
+        directions=dict(e.directions),
         draws=_draws_record(keep.draws),
         stopped=e.stopped,
         provenance=e.provenance,
@@ -184,6 +185,7 @@ def from_record(record: ExplanationRecord) -> dict[str, Any]:
         "changes": {keep.tally.lattice.mask(c.features): change(c) for c in record.changes},
         "cheapest": None if record.cheapest is None else change(record.cheapest),
         "cheapest_ties": tuple(map(change, record.cheapest_ties)),
+        "directions": record.directions,
         "one_sweep": record.flip_hits is None,
         "subject": record.subject,
     }
@@ -275,6 +277,8 @@ def validate_record(record: ExplanationRecord) -> None:
     cheapest = [record.cheapest] if record.cheapest else []
     for change in (*record.changes, *cheapest, *record.cheapest_ties):
         _check_change(change, record)
+    names = {player.name for player in record.players}
+    _require(record.directions.keys() <= names, "a direction of an unknown feature")
     if record.subject is not None:
         _check_subject(record.subject, d, record.provenance.context.kind == "parts")
 
