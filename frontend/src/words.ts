@@ -1,9 +1,9 @@
 /** How facts are shown: the same words as `suffice.formatting`, for what only the reader asks. */
 
-/** A share that never rounds up to certainty. */
+/** A share that never rounds to 0% or 100%; halves are rounded to even numbers, as in Python. */
 export function percent(share: number | null): string {
   if (share === null) return "–";
-  if (share > 0 && share < 0.005) return "<1%";
+  if (share > 0 && share <= 0.005) return "<1%";
   if (share >= 0.995 && share < 1) return ">99%";
   const value = share * 100;
   const rounded = Math.round(value);

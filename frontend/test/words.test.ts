@@ -8,7 +8,7 @@ import { many } from "../src/sentences";
 import { brief, count, cut, listed, percent, price } from "../src/words";
 
 test("a share never rounds up to certainty", () => {
-  assert.deepEqual([0.9414, 0.9999, 1, 0.0004, null, 0.125].map(percent), ["94%", ">99%", "100%", "<1%", "–", "12%"]);
+  assert.deepEqual([0.9414, 0.9999, 1, 0.0004, 0.005, null, 0.125].map(percent), ["94%", ">99%", "100%", "<1%", "<1%", "–", "12%"]);
 });
 
 test("numbers are brief", () => {

@@ -25,10 +25,12 @@ def percent(share: float | None) -> str:
 
     >>> percent(0.9414), percent(0.9999), percent(1.0), percent(0.0004), percent(None)
     ('94%', '>99%', '100%', '<1%', '–')
+    >>> percent(0.005), percent(0.995)  # halves are rounded to even numbers, so to 0 and 100
+    ('<1%', '>99%')
     """
     if share is None:
         return "–"
-    if 0 < share < 0.005:
+    if 0 < share <= 0.005:
         return "<1%"
     if 0.995 <= share < 1:
         return ">99%"

@@ -164,3 +164,12 @@ def test_the_other_view_of_a_bounded_tally_is_what_its_levels_say_backwards():
 def test_counts_of_the_smallest_type_are_kept_as_they_are(n):
     hits = np.arange(4, dtype=np.min_scalar_type(n))
     assert Tally.of_dense(hits, n).dense is hits
+
+
+@pytest.mark.parametrize("adjust", ["none", "bonferroni", "holm", "bh"])
+def test_a_search_that_evaluated_no_set_at_all_tests_none(adjust):
+    empty = np.zeros(0, dtype=np.int64)
+    for levels in ((empty,), (empty, empty, empty)):
+        profile = Profile(Tally(2, 5, levels), 0.05, adjust)
+        assert profile.n_tested == 0
+        assert profile.p_value(5, 0.9) <= 1

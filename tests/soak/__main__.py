@@ -45,6 +45,7 @@ ATTACKS: list[Attack] = [
     Attack("broken stores", "broken_files:break_stores", 120, 2.5),
     Attack("broken results", "broken_files:break_results", 400, 2.5),
     Attack("model files", "broken_files:mutate_models", 400, 5),
+    Attack("requests", "explorer_requests:fuzz_requests", 10_000, 8),
 ]
 """Every kind, with the least counts that a release is tried with."""
 

@@ -331,7 +331,9 @@ class Profile:
             if self.largest < self.tally.d:
                 hits = hits[sizes_by_mask(self.tally.d) <= self.largest]
         else:
-            hits = np.concatenate(self.tally.levels[: min(len(self._passes), self.largest + 1)])
+            # Where not even the empty set was evaluated, its level is empty, but it is there.
+            n_levels = max(1, min(len(self._passes), self.largest + 1))
+            hits = np.concatenate(self.tally.levels[:n_levels])
         times = np.bincount(hits)
         counts = np.flatnonzero(times)
         return counts, times[counts]

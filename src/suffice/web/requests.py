@@ -1,12 +1,11 @@
-"""Requests of the explorer as typed structs, and the error for a body that does not fit one."""
+"""Requests of the explorer as typed structs, from which its OpenAPI description is made."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 import msgspec
 
-from suffice.errors import InputError
 from suffice.question_fields import ContrastFields, QuestionFields
 from suffice.typing import Scalar
 
@@ -127,20 +126,3 @@ class RecourseOptionsRequest(_Request, frozen=True):
     max_options: int | None = 20
     values: Literal["observed", "grid"] = "observed"
     time_limit: float | None = None
-
-
-_RequestType = TypeVar("_RequestType")
-
-
-def read_request(body: bytes, kind: type[_RequestType]) -> _RequestType:
-    """Return the request in a body, or an InputError that says what is wrong with it.
-
-    >>> read_request(b'{"count": "many"}', RowsRequest)
-    Traceback (most recent call last):
-    suffice.errors.InputError: request: got Expected `int`, got `str` - at `$.count`; ...
-    """
-    try:
-        return msgspec.json.decode(body or b"{}", type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        allowed = f"JSON of {kind.__name__}, as /api/openapi.json describes it"
-        raise InputError("request", str(error), allowed) from error

@@ -14,7 +14,7 @@ from hashlib import sha256
 from importlib.resources import files
 from secrets import token_urlsafe
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import uvicorn
@@ -30,7 +30,7 @@ from suffice.report.html import script_bundle, template_text
 from suffice.results import json_text
 from suffice.web.api import ENDPOINTS, Endpoint, openapi
 from suffice.web.guard import READ_SECONDS, Guard, TimedProtocol
-from suffice.web.requests import ExplainRequest, RecourseOptionsRequest, read_request
+from suffice.web.requests import ExplainRequest, RecourseOptionsRequest
 from suffice.web.session import MAX_SECONDS, Session
 
 
@@ -133,6 +133,24 @@ def error_json(error: Exception) -> dict[str, Any]:
         return {"message": str(error), "argument": None}
     words = f"This could not be answered ({type(error).__name__}). The server's screen says more."
     return {"message": words, "argument": None}
+
+
+_RequestType = TypeVar("_RequestType")
+
+
+def read_request(body: bytes, kind: type[_RequestType]) -> _RequestType:
+    """Return the request in a body, or an InputError that says what is wrong with it.
+
+    >>> from suffice.web.requests import RowsRequest
+    >>> read_request(b'{"count": "many"}', RowsRequest)
+    Traceback (most recent call last):
+    suffice.errors.InputError: request: got Expected `int`, got `str` - at `$.count`; ...
+    """
+    try:
+        return msgspec.json.decode(body or b"{}", type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        allowed = f"JSON of {kind.__name__}, as /api/openapi.json describes it"
+        raise InputError("request", str(error), allowed) from error
 
 
 def _json_response(value: object, status: int = 200) -> Response:

@@ -124,7 +124,7 @@ class Session:
             prediction = np.asarray(_predict_function(self._models[name])(texts))[0]
             score = self._text_scores(name, texts, [prediction])[0]
         else:
-            decision = self._explainers[name].decide(self._input(asked.input))
+            decision = self._explainers[name].decide(self._input(asked.model, asked.input))
             prediction, score = decision.prediction, decision.own_score
         return {"prediction": to_json_value(prediction), "score": msgspec.to_builtins(score)}
 
@@ -137,14 +137,14 @@ class Session:
         if self.text_column is not None:
             return self._text_explainer(asked).explain(self.read_text(asked.input), **question)
         explainer = self.explainer(asked.model, asked.contrast, asked.changes)
-        return explainer.explain(self._input(asked.input), **question)
+        return explainer.explain(self._input(asked.model, asked.input), **question)
 
     def recourse(self, asked: RecourseOptionsRequest) -> Any:
         """Return the cheapest recourse options."""
         self._require_table("recourse")
         explainer = self.explainer(asked.model, asked.contrast, asked.changes)
         return explainer.recourse(
-            self._input(asked.input),
+            self._input(asked.model, asked.input),
             tau=asked.tau,
             ranges=asked.ranges or None,
             max_cost=asked.max_cost,
@@ -158,7 +158,9 @@ class Session:
         """Return the Shapley values of sufficiency; the server keeps the time limit."""
         self._require_table("Shapley values")
         _check_time_limit(asked.time_limit)
-        return self.explainer(asked.model, asked.contrast).shapley(self._input(asked.input))
+        return self.explainer(asked.model, asked.contrast).shapley(
+            self._input(asked.model, asked.input)
+        )
 
     def rules(self, asked: RulesRequest) -> Any:
         """Return the best rules; the server keeps the time limit."""
@@ -166,7 +168,10 @@ class Session:
         _check_time_limit(asked.time_limit)
         explainer = self.explainer(asked.model, asked.contrast)
         return explainer.anchor(
-            self._input(asked.input), tau=asked.tau, alpha=asked.alpha, max_size=asked.max_size
+            self._input(asked.model, asked.input),
+            tau=asked.tau,
+            alpha=asked.alpha,
+            max_size=asked.max_size,
         )
 
     def explainer(
@@ -337,22 +342,23 @@ class Session:
 
     # -- inputs -------------------------------------------------------------------------
 
-    def _input(self, given: Input) -> Any:
+    def _input(self, model: str | None, given: Input) -> Any:
         """Return the input for an explainer: a row of the table with the changed values."""
         if given.text is not None:
             raise InputError("text", "a text", "row and values, since the models read a table")
         if given.row is None:
             return dict(given.values)
-        base = self._table
         self.check_row(given.row)
         if not given.values:
-            return base.take(np.array([given.row])).native
+            # The explainer's own table has the row in the dtypes that the model reads.
+            return self._explainers[self._model_name(model)].data.take(np.array([given.row]))
+        base = self._table
         known = base.names
-        for name in given.values:
-            if name not in known:
-                hint = did_you_mean(name, known)
-                raise InputError("values", f"column {name!r}", "columns of the table", hint)
-        cells = {name: base.cell(given.row, j) for j, name in enumerate(known)}
+        for column in given.values:
+            if column not in known:
+                hint = did_you_mean(column, known)
+                raise InputError("values", f"column {column!r}", "columns of the table", hint)
+        cells = {column: base.cell(given.row, j) for j, column in enumerate(known)}
         return cells | dict(given.values)
 
     def _require_table(self, what: str) -> None:
