@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from suffice import InputError, ModelError, adapt
+from suffice.errors import MissingPackageError
 from suffice.image import ImageExplainer, overlay
 from tests.image.pixel_models import model_of_grey
 
@@ -14,14 +15,14 @@ from tests.image.pixel_models import model_of_grey
 @pytest.mark.parametrize(
     ("image", "message"),
     [
-        (np.zeros(4), r"image: got an array of 1 dimension\(s\); allowed: an image: \(H, W\)"),
-        (np.zeros((1, 4, 4, 3)), r"4 dimension\(s\).*Pass one image, without an axis for the b"),
+        (np.zeros(4), r"image: got an array of 1 dimension; allowed: an image: \(H, W\)"),
+        (np.zeros((1, 4, 4, 3)), r"4 dimensions.*Pass one image, without an axis for the b"),
         (np.zeros((0, 4)), r"image: got no pixels, shape \(0, 4\)"),
         (np.zeros((4, 4), object), "image: got dtype object; allowed: an array of integers"),
         (np.zeros((4, 4), complex), "image: got dtype complex128"),
         ("cat.png", "A path has to be opened first"),
         ([[1, 2], [3]], "image: got dtype object"),
-        (np.full((4, 4), np.nan), r"image: got 16 pixel value\(s\) NaN or infinite; .*nan_to_num"),
+        (np.full((4, 4), np.nan), r"image: got 16 pixel values NaN or infinite; .*nan_to_num"),
         (np.zeros((5, 5, 2)), r"image: got shape \(5, 5, 2\)"),
         (np.zeros((3, 9, 3)), 'could both be colours.*Say which: channels="last"'),
     ],
@@ -137,7 +138,8 @@ def test_models_that_answer_something_else(model, message):
 def test_scikit_image_is_asked_for_by_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "skimage.segmentation", None)
     for method in ("slic", "felzenszwalb"):
-        with pytest.raises(InputError, match=r"scikit-image is not installed.*pip install scikit"):
+        needs = rf"regions='{method}' needs scikit-image\. Install it with: pip install .suffice\[i"
+        with pytest.raises(MissingPackageError, match=needs):
             ImageExplainer(model_of_grey, regions=method)(np.zeros((4, 4)))
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from suffice import Explanation, InputError, result_schema
+from suffice.errors import MissingPackageError
 from suffice.explanation.schema import ImageSubject
 from suffice.image import ImageExplainer, overlay
 from suffice.image.overlays import draw_marked_regions, draw_region_map
@@ -111,7 +112,7 @@ def test_what_is_no_picture_or_unfolds_into_gigabytes_is_refused(monkeypatch):
     with pytest.raises(InputError, match="9000 × 9000 pixels; allowed: at most 67,108,864"):
         read_png(bomb)
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(InputError, match=r"no Pillow.*pip install .suffice\[image\]"):
+    with pytest.raises(MissingPackageError, match=r"needs Pillow.*pip install .suffice\[image\]"):
         ImageExplainer(len)
 
 

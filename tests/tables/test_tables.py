@@ -18,6 +18,7 @@ from suffice.context import make_players
 from suffice.context.references import canonical_order
 from suffice.context.swap import SwapHybrids
 from suffice.tables import as_scalar, as_table, column_codes, read_row
+from suffice.tables.backends import HiddenColumnTable
 from suffice.tables.casting import conform, same_value
 from suffice.tables.cells import is_missing, object_array
 from suffice.tables.conversion import as_csv
@@ -567,3 +568,10 @@ def test_large_integers_that_became_floats_are_refused() -> None:
     assert read_row({"id": 2**53 + 1, "x": 0.5}, data).native["id"].item() == 2**53 + 1
     small = pd.DataFrame({"id": [2**52, 3], "x": [0.5, 1.5]})
     assert read_row(small.iloc[0], as_table(small)).native["id"].item() == 2**52
+
+
+def test_hidden_columns_follow_the_first_feature():
+    table = HiddenColumnTable(np.arange(12).reshape(3, 4), list("abcd"), [1, 3])
+    made = table.gather(np.array([[2, 0], [1, 1]]))
+    assert np.asarray(made.native).tolist() == [[8, 9, 10, 3], [4, 5, 6, 7]]
+    assert [made.column(j).tolist() for j in (0, 1)] == [[9, 5], [3, 7]]

@@ -23,7 +23,7 @@ from suffice.explainer import Explainer, ExplainOptions
 from suffice.explanation import Explanation, Player, ReferencesRecord
 from suffice.explanation.explanation import features_to_refine
 from suffice.explanation.schema import ImageSubject
-from suffice.formatting import join_words
+from suffice.formatting import join_words, plural
 from suffice.image.image_model import ImageModel, check_image_model
 from suffice.image.overlays import image_subject
 from suffice.image.pixels import (
@@ -171,7 +171,7 @@ class ImageExplainer:
             raise InputError("image", "another picture", "the one that was explained")
         labels, owners = split_regions(subject.labels, members, self._n_regions)
         if len(owners) == len(members):
-            got = f"{len(members)} region(s) that cannot be split"
+            got = f"{plural(len(members), 'region')} that cannot be split"
             allowed = f"fewer regions than n_regions={self._n_regions}"
             hint = "Regions of one pixel are as fine as it gets; else raise n_regions."
             raise InputError("features", got, allowed, hint)

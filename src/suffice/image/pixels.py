@@ -9,8 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import InputError
+from suffice.errors import InputError, missing_package
 from suffice.explanation.schema import MOST_PIXELS
+from suffice.formatting import plural
 from suffice.typing import Counts, Reals, Values
 
 Channels = Literal["last", "first"]
@@ -77,13 +78,17 @@ def as_image_array(image: Any, channels: Channels | None, argument: str = "image
     pixels = as_pixels(image, argument)
     if pixels.ndim not in (2, 3):
         hint = "Pass one image, without an axis for the batch." if pixels.ndim == 4 else ""
-        raise InputError(argument, f"an array of {pixels.ndim} dimension(s)", _ALLOWED_SHAPES, hint)
+        raise InputError(
+            argument, f"an array of {plural(pixels.ndim, 'dimension')}", _ALLOWED_SHAPES, hint
+        )
     if pixels.size == 0:
         raise InputError(argument, f"no pixels, shape {pixels.shape}", _ALLOWED_SHAPES)
     if pixels.dtype.kind == "f" and not np.isfinite(pixels).all():
         bad = int(np.sum(~np.isfinite(pixels)))
         hint = "Fill them first, e.g. by np.nan_to_num."
-        raise InputError(argument, f"{bad} pixel value(s) NaN or infinite", "finite pixels", hint)
+        raise InputError(
+            argument, f"{plural(bad, 'pixel value')} NaN or infinite", "finite pixels", hint
+        )
     found = None if pixels.ndim == 2 else _find_channels(pixels, channels, argument)
     picture = ImageArray(pixels, found)
     height, width = picture.size
@@ -167,6 +172,5 @@ def require_pillow() -> Any:
     try:
         from PIL import Image
     except ImportError as error:
-        hint = 'Run: pip install "suffice[image]"'
-        raise InputError("image", "a picture, and no Pillow to draw it", "Pillow", hint) from error
+        raise missing_package("Explaining images", "Pillow", "image") from error
     return Image

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice import validation as checks
-from suffice.errors import InputError, did_you_mean, short_repr
+from suffice.errors import InputError, did_you_mean, missing_package, short_repr
 from suffice.formatting import plural
 from suffice.image.pixels import ImageArray
 from suffice.typing import Counts
@@ -128,12 +128,8 @@ def _skimage(method: str) -> Any:
     try:
         return import_module("skimage.segmentation")
     except ImportError as error:
-        raise InputError(
-            "regions",
-            f"{method!r}, and scikit-image is not installed",
-            '"grid" or a map of labels without it',
-            "Run: pip install scikit-image",
-        ) from error
+        purpose = f"regions={method!r}"
+        raise missing_package(purpose, "scikit-image", "image") from error
 
 
 def _for_skimage(picture: ImageArray) -> NDArray[np.float64]:

@@ -144,6 +144,12 @@ class HiddenColumnTable(ArrayTable):
         np.copyto(out, self._array[0], where=whole)
         return self._like(out)
 
+    def gather(self, rows: Counts) -> Self:
+        """Return rows made cell by cell; hidden cells come from the row of the first feature."""
+        whole = np.repeat(rows[:, :1], self._array.shape[1], axis=1)
+        whole[:, self._visible] = rows
+        return self._like(np.take_along_axis(self._array, whole, axis=0))
+
     def with_hidden_of(self, row: int) -> Self:
         """Return a copy in which all rows have the hidden cells of one row."""
         hidden = np.setdiff1d(np.arange(self._array.shape[1]), self._visible)

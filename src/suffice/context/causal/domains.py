@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, did_you_mean, short_repr
-from suffice.formatting import join_first
+from suffice.formatting import join_first, plural
 from suffice.tables import Table, column_codes
 from suffice.tables.cells import distinct_rows, missing_mask, object_array
 from suffice.typing import BoolVector, Counts, Values
@@ -122,7 +122,7 @@ class NodeData:
         if missing:
             raise InputError(
                 "data",
-                f"{missing} missing value(s) in {self.domain.node!r}",
+                f"{plural(missing, 'missing value')} in {self.domain.node!r}",
                 "complete columns, to fit mechanisms on",
                 "Drop these rows or impute them first.",
             )
