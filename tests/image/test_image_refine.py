@@ -28,7 +28,7 @@ def test_refining_closes_in_on_the_pixel():
         area = int(marked.sum())
     assert e.provenance.context.words.startswith("parts of row 1 column 2 part ")
     assert e.provenance.context.words.endswith("; all else in one colour (keep) or held (flip)")
-    with pytest.raises(InputError, match=r"features: got 1 region\(s\) that cannot be split"):
+    with pytest.raises(InputError, match=r"features: got 1 region that cannot be split"):
         explainer.refine(e, image=image)
 
 
