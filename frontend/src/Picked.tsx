@@ -6,7 +6,7 @@ import type { Change } from "./controls";
 import { CopyButton } from "./copying";
 import { type Explained, keyOf, offeredFeatures, type View } from "./explained";
 import { quoted, sentence } from "./sentences";
-import { count, percent } from "./words";
+import { chance, count, percent } from "./words";
 
 export function Picked({ explained, asked, change }: { explained: Explained; asked: Asked; change: Change }) {
   const { words } = explained;
@@ -48,7 +48,7 @@ function measured({ words }: Explained, view: View, members: readonly number[]):
   const known = view.sets.find((set) => keyOf(set.members) === keyOf(members));
   if (!known) return null;
   const interval = clopperPearson(known.hits, words.n);
-  return { hits: known.hits, sufficiency: known.hits / words.n, interval, necessity: null };
+  return { hits: known.hits, sufficiency: known.hits / words.n, interval, necessity: null, baseline: null };
 }
 
 function Told({ explained, view, members }: { explained: Explained; view: View; members: readonly number[] }) {
@@ -74,10 +74,10 @@ function Told({ explained, view, members }: { explained: Explained; view: View; 
         <dd>
           {percent(found.sufficiency)} <span class="soft">({count(found.hits, "hit").replace(/ hits?$/, "")} of {count(words.n, "reference")}{words.one_reference ? "" : `; 95% interval ${percent(low)} to ${percent(high)}`})</span>
         </dd>
-        {found.necessity !== null && <dt>necessity</dt>}
+        {found.necessity !== null && <dt>set necessity</dt>}
         {found.necessity !== null && (
           <dd>
-            {percent(found.necessity)} <span class="soft">(of the ways to {quoted(view.words.outcome)} {keep ? "hold" : "replace"} at least these)</span>
+            {percent(found.necessity)} <span class="soft">(of the ways to {quoted(view.words.outcome)} {keep ? "hold" : "replace"} at least these{found.baseline ? `; ${chance(found.baseline, found.necessity, true)}` : ""})</span>
           </dd>
         )}
       </dl>

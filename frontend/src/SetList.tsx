@@ -18,7 +18,7 @@ export function SetList({ explained, given, asked, change }: { explained: Explai
     <>
       <ol class="factors">
         {sets.slice(0, asked.listed).map(({ set }) => (
-          <OneSet key={keyOf(set.members)} explained={explained} view={view} set={set} pick={() => change({ picked: new Set(set.members) })} />
+          <OneSet key={keyOf(set.members)} explained={explained} view={view} set={set} tau={tauOf(explained, view, asked)} pick={() => change({ picked: new Set(set.members) })} />
         ))}
       </ol>
       {left > 0 && (
@@ -33,17 +33,31 @@ export function SetList({ explained, given, asked, change }: { explained: Explai
   );
 }
 
-export function OneSet({ explained, view, set, pick }: { explained: Explained; view: View; set: KnownSet; pick?: () => void }) {
+const tauOf = ({ words }: Explained, view: View, asked: Asked) => (view.movable ? asked.tau : words.tau);
+
+/** Does the interval of a set that reaches τ begin below it? Then other references might not show it. */
+function crosses({ words }: Explained, set: KnownSet, tau: number): boolean {
+  return words.n > 1 && clopperPearson(set.hits, words.n)[0] < tau && tau <= set.hits / words.n;
+}
+
+/** What the star beside a share means, as Python's summary says it. */
+export function CrossingNote({ explained, given, asked }: { explained: Explained; given: Answer; asked: Asked }) {
+  const tau = tauOf(explained, given.view, asked);
+  if (!given.sets.slice(0, asked.listed).some(({ set }) => crosses(explained, set, tau))) return null;
+  return <p class="note">* Its 95% interval reaches below τ: other references might not show it.</p>;
+}
+
+export function OneSet({ explained, view, set, tau, pick }: { explained: Explained; view: View; set: KnownSet; tau: number; pick?: () => void }) {
   const { words } = explained;
   const share = set.hits / words.n;
   const interval = clopperPearson(set.hits, words.n);
   const change = view.changes.get(keyOf(set.members));
   const whole = set.members.length === words.features.length ? view.words.by_construction : "";
   const told = conditions(explained, view, set.members);
-  const copied = () => sentence(explained, view, set, { hits: set.hits, sufficiency: share, interval, necessity: null });
+  const copied = () => sentence(explained, view, set, { interval });
   return (
     <li>
-      <span class="share">{percent(share)}</span>
+      <span class="share">{percent(share)}{crosses(explained, set, tau) && "*"}</span>
       {explained.text && set.members.length ? (
         <Passage explained={explained} members={set.members} />
       ) : (

@@ -6,7 +6,7 @@ import { nextMark } from "./controls";
 import type { Explained } from "./explained";
 import { draw } from "./picture";
 import { lead, many, necessity, none, quoted } from "./sentences";
-import { SetList } from "./SetList";
+import { CrossingNote, SetList } from "./SetList";
 import { SetsPicture } from "./SetsPicture";
 import { brief, grouped } from "./words";
 
@@ -31,6 +31,7 @@ export function ViewSets(props: Given) {
         {given.sets.length > LISTED && <Common explained={explained} given={given} />}
         {given.sets.length === 0 && <p class="none">{none(explained, given, asked)}</p>}
         <SetList explained={explained} given={given} asked={asked} change={change} />
+        <CrossingNote explained={explained} given={given} asked={asked} />
         <p class="necessity">{necessity(explained, given)}</p>
       </div>
       {!words.one_reference && <Drawn {...props} />}

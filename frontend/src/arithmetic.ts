@@ -111,6 +111,15 @@ export function massOf({ hits, weights }: Counts, { reach }: Ladder): Mass {
   return [...sums].sort((a, b) => a[0] - b[0]);
 }
 
+/** The same of all hybrids, whatever their outcome: what chance gives. */
+export function chanceOf({ hits, weights }: Counts, { reach }: Ladder): Mass {
+  const sums = new Map<number, number>();
+  for (let mask = 0; mask < hits.length; mask++) {
+    sums.set(reach[mask]!, (sums.get(reach[mask]!) ?? 0) + weights[bits(mask)]!);
+  }
+  return [...sums].sort((a, b) => a[0] - b[0]);
+}
+
 /** The largest threshold at which a set with so many hits passes. */
 export type Level = (hits: number) => number;
 
@@ -118,7 +127,10 @@ export type Level = (hits: number) => number;
 export const minimalAt = (bars: readonly Bar[], level: Level, tau: number): Bar[] =>
   bars.filter((bar) => level(bar.below) < tau && tau <= level(bar.hits));
 
-/** Cumulative necessity: the share of the outcome within the closure of the sets minimal at τ. */
+/**
+ * Cumulative necessity: the share of the outcome within the closure of the sets minimal at τ. Of the
+ * mass of all hybrids it is the baseline: what chance gives.
+ */
 export function necessityAt(mass: Mass, level: Level, tau: number): number | null {
   let covered = 0;
   let all = 0;
@@ -150,20 +162,28 @@ export interface Measured {
   interval: [number, number];
   /** Of "at least these": the share of the outcome's hybrids that hold them all; null: undefined. */
   necessity: number | null;
+  /** The share of all hybrids that hold them all, whatever their outcome. */
+  baseline: number | null;
 }
 
 /** Any set, minimal or not. */
 export function measure({ n, hits, weights }: Counts, wanted: number): Measured {
   let both = 0;
   let all = 0;
+  let above = 0;
+  let sets = 0;
   for (let mask = 0; mask < hits.length; mask++) {
-    const weight = hits[mask]! * weights[bits(mask)]!;
-    all += weight;
-    if ((mask & wanted) === wanted) both += weight;
+    const each = weights[bits(mask)]!;
+    all += hits[mask]! * each;
+    sets += each;
+    if ((mask & wanted) === wanted) {
+      both += hits[mask]! * each;
+      above += each;
+    }
   }
   const here = hits[wanted]!;
   const necessity = all ? Math.min(both / all, 1) : null;
-  return { hits: here, sufficiency: here / n, interval: clopperPearson(here, n), necessity };
+  return { hits: here, sufficiency: here / n, interval: clopperPearson(here, n), necessity, baseline: above / sets };
 }
 
 /** How many sets have so many hits: what Holm and Benjamini–Hochberg step through. */

@@ -59,6 +59,7 @@ interface Prepared {
   /** The same sets, the longest ranges first. */
   longest: Ranged[];
   curve: [number, number][];
+  chanceCurve: [number, number][];
 }
 
 const known = new WeakMap<View, Prepared>();
@@ -70,7 +71,8 @@ function prepared({ words }: Explained, view: View, { alpha, adjust }: Asked): P
     const level = levelFor(view, words.n, alpha, adjust);
     const sets = ranged(view, level);
     const longest = [...sets].sort((a, b) => longerFirst(a, b) || higherFirst(a, b));
-    found = { test, level, sets, longest, curve: view.movable ? curveOf(view.mass, level) : [] };
+    const curves = (view.movable ? [view.mass, view.chance] : [[], []]).map((mass) => curveOf(mass, level));
+    found = { test, level, sets, longest, curve: curves[0]!, chanceCurve: curves[1]! };
     known.set(view, found);
   }
   return found;
@@ -80,6 +82,7 @@ function prepared({ words }: Explained, view: View, { alpha, adjust }: Asked): P
 export interface Answer {
   view: View;
   curve: [number, number][];
+  chanceCurve: [number, number][];
   /** How many sets are minimal at τ, how many of them the page has; those that fit the marks. */
   all: number;
   known: number;
@@ -87,11 +90,13 @@ export interface Answer {
   /** Minimal at other thresholds only, the longest ranges first. */
   others: Ranged[];
   necessity: number | null;
+  /** What chance gives. */
+  baseline: number | null;
   interval: [number, number] | null;
 }
 
 export function answer(explained: Explained, view: View, asked: Asked): Answer {
-  const { level, longest, curve } = prepared(explained, view, asked);
+  const { level, longest, curve, chanceCurve } = prepared(explained, view, asked);
   const tau = view.movable ? asked.tau : explained.words.tau;
   const sets: Ranged[] = [];
   const others: Ranged[] = [];
@@ -103,10 +108,12 @@ export function answer(explained: Explained, view: View, asked: Asked): Answer {
   }
   sets.sort(sorting(view, asked.sort));
   const necessity = necessityAt(view.mass, level, tau);
+  const baseline = necessityAt(view.chance, level, tau);
   const estimated = necessity !== null && view.counts === null && !view.words.complete;
   const draws = view.mass.reduce((sum, [, weight]) => sum + weight, 0);
   const interval = estimated ? clopperPearson(Math.round(necessity * draws), draws) : null;
-  return { view, curve, all: view.words.n_sets || known, known, sets, others, necessity, interval };
+  const all = view.words.n_sets || known;
+  return { view, curve, chanceCurve, all, known, sets, others, necessity, baseline, interval };
 }
 
 /** How many sets an answer is about: all at τ, or those in the page that fit the marks. */
@@ -171,6 +178,7 @@ export function pictureOf(explained: Explained, given: Answer, asked: Asked): Sh
     }),
     tau,
     curve: given.curve,
+    chance_curve: given.chanceCurve,
     hidden_note: hiddenNote(given, shown, tau),
   };
   return { picture, features: columns, sets: shown };

@@ -4,6 +4,7 @@ import {
   type Adjustment,
   type Bar,
   barsOf,
+  chanceOf,
   climb,
   type Counts,
   dense,
@@ -44,6 +45,7 @@ export interface ViewWords {
   changes?: [members: number[], moves: number[], cost: number][];
   bars?: [number[], number, number, (number | null)?, (number | null)?, string?][];
   mass?: [number, number][];
+  chance?: [number, number][];
   tests?: number;
   necessity?: string;
   fixed_tau_reason?: string;
@@ -82,6 +84,8 @@ export interface View {
   words: ViewWords;
   sets: KnownSet[];
   mass: Mass;
+  /** Of all hybrids, whatever their outcome. */
+  chance: Mass;
   /** Null where not every set was counted. */
   counts: Counts | null;
   family: ReadonlyMap<number, number>;
@@ -122,6 +126,7 @@ function readView(words: Words, view: ViewWords, stored: Stored | null): View {
       words: view,
       sets: barsOf(counts, ladder),
       mass: massOf(counts, ladder),
+      chance: chanceOf(counts, ladder),
       counts,
       family: familyOf(counts),
       changes,
@@ -139,6 +144,7 @@ function readView(words: Words, view: ViewWords, stored: Stored | null): View {
     words: view,
     sets: sets.sort(smallerFirst),
     mass: view.mass ?? [],
+    chance: view.chance ?? [],
     counts: null,
     family: new Map([[0, view.tests ?? 1]]),
     changes,

@@ -8,6 +8,7 @@ export * from "./arithmetic";
 export { answer, firstAsked, pictureOf } from "./asked";
 export { read } from "./explained";
 export { draw } from "./picture";
+export { necessity as necessitySentence } from "./sentences";
 export { mount };
 
 if (typeof document !== "undefined") {

@@ -28,6 +28,8 @@ export interface Picture {
   rows: Row[];
   tau: number;
   curve: [number, number][];
+  /** What chance gives. */
+  chance_curve: [number, number][];
   hidden_note: string;
 }
 
@@ -235,21 +237,19 @@ function curveMarks(picture: Picture, axis: Axis, top: number, bottom: number): 
     mark("line", "grid", [axis.left, y(share), axis.left + THRESHOLDS, y(share)]),
     mark("text", "tick", [axis.left - 6, y(share) + 4], { text: `${share * 100}%`, anchor: "end" }),
   ]);
-  const corners: number[] = [];
-  let before = axis.start;
-  for (const [tau, share] of [...picture.curve, [1, 0] as const]) {
-    if (tau > before) {
-      corners.push(place(axis, before), y(share), place(axis, tau), y(share));
-      before = tau;
+  for (const [style, curve] of [["chance", picture.chance_curve], ["step", picture.curve]] as const) {
+    const corners: number[] = [];
+    let before = axis.start;
+    for (const [tau, share] of [...curve, [1, 0] as const]) {
+      if (tau > before) {
+        corners.push(place(axis, before), y(share), place(axis, tau), y(share));
+        before = tau;
+      }
     }
+    out.push(mark("path", style, corners));
   }
-  out.push(mark("path", "step", corners));
-  const at = axis.left - 46;
-  for (const [text, off] of [
-    ["necessity: how much of the outcome", -4],
-    ["the sets at τ cover", 12],
-  ] as const) {
-    out.push(mark("text", "title", [at, y(0.5) + off], { text, anchor: "end" }));
-  }
+  ["cumulative necessity", "(thin line: by chance)"].forEach((text, line) =>
+    out.push(mark("text", "title", [axis.left - 46, y(0.5) - 4 + 16 * line], { text, anchor: "end" })),
+  );
   return out;
 }

@@ -3,7 +3,7 @@
 import { type Answer, type Asked, matching } from "./asked";
 import type { Measured } from "./arithmetic";
 import { type Explained, keyOf, type KnownSet, type View } from "./explained";
-import { brief, count, grouped, listed, percent, price } from "./words";
+import { brief, chance, count, grouped, listed, percent, price } from "./words";
 
 const ADJUSTED = { none: "", bonferroni: "bonferroni", holm: "holm", bh: "bh" } as const;
 
@@ -49,7 +49,8 @@ export function necessity({ words }: Explained, given: Answer): string {
   const those = hidden ? `All ${grouped(all)} sets at this threshold and their supersets` : "These sets and their supersets";
   const who = all === 1 ? "This set and its supersets" : those;
   const scope = words.scope_phrase ? ` among sets${words.scope_phrase}` : "";
-  const said = `${who} cover ${percent(given.necessity)} of the ways to ${outcome} (necessity${scope})`;
+  const by = given.baseline ? `; ${chance(given.baseline, given.necessity, view.counts !== null)}` : "";
+  const said = `${who} cover ${percent(given.necessity)} of the ways to ${outcome} (cumulative necessity${scope}${by})`;
   if (!given.interval) return `${said}.`;
   const [low, high] = given.interval;
   return `${said}; estimated, 95% interval ${percent(low)} to ${percent(high)}.`;
@@ -63,7 +64,7 @@ export function conditions({ words, text }: Explained, view: View, members: read
 }
 
 /** A set in one sentence, to be pasted anywhere. */
-export function sentence(explained: Explained, view: View, set: KnownSet, measured?: Measured): string {
+export function sentence(explained: Explained, view: View, set: KnownSet, measured?: Pick<Measured, "interval">): string {
   const { words } = explained;
   const what = listed(conditions(explained, view, set.members)) || "nothing";
   const share = set.hits / words.n;

@@ -17,6 +17,13 @@ export const brief = (value: number): string => String(Number(value.toPrecision(
 /** What a change costs, in three figures. */
 export const price = (cost: number): string => String(Number(cost.toPrecision(3)));
 
+/** What chance gives for a necessity, and how many times as much it is. Halves are rounded up. */
+export function chance(baseline: number, necessity: number, exact: boolean): string {
+  const lift = necessity / baseline;
+  const times = lift >= 10 ? grouped(Math.floor(lift + 0.5)) : (Math.floor(lift * 100 + 0.5) / 100).toFixed(2);
+  return `by chance ${exact ? "" : "about "}${percent(baseline)}, lift ${times}`;
+}
+
 export const grouped = (n: number): string => n.toLocaleString("en-US");
 
 export const count = (n: number, noun: string): string =>

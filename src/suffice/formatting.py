@@ -10,6 +10,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time
+from itertools import accumulate
+from math import floor
 
 from suffice.typing import Scalar
 
@@ -72,6 +74,28 @@ def three_digits(share: float | None) -> str:
             if float(text) < 1:
                 return text
     return f"{share:.3f}"
+
+
+def format_lift(lift: float) -> str:
+    """Format how many times as often as by chance something is.
+
+    Halves are rounded up, as the script of a page can do as well.
+
+    >>> format_lift(1.125), format_lift(1.0), format_lift(341.4)
+    ('1.13', '1.00', '341')
+    """
+    if lift >= 10:
+        return format_integer(floor(lift + 0.5))
+    return f"{floor(lift * 100 + 0.5) / 100:.2f}"
+
+
+def chance_phrase(baseline: float, lift: float, exact: bool = True) -> str:
+    """Format the baseline of a necessity, and its lift over that.
+
+    >>> chance_phrase(0.25, 2.0), chance_phrase(0.25, 2.0, exact=False)
+    ('by chance 25%, lift 2.00', 'by chance about 25%, lift 2.00')
+    """
+    return f"by chance {'' if exact else 'about '}{percent(baseline)}, lift {format_lift(lift)}"
 
 
 def with_sign(value: float, written: Callable[[float], str] = three_digits) -> str:
@@ -315,6 +339,28 @@ def join_first(words: Iterable[str], most: int = 12) -> str:
     if len(known) <= most:
         return ", ".join(known)
     return f"{', '.join(known[:most])} and {len(known) - most:,} more"
+
+
+def join_within(words: Iterable[str], room: int) -> str:
+    """Join as many words as fit into the room, at least one, and say how many more there are.
+
+    >>> join_within(["income", "debt", "age"], 18), join_within(["income", "debt"], 12)
+    ('income and 2 more', 'income, debt')
+    >>> join_within(["a name without an end", "debt"], 20)
+    'a name wi… and 1 more'
+    """
+    known = list(words)
+    whole = ", ".join(known)
+    if len(whole) <= room or not known:
+        return whole
+    ends = accumulate(len(word) + 2 for word in known)
+    fits = sum(end <= room for end in ends)
+    for n in range(min(fits, len(known) - 1), 0, -1):
+        text = f"{', '.join(known[:n])} and {len(known) - n:,} more"
+        if len(text) <= room or n == 1:
+            return text
+    rest = f" and {len(known) - 1:,} more" if len(known) > 1 else ""
+    return truncate(known[0], max(10, room - len(rest))) + rest
 
 
 def format_features(features: Sequence[str]) -> str:

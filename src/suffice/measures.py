@@ -52,6 +52,20 @@ class Measures:
         return _share(self.both, self.outcome)
 
     @property
+    def baseline(self) -> float | None:
+        """P(c(z) = 1): what the necessity would be if the factor and the outcome were unrelated."""
+        return _share(self.factor, self.total)
+
+    @property
+    def lift(self) -> float | None:
+        """Necessity divided by its baseline: P(c, y) / (P(c) P(y)), 1 where they are unrelated.
+
+        >>> Measures(both=8, factor=10, outcome=20, total=100).lift
+        4.0
+        """
+        return ratio(self.necessity, self.baseline)
+
+    @property
     def contrapositive(self) -> Measures:
         """The same counts for 1 - c and 1 - y."""
         neither = self.total - self.factor - self.outcome + self.both
@@ -85,10 +99,25 @@ def prob_nec(
     relation: Relation | None = None,
 ) -> float | None:
     """PN of a set of factors, or of its upward closure where an order's relation is given."""
+    return measure_any(satisfied, chosen, has_outcome, relation).necessity
+
+
+def measure_any(
+    satisfied: SatisfiedRows,
+    chosen: Sequence[int],
+    has_outcome: BoolVector,
+    relation: Relation | None = None,
+) -> Measures:
+    """Count rows that satisfy one of the factors, or of their upward closure under a relation."""
     if relation is not None and len(chosen):
         chosen = list(map(int, upward_closure(relation, chosen)))
     any_satisfied = np.asarray(satisfied[list(chosen)].any(axis=0))
-    return measure(any_satisfied, has_outcome).necessity
+    return measure(any_satisfied, has_outcome)
+
+
+def ratio(necessity: float | None, baseline: float | None) -> float | None:
+    """Return the lift of a necessity over its baseline; None where one is unknown or zero."""
+    return necessity / baseline if necessity is not None and baseline else None
 
 
 def _share(part: float, whole: float) -> float | None:

@@ -63,13 +63,8 @@ MOVE = """(tau) => {
 
 def said(view):
     """What the page must show of a view: each set's share and names, in the order of `factors`."""
-    shown = [
-        {
-            "share": percent(f.sufficiency),
-            "chips": [str(p) if view.name == "keep" else p.name for p in f.players],
-        }
-        for f in view
-    ]
+    (words,) = summarise(view, most=max(len(view), 1)).views
+    shown = [{"share": f.share, "chips": list(f.conditions)} for f in words.factors]
     return {"view": view.name, "sets": shown}
 
 
@@ -168,7 +163,7 @@ def test_order_and_views_can_be_chosen(browser, small):  # noqa: F811
     with open_page(browser, small) as page:
         page.evaluate(MOVE, 0.5)
         page.select_option(".sort select", "surer")
-        shares = [s["share"] for s in page.evaluate(SHOWN)[0]["sets"]]
+        shares = [s["share"].rstrip("*") for s in page.evaluate(SHOWN)[0]["sets"]]
         assert shares == [
             percent(f.sufficiency) for f in sorted(E.at(0.5).keep, key=lambda f: -f.sufficiency)
         ]
@@ -397,7 +392,7 @@ def test_many_are_searched_sorted_and_opened(browser, tmp_path):  # noqa: F811
             return page.locator("tbody tr:visible td:first-child").locator("a").all_text_contents()
 
         assert len([n for n in listed() if n.startswith("file")]) == 9
-        page.fill("input[type=search]", "FILE-3 because")
+        page.fill("input[type=search]", "FILE-3 enough")
         assert listed() == ["file-3"]
         assert page.locator("details.one:visible").count() == 1
         page.fill("input[type=search]", "no such word")

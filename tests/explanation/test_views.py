@@ -57,6 +57,11 @@ def test_measures_and_contrapositives_are_direct_counts(world):
             assert m.true_negative_rate == share(lambda p: not p[0], lambda p: not p[1])
             assert m.contrapositive.contrapositive == m
             assert view.necessity_of(names(c), closure) == m.necessity
+            baseline = sum(holds) / len(holds)
+            assert m.baseline == baseline
+            assert np.isclose(view.necessity_baseline_of(names(c), closure), baseline)
+            unknown = m.necessity is None
+            assert m.lift is None if unknown else np.isclose(m.lift, m.necessity / baseline)
 
 
 @given(problems(), thresholds, st.data())
@@ -71,11 +76,18 @@ def test_another_distribution_of_subsets_is_a_weighted_count(world, tau, data):
         (e.flip, world.flips, lambda s: world.d - len(s)),
     ):
         minimal = [{int(n[1:]) for n in f.features} for f in view.factors]
-        covered = total = 0.0
+        covered = total = closure = everywhere = 0.0
         for s in subsets(world.d):
-            mass = weights[chosen(s)] / comb(world.d, len(s)) * count(s)
+            chance = weights[chosen(s)] / comb(world.d, len(s))
+            mass = chance * count(s)
             total += mass
             covered += mass * any(m <= set(s) for m in minimal)
+            everywhere += chance
+            closure += chance * any(m <= set(s) for m in minimal)
+        assert np.isclose(view.necessity_baseline, closure / everywhere)
+        for c in subsets(world.d):
+            chance = view.measures(names(c), upward_closure=True).baseline
+            assert np.isclose(view.necessity_baseline_of(names(c)), chance)
         if total:
             assert np.isclose(view.necessity, covered / total)
             everything = view.measures([], upward_closure=True)
@@ -94,6 +106,23 @@ def test_cumulative_necessity_is_a_direct_count(world, tau):
         total += hits
         covered += hits * any(m <= set(s) for m in minimal)
     assert view.necessity == (covered / total if total else None)
+
+
+@given(problems(), thresholds)
+def test_the_baseline_of_necessity_is_the_share_of_all_hybrids(world, tau):
+    assume(has_both_outcomes(world))
+    e = world.explainer().explain(world.x, tau=tau)
+    # Another search counts all hybrids without keeping the counts; its closure is the same.
+    pruned = world.explainer().explain(world.x, tau=tau, search="pruned")
+    for view, other in ((e.keep, pruned.keep), (e.flip, pruned.flip)):
+        minimal = [{int(n[1:]) for n in f.features} for f in view.factors]
+        closure = [any(m <= set(s) for m in minimal) for s in subsets(world.d)]
+        assert view.necessity_baseline == sum(closure) / len(closure)
+        unrelated = view.necessity is None or not any(closure)
+        lift = None if unrelated else view.necessity * len(closure) / sum(closure)
+        assert view.necessity_lift == (lift and pytest.approx(lift))
+        if other.complete and other.profile.covers_exactly(tau):
+            assert other.necessity_baseline == view.necessity_baseline
 
 
 @given(problems())

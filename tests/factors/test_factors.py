@@ -343,7 +343,11 @@ def test_the_answer_is_told_stored_and_put_in_a_frame():
     said = " ".join(str(found).split())
     assert "This factor brings “grown up” about in at least 90% of its rows" in said
     assert "age > 30" in said and "No row satisfies gender = x." in said
-    assert "cover 100% of the rows with “grown up” (necessity)" in said
+    assert (
+        "cover 100% of the rows with “grown up” (cumulative necessity; by chance 75%, lift 1.33)"
+        in said
+    )
+    assert found.necessity_baseline == 3 / 4
     assert found.to_frame().to_dict("records") == [
         {"factor": "age > 30", "sufficiency": 1.0, "n": 3, "p_value": None}
     ]

@@ -205,8 +205,9 @@ def test_a_bar_is_solid_up_to_its_end_and_not_where_it_begins():
 def test_the_curve_is_that_of_the_view():
     e = refused_explanation()
     assert necessity_curves_of(e).curves[1] == NecessityCurve(
-        "flip", "Flips to “granted”", e.flip.curve, 5 / 7, ""
+        "flip", "Flips to “granted”", e.flip.curve, 5 / 7, e.flip.baseline_curve, 3 / 8, ""
     )
+    assert dict(e.flip.baseline_curve)[e.flip.curve[-1][0]] == e.flip.at(1).necessity_baseline
     xs, ys = step_corners(e.keep.curve, start=0.5)
     assert xs == [0.5, 5 / 7, 5 / 7, 1.0] and ys == [24 / 28, 24 / 28, 0.5, 0.5]
 

@@ -5,6 +5,7 @@ import pytest
 
 import suffice
 from suffice import CausalModel, InputError
+from suffice.formatting import percent
 from suffice.plots.canvas import DARK, LIGHT
 from suffice.plots.causal_graph import Arrow, dag_of
 from suffice.plots.charts import ChartCell, ChartColumn, ChartRow
@@ -78,6 +79,7 @@ def test_recourse_tells_from_what_to_what_at_which_cost():
         assert cost.value == option.cost
         assert (works.value, works.interval) == (option.sufficiency, option.interval)
         assert needed.value == option.necessity
+        assert needed.text.endswith(f" (by chance {percent(option.necessity_baseline)})")
     assert chart.rows[0].labels == ("income: 25 → 50", "debt: 8 → 7")
     assert chart_of(ways, 1).more.startswith("and ") and len(chart_of(ways, 1).rows) == 1
     assert_matches_baseline(suffice.plots.recourse(ways), "recourse")
@@ -93,7 +95,7 @@ def test_recourse_that_is_impossible_says_why():
 def test_rules_have_precision_against_tau_coverage_and_necessity():
     rules = explainer().anchor(APPLICANT, tau=0.8)
     chart = chart_of(rules)
-    assert [h.heading for h in chart.columns] == ["precision", "coverage", "necessity"]
+    assert [h.heading for h in chart.columns] == ["precision", "coverage", "recall"]
     assert chart.columns[0].reference == 0.8
     for rule, line in zip(rules, chart.rows, strict=True):
         shares = [amount.value for amount in line.cells]

@@ -68,10 +68,12 @@ def test_another_kind_of_result_is_not_read_as_recourse(found):
 def test_words_say_what_changes_what_it_costs_and_how_surely_it_works(found):
     lines = str(found).splitlines()
     assert lines[0] == f"From refused to granted: {len(found)} recourse options"
-    assert lines[1].split() == ["cost", "sufficiency", "necessity", "change"]
+    assert lines[1].split() == ["cost", "sufficiency", "set", "necessity", "by", "chance", "change"]
     assert lines[2].endswith(found.best.says) and f"{found.best.cost:.3g}" in lines[2]
     assert "The model verified every change: each gives the desired outcome." in str(found)
-    legend = "Necessity: of all changes that do it, the share that change at least these features"
+    legend = (
+        "Set necessity: of all changes that do it, the share that change at least these features"
+    )
     assert legend in " ".join(str(found).split())
     assert repr(found) == f"<Recourse: From refused to granted: {len(found)} recourse options>"
     assert repr(found.best) == f"<Option: {found.best.says}>"

@@ -113,12 +113,13 @@ SCRIPT = """(q) => {
     };
     const ladder = suffice.climb(counts), bars = suffice.barsOf(counts, ladder);
     const level = suffice.levelOf(q.n, q.alpha, q.adjust, suffice.familyOf(counts));
-    const mass = suffice.massOf(counts, ladder);
+    const mass = suffice.massOf(counts, ladder), chance = suffice.chanceOf(counts, ladder);
     const flip = suffice.mirrored(counts);
     return {
         below: [...ladder.below], reach: [...ladder.reach], flip: [...flip.hits],
         minimal: q.taus.map((tau) => suffice.minimalAt(bars, level, tau).map((b) => [b.members, b.hits])),
         covered: q.taus.map((tau) => suffice.necessityAt(mass, level, tau)),
+        chance: q.taus.map((tau) => suffice.necessityAt(chance, level, tau)),
         curve: suffice.curveOf(mass, level),
         asked: q.asked.map((mask) => suffice.measure(counts, mask)),
     };
@@ -141,6 +142,8 @@ def test_minimal_sets_reaches_and_necessity_are_pythons(tmp_path):
         for tau, minimal, covered in zip(q["taus"], got["minimal"], got["covered"], strict=True):
             expected = [[list(m.members), m.hits] for m in profile.minimal_at(tau)]
             assert minimal == expected, (q, tau)
+            at = q["taus"].index(tau)
+            assert got["chance"][at] == pytest.approx(profile.closure_share(tau), abs=1e-9)
             inside, outcome = profile.covered(tau)
             assert (
                 covered == pytest.approx(inside / outcome, abs=1e-9) if outcome else covered is None
@@ -151,9 +154,9 @@ def test_minimal_sets_reaches_and_necessity_are_pythons(tmp_path):
             assert found["hits"] == hits
             assert found["sufficiency"] == hits / n
             low, high = clopper_pearson(hits, n)
-            necessity = measures_of(
-                profile, QueriedSet(tuple(members), 0, 0), closed=True
-            ).necessity
+            measures = measures_of(profile, QueriedSet(tuple(members), 0, 0), closed=True)
+            necessity = measures.necessity
+            assert found["baseline"] == pytest.approx(measures.baseline, abs=1e-9)
             assert found["necessity"] == (necessity and pytest.approx(necessity, abs=1e-9))
             assert found["interval"] == pytest.approx([float(low), float(high)], abs=1e-9)
 
@@ -186,7 +189,9 @@ DRAWN = """(q) => {
     const asked = suffice.firstAsked(explained);
     return explained.views.map((view) => {
         const { picture } = suffice.pictureOf(explained, suffice.answer(explained, view, asked), asked);
-        return { picture, drawing: suffice.draw(picture) };
+        const answer = suffice.answer(explained, view, asked);
+        const necessity = suffice.necessitySentence(explained, answer);
+        return { picture, drawing: suffice.draw(picture), necessity };
     });
 }"""
 
@@ -208,6 +213,7 @@ def test_the_script_draws_what_python_draws(name, tmp_path):
     texts = page_scripts(e, summary)
     (views,) = node(DRAWN, [{"words": texts.words, "stored": texts.stored}], tmp_path)
     for said, got in zip(summary.views, views, strict=True):
+        assert got["necessity"] == said.necessity_text
         expected = json.loads(json.dumps(asdict(said.signature)))
         assert same(got["picture"], expected)
         drawn = json.loads(json.dumps(asdict(draw_signature(said.signature))))

@@ -58,7 +58,8 @@ def test_text_says_it_all_to_a_newcomer():
     text = str(refusal())
     share = forest().predict_proba(NUMERIC.iloc[[8]]).max()
     asked = f"Why “{refusal().prediction}”? Predicted with a probability of {share:.0%}."
-    assert text.startswith(f"{asked}\n  “{refusal().prediction}” because of ")
+    assert text.startswith(f"{asked}\n  Holding ")
+    assert f" is enough for “{refusal().prediction}”: it stays for " in flat(text)
     assert "\n  RandomForestClassifier, against " in text
     assert f"Keeps “{refusal().keep.outcome}”" in text
     assert f"Flips to “{refusal().flip.outcome}”" in text
@@ -73,10 +74,8 @@ def test_text_says_it_all_to_a_newcomer():
 
 def test_one_sentence_sums_it_all_up_first():
     answer = summarise(refusal()).answer
-    names, held = (
-        " and ".join(map(str, w)) for w in (refusal().keep[0].features, refusal().keep[0].players)
-    )
-    kept = f"“refused” because of {names}: holding {held} keeps it for"
+    held = " and ".join(map(str, refusal().keep[0].players))
+    kept = f"Holding {held} is enough for “refused”: it stays for"
     assert answer.startswith(f"{kept} {percent(refusal().keep[0].sufficiency)} of references")
     assert answer.endswith(
         f"; the cheapest change that flips it to “granted” is {refusal().cheapest}."
@@ -215,7 +214,7 @@ def test_explanations_of_more_features_than_a_float_can_count_sets_of_are_shown(
         assert f"of {format_integer(1 << len(e.players))} subsets were never evaluated." in flat(
             text
         )
-        assert re.search(r"… and 1,0\d\d more: .players", flat(text))
+        assert re.search(r" and 1,0\d\d more: .players", flat(text))
         assert "x1099 " in e.full()
         assert screen(e) and e.to_html() and repr(e)
         assert len(e.to_frame()) == len(e.keep) + len(e.flip)
@@ -240,6 +239,16 @@ def wide_sum():
     return explainer.explain(pd.DataFrame(data, columns=names).iloc[0], max_size=1)
 
 
+@cache
+def many_sets_of_long_names():
+    data = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 14)))
+    data.columns = [f"measurement number {i} of a series without an end" for i in range(14)]
+    model = LogisticRegression(max_iter=1000).fit(data, data.sum(axis=1) > 0)
+    e = Explainer(model, data).explain(data.iloc[0], tau=0.7, search="exhaustive")
+    assert len(e.keep) > 12 and len(e.flip) > 12
+    return e
+
+
 def test_print_fits_one_screen_and_full_gives_the_rest(monkeypatch):
     for e in (refusal(), wide_sum(), wide_sum().flip):
         assert len(str(e).splitlines()) <= 40
@@ -251,12 +260,30 @@ def test_print_fits_one_screen_and_full_gives_the_rest(monkeypatch):
     assert all(f"number {i} of the series" in full for i in range(60))
     assert "More of it" not in full and many.n_factors >= 0
     assert refusal().full() == str(refusal())
-    for width in (60, 80, 200):
+    for width, most in ((60, 50), (80, 42), (120, 42)):
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
         monkeypatch.setenv("COLUMNS", str(width))
-        for e in (refusal(), wide_sum()):
+        for e in (refusal(), wide_sum(), many_sets_of_long_names()):
             lines = str(e).splitlines()
-            assert max(map(len, lines)) < min(width, 93) and len(lines) <= 50
+            assert max(map(len, lines)) < min(width, 93) and len(lines) <= most
+            lines = screen(e, width).splitlines()
+            assert max(map(len, lines)) <= width and len(lines) <= most
+
+
+def test_a_set_whose_interval_crosses_tau_is_marked_everywhere():
+    e = loan_explainer().explain(NUMERIC.iloc[8], tau=0.9)
+    crossing = [f.interval[0] < 0.9 <= f.sufficiency for v in (e.keep, e.flip) for f in v]
+    assert set(crossing) == {True, False}
+    faces = [str(e), screen(e), e.full(), e.to_html(), e._repr_html_()]
+    for face in faces:
+        shares = re.findall(r"(\d+)%(\*?)", unescape(face))
+        marked = {
+            f"{f.sufficiency:.0%}" for v in (e.keep, e.flip) for f in v if f.interval[0] < 0.9
+        }
+        assert {f"{n}%" for n, star in shares if star} == marked
+        assert "* Its 95% interval reaches below τ" in flat(face)
+    notes = [row[-1] for panel in e.sheet.panels for row in panel.rows]
+    assert ["the 95% interval reaches below τ" in note for note in notes] == crossing
 
 
 def test_long_answers_say_what_is_left_out():
@@ -264,7 +291,8 @@ def test_long_answers_say_what_is_left_out():
     data = rng.random((40, 12))
     e = Explainer(lambda r: (r[:, :12].sum(axis=1) > 6).astype(int), data).explain(data[0], tau=0.7)
     assert len(e.keep.factors) > 12
-    for face, listed in ((str(e), 3), (screen(e), 3), (e.full(), 12)):
+    examples = len(summarise(e).keep.digest.examples)
+    for face, listed in ((str(e), examples), (screen(e), examples), (e.full(), 12)):
         assert f"and {len(e.keep.factors) - listed} more: .keep.factors" in face
     assert f"and {len(e.keep.factors) - 12} more: <code>.keep.factors</code>" in e._repr_html_()
     assert f"and {len(e.keep.factors) - 12} more: .keep.factors" in [
@@ -306,7 +334,8 @@ def test_outcomes_that_never_come_about():
     data = np.eye(3)
     e = Explainer(lambda r: (r[:, 0] > 0.5).astype(int), data, references=data[:, 0] == 0)
     text = str(e.explain([0, 0, 0.0]))
-    assert "100%  nothing: it comes about anyway" in text
+    assert "100%* nothing: it comes about anyway" in text  # of three references
+    assert "* Its 95% interval reaches below τ: other references might not show it." in flat(text)
     assert "No hybrid comes out as “1”" in text
 
 

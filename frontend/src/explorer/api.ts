@@ -96,6 +96,8 @@ export interface Option {
   cost: number;
   sufficiency: number | null;
   necessity: number | null;
+  /** What chance gives for it. */
+  necessity_baseline: number | null;
 }
 
 export interface Progress {

@@ -82,7 +82,10 @@ export function RecoursePanel({ state, go, row, model }: Props) {
                       sufficiency
                     </th>
                     <th scope="col" class="number">
-                      necessity
+                      set necessity
+                    </th>
+                    <th scope="col" class="number">
+                      by chance
                     </th>
                   </tr>
                 </thead>
@@ -98,6 +101,7 @@ export function RecoursePanel({ state, go, row, model }: Props) {
                       <td class="number">{figure(option.cost)}</td>
                       <td class="number">{percent(option.sufficiency)}</td>
                       <td class="number">{percent(option.necessity)}</td>
+                      <td class="number">{percent(option.necessity_baseline)}</td>
                     </tr>
                   ))}
                 </tbody>

@@ -117,7 +117,7 @@ def _explain_row(options: dict[str, Any], question: dict[str, Any]) -> Explanati
 
 def _render(chosen: Explanation | View) -> Any:
     """Return the text for the terminal, with options in place of Python arguments."""
-    from suffice.report.render_explanation import render_terminal
+    from suffice.report.render_explanation import TerminalScreen
     from suffice.summary import ReaderHints, summarise
 
     hints = ReaderHints(
@@ -129,7 +129,7 @@ def _render(chosen: Explanation | View) -> Any:
         refine="see --refine",
         arguments=OPTION_NAMES,
     )
-    return render_terminal(summarise(chosen, hints))
+    return TerminalScreen(summarise(chosen, hints))
 
 
 def _chosen_view(explanation: Explanation, view: str) -> Explanation | View:

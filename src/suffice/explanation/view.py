@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from math import comb
 from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, overload
 
 import numpy as np
@@ -17,7 +18,7 @@ from suffice.explanation.schema import ViewRecord
 from suffice.explanation.sufficient_factor import Change, Player, SufficientFactor, factor_frame
 from suffice.formatting import format_name
 from suffice.inference import Adjustment, clopper_pearson, interval_and_p_value
-from suffice.measures import Measures
+from suffice.measures import Measures, ratio
 from suffice.results import Result, Sheet, find_renderer
 from suffice.search.findings import Proof
 from suffice.search.profile import MinimalSet, Profile
@@ -128,6 +129,21 @@ class View(Result):
         low, high = clopper_pearson(covered, max(outcome, 1))
         return (float(low), float(high)) if outcome else None
 
+    @cached_property
+    def necessity_baseline(self) -> float | None:
+        """What chance gives: the share of all hybrids, whatever their outcome, in that closure.
+
+        The necessity would be this if the factors and the outcome were unrelated. A count where
+        every subset was evaluated, or where the factors are all known and there are at most 20
+        features; else estimated from random sets. None where none were drawn.
+        """
+        return self.profile.closure_share(self.tau)
+
+    @property
+    def necessity_lift(self) -> float | None:
+        """The necessity divided by its baseline; 1 says that factors and outcome are unrelated."""
+        return ratio(self.necessity, self.necessity_baseline)
+
     def at(
         self,
         tau: float | None = None,
@@ -170,6 +186,16 @@ class View(Result):
         """Steps (τ, cumulative PN): each PN holds for thresholds up to and including its τ."""
         return necessity_curve(self.profile)
 
+    @cached_property
+    def baseline_curve(self) -> tuple[tuple[float, float], ...]:
+        """Steps (τ, what chance gives for cumulative PN), where `curve` is known."""
+        if not self.curve:
+            return ()
+        taus, weight = self.profile.reach_of_all()
+        shares = weight[::-1].cumsum()[::-1] / weight.sum()
+        pairs = zip(taus.tolist(), shares.tolist(), strict=True)
+        return tuple((tau, share) for tau, share in pairs if tau > 0)
+
     # -- any subset ---------------------------------------------------------------------
 
     def sufficiency(self, features: Sequence[str] | str) -> float:
@@ -194,6 +220,13 @@ class View(Result):
         if self.tally.complete:
             return measures_of(self.profile, asked, closed).necessity
         return necessity_estimate(self.profile, asked, closed)
+
+    def necessity_baseline_of(
+        self, features: Sequence[str] | str, upward_closure: bool = True
+    ) -> float:
+        """What chance gives for `necessity_of`: the share of all hybrids that hold the features."""
+        closed = check_bool("upward_closure", upward_closure)
+        return held_share(self.profile, self._asked(features), closed)
 
     # -- how complete, and under which test ---------------------------------------------
 
@@ -377,6 +410,18 @@ def necessity_estimate(profile: Profile, asked: QueriedSet, closed: bool) -> flo
         holds &= held.sum(axis=1) == len(asked.members)
     share = asked.sets(closed) / (1 << asked.all_idle)
     return float(np.mean(holds)) * share if len(held) else None
+
+
+def held_share(profile: Profile, asked: QueriedSet, closed: bool) -> float:
+    """Return P(c) of "just these are held", or `closed` upwards: the baseline of their PN."""
+    d, k = profile.tally.d, len(asked.members)
+    share = asked.sets(closed) / (1 << asked.all_idle)
+    likely = profile.size_weights or [comb(d, size) for size in range(d + 1)]
+    # Of the sets of each size, those that hold the k members choose the rest freely. Integers are
+    # divided, since 2^d is beyond a float for more than 1,023 features.
+    held = [comb(d - k, size - k) / comb(d, size) for size in range(k, d + 1 if closed else k + 1)]
+    total = sum(likely)
+    return share * sum(each * (p / total) for each, p in zip(held, likely[k:], strict=False))
 
 
 def necessity_curve(profile: Profile) -> tuple[tuple[float, float], ...]:

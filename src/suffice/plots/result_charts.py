@@ -10,6 +10,7 @@ from suffice.causation import Causation, CausationBounds
 from suffice.formatting import (
     format_cost,
     format_value,
+    percent,
     plural,
     printable,
     three_digits,
@@ -143,7 +144,7 @@ def _recourse_columns(tau: float | None, random: bool) -> tuple[ChartColumn, ...
         ChartColumn("cost", "number"),
         ChartColumn("works for so many references", "share", tau),
         *([ChartColumn("works in so many draws", "share")] if random else []),
-        ChartColumn("of all options, those with it", "share"),
+        ChartColumn("set necessity", "share"),
     )
 
 
@@ -173,9 +174,15 @@ def _option_row(option: Option, random: bool) -> ChartRow:
         ChartCell(option.cost, format_cost(option.cost)),
         share_cell(option.sufficiency, option.interval),
         *([share_cell(option.reliability)] if random else []),
-        share_cell(option.necessity),
+        _necessity_cell(option.necessity, option.necessity_baseline),
     ]
     return ChartRow(first_lines(moves, _CHANGES_LISTED), tuple(cells))
+
+
+def _necessity_cell(necessity: float | None, baseline: float | None) -> ChartCell:
+    """Return the cell of a necessity, with what chance gives beside it."""
+    chance = "" if baseline is None or necessity is None else f" (by chance {percent(baseline)})"
+    return ChartCell(necessity, f"{percent(necessity)}{chance}")
 
 
 # -- rules --------------------------------------------------------------------------------
@@ -183,7 +190,7 @@ def _option_row(option: Option, random: bool) -> ChartRow:
 _RULE_COLUMNS = (
     ChartColumn("precision", "share"),
     ChartColumn("coverage", "share"),
-    ChartColumn("necessity", "share"),
+    ChartColumn("recall", "share"),
 )
 
 
@@ -192,7 +199,7 @@ def _rule_row(found: Rule) -> ChartRow:
     shares = (
         share_cell(found.precision, found.interval),
         share_cell(found.coverage),
-        share_cell(found.necessity),
+        _necessity_cell(found.necessity, found.coverage),
     )
     return ChartRow((words,), shares)
 

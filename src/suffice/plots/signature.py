@@ -375,20 +375,25 @@ def _draw_necessity(
         end, room = canvas.axis(bars, y) + 0.05, bars.right - bars.left
         return canvas.paragraph(bars.left, end, view.curve_note, room, size=8, color=ink.soft), y
     top, bottom = y + 0.28, y + 0.28 + _CURVE_HEIGHT
-    canvas.write(bars.left, y + 0.15, "necessity, by τ", size=8, color=ink.soft)
+    canvas.write(bars.left, y + 0.15, "necessity (thin: by chance)", size=8, color=ink.soft)
     up = Scale(0.0, 1.0, bottom, top)
     for share in (0.0, 0.5, 1.0):
         level = up.position(share)
         canvas.line([bars.left, bars.right], [level] * 2, color=ink.line, lw=0.6, zorder=0)
         canvas.write(bars.left - 0.05, level, percent(share), size=7, ha="right")
-    xs, ys = step_corners(view.curve, bars.low)
-    canvas.line([*map(bars.position, xs)], [*map(up.position, ys)], color=color, lw=1.8,
-                ls=DASHES[view.name], zorder=3)  # fmt: skip
+    for curve, width in ((view.chance_curve, 0.8), (view.curve, 1.8)):
+        xs, ys = step_corners(curve, bars.low)
+        canvas.line([*map(bars.position, xs)], [*map(up.position, ys)], color=color, lw=width,
+                    ls=DASHES[view.name], zorder=3)  # fmt: skip
     if view.necessity is not None:
         x, at = bars.position(view.tau), up.position(view.necessity)
         canvas.line([x], [at], color=color, ls="", marker=MARKERS[view.name], ms=6, mec=ink.paper,
                     zorder=5)  # fmt: skip
-        # The curve falls to the right, so below it on the left there is room for the number.
-        canvas.write(x - 0.07, min(at + 0.13, bottom - 0.07), percent(view.necessity), size=8,
-                     bold=True, ha="right")  # fmt: skip
+        # The curve falls to the right, so below it on the left there is room for the number. The
+        # line of chance may pass there, and is covered.
+        share, below = percent(view.necessity), min(at + 0.13, bottom - 0.07)
+        wide = canvas.fonts.width(share, 8, bold=True)
+        canvas.box(x - 0.09 - wide, below - 0.07, wide + 0.04, 0.14, facecolor=ink.paper,
+                   edgecolor="none", zorder=4)  # fmt: skip
+        canvas.write(x - 0.07, below, share, size=8, bold=True, ha="right")
     return canvas.axis(bars, bottom), bottom

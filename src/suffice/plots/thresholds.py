@@ -72,6 +72,9 @@ class NecessityCurve:
     steps: tuple[tuple[float, float], ...]
     """Pairs (τ, necessity); each necessity holds up to and including its τ."""
     at_tau: float | None
+    chance: tuple[tuple[float, float], ...]
+    """The same of all hybrids, whatever their outcome: what chance gives."""
+    chance_at_tau: float | None
     missing_reason: str
     """Why there are no steps; "" where there are some."""
 
@@ -164,9 +167,19 @@ def necessity_curves_of(result: Explanation | View) -> NecessityCurves:
     for view, words in zip(views, summary.views, strict=True):
         why = "" if words.curve else words.curve_note or words.necessity_text
         missing = f"{words.title}: {why}" if why else ""
-        curves.append(NecessityCurve(view.name, words.title, words.curve, words.necessity, missing))
+        curves.append(
+            NecessityCurve(
+                view=view.name,
+                label=words.title,
+                steps=words.curve,
+                at_tau=words.necessity,
+                chance=words.chance_curve,
+                chance_at_tau=words.necessity_baseline,
+                missing_reason=missing,
+            )
+        )
     return NecessityCurves(
-        "Necessity of the minimal sets, by threshold", views[0].tau, tuple(curves)
+        "Cumulative necessity of the minimal sets, by threshold", views[0].tau, tuple(curves)
     )
 
 
@@ -234,16 +247,19 @@ def _draw_curves(found: NecessityCurves, ax: Axes) -> Axes:
         if one.steps:
             xs, ys = step_corners(one.steps)
             ax.plot(xs, ys, color=color, lw=1.8, ls=DASHES[one.view], zorder=3)
+            # The area between the curve and this thin line is what the outcome adds to chance.
+            ax.plot(*step_corners(one.chance), color=color, lw=0.8, ls=DASHES[one.view], zorder=2)
         if one.at_tau is not None:
             # The legend shows line and marker, so that it can be read without colour.
-            name = f"{one.label}: {percent(one.at_tau)} at τ = {found.tau:g}"
+            by = "" if one.chance_at_tau is None else f", by chance {percent(one.chance_at_tau)}"
+            name = f"{one.label}: {percent(one.at_tau)} at τ = {found.tau:g}{by}"
             ax.plot([found.tau], [one.at_tau], color=color, marker=MARKERS[one.view], ms=7,
                     mec=ink.paper, ls=DASHES[one.view], label=name, zorder=5)  # fmt: skip
     ax.axvline(found.tau, color=ink.text, lw=1, ls=(0, (4, 2)), zorder=2)
     ax.set(xlim=(0, 1.0), ylim=(0, 1.04))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_ticks([0, 0.25, 0.5, 0.75, 1.0], ["0%", "25%", "50%", "75%", "100%"])
-    label_axes(ax, ink, "threshold τ", "necessity: share of the outcome covered", found.title)
+    label_axes(ax, ink, "threshold τ", "share covered (thin: by chance)", found.title)
     room = 0.94 * ax.bbox.width / root_figure(ax).dpi
     missing = [
         line for one in found.curves for line in families.lines(one.missing_reason, room, 8.5)

@@ -500,30 +500,44 @@ class SetTable:
 
     # -- necessity ------------------------------------------------------------------------
 
-    def necessity(self, sets: Sequence[tuple[int, ...]]) -> list[float | None]:
-        """Return PN of each set's upward closure over the allowed hybrids; None: not known."""
+    def necessity(self, sets: Sequence[tuple[int, ...]]) -> list[tuple[float | None, float | None]]:
+        """Return PN of each set's upward closure over the allowed hybrids, and what chance gives.
+
+        The second is the share of all allowed hybrids, whatever their outcome. None: not known.
+        """
         if self.sweep.tally.complete and self.counted.all():
             return self._exact_necessity(sets)
         return self._estimated_necessity(sets)
 
-    def _exact_necessity(self, sets: Sequence[tuple[int, ...]]) -> list[float | None]:
-        above = np.empty(1 << self.d)
-        above[masks_by_size(self.d)] = self.hits
-        total = float(above.sum())
-        over_supersets(above, np.add)
+    def _exact_necessity(
+        self, sets: Sequence[tuple[int, ...]]
+    ) -> list[tuple[float | None, float | None]]:
         masks = [self.lattice.mask(members) for members in sets]
-        return [float(above[mask]) / total if total else None for mask in masks]
+        shares: list[list[float | None]] = []
+        for counts in (self.hits, self.n):
+            above = np.empty(1 << self.d)
+            above[masks_by_size(self.d)] = counts
+            total = float(above.sum())
+            over_supersets(above, np.add)
+            shares.append([float(above[mask]) / total if total else None for mask in masks])
+        return list(zip(*shares, strict=True))
 
-    def _estimated_necessity(self, sets: Sequence[tuple[int, ...]]) -> list[float | None]:
+    def _estimated_necessity(
+        self, sets: Sequence[tuple[int, ...]]
+    ) -> list[tuple[float | None, float | None]]:
         """Estimate from the sweep's random hybrids, where not every set was visited."""
         draws = self.sweep.draws
         if draws is None or draws.references is None:
-            return [None] * len(sets)
+            return [(None, None)] * len(sets)
         ok = self.allowed.by_set(~draws.held)[np.arange(len(draws.held)), draws.references]
-        replaced = ~draws.held[ok & ~draws.outcomes]
-        if not len(replaced):
-            return [None] * len(sets)
-        return [float(replaced[:, list(members)].all(axis=1).mean()) for members in sets]
+        if not (ok & ~draws.outcomes).any():
+            return [(None, None)] * len(sets)
+        pools = (~draws.held[which] for which in (ok & ~draws.outcomes, ok))
+        shares = [
+            [float(replaced[:, list(members)].all(axis=1).mean()) for members in sets]
+            for replaced in pools
+        ]
+        return list(zip(*shares, strict=True))
 
 
 def make_set_table(

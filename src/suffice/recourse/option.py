@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 from suffice.errors import InputError
-from suffice.formatting import format_value, join_words, percent, plural
+from suffice.formatting import chance_phrase, format_value, join_words, percent, plural
+from suffice.measures import ratio
 from suffice.results import Column, FrozenDict, OmittedRows, Panel, Result, Sheet
 from suffice.typing import Scalar
 from suffice.validation import check_integer, check_number, check_tau
@@ -16,7 +17,8 @@ _OPTIONS_SHOWN = 10
 _VERIFIED_LEGEND = "The model verified every change: each gives the desired outcome."
 _LEGEND = (
     "Sufficiency: of the references allowed on these features, the share whose values do it.",
-    "Necessity: of all changes that do it, the share that change at least these features.",
+    "Set necessity: of all changes that do it, the share that change at least these features; by "
+    "chance: of all changes, whatever they do.",
 )
 _RELIABILITY_LEGEND = "Works: the share of draws in which these very values do it."
 
@@ -58,6 +60,9 @@ class Option(Result):
     reliability: float = 1.0
     """The share of draws in which these very values give the desired outcome: below 1 only in a
     causal context with random consequences."""
+    necessity_baseline: float | None = None
+    """What chance gives for `necessity`: of all allowed hybrids, whatever their outcome, the share
+    that change at least these features."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", FrozenDict(self.values))
@@ -68,7 +73,7 @@ class Option(Result):
         check_integer("n", self.n, least=0)
         if self.hits is not None:
             check_integer("hits", self.hits, least=0, most=self.n)
-        for name in ("necessity", "reliability"):
+        for name in ("necessity", "reliability", "necessity_baseline"):
             share = getattr(self, name)
             if share is not None:
                 check_number(name, share, "a number in [0, 1]", least=0, most=1)
@@ -89,6 +94,11 @@ class Option(Result):
 
         low, high = clopper_pearson(self.hits, self.n)
         return float(low), float(high)
+
+    @property
+    def necessity_lift(self) -> float | None:
+        """The necessity divided by its baseline; 1 where change and outcome are unrelated."""
+        return ratio(self.necessity, self.necessity_baseline)
 
     @property
     def changes(self) -> dict[str, tuple[Scalar, Scalar]]:
@@ -130,7 +140,11 @@ class Option(Result):
             )
         if self.necessity is not None:
             what = join_words(self.features)
-            lead.append(f"{percent(self.necessity)} of all changes that do it change {what}.")
+            chance = ""
+            if self.necessity_baseline is not None and self.necessity_lift is not None:
+                chance = f" ({chance_phrase(self.necessity_baseline, self.necessity_lift)})"
+            share = percent(self.necessity)
+            lead.append(f"{share} of all changes that do it change {what}{chance}.")
         if self.reliability < 1:
             lead.append(f"These very values work in {percent(self.reliability)} of the draws.")
         return Sheet(self.says, (" ".join(lead),))
@@ -207,10 +221,17 @@ class Recourse(Result, Sequence[Option]):
         if not self.options:
             return Sheet(f"{head}no recourse option found", notes=reasons)
         random = any(option.reliability < 1 for option in self.options)
-        shares = ["sufficiency", "necessity"] + ["works"] * random
+        shares = ["sufficiency", "set necessity", "by chance"] + ["works"] * random
         columns = [Column("cost", "number"), *(Column(heading, "share") for heading in shares)]
         rows = [
-            (o.cost, o.sufficiency, o.necessity, *[o.reliability] * random, o.says)
+            (
+                o.cost,
+                o.sufficiency,
+                o.necessity,
+                o.necessity_baseline,
+                *[o.reliability] * random,
+                o.says,
+            )
             for o in self.options[:_OPTIONS_SHOWN]
         ]
         more = OmittedRows(len(self.options) - _OPTIONS_SHOWN, ".options")
@@ -239,9 +260,20 @@ class Recourse(Result, Sequence[Option]):
 
         names = (
             "features", "changes", "cost", "sufficiency", "n", "necessity", "reliability",
+            "necessity_baseline", "necessity_lift",
         )  # fmt: skip
         rows = [
-            (", ".join(o.features), o.says, o.cost, o.sufficiency, o.n, o.necessity, o.reliability)
+            (
+                ", ".join(o.features),
+                o.says,
+                o.cost,
+                o.sufficiency,
+                o.n,
+                o.necessity,
+                o.reliability,
+                o.necessity_baseline,
+                o.necessity_lift,
+            )
             for o in self.options
         ]
         return pd.DataFrame(rows, columns=list(names))

@@ -217,8 +217,8 @@ class RecourseSolver:
         verified, unverified = self._verify(selected, features, keeper)
         necessity = table.necessity([candidate.members for candidate in verified])
         options = [
-            _make_option(table, selected, candidate, pn)
-            for candidate, pn in zip(verified, necessity, strict=True)
+            _make_option(table, selected, candidate, *shares)
+            for candidate, shares in zip(verified, necessity, strict=True)
         ]
         reasons = (*table.unvisited_text, *selected.incomplete_reasons, *unverified)
         return Solution(tuple(options), reasons, selected.more)
@@ -343,7 +343,11 @@ _WRONG_ENGINE = (
 
 
 def _make_option(
-    table: SetTable, selected: SelectedCandidates, found: Candidate, necessity: float | None
+    table: SetTable,
+    selected: SelectedCandidates,
+    found: Candidate,
+    necessity: float | None,
+    baseline: float | None,
 ) -> Option:
     players, pool = table.features.players, selected.pool
     columns = sorted(j for m in found.members for j in players.columns[m])
@@ -356,6 +360,7 @@ def _make_option(
         hits=found.hits,
         necessity=necessity,
         reliability=found.reliability,
+        necessity_baseline=baseline,
     )
 
 

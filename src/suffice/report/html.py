@@ -18,7 +18,7 @@ from math import cos, radians, sin
 from typing import Any, Literal
 
 from suffice.explanation.schema import ImageSubject
-from suffice.formatting import excerpt, format_name, percent, printable, truncate
+from suffice.formatting import excerpt, format_name, join_first, percent, printable, truncate
 from suffice.report.page_data import PageScripts
 from suffice.summary import Summary, ViewSignature
 from suffice.summary.signature import axis_start, step_corners
@@ -80,6 +80,7 @@ def explanation_body(
         within=within,
         draw=draw_signature,
         excerpt=excerpt,
+        join_first=join_first,
         marked=marked_image,
         region_map=region_map,
         values_open=_MOST_VALUES_UNFOLDED,
@@ -358,11 +359,10 @@ def _curve_marks(picture: ViewSignature, axis: _Axis, top: float, bottom: float)
         out.append(SvgMark("line", "grid", ends))
         label = f"{share:.0%}"
         out.append(SvgMark("text", "tick", (axis.left - 6, y(share) + 4), label, "end"))
-    corners = zip(*step_corners(picture.curve, axis.start), strict=True)
-    out.append(SvgMark("path", "step", tuple(c for t, s in corners for c in (axis.x(t), y(s)))))
-    said = "necessity: how much of the outcome"
-    out.append(SvgMark("text", "title", (axis.left - 46, y(0.5) - 4), said, "end"))
-    out.append(
-        SvgMark("text", "title", (axis.left - 46, y(0.5) + 12), "the sets at τ cover", "end")
-    )
+    for style, curve in (("chance", picture.chance_curve), ("step", picture.curve)):
+        corners = zip(*step_corners(curve, axis.start), strict=True)
+        out.append(SvgMark("path", style, tuple(c for t, s in corners for c in (axis.x(t), y(s)))))
+    for line, text in enumerate(("cumulative necessity", "(thin line: by chance)")):
+        at = axis.left - 46, y(0.5) - 4 + 16 * line
+        out.append(SvgMark("text", "title", at, text, "end"))
     return out

@@ -18,10 +18,11 @@ from suffice.explanation import Explanation, Player, View
 from suffice.explanation.schema import ImageSubject, TextSubject
 from suffice.formatting import format_condition
 from suffice.results import json_text
-from suffice.search.profile import MinimalSet, Profile
+from suffice.search.profile import MinimalSet
 from suffice.summary import Summary, ViewSummary
 from suffice.summary.signature import order_by_necessity, signature_column
 from suffice.summary.view_summary import UNPROVEN_NOTE, change_text
+from suffice.typing import Reals
 
 _MOST_FEATURES_COUNTED = 16
 """Up to this many features, a page contains the count of every set."""
@@ -64,6 +65,8 @@ class PageView(msgspec.Struct, frozen=True, omit_defaults=True):
     """Sets that are minimal at some threshold, if not every set was counted."""
     mass: list[tuple[int, float]] = []
     """Pairs of a number of hits, and the mass of the outcome that reaches exactly this many."""
+    chance: list[tuple[int, float]] = []
+    """The same of all hybrids, whatever their outcome."""
     tests: int = 1
     """Number of sets that a test is adjusted for."""
     necessity: str = ""
@@ -197,7 +200,8 @@ def _view(view: View, said: ViewSummary, counted: bool, brief: bool) -> PageView
         return msgspec.structs.replace(
             known,
             bars=[_bar_in_hits(m, view.tally.n) for m in untested.minimal_somewhere()],
-            mass=_mass(untested),
+            mass=_mass(untested.tally.n, *untested.reach_of_outcome()),
+            chance=_mass(untested.tally.n, *untested.reach_of_all()),
             tests=profile.n_tested,
         )
     cut = len(view) > _MOST_SETS_AT_TAU
@@ -232,9 +236,9 @@ def _bar_in_hits(minimal: MinimalSet, n: int) -> PageBar:
     return PageBar(minimal.members, minimal.hits, round(minimal.low * n))
 
 
-def _mass(profile: Profile) -> list[tuple[int, float]]:
-    reach, weight = profile.reach_of_outcome()
-    hits, which = np.unique(np.rint(reach * profile.tally.n), return_inverse=True)
+def _mass(n: int, reach: Reals, weight: Reals) -> list[tuple[int, float]]:
+    """Return weights by the number of references that a reach is of."""
+    hits, which = np.unique(np.rint(reach * n), return_inverse=True)
     mass = np.bincount(which, weights=weight, minlength=len(hits))
     return [(int(h), float(w)) for h, w in zip(hits, mass, strict=True)]
 

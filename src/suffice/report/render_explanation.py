@@ -10,7 +10,6 @@ from shutil import get_terminal_size
 from textwrap import fill
 from typing import Any
 
-from rich.console import Group
 from rich.padding import Padding
 from rich.rule import Rule
 from rich.table import Table
@@ -18,7 +17,7 @@ from rich.text import Text
 
 from suffice.explanation import Explanation, View
 from suffice.explanation.schema import ImageSubject
-from suffice.formatting import bracketed, excerpt, format_cost, join_first, percent
+from suffice.formatting import bracketed, excerpt, format_cost, join_first, join_within, percent
 from suffice.results import Column, OmittedRows, Panel, Sheet
 from suffice.summary import (
     LISTED_SETS,
@@ -50,8 +49,8 @@ def full_text(result: Explanation | View) -> str:
 
 
 def terminal(result: Explanation | View) -> Any:
-    """Return a group that any rich console prints, of one screen."""
-    return render_terminal(summarise(result, most=SCREEN.sets))
+    """Return what any rich console prints on one screen."""
+    return TerminalScreen(summarise(result, most=SCREEN.sets))
 
 
 def page(result: Explanation | View) -> str:
@@ -119,14 +118,19 @@ def sheet(result: Explanation | View) -> Sheet:
 def _panels(view: ViewSummary, more: str) -> Iterator[Panel]:
     if view.digest is not None:
         rows = [
-            *view.digest.common,
+            *(
+                (label, join_first(names) or view.digest.nothing)
+                for label, names in view.digest.common
+            ),
             *((label, f.conditions_text) for label, f in view.digest.examples),
         ]
         heading = f"{view.title}: {view.digest.lead}"
         yield Panel((Column(""), Column("")), tuple(rows), heading)
     columns = Column("share", "share"), Column("set"), Column("cost", "number"), Column("note")
+    crosses = "the 95% interval reaches below τ"
     cells = tuple(
-        (f.sufficiency, f.conditions_text, f.cost, "; ".join(f.notes)) for f in view.factors
+        (f.sufficiency, f.conditions_text, f.cost, "; ".join((crosses,) * f.crosses_tau + f.notes))
+        for f in view.factors
     )
     rest = OmittedRows(view.n_hidden, more.format(view=view.name))
     heading = view.title if view.digest is None else view.digest.heading
@@ -141,17 +145,30 @@ _WIDTH = 92
 
 @dataclass(frozen=True)
 class TextLimits:
-    """Limits of a text: sets of each view, and characters of values, a set and a text."""
+    """Limits of a text: sets of each view, lines of one of them, characters of a text."""
 
     sets: int
-    values: int
-    conditions: int
+    lines: int | None
+    """Most lines of a set, of a row of the digest and of the input's values; None: all."""
     source_text: int
     width: int = _WIDTH
 
+    @property
+    def brief(self) -> bool:
+        """Whether the text has to fit one screen."""
+        return self.lines is not None
 
-SCREEN = TextLimits(sets=3, values=170, conditions=170, source_text=600)
-FULL = TextLimits(sets=LISTED_SETS, values=100_000, conditions=100_000, source_text=100_000)
+    def fit(self, words: Sequence[str], beside: int, most: int | None = None) -> str:
+        """Join words in the room that is left beside so many characters; count those cut."""
+        lines = self.lines if most is None else most
+        if self.lines is None or lines is None:
+            return ", ".join(words)
+        # Lines are broken between words, so that all but the last lose some room.
+        return join_within(words, lines * (self.width - beside) - 10 * (lines - 1))
+
+
+SCREEN = TextLimits(sets=3, lines=2, source_text=600)
+FULL = TextLimits(sets=LISTED_SETS, lines=None, source_text=100_000)
 
 
 def _screen_width() -> int:
@@ -164,7 +181,7 @@ def _screen_width() -> int:
 def render_text(s: Summary, limits: TextLimits = SCREEN) -> str:
     """Return a summary as plain text within limits."""
     lines = _TextLines(limits)
-    values, cut = cut_values(s, limits.values)
+    values = values_text(s, limits)
     if s.source_text:
         values = bracketed(_cut_text(s.text_pieces, limits.source_text))
     lines.add(f"{s.question} {s.prediction_text}".rstrip())
@@ -174,8 +191,9 @@ def render_text(s: Summary, limits: TextLimits = SCREEN) -> str:
     lines.add(values, "  ")
     lines.blank()
     for view in s.views:
-        cut = _add_view(lines, view, s) or cut
+        _add_view(lines, view, s)
         lines.blank()
+    lines.add(_crossing_note(s))
     lines.add(f"{s.status}: {s.completeness}")
     if s.suggested_calls:
         lines.add("For more:")
@@ -183,9 +201,28 @@ def render_text(s: Summary, limits: TextLimits = SCREEN) -> str:
         lines.add(f"{call}: {gives}", "  ", "    ")
     for note in filter(None, (s.left_out, *s.notes, s.provenance)):
         lines.add(note)
-    if cut and limits is not FULL:
+    if limits.brief and _is_cut(s, limits):
         lines.add(f"More of it: {s.hints.full}")
     return "\n".join(lines.lines)
+
+
+def _crossing_note(s: Summary) -> str:
+    """Return once for both views what a star beside a share means."""
+    return next((view.crossing_note for view in s.views if view.crossing_note), "")
+
+
+def _is_cut(s: Summary, limits: TextLimits) -> bool:
+    """Whether the text in full has more than the one within limits."""
+    if not s.source_text and values_text(s, limits) != values_text(s, FULL):
+        return True
+    return any(
+        view.n_hidden > 0
+        or view.digest is not None
+        or any(
+            not f.pieces and factor_text(f, limits, 8) != f.conditions_text for f in view.factors
+        )
+        for view in s.views
+    )
 
 
 def _cut_text(pieces: Pieces, room: int) -> list[tuple[str, bool]]:
@@ -216,51 +253,57 @@ class _TextLines:
         self.lines.append("")
 
 
-def cut_values(s: Summary, room: int) -> tuple[str, bool]:
-    """Return as many of the input's values as fit into the room, and whether some do not."""
+def values_text(s: Summary, limits: TextLimits) -> str:
+    """Return as many of the input's values as fit, and where the others are."""
     parts = [f"{name} {value}" for name, value in s.values]
-    shown = _n_fitting(parts, room)
-    more = len(parts) - shown
-    rest = f" … and {more:,} more: {s.hints.values}" if more else ""
-    return ", ".join(parts[:shown]) + rest, more > 0
+    hint = f": {s.hints.values}"
+    text = limits.fit(parts, 2 + len(hint) // 2)
+    return text if text == ", ".join(parts) else f"{text}{hint}"
 
 
-def _n_fitting(parts: Sequence[str], room: int) -> int:
-    """Return how many parts, joined by commas, fit into the room; at least one."""
-    ends = accumulate(len(part) + 2 for part in parts)
-    return max(1, sum(end <= room for end in ends)) if parts else 0
-
-
-def _add_view(lines: _TextLines, view: ViewSummary, s: Summary) -> bool:
-    """Add the lines of a view; return whether some of its factors or conditions are cut."""
-    limits, cut = lines.limits, view.n_hidden > 0
+def _add_view(lines: _TextLines, view: ViewSummary, s: Summary) -> None:
+    """Add the lines of a view; on one screen, of many sets only what they have in common."""
+    limits, digest = lines.limits, view.digest
+    short = digest if limits.brief else None
     lines.add(view.title)
-    for text in (view.cheapest_change, view.lead):
+    # On one screen the answer has named the change.
+    for text in ("" if short else view.cheapest_change, view.lead):
         lines.add(text, "  ")
-    if view.digest is not None:
-        rows = list(view.digest.common)
-        rows += [
-            (label, f"{_factor_text(f, limits)} ({percent(f.sufficiency)})")
-            for label, f in view.digest.examples
-        ]
-        width = max(len(label) for label, _ in rows) + 4
-        lines.add(view.digest.lead, "  ")
-        for label, words in rows:
+    shown = len(view.factors) if short is None else len(short.examples)
+    if digest is not None:
+        lines.add(digest.lead, "  ")
+        width = 4 + max(len(label) for label, _ in (*digest.common, *digest.examples))
+        for label, names in shown_common(digest, limits):
+            words = limits.fit(names, width + 2, 1) or digest.nothing
             lines.add(f"{label:>{width}}  {words}", "", " " * (width + 2))
-        lines.add(f"{view.digest.heading}:", "  ")
-    for factor in view.factors[: limits.sets]:
-        words = _factor_text(factor, limits)
-        cut = cut or (not factor.pieces and words != factor.conditions_text)
-        words += cost_note(factor) if view.digest else ""
-        lines.add(f"{percent(factor.sufficiency):>6}  {words}", "", " " * 8)
-        for note in factor.remarks if view.digest else factor.notes:
-            lines.add(note, " " * 8, " " * 10)
-    if view.n_hidden:
+        for label, factor in digest.examples:
+            words = factor_text(factor, limits, width + 9, 1)
+            lines.add(f"{label:>{width}}  {words} ({factor.share})", "", " " * (width + 2))
+    if short is None:
+        if digest is not None:
+            lines.add(f"{digest.heading}:", "  ")
+        for factor in view.factors:
+            words = factor_text(factor, limits, 8) + (cost_note(factor) if digest else "")
+            # The star stands beside the column of shares, so that these stay aligned.
+            star = "*" if factor.crosses_tau else " "
+            lines.add(f"{percent(factor.sufficiency):>6}{star} {words}", "", " " * 8)
+            for note in factor.remarks if digest else factor.notes:
+                lines.add(note, " " * 8, " " * 10)
+    if view.n_factors > shown:
         hint = s.hints.factors.format(view=view.name)
-        lines.lines.append(f"     …  and {view.n_hidden:,} more: {hint}")
-    for text in (view.none_reached, view.minimality, view.necessity_text):
+        lines.lines.append(f"     …  and {view.n_factors - shown:,} more: {hint}")
+    minimality = "" if short else view.minimality
+    for text in (view.none_reached, minimality, view.necessity_text):
         lines.add(text, "  ")
-    return cut
+
+
+def shown_common(
+    digest: DigestSummary, limits: TextLimits
+) -> Sequence[tuple[str, tuple[str, ...]]]:
+    """Return the rows of a digest; on one screen, only what is in all or most of the sets."""
+    if not limits.brief:
+        return digest.common
+    return [row for row in digest.common if row[0] != "in none" and row[1]] or digest.common[:1]
 
 
 def cost_note(factor: FactorLine) -> str:
@@ -268,14 +311,15 @@ def cost_note(factor: FactorLine) -> str:
     return "" if factor.cost is None or factor.pieces else f" (cost {format_cost(factor.cost)})"
 
 
-def _factor_text(factor: FactorLine, limits: TextLimits) -> str:
+def factor_text(
+    factor: FactorLine, limits: TextLimits, beside: int, most: int | None = None
+) -> str:
     """Return the conditions of a factor, as many as fit; words of a text in quotation marks.
 
     The text itself stands above, once, with the words of all listed sets marked.
     """
     words = [f"“{c}”" for c in factor.conditions] if factor.pieces else [*factor.conditions]
-    shown = _n_fitting(words, limits.conditions)
-    return join_first(words, shown) if words else factor.conditions_text
+    return limits.fit(words, beside, most) if words else factor.conditions_text
 
 
 # Terminal output by rich: the same words with colours and bars.
@@ -285,93 +329,113 @@ _COLOURS = {"keep": "cyan", "flip": "magenta"}
 _BAR_WIDTH = 12
 
 
-def render_terminal(s: Summary) -> Group:
-    """Return a group that any rich console prints."""
-    shown = _n_fitting([f"{name} {value}" for name, value in s.values], SCREEN.values)
-    values = Text(", ").join(
-        Text.assemble((f"{name} ", "dim"), (value, "bold")) for name, value in s.values[:shown]
-    )
-    if more := len(s.values) - shown:
-        values.append(f" … and {more:,} more: {s.hints.values}", "dim")
-    if s.source_text:
-        values = _marked_text(s.text_pieces, SCREEN.source_text, "bold")
+@dataclass(frozen=True)
+class TerminalScreen:
+    """A summary that any rich console prints, within the console's width."""
+
+    summary: Summary
+    limits: TextLimits = SCREEN
+
+    def __rich_console__(self, _: Any, options: Any) -> Iterator[Any]:
+        yield from _terminal_parts(self.summary, replace(self.limits, width=options.max_width))
+
+
+def _terminal_parts(s: Summary, limits: TextLimits) -> Iterator[Any]:
     mark = ("✓ ", "bold green") if s.complete else ("! ", "bold yellow")
-    return Group(
-        Text.assemble((s.question, "bold"), f" {s.prediction_text}".rstrip()),
-        Text(s.answer),
-        Text(""),
-        Text(s.subject, style="dim"),
-        values,
-        *(part for view in s.views for part in _view_parts(view, s.hints.factors)),
-        Rule(style="dim"),
-        Text.assemble(mark, f"{s.status}: {s.completeness}"),
-        *([Text("For more:")] if s.suggested_calls else []),
-        *(
-            Padding(Text.assemble((call, "bold"), f": {gives}"), (0, 0, 0, 2))
-            for call, gives in s.suggested_calls
-        ),
-        *(Text(note, style="dim") for note in (s.left_out, *s.notes) if note),
-        Text(s.provenance, style="dim"),
+    yield Text.assemble((s.question, "bold"), f" {s.prediction_text}".rstrip())
+    yield Text(s.answer)
+    yield Text("")
+    yield Text(s.subject, style="dim")
+    if s.source_text:
+        yield _marked_text(s.text_pieces, limits.source_text, "bold")
+    else:
+        yield _values_markup(s, limits)
+    for view in s.views:
+        yield from _view_parts(view, s.hints.factors, limits)
+    yield Rule(style="dim")
+    if note := _crossing_note(s):
+        yield Text(note, style="dim")
+    yield Text.assemble(mark, f"{s.status}: {s.completeness}")
+    if s.suggested_calls:
+        yield Text("For more:")
+    for call, gives in s.suggested_calls:
+        yield Padding(Text.assemble((call, "bold"), f": {gives}"), (0, 0, 0, 2))
+    for note in filter(None, (s.left_out, *s.notes, s.provenance)):
+        yield Text(note, style="dim")
+
+
+def _values_markup(s: Summary, limits: TextLimits) -> Text:
+    """Return the input's values, as many as fit, with their names dimmed."""
+    if values_text(s, limits) != values_text(s, FULL):
+        return Text(values_text(s, limits))
+    return Text(", ").join(
+        Text.assemble((f"{name} ", "dim"), (value, "bold")) for name, value in s.values
     )
 
 
-def _view_parts(view: ViewSummary, more: str) -> list[Any]:
-    colour = _COLOURS[view.name]
+def _view_parts(view: ViewSummary, more: str, limits: TextLimits) -> list[Any]:
+    colour, digest = _COLOURS[view.name], view.digest
+    short = digest if limits.brief else None
     parts: list[Any] = [
         Text(""),
         Rule(Text(view.title, style=f"bold {colour}"), style=colour, align="left"),
     ]
-    if view.cheapest_change:
+    if view.cheapest_change and not short:
         parts.append(Padding(Text(view.cheapest_change), (0, 0, 0, 2)))
     if view.factors:
         parts.append(Padding(Text(view.lead, style="dim"), (0, 0, 0, 2)))
-        parts += _digest_parts(view.digest, colour) if view.digest else []
+        parts += _digest_parts(digest, colour, limits) if digest else []
+    if view.factors and not short:
+        if digest:
+            parts.append(Padding(Text(f"{digest.heading}:", style="dim"), (0, 0, 0, 2)))
         table = Table.grid(padding=(0, 1))
-        table.add_column(justify="right", min_width=6)
+        table.add_column(justify="right", min_width=7)
         table.add_column(min_width=_BAR_WIDTH)
         table.add_column(overflow="fold")
         for factor in view.factors:
-            what = _factor_markup(factor, colour)
-            what.append(cost_note(factor) if view.digest else "", "dim")
-            for note in factor.remarks if view.digest else factor.notes:
+            what = _factor_markup(factor, colour, limits, 9 + _BAR_WIDTH)
+            what.append(cost_note(factor) if digest else "", "dim")
+            for note in factor.remarks if digest else factor.notes:
                 what.append(f"\n{note}", "dim")
             table.add_row(
-                Text(percent(factor.sufficiency), style=f"bold {colour}"),
+                Text(factor.share + " " * (not factor.crosses_tau), style=f"bold {colour}"),
                 Text(_bar(factor.sufficiency), style=colour),
                 what,
             )
         parts.append(table)
-    if view.n_hidden:
-        rest = f"… and {view.n_hidden:,} more: {more.format(view=view.name)}"
+    shown = len(view.factors) if short is None else len(short.examples)
+    if view.n_factors > shown:
+        rest = f"… and {view.n_factors - shown:,} more: {more.format(view=view.name)}"
         parts.append(Padding(Text(rest, style="dim"), (0, 0, 0, 2)))
+    minimality = "" if short else view.minimality
     parts += [
         Padding(Text(text), (0, 0, 0, 2))
-        for text in (view.none_reached, view.minimality, view.necessity_text)
+        for text in (view.none_reached, minimality, view.necessity_text)
         if text
     ]
     return parts
 
 
-def _digest_parts(digest: DigestSummary, colour: str) -> list[Any]:
+def _digest_parts(digest: DigestSummary, colour: str, limits: TextLimits) -> list[Any]:
     """Return the digest of many sets."""
+    width = max(len(label) for label, _ in (*digest.common, *digest.examples))
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", style="dim")
     table.add_column(overflow="fold")
-    for label, words in digest.common:
-        table.add_row(label, Text(words))
+    for label, names in shown_common(digest, limits):
+        table.add_row(label, Text(limits.fit(names, width + 6, 1) or digest.nothing))
     for label, factor in digest.examples:
-        what = _factor_markup(factor, colour)
-        table.add_row(label, what.append(f" ({percent(factor.sufficiency)})", f"bold {colour}"))
-    return [
-        Padding(Text(digest.lead), (0, 0, 0, 2)),
-        Padding(table, (0, 0, 0, 4)),
-        Padding(Text(f"{digest.heading}:", style="dim"), (0, 0, 0, 2)),
-    ]
+        what = _factor_markup(factor, colour, limits, width + 13, 1)
+        table.add_row(label, what.append(f" ({factor.share})", f"bold {colour}"))
+    return [Padding(Text(digest.lead), (0, 0, 0, 2)), Padding(table, (0, 0, 0, 4))]
 
 
-def _factor_markup(factor: FactorLine, colour: str) -> Text:
-    """Return the conditions of a factor, cut to about two lines."""
-    return Text(_factor_text(factor, SCREEN), style=f"bold {colour}" if factor.pieces else "")
+def _factor_markup(
+    factor: FactorLine, colour: str, limits: TextLimits, beside: int, most: int | None = None
+) -> Text:
+    """Return the conditions of a factor, as many as fit."""
+    style = f"bold {colour}" if factor.pieces else ""
+    return Text(factor_text(factor, limits, beside, most), style=style)
 
 
 def _marked_text(pieces: Pieces, room: int, style: str) -> Text:

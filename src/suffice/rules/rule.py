@@ -16,8 +16,16 @@ from suffice.errors import InputError, NotVisitedError
 from suffice.factors.lattice import Lattice
 from suffice.factors.predicates import AnyFactor
 from suffice.factors.rule_text import format_rule
-from suffice.formatting import format_integer, format_value, percent, plural, three_digits
+from suffice.formatting import (
+    format_integer,
+    format_lift,
+    format_value,
+    percent,
+    plural,
+    three_digits,
+)
 from suffice.inference import clopper_pearson, p_value
+from suffice.measures import ratio
 from suffice.results import Column, OmittedRows, Panel, Result, Sheet
 from suffice.rules.conditions import Condition, Conditions
 from suffice.rules.rule_counts import CountedRule, ObservedPatterns, RuleCounts, count_observed
@@ -114,6 +122,11 @@ class Rule(Result):
         return self.in_data.both / self.in_data.outcome if self.in_data.outcome else None
 
     @property
+    def necessity_lift(self) -> float | None:
+        """The necessity divided by the coverage, which is what chance gives for it."""
+        return ratio(self.necessity, self.coverage)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the rule reads."""
         return () if self.factor is None else tuple(dict.fromkeys(self.factor.columns()))
@@ -127,10 +140,16 @@ class Rule(Result):
     def sheet(self) -> Sheet:
         """The rule, its three measures and what they mean."""
         what = f"“{self.outcome}”"
+        lift = self.necessity_lift
+        chance = "" if lift is None else f"; by chance the coverage, lift {format_lift(lift)}"
         rows = (
             ("precision", self.precision, f"of {self._judged}, those with the outcome"),
             ("coverage", self.coverage, "of the data's rows, those that meet the rule"),
-            ("necessity", self.necessity, "of the data's rows with the outcome, those that do"),
+            (
+                "recall",
+                self.necessity,
+                f"of the data's rows with the outcome, those that do{chance}",
+            ),
         )
         columns = (Column("measure"), Column("share", "share"), Column("what it is a share of"))
         return Sheet(
@@ -183,10 +202,19 @@ def rules_frame(rules: tuple[Rule, ...]) -> Any:
     """Rules as a pandas frame, a row each."""
     import pandas as pd
 
-    columns = "rule precision low high n p_value coverage necessity"
+    columns = "rule precision low high n p_value coverage necessity necessity_lift"
     none = None, None
     rows = [
-        (r.words, r.precision, *(r.interval or none), r.n, r.p_value, r.coverage, r.necessity)
+        (
+            r.words,
+            r.precision,
+            *(r.interval or none),
+            r.n,
+            r.p_value,
+            r.coverage,
+            r.necessity,
+            r.necessity_lift,
+        )
         for r in rules
     ]
     return pd.DataFrame(rows, columns=columns.split())
@@ -436,21 +464,22 @@ class AnchorRules(Result, Sequence[Rule]):
         columns = (
             Column("precision", "share"),
             Column("coverage", "share"),
-            Column("necessity", "share"),
+            Column("recall", "share"),
+            Column("lift", "number"),
             Column("if"),
         )
         shown = self.rules[:_RULES_SHOWN]
         panel = Panel(
             columns,
-            tuple((r.precision, r.coverage, r.necessity, r.words) for r in shown),
+            tuple((r.precision, r.coverage, r.necessity, r.necessity_lift, r.words) for r in shown),
             heading=f"{found}, from which nothing can be left out",
             more=OmittedRows(len(self) - len(shown), ".rules"),
         )
         meaning = (
             f"Precision: {_PRECISION_OF[self.distribution]}, the share with the outcome. Coverage: "
-            "the "
-            "share of the data that meets the rule. Necessity: the share of the data with the "
-            "outcome that meets it."
+            "the share of the data that meets the rule. Recall: the share of the data with the "
+            "outcome that meets it, which is the rule's necessity. Lift: recall divided by "
+            "coverage, which chance gives."
         )
         return Sheet(title, lead, (panel,), (*notes, meaning))
 

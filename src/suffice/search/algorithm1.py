@@ -34,9 +34,9 @@ from suffice.errors import InputError
 from suffice.factors.order import linear_extension
 from suffice.factors.predicates import AnyFactor
 from suffice.factors.rule_text import format_rule
-from suffice.formatting import format_name, join_first, percent, plural
+from suffice.formatting import chance_phrase, format_name, join_first, percent, plural
 from suffice.inference import Adjustment, adjusted_p_values, check_adjustment, p_value
-from suffice.measures import Measures, measure, prob_nec
+from suffice.measures import Measures, measure, measure_any, ratio
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.typing import Scalar
 from suffice.validation import check_alpha, check_bool, check_tau
@@ -65,6 +65,8 @@ class MinimalFactors(Result):
     """Cumulative PN, over the upward closure; None where no row has the outcome."""
     undefined: tuple[AnyFactor, ...]
     """Factors that no row satisfies: their PS is undefined, so they cannot be returned."""
+    necessity_baseline: float | None = None
+    """The share of all rows in the upward closure: what chance gives for the necessity."""
 
     def __post_init__(self) -> None:
         check_tau(self.tau)
@@ -73,6 +75,7 @@ class MinimalFactors(Result):
         if any(len(numbers) != len(self.factors) for numbers in by_factor):
             raise InputError("factors", f"{len(self.factors)}", "as many as there are numbers")
         shares = (*self.sufficiency, *(self.p_values or ()), self.necessity or 0.0)
+        shares += (self.necessity_baseline or 0.0,)
         if not all(0 <= share <= 1 for share in shares):
             raise InputError("sufficiency", "a share beyond 0 to 1", "shares")
         if not all(0 < n <= self.rows for n in self.n):
@@ -128,7 +131,12 @@ class MinimalFactors(Result):
             if one
             else ("They and those that they are preferred to cover")
         )
-        return f"{who} {percent(self.necessity)} of the rows with {outcome} (necessity)."
+        chance = ""
+        lift = ratio(self.necessity, self.necessity_baseline)
+        if self.necessity_baseline is not None and lift is not None:
+            chance = f"; {chance_phrase(self.necessity_baseline, lift)}"
+        share = percent(self.necessity)
+        return f"{who} {share} of the rows with {outcome} (cumulative necessity{chance})."
 
     def _record(self) -> MinimalFactors:
         for factor in (*self.factors, *self.undefined):
@@ -191,7 +199,7 @@ def minimal_sufficient_factors(
                 candidates.append(c)
         elif ps >= tau:  # line 29
             candidates.append(c)
-    necessity = prob_nec(basis.satisfied, candidates, has_outcome, basis.relation)  # line 33
+    closure = measure_any(basis.satisfied, candidates, has_outcome, basis.relation)  # line 33
 
     factors = cast(tuple[AnyFactor, ...], basis.factors)
     return MinimalFactors(
@@ -204,8 +212,9 @@ def minimal_sufficient_factors(
         n=tuple(int(counts[c].factor) for c in candidates),
         sufficiency=tuple(counts[c].both / counts[c].factor for c in candidates),
         p_values=None if p is None else tuple(float(p[c]) for c in candidates),
-        necessity=necessity,
+        necessity=closure.necessity,
         undefined=tuple(f for f, m in zip(factors, counts, strict=True) if not m.factor),
+        necessity_baseline=closure.baseline,
     )
 
 

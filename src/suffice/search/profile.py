@@ -30,8 +30,8 @@ from suffice.search.findings import Findings, Proof
 from suffice.search.intervals import Ladder, Steps, climb, climb_steps
 from suffice.search.limits import Limits
 from suffice.search.question import Question
-from suffice.search.tally import HybridSample, Tally
-from suffice.typing import Counts, HeldSets, Reals
+from suffice.search.tally import HybridSample, Tally, draw_hybrids
+from suffice.typing import BoolVector, Counts, HeldSets, Reals
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,11 @@ class IntervalTable:
 
 _PROOFS: tuple[Proof, Proof] = ("none", "exhaustive")
 """By whether everything inside a set was counted."""
+
+_CLOSURE_PLAYERS = 20
+"""Up to this many players a byte is kept for each set, to count those that hold a factor."""
+_CLOSURE_DRAWS = 1 << 15
+"""Sets drawn in place of all of them: a standard error of at most 0.3 percentage points."""
 
 _NO_COUNTS = np.empty(0, dtype=np.int64)
 _NO_INTERVALS = IntervalTable(_NO_COUNTS, _NO_COUNTS, _NO_COUNTS, np.empty(0), np.empty(0))
@@ -238,6 +243,46 @@ class Profile:
         reach, reaching = self._reaching
         at = int(np.searchsorted(reach, tau))
         return (float(reaching[at]) if at < len(reaching) else 0.0), self.outcome
+
+    def closure_share(self, tau: float) -> float | None:
+        """Share of all hybrids, whatever their outcome, in the closure of the τ-minimal factors.
+
+        It is the baseline of cumulative PN. None where neither counts nor draws tell it.
+        """
+        if self.tally.complete:
+            reached = self.steps.taus[self.steps.reach] >= tau
+            return self._share_of_sets(reached)
+        if not self.covers_exactly(tau):
+            drawn = self.draws
+            return None if drawn is None else float((self._reach_of(drawn.held) >= tau).mean())
+        # Every hybrid was counted, though not kept: which sets hold a factor needs no count.
+        factors = [minimal.members for minimal in self.minimal_at(tau)]
+        if self.closure_is_exact(tau):
+            return self._share_of_sets(_closure_of(factors, self.tally.d))
+        held, _ = draw_hybrids(self.tally.d, 1, 0, _CLOSURE_DRAWS, self.size_weights)
+        return float(_holds_any(held, factors).mean())
+
+    def closure_is_exact(self, tau: float) -> bool:
+        """Whether `closure_share` is a count and no estimate."""
+        return self.tally.complete or (
+            self.covers_exactly(tau) and self.tally.d <= _CLOSURE_PLAYERS
+        )
+
+    def reach_of_all(self) -> tuple[Reals, Reals]:
+        """The reaches there are, ascending, each with the weight of all hybrids (or draws)."""
+        if self.tally.complete:
+            weight = self.weights[sizes_by_mask(self.tally.d)]
+            by_step = np.bincount(self.steps.reach, weight, len(self.steps.taus))
+            some = np.flatnonzero(by_step)
+            return self.steps.taus[some], by_step[some]
+        if self.draws is None:
+            return np.empty(0), np.empty(0)
+        reach, times = np.unique(self._reach_of(self.draws.held), return_counts=True)
+        return reach, times.astype(float)
+
+    def _share_of_sets(self, which: BoolVector) -> float:
+        weight = self.weights[sizes_by_mask(self.tally.d)]
+        return float(weight[which].sum() / weight.sum())
 
     def covers_exactly(self, tau: float) -> bool:
         """Were all hybrids counted, so that necessity at τ is no estimate?"""
@@ -479,3 +524,29 @@ class Profile:
             MinimalSet(found.members, found.hits, low, up, found.proof)
             for found, up in zip(factors, highs, strict=True)
         )
+
+
+# Upward closures of factors, without counts.
+
+
+def _closure_of(factors: Sequence[Sequence[int]], d: int) -> BoolVector:
+    """Return, by bit mask, whether each subset holds one of the factors.
+
+    >>> _closure_of([(0,), (1, 2)], 3).tolist()
+    [False, True, False, True, False, True, True, True]
+    """
+    closed = np.zeros(1 << d, dtype=bool)
+    closed[[sum(1 << i for i in members) for members in factors]] = True
+    for j in range(d):
+        # With player j as the middle axis: what is in the closure without it is so with it.
+        halves = closed.reshape(-1, 2, 1 << j)
+        halves[:, 1] |= halves[:, 0]
+    return closed
+
+
+def _holds_any(held: HeldSets, factors: Sequence[Sequence[int]]) -> BoolVector:
+    """Return whether each drawn subset holds one of the factors."""
+    found = np.zeros(len(held), dtype=bool)
+    for members in factors:
+        found |= held[:, list(members)].all(axis=1)
+    return found

@@ -82,6 +82,8 @@ class ViewSignature:
     tau: float
     curve: tuple[tuple[float, float], ...]
     """Steps (τ, cumulative necessity); () where it is not known at every τ."""
+    chance_curve: tuple[tuple[float, float], ...]
+    """The same of all hybrids, whatever their outcome: what chance gives."""
     hidden_note: str
     """How many sets are not drawn, and for which thresholds; "" where all are."""
 
@@ -108,6 +110,7 @@ def view_signature(
         rows=tuple(_row(members, factor, where, view) for members, factor in shown.items()),
         tau=view.tau,
         curve=curve,
+        chance_curve=view.baseline_curve if curve else (),
         hidden_note=_hidden_note(view, shown),
     )
 

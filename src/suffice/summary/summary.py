@@ -245,9 +245,16 @@ def glossary_for(e: Explanation, terms: Terms) -> tuple[tuple[str, str], ...]:
             "smaller set inside it reaches τ.",
         ),
         (
-            "necessity",
+            "cumulative necessity",
             "Of all mixtures of the input and a reference that have the outcome, the share in "
-            "which one of the sets shown was held (or replaced).",
+            "which one of the sets at τ was held (or replaced). By chance: of all mixtures, "
+            "whatever their outcome. Lift: the one divided by the other; near 1, the outcome has "
+            "nothing to do with these sets.",
+        ),
+        (
+            "set necessity",
+            f"The same of a single set, which need not suffice. By chance it is 50% for one "
+            f"{terms.feature} and 25% for two, if every mixture is equally likely.",
         ),
     ]
     if e.cheapest is not None and not isinstance(e.subject, TextSubject):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from suffice.explanation import Change, Player, SufficientFactor, View
 from suffice.explanation.schema import ImageSubject, TextSubject
 from suffice.formatting import (
+    chance_phrase,
     format_change,
     format_condition,
     format_cost,
@@ -64,9 +66,13 @@ class ViewSummary:
     """Why there is no factor at τ, and what to do; "" where there is one."""
     n_references: int
     necessity: float | None
+    necessity_baseline: float | None
+    """What chance gives for the necessity."""
     necessity_text: str
     curve: tuple[tuple[float, float], ...]
     """Steps (τ, cumulative necessity); () where it is not known at every τ, or all are alike."""
+    chance_curve: tuple[tuple[float, float], ...]
+    """Steps (τ, what chance gives for it), where `curve` is known."""
     curve_note: str
     """Why there is no curve; "" where there is one, or where `necessity_text` gives the reason."""
     signature: ViewSignature | None
@@ -76,6 +82,12 @@ class ViewSummary:
     def n_hidden(self) -> int:
         """Number of factors that are not listed."""
         return self.n_factors - len(self.factors)
+
+    @property
+    def crossing_note(self) -> str:
+        """What the star beside shares means; "" where no share has one."""
+        shown = [*self.factors, *(f for _, f in (self.digest.examples if self.digest else ()))]
+        return CROSSING_NOTE if any(factor.crosses_tau for factor in shown) else ""
 
     @property
     def drawn(self) -> bool:
@@ -120,8 +132,10 @@ def summarise_view(
         none_reached="" if factors else _none_reached(view, terms, hints),
         n_references=view.tally.n,
         necessity=view.necessity,
+        necessity_baseline=view.necessity_baseline,
         necessity_text=_necessity_sentence(view, terms),
         curve=curve,
+        chance_curve=view.baseline_curve if curve else (),
         curve_note="" if curve else _curve_note(view),
         signature=None if signature is None else view_signature(view, curve, signature),
     )
@@ -193,8 +207,12 @@ def _necessity_sentence(view: View, terms: Terms) -> str:
         return ""
     one = len(view) == 1
     who = "This set and its supersets" if one else "These sets and their supersets"
-    text = f"cover {percent(view.necessity)} of the ways to {outcome} (necessity"
-    text += f" among sets{terms.scope_phrase})" if terms.scope_phrase else ")"
+    text = f"cover {percent(view.necessity)} of the ways to {outcome} (cumulative necessity"
+    text += f" among sets{terms.scope_phrase}" if terms.scope_phrase else ""
+    baseline, lift = view.necessity_baseline, view.necessity_lift
+    if baseline is not None and lift is not None:
+        text += f"; {chance_phrase(baseline, lift, view.profile.closure_is_exact(view.tau))}"
+    text += ")"
     if view.necessity_interval is None:
         return f"{who} {text}."
     low, high = view.necessity_interval
@@ -216,8 +234,14 @@ _LISTED_TIES = 2
 _MOVES_LISTED = 8
 """Most moves of a change that are listed; the rest are counted."""
 
+_MOVES_ROOM = 160
+"""Most characters of the moves that are listed, where there are several."""
+
 _FEATURES_IN_SENTENCE = 4
 """Most features named in the answer; the rest are counted."""
+
+_ROOM_IN_SENTENCE = 100
+"""Most characters of the features named in the answer, where there are several."""
 
 
 def answer_clause(view: View, terms: Terms) -> str:
@@ -275,10 +299,12 @@ def _keep_clause(view: View, terms: Terms) -> str:
         return each + _first_set_phrase(view, f"{terms.holding} {held}" if held else names, share)
     such = _one_of_phrase(view)
     if held:
-        return f"{outcome} because of {names}: {terms.holding} {held} keeps it{share}{such}"
-    this = f"this {terms.feature} alone keeps"
-    these = f"these {terms.feature}s alone keep"
-    return f"{outcome} because of {names}: {this if best.size == 1 else these} it{share}{such}"
+        return f"{terms.holding} {held} is enough for {outcome}: it stays{share}{such}"
+    alone = f"this {terms.feature} alone keeps it"
+    are = "is"
+    if best.size > 1:
+        are, alone = "are", f"these {terms.feature}s alone keep it"
+    return f"{names} {are} enough for {outcome}: {alone}{share}{such}"
 
 
 def _flip_clause(view: View, terms: Terms) -> str:
@@ -344,27 +370,34 @@ def _common_features_phrase(view: View) -> str:
 
 def _moves_text(change: Change) -> str:
     """Return a change as text; of one with very many moves the first ones."""
-    if len(change.players) <= _MOVES_LISTED:
-        return str(change)
+    text = str(change)
+    if len(change.players) <= _MOVES_LISTED and len(text) <= _MOVES_ROOM:
+        return text
     moves = [format_change(player.name, player.values, change.values) for player in change.players]
-    return join_first([*filter(None, moves)], _MOVES_LISTED)
+    return _first_within([*filter(None, moves)], _MOVES_LISTED, _MOVES_ROOM)
 
 
 def _short_change(change: Change, terms: Terms) -> str:
     """Return a change for the answer, shortened if it has many moves."""
     moves = [format_change(player.name, player.values, change.values) for player in change.players]
     really = list(filter(None, moves))
-    if len(really) <= _FEATURES_IN_SENTENCE:
+    if len(really) <= _FEATURES_IN_SENTENCE and len(str(change)) <= _ROOM_IN_SENTENCE:
         return f"is {change}"
     return f"is of {plural(len(really), terms.feature)}: {_few(really)}"
 
 
 def _few(words: Sequence[str]) -> str:
-    return (
-        join_words(words)
-        if len(words) <= _FEATURES_IN_SENTENCE
-        else join_first(words, _FEATURES_IN_SENTENCE - 1)
-    )
+    """Join words for a sentence: a few, and of long ones fewer."""
+    text = join_words(words)
+    if len(words) <= _FEATURES_IN_SENTENCE and len(text) <= _ROOM_IN_SENTENCE:
+        return text
+    return _first_within(words, _FEATURES_IN_SENTENCE - 1, _ROOM_IN_SENTENCE)
+
+
+def _first_within(words: Sequence[str], most: int, room: int) -> str:
+    """Join the first words, at most so many and as fit into the room; at least one."""
+    ends = list(accumulate(len(word) + 2 for word in words[:most]))
+    return join_first(words, max(1, sum(end <= room for end in ends)))
 
 
 def _share_phrase(view: View, share: float) -> str:
@@ -381,9 +414,6 @@ def _of_text(view: View) -> bool:
 LISTED_SETS = 12
 """Most sets listed without a digest of their common features."""
 
-_FEATURES_PER_LINE = 12
-"""Most features named on a line of the digest; the rest are counted."""
-
 
 @dataclass(frozen=True)
 class DigestSummary:
@@ -391,8 +421,10 @@ class DigestSummary:
 
     lead: str
     """How many sets there are, and of how many features."""
-    common: tuple[tuple[str, str], ...]
+    common: tuple[tuple[str, tuple[str, ...]], ...]
     """Pairs of a label ("in all", "in most", "in none") and the features it holds for."""
+    nothing: str
+    """"no feature", for a row of `common` that has none."""
     examples: tuple[tuple[str, FactorLine], ...]
     """The smallest and the surest set, each with its label."""
     heading: str
@@ -410,14 +442,9 @@ def summarise_digest(view: View, terms: Terms, most: int) -> DigestSummary | Non
         first, in_sets = digest.mostly[0]
         mostly[0] = f"{quoted_names(view, [first])[0]} ({in_sets:,} of {digest.n:,})"
     common = [("in all", quoted_names(view, digest.everywhere)), ("in most", mostly)]
-    lines = [
-        (label, join_first(words, _FEATURES_PER_LINE) or f"no {terms.feature}")
-        for label, words in common
-    ]
+    lines = [(label, tuple(names)) for label, names in common]
     if digest.nowhere:
-        lines.append(
-            ("in none", join_first(quoted_names(view, digest.nowhere), _FEATURES_PER_LINE))
-        )
+        lines.append(("in none", tuple(quoted_names(view, digest.nowhere))))
     examples = {"smallest": smallest, "surest": surest}
     if view.tally.n == 1:  # every sufficiency is 1, so none is the surest
         examples = {"for example" if len(digest.sizes) == 1 else "smallest": smallest}
@@ -429,6 +456,7 @@ def summarise_digest(view: View, terms: Terms, most: int) -> DigestSummary | Non
     return DigestSummary(
         lead=f"{_count_sentence(view, terms)}.",
         common=tuple(lines),
+        nothing=f"no {terms.feature}",
         examples=tuple(
             (label, factor_line(view, factor, terms)) for label, factor in examples.items()
         ),
@@ -445,8 +473,10 @@ def _count_sentence(view: View, terms: Terms) -> str:
     digest = view.digest
     found = "There are" if view.complete else "The search found"
     # A proof of "none": the limits ended the search before minimality was checked.
-    minimal = "none" not in dict(digest.proofs)
-    many = f"{found} {plural(digest.n, 'minimal set' if minimal else 'set')}"
+    proofs = dict(digest.proofs)
+    many = f"{found} {plural(digest.n, 'set' if 'none' in proofs else 'minimal set')}"
+    if "one smaller" in proofs and "none" not in proofs:
+        many = f"{found} {plural(digest.n, 'set')}, minimal as far as tried,"
     (fewest, have), *larger = digest.sizes
     if not larger:
         return f"{many} of {plural(fewest, terms.feature)} each"
@@ -462,6 +492,8 @@ _CONDITIONS_SHOWN = 30
 
 Pieces = tuple[tuple[str, bool], ...]
 
+CROSSING_NOTE = "* Its 95% interval reaches below τ: other references might not show it."
+
 UNPROVEN_NOTE = "sufficient; there was no time to look for a smaller set inside"
 
 
@@ -475,6 +507,8 @@ class FactorLine:
     """Full names of the features."""
     sufficiency: float
     interval: tuple[float, float]
+    crosses_tau: bool
+    """Whether the interval reaches below τ: taken as a sample, the references leave it open."""
     n: int
     p_value: float
     minimal_for: tuple[float, float]
@@ -489,6 +523,11 @@ class FactorLine:
     """Pieces of the explained text in order, each with whether it belongs to the factor."""
     regions: tuple[int, ...] = ()
     """Regions of the explained image that belong to the factor."""
+
+    @property
+    def share(self) -> str:
+        """The sufficiency, with a star if its interval reaches below τ (`CROSSING_NOTE`)."""
+        return percent(self.sufficiency) + "*" * self.crosses_tau
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -527,6 +566,7 @@ def factor_line(view: View, factor: SufficientFactor, terms: Terms) -> FactorLin
         names=tuple(printable(name) for name in factor.features),
         sufficiency=factor.sufficiency,
         interval=factor.interval,
+        crosses_tau=factor.n > 1 and factor.interval[0] < view.tau <= factor.sufficiency,
         n=factor.n,
         p_value=factor.p_value,
         minimal_for=factor.minimal_for,

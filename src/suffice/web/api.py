@@ -80,6 +80,7 @@ def _recourse(session: Session, asked: RecourseOptionsRequest) -> Any:
             "cost": option.cost,
             "sufficiency": option.sufficiency,
             "necessity": option.necessity,
+            "necessity_baseline": option.necessity_baseline,
         }
         for option in found.options
     ]
