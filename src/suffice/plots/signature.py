@@ -391,9 +391,9 @@ def _draw_necessity(
                     zorder=5)  # fmt: skip
         # The curve falls to the right, so below it on the left there is room for the number. The
         # line of chance may pass there, and is covered.
-        share, below = percent(view.necessity), min(at + 0.13, bottom - 0.07)
-        wide = canvas.fonts.width(share, 8, bold=True)
+        words, below = percent(view.necessity), min(at + 0.13, bottom - 0.07)
+        wide = canvas.fonts.width(words, 8, bold=True)
         canvas.box(x - 0.09 - wide, below - 0.07, wide + 0.04, 0.14, facecolor=ink.paper,
                    edgecolor="none", zorder=4)  # fmt: skip
-        canvas.write(x - 0.07, below, share, size=8, bold=True, ha="right")
+        canvas.write(x - 0.07, below, words, size=8, bold=True, ha="right")
     return canvas.axis(bars, bottom), bottom

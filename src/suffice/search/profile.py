@@ -272,7 +272,7 @@ class Profile:
         """The reaches there are, ascending, each with the weight of all hybrids (or draws)."""
         if self.tally.complete:
             weight = self.weights[sizes_by_mask(self.tally.d)]
-            by_step = np.bincount(self.steps.reach, weight, len(self.steps.taus))
+            by_step = np.asarray(np.bincount(self.steps.reach, weight, len(self.steps.taus)), float)
             some = np.flatnonzero(by_step)
             return self.steps.taus[some], by_step[some]
         if self.draws is None:
