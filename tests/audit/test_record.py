@@ -1,6 +1,7 @@
 """Audit records: the same audit gives the same seal, and no byte can be changed unnoticed."""
 
 import inspect
+import io
 import json
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
+from tqdm import tqdm
 
 import suffice
 from suffice import CausalContext, CausalModel, Explainer, InputError, audit, datasets
@@ -553,7 +555,7 @@ def test_every_figure_is_drawn_for_light_and_dark_and_the_same_every_time(tmp_pa
 
 
 def test_the_page_is_tried_before_anything_long(tmp_path, monkeypatch):
-    def broken(record, links=False, figures=True):
+    def broken(record, **options):
         raise InputError("page", "a picture that cannot be drawn", "another")
 
     monkeypatch.setattr(import_module("suffice.report.render_audit"), "page", broken)
@@ -614,6 +616,27 @@ def test_reliance_through_random_effects_asks_the_recorded_model_again(tmp_path)
     assert audit.verify(tmp_path / "r", explainer, data, seal=record.seal).ok
     left = [c for c in audit.verify(tmp_path / "r").checks if c.what == "reliance"]
     assert [c.verdict for c in left] == ["not checked"]
+
+
+def test_progress_of_a_record_is_shown_or_silenced_in_every_part(tmp_path, monkeypatch):
+    shown = []
+
+    class Bar(tqdm):
+        def __init__(self, *given, **options):
+            shown.append(options["desc"])
+            super().__init__(*given, **options | {"file": io.StringIO()})
+
+    monkeypatch.setattr("tqdm.auto.tqdm", Bar)
+    asked = {"roles": {}, "reliance": {"protected": "sex"}, "compare": {"with": explainer()}}
+    audit.record(explainer(), DETAINED, tmp_path / "quiet", analyses=asked, progress=False)
+    audit.verify(tmp_path / "quiet", explainer(), DETAINED, rows=2, progress=False)
+    assert shown == []
+    audit.record(explainer(), DETAINED, tmp_path / "loud", analyses=asked, progress=True)
+    assert shown.count("decisions") == 3
+    assert {"explanations", "analyses", "figures"} <= set(shown)
+    shown.clear()
+    audit.verify(tmp_path / "loud", explainer(), DETAINED, rows=2, progress=True)
+    assert {"explanations", "analyses", "figures", "decisions"} <= set(shown)
 
 
 def test_a_model_is_no_explainer(tmp_path):

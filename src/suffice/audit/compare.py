@@ -40,6 +40,7 @@ from suffice.explainer import Explainer
 from suffice.explanation import Explanation, View
 from suffice.explanation.schema import Subject, TextSubject
 from suffice.formatting import format_value, plural
+from suffice.progress import progress_bar
 from suffice.recourse import Recourse
 from suffice.tables import as_scalar, read_row
 from suffice.tables.casting import same_value
@@ -60,6 +61,7 @@ def compare(
     recourse: Any = None,
     explainer: Any = None,
     desired: Any = None,
+    progress: bool | None = None,
 ) -> Drift:
     """Compare explanations of the same rows by two models, or at two dates.
 
@@ -85,6 +87,8 @@ def compare(
         Results of `Explainer.recourse` for the rows of `a`, one for each (None for a row without),
         and an explainer of the model after, **which predicts** every option to find those that no
         longer work. `desired` is the argument that was given to `recourse`.
+    progress
+        Show a progress bar. None: on a terminal, for work over a second.
 
     Examples
     --------
@@ -115,14 +119,16 @@ def compare(
     found: list[DecisionDrift] = []
     thresholds: set[float] = set()
     first: DecisionPair | None = None
-    for pair in pairs:
-        if first is None:
-            first = pair
-            if known is not None:
-                known.check(sorted(_all_features(pair.before) | _all_features(pair.after)))
-        at = _common_tau(pair, asked)
-        thresholds.add(at)
-        found.append(_decision_drift(pair, at, known, most, again.get(pair.place, ())))
+    with progress_bar("decisions", len(pairs), progress) as bar:
+        for pair in pairs:
+            if first is None:
+                first = pair
+                if known is not None:
+                    known.check(sorted(_all_features(pair.before) | _all_features(pair.after)))
+            at = _common_tau(pair, asked)
+            thresholds.add(at)
+            found.append(_decision_drift(pair, at, known, most, again.get(pair.place, ())))
+            bar.update(1)
     assert first is not None
     return Drift(
         models=(first.before.provenance.model, first.after.provenance.model),

@@ -52,6 +52,8 @@ class AnalysisInputs:
     """Inputs of all decisions; None if some of them are not at hand."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """Arguments by name that a record cannot store: of the analysis that runs, or by analysis."""
+    progress: bool | None = None
+    """Whether each analysis shows its progress; None: on a terminal."""
 
     def groups(self, by: Any) -> Any:
         """Return the labels of a column that the model does not use; anything else as it is."""
@@ -78,7 +80,13 @@ class AnalysisInputs:
 def _reliance(m: AnalysisInputs, *, protected: Any, by: Any = None, tau: Any = None) -> Result:
     explainer = m.explainer if _draws_effects(m) else None
     return reliance(
-        m.decisions, protected, by=m.groups(by), tau=tau, explainer=explainer, ids=m.ids
+        m.decisions,
+        protected,
+        by=m.groups(by),
+        tau=tau,
+        explainer=explainer,
+        ids=m.ids,
+        progress=m.progress,
     )
 
 
@@ -106,6 +114,7 @@ def _reasons(
         protected=protected,
         problems=problems,
         ids=m.ids,
+        progress=m.progress,
     )
     sent = [at for at, decision in enumerate(found) if not decision.hold]
     if template is not None and sent:  # the record writes all letters; one shows a wrong template
@@ -114,7 +123,7 @@ def _reasons(
 
 
 def _roles(m: AnalysisInputs, *, tau: Any = None) -> Result:
-    return roles(m.decisions, tau=tau)
+    return roles(m.decisions, tau=tau, progress=m.progress)
 
 
 def _global_factors(
@@ -126,14 +135,20 @@ def _global_factors(
     max_size: int | None = 3,
 ) -> Result:
     return global_factors(
-        m.decisions, cover=cover, view=view, tau=tau, max_size=max_size, ids=m.ids
+        m.decisions,
+        cover=cover,
+        view=view,
+        tau=tau,
+        max_size=max_size,
+        ids=m.ids,
+        progress=m.progress,
     )
 
 
 def _cohort(
     m: AnalysisInputs, *, by: Any = None, tau: Any = None, most: int = DEFAULT_SETS
 ) -> Result:
-    return cohort(m.decisions, m.groups(by), tau=tau, most=most, ids=m.ids)
+    return cohort(m.decisions, m.groups(by), tau=tau, most=most, ids=m.ids, progress=m.progress)
 
 
 def _global_recourse(
@@ -178,6 +193,7 @@ def _global_recourse(
         max_candidates=max_candidates,
         max_searched=max_searched,
         budget=budget,
+        progress=m.progress,
     )
 
 
@@ -186,7 +202,9 @@ def _compare(
 ) -> Result:
     entries = None if catalogue is None else _stored_catalogue(catalogue)
     # Both sides are stored and are paired by their ids.
-    return compare(m.given["with"], m.decisions, tau=tau, catalogue=entries, k=k)
+    return compare(
+        m.given["with"], m.decisions, tau=tau, catalogue=entries, k=k, progress=m.progress
+    )
 
 
 def _stability(
@@ -226,6 +244,7 @@ def _stability(
         max_size=max_size,
         ids=ids,
         random_state=of.seed if random_state is None else random_state,
+        progress=m.progress,
     )
 
 
@@ -250,6 +269,7 @@ def _grade(
         absolute=absolute,
         labels=labels,
         ids=ids,
+        progress=m.progress,
     )
 
 

@@ -206,7 +206,9 @@ def files_of(finding: Finding) -> list[str]:
     return [f"tables/{finding.name}.csv", *letters, f"results/{finding.name}.json"]
 
 
-def record_files(record: Record, figures: bool = True) -> Iterator[tuple[str, bytes]]:
+def record_files(
+    record: Record, figures: bool = True, progress: bool | None = False
+) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of every file that follows from the findings.
 
     Without `figures` the page has its tables only: drawing takes most of the time.
@@ -221,7 +223,7 @@ def record_files(record: Record, figures: bool = True) -> Iterator[tuple[str, by
             yield letters[0], encode_text(as_csv(_letters_frame(finding.result, template)))
     yield CARD_FILE, encode_text(record.model_card)
     page: Any = find_renderer("page", record)
-    yield PAGE_FILE, encode_text(page(record, links=True, figures=figures))
+    yield PAGE_FILE, encode_text(page(record, links=True, figures=figures, progress=progress))
 
 
 def _letters_frame(found: Reasons, template: str | None) -> Any:

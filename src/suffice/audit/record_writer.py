@@ -220,9 +220,10 @@ def _write_record(
     labels = {column: [cells[row] for row in rows] for column, cells in plan.labels.items()}
     analyses = {name: _arguments_for_rows(asked, rows) for name, asked in plan.analyses.items()}
     kept = table.take(np.array(rows))
-    inputs = AnalysisInputs(stored, names, labels, plan.explainer, kept, given)
+    progress = plan.question.get("progress")
+    inputs = AnalysisInputs(stored, names, labels, plan.explainer, kept, given, progress)
     found = []
-    with progress_bar(ANALYSES_PROGRESS, len(analyses), plan.question.get("progress")) as bar:
+    with progress_bar(ANALYSES_PROGRESS, len(analyses), progress) as bar:
         for name, arguments in analyses.items():
             found.append(Finding(name, run_analysis(name, inputs, arguments)))
             bar.update()
@@ -232,7 +233,7 @@ def _write_record(
     head = RecordHead(title, plan.date, about, analyses, labels)
     facts = tuple(sealed_facts(stored, analyses))
     unsealed = Record.from_head(head, found, seal_manifest(facts, previous=plan.previous))
-    files = [*record_files(unsealed, figures), *filter(None, [plan.declaration])]
+    files = [*record_files(unsealed, figures, progress), *filter(None, [plan.declaration])]
     for name, content in files:
         (folder / name).parent.mkdir(PRIVATE_FOLDER, exist_ok=True)
         write_bytes(folder / name, content, "out")

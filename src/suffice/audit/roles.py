@@ -1,11 +1,11 @@
 """Roles of features in the minimal sets, power indices and Shapley values (`audit.roles`).
 
-A feature is indispensable (in every minimal set), relevant (in some) or irrelevant (in none). Two
-power indices of voting theory read the minimal sets as minimal winning coalitions: Deegan and
-Packel's gives each set one vote, shared equally among its members; Holler's counts the sets that
-contain the feature. A feature is *pivotal* in a set that contains a minimal set, but no longer does
-without the feature. Necessity and the Shapley value (Proposition 1) weigh all sets by their
-sufficiency, minimal or not.
+At one threshold a feature is indispensable (in every minimal set), relevant (in some) or irrelevant
+(in none, though it may be in one at another threshold). Two power indices of voting theory read the
+minimal sets as minimal winning coalitions: Deegan and Packel's gives each set one vote, shared
+equally among its members; Holler's counts the sets that contain the feature. A feature is *pivotal*
+in a set that contains a minimal set, but no longer does without the feature. Necessity and the
+Shapley value (Proposition 1) weigh all sets by their sufficiency, minimal or not.
 """
 
 from __future__ import annotations
@@ -70,6 +70,16 @@ class Role:
             return "irrelevant"
         one_kind = self.indispensable == 0 and self.relevant == self.decisions
         return "relevant" if one_kind else "mixed"
+
+    @property
+    def membership(self) -> str:
+        """The role as reports say it: a feature in no minimal set may matter all the same."""
+        return {
+            "indispensable": "in every minimal set",
+            "relevant": "in some minimal set",
+            "irrelevant": "in no minimal set",
+            "mixed": "mixed",
+        }[self.kind]
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,7 +165,10 @@ class Roles(Result):
 
 
 _FEATURE = Field("feature", "feature", show=format_name)
-_ROLE = (Field("role", "role", value=lambda r: r.kind),)
+_ROLE = (
+    Field("role", value=lambda r: r.kind),
+    Field("", "role", value=lambda r: r.membership),
+)
 _ROLE_SHARES = (
     Field("", "in every", "share", value=lambda r: r.indispensable / r.decisions),
     Field("", "in some", "share", value=lambda r: r.relevant / r.decisions),

@@ -167,13 +167,14 @@ def verify_content(
     checks: list[Check] = []
     if (place / BASELINE_FOLDER).is_dir():
         things["compare"] = {"with": load(place / BASELINE_FOLDER)}
-    inputs = AnalysisInputs(stored, decision_names(stored, None), record.labels, given=things)
+    names = decision_names(stored, None)
+    inputs = AnalysisInputs(stored, names, record.labels, given=things, progress=progress)
     if explainer is None:
         checks.append(Check("explanations", "explanations", "not checked", "no model was given"))
     else:
         table = as_table(X, names=explainer.data.names, argument="X")
         if wanted:
-            checks += _recheck_explanations(explainer, table, stored, hashes, wanted, rng)
+            checks += _recheck_explanations(explainer, table, stored, hashes, wanted, rng, progress)
         else:
             checks.append(Check("explanations", "explanations", "not checked", "rows = 0"))
         kept = list(_position_by_row(stored))
@@ -224,6 +225,7 @@ def _recheck_explanations(
     hashes: Mapping[str, str] | None,
     wanted: int,
     rng: np.random.Generator,
+    progress: bool | None,
 ) -> Iterator[Check]:
     """Check that model, data and question are the same, and explain a sample of decisions again."""
     from suffice.batch.explain_to import explain_to
@@ -244,7 +246,7 @@ def _recheck_explanations(
                 id=kept.storing.id,
                 counts=store_counts(explainer),
                 hashes=hashes_with_predictions(explainer, hashes),
-                progress=False,
+                progress=progress,
                 **asked | {"search": kept.search},
             )
         except SufficeError as error:
@@ -311,7 +313,7 @@ def _recheck_findings(
             again.append(found)
             yield check
             bar.update()
-    yield _recheck_files(folder, replace(record, findings=tuple(again)), stored)
+    yield _recheck_files(folder, replace(record, findings=tuple(again)), stored, progress)
 
 
 def _recheck_finding(
@@ -337,12 +339,13 @@ _STORE_PATTERNS = ("_manifest.json", "_SUCCESS", "*/part-*.parquet")
 """Files of stored explanations, as the batch runner writes them."""
 
 
-def _recheck_files(folder: Path, record: Record, stored: Stored) -> Check:
+def _recheck_files(folder: Path, record: Record, stored: Stored, progress: bool | None) -> Check:
     """Compare all files with those made again; a record has no others."""
     facts = tuple(sealed_facts(stored, record.analyses))
     recorded = [fact for fact in record.rests_on if fact.kind != "version"]
     odd = [] if recorded == [f for f in facts if f.kind != "version"] else [RECORD_MANIFEST]
-    made = dict(record_files(replace(record, about=tuple(describe_audit(stored)))))
+    now = replace(record, about=tuple(describe_audit(stored)))
+    made = dict(record_files(now, progress=progress))
     there = {file.name for file in record.manifest.files}
     odd += [
         name

@@ -95,6 +95,7 @@ def _run_audit(options: dict[str, Any]) -> None:
         read_audit_config,
     )
     from suffice.cli.output import show_progress
+    from suffice.report.render_audit import FIGURES_PROGRESS
 
     declared = read_audit_config(options["config"])
     base = declared.path.parent
@@ -111,7 +112,10 @@ def _run_audit(options: dict[str, Any]) -> None:
     print_message(
         f"{plural(len(given.rows), 'decision')} to audit. Every analysis is tried on a few first."
     )
-    stages = {ANALYSES_PROGRESS: f"Analysing: {', '.join(analyses)}."}
+    stages = {
+        ANALYSES_PROGRESS: f"Analysing: {', '.join(analyses)}.",
+        FIGURES_PROGRESS: "Drawing figures and writing the page.",
+    }
     steps = {ANALYSES_PROGRESS: list(analyses)}
     try:
         with (

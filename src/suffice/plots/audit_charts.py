@@ -500,7 +500,7 @@ def _role_cell(role: Role | None, n: int) -> ChartCell:
     if role is None or not role.decisions:
         return ChartCell(None, "no set")
     if n == 1:
-        return ChartCell(role.pivotal, role.kind)
+        return ChartCell(role.pivotal, role.membership)
     every, some = role.indispensable / role.decisions, role.relevant / role.decisions
     text = percent(some) if every == some else percent_range(every, some)
     return ChartCell(some, text, (every, some))

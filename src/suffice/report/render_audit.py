@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from suffice.audit.record_result import Record, files_of
 from suffice.formatting import printable
+from suffice.progress import progress_bar
 from suffice.report.html import document, render_template, stylesheet
 from suffice.report.render_result import fragment, terminal, text
 from suffice.results import Result
@@ -24,6 +25,10 @@ _TABLES_UNFOLDED = 2
 """Tables of a finding that are not folded away."""
 
 
+FIGURES_PROGRESS = "figures"
+"""Title of the progress bar over the findings whose figures are drawn."""
+
+
 class FigureImages(NamedTuple):
     """A figure as data URIs."""
 
@@ -31,17 +36,26 @@ class FigureImages(NamedTuple):
     dark: str
 
 
-def page(record: Record, links: bool = False, figures: bool = True) -> str:
+def page(
+    record: Record, links: bool = False, figures: bool = True, progress: bool | None = False
+) -> str:
     """Return an HTML document; `links` adds links to the files of the record's folder."""
-    content = render_template(
-        "record.html.j2",
-        r=record,
-        links=links,
-        brief=_SENTENCES_AT_TOP,
-        open=_TABLES_UNFOLDED,
-        files=files_of,
-        pictures=_figures if figures else lambda _: [],
-    )
+    with progress_bar(FIGURES_PROGRESS, len(record.findings) * figures, progress) as bar:
+
+        def pictures(result: Result) -> list[FigureImages]:
+            drawn = _figures(result) if figures else []
+            bar.update(figures)
+            return drawn
+
+        content = render_template(
+            "record.html.j2",
+            r=record,
+            links=links,
+            brief=_SENTENCES_AT_TOP,
+            open=_TABLES_UNFOLDED,
+            files=files_of,
+            pictures=pictures,
+        )
     return document(record.title, stylesheet([], "page.css", "sheet.css", "record.css"), content)
 
 
