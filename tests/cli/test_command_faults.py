@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -246,17 +247,35 @@ def test_two_models_of_one_name_are_opened_and_exported_each_from_its_own_file(t
     options |= {"trust_pickle": True, "trust_types": (), "seed": 0, "trains": ("logistic",)}
     options |= {
         "data": tmp_path / "table.csv",
-        "models": (tmp_path / "a/m.pkl", tmp_path / "b/m.pkl"),
+        "models": (tmp_path / "a/m 2.pkl", tmp_path / "b/m.pkl", tmp_path / "c/m.pkl"),
     }
-    for path, depth in zip(options["models"], (1, 3), strict=True):
+    for path, depth in zip(options["models"], (1, 3, 5), strict=True):
         path.parent.mkdir()
         path.write_bytes(pickle.dumps(DecisionTreeClassifier(max_depth=depth).fit(SMALL, Y)))
     models, sources = _open_models(options, SMALL, Y)
     code = _opening_code(options, sources)
-    assert [getattr(model, "max_depth", None) for model in models.values()] == [1, 3, None]
+    assert [getattr(model, "max_depth", None) for model in models.values()] == [1, 3, 5, None]
     for name, path in zip(models, options["models"], strict=False):
         assert f"model = joblib.load({str(path)!r})" in code(name)
     assert "train('logistic', data, labels, 0)" in code("logistic")[-1]
+
+
+def test_a_model_that_cannot_read_texts_is_refused_without_quoting_them(suffice, tmp_path):
+    texts = [f"confidential {i}" for i in range(20)]
+    table = tmp_path / "letters.csv"
+    pd.DataFrame({"letter": texts, "label": ["a", "b"] * 10}).to_csv(table, index=False)
+    words = ["serve", "--data", table, "--target", "label", "--text", "letter"]
+    ran = suffice(*words, "--train", "logistic")
+    assert ran.returncode == 2
+    assert "--train: got logistic with --text" in ran.stderr
+    assert "confidential" not in ran.stderr + ran.stdout
+    ran = suffice(*words[:-1], "leter", "--train", "logistic")
+    assert "Did you mean 'letter'?" in ran.stderr
+    model = tmp_path / "table.pkl"
+    model.write_bytes(pickle.dumps(DecisionTreeClassifier().fit([[0], [1]], ["a", "b"])))
+    ran = suffice(*words, "--model", model, "--trust-pickle")
+    assert ran.returncode != 0 and "Traceback" not in ran.stderr
+    assert ran.stderr.count("confidential") <= 1, ran.stderr
 
 
 def test_explain_and_batch_use_the_same_references_by_default(tmp_path, suffice):

@@ -11,7 +11,13 @@ from typing import Any
 
 import click
 
-from suffice.cli.inputs import open_model, outcome_from_options, read_table, warn_about_identifiers
+from suffice.cli.inputs import (
+    check_columns,
+    open_model,
+    outcome_from_options,
+    read_table,
+    warn_about_identifiers,
+)
 from suffice.cli.options import (
     CLASSES_OPTION,
     FILE_PATH,
@@ -91,6 +97,12 @@ def serve(**options: Any) -> None:
     data, labels = read_table(options["data"], options["target"])
     if options["text"] is None:
         warn_about_identifiers(data)
+    else:
+        check_columns(data, [options["text"]], "--text")
+        if options["trains"]:
+            hint = "A model that is trained here reads the columns of a table, not texts."
+            got = f"{options['trains'][0]} with --text"
+            raise InputError("--train", got, "--model FILE, of a model that reads texts", hint)
     models, sources = _open_models(options, data, labels)
     first = next(iter(models.values()))
     run_explorer(
@@ -159,7 +171,10 @@ def _open_models(
     models: dict[str, Any] = {}
     sources: dict[str, _Source] = {}
     for name, source in given:
-        unique = name if name not in models else f"{name} {len(models) + 1}"
+        unique, n = name, 1
+        while unique in models:  # "a 2" may be the name of another file
+            n += 1
+            unique = f"{name} {n}"
         models[unique] = open_model(options | source, data, labels)
         sources[unique] = source
     return models, sources

@@ -32,6 +32,10 @@ _TIMING_SECONDS = 0.5
 """Time for that measurement in seconds; a slow model predicts fewer texts."""
 
 
+READS_TEXTS = "a callable on a list of strings, or a model whose predict takes one"
+"""Which models explain texts, for messages about another one."""
+
+
 class TextTable(ArrayTable):
     """Table of texts, which the model receives as a list of strings."""
 
@@ -130,8 +134,7 @@ class TextModel:
 
 def decide_text(model: Any, text: str, others: Sequence[str], outcome: Any) -> TextDecision:
     """Predict a text and some other texts in one call, and determine the outcome."""
-    allowed = "a callable on a list of strings, or a model whose predict takes one"
-    model = require_model(model, allowed)
+    model = require_model(model, READS_TEXTS)
     table = TextTable([text, *others])
     # Texts are predicted one explainer at a time, and each prediction may be dear.
     wrapped, answers = wrap_model(model, table, predict_again=False)

@@ -19,12 +19,12 @@ from suffice.context.hybrids import Context
 from suffice.errors import InputError, did_you_mean
 from suffice.explainer import Explainer
 from suffice.explanation import Explanation
+from suffice.models import require_model, wrap_model
 from suffice.question_fields import DEFAULT_N_REFERENCES, QuestionFields
-from suffice.tables import as_scalar, as_table
-from suffice.tables.labels import label_index
-from suffice.target import PredictionScore
+from suffice.tables import Table, as_scalar, as_table
 from suffice.text import TextExplainer
-from suffice.typing import Counts, Values
+from suffice.text.text_model import READS_TEXTS, TextTable
+from suffice.typing import Counts
 from suffice.web.paged_table import PagedTable, RowPage, to_json_value
 from suffice.web.requests import (
     ChangeRules,
@@ -93,10 +93,17 @@ class Session:
         self._labels = lru_cache(self._read_labels)
         self._table = as_table(data)
         self._explainers = {} if text else {n: self._default_explainer(n) for n in self._models}
-        self._predictions = {
-            name: self._explainers[name].answers if text is None else self._predict_texts(name)
-            for name in self._models
-        }
+        if text is None:
+            self._predictions = {n: e.answers for n, e in self._explainers.items()}
+            self._wrapped = {n: e.decider.model for n, e in self._explainers.items()}
+        else:
+            texts = TextTable(self._texts())
+            wrapped = {
+                name: wrap_model(require_model(model, READS_TEXTS), texts, predict_again=False)
+                for name, model in self._models.items()
+            }
+            self._predictions = {name: predictions for name, (_, predictions) in wrapped.items()}
+            self._wrapped = {name: model for name, (model, _) in wrapped.items()}
         self._rows = PagedTable(self._table, self._predictions)
 
     def describe(self) -> dict[str, Any]:
@@ -120,9 +127,9 @@ class Session:
         """Return the model's prediction for one input."""
         name = self._model_name(asked.model)
         if self.text_column is not None:
-            texts = [self.read_text(asked.input)]
-            prediction = np.asarray(_predict_function(self._models[name])(texts))[0]
-            score = self._text_scores(name, texts, [prediction])[0]
+            texts, model = TextTable([self.read_text(asked.input)]), self._wrapped[name]
+            prediction = model.predict(texts)[0]
+            score = model.prediction_scores(texts, [prediction])[0]
         else:
             decision = self._explainers[name].decide(self._input(asked.model, asked.input))
             prediction, score = decision.prediction, decision.own_score
@@ -279,10 +286,7 @@ class Session:
         """Return the model's classes by their texts, also those that it predicts for no row."""
         if self._gives_numbers(name):
             return {}
-        if self.text_column is not None:
-            classes = getattr(self._models[name], "classes_", ())
-        else:
-            classes = self._explainers[name].decider.model.classes or ()
+        classes = self._wrapped[name].classes or ()
         known = dict.fromkeys([*self._predictions[name].tolist(), *classes])
         return {str(to_json_value(v)): as_scalar(v) for v in known}
 
@@ -292,12 +296,12 @@ class Session:
         predictions = self._predictions[name][chosen]
         if not numbers or self._gives_numbers(name):
             return None
-        if self.text_column is None:
-            explainer = self._explainers[name]
-            rows = explainer.data.take(chosen)
-            scores = explainer.decider.model.prediction_scores(rows, predictions.tolist())
-        else:
-            scores = self._text_scores(name, self._texts(chosen), predictions.tolist())
+        rows: Table = (
+            TextTable(self._texts(chosen))
+            if self.text_column
+            else (self._explainers[name].data.take(chosen))
+        )
+        scores = self._wrapped[name].prediction_scores(rows, predictions.tolist())
         return None if not any(scores) else [None if s is None else s.value for s in scores]
 
     # -- explainers ---------------------------------------------------------------------
@@ -387,24 +391,6 @@ class Session:
         column = self._table.column(self._table.position(self._require_text_column(), "text"))
         return [str(text) for text in column[chosen]]
 
-    def _predict_texts(self, name: str) -> Values:
-        return np.asarray(_predict_function(self._models[name])(self._texts()))
-
-    def _text_scores(
-        self, name: str, texts: list[str], predictions: Sequence[Any]
-    ) -> list[PredictionScore | None]:
-        """Return the probability of each prediction, of a model that has `predict_proba`."""
-        model = self._models[name]
-        if not (hasattr(model, "predict_proba") and hasattr(model, "classes_")):
-            return [None] * len(texts)
-        classes = [as_scalar(label) for label in model.classes_]
-        shares = np.asarray(model.predict_proba(texts))
-        columns = [label_index(classes, as_scalar(label)) for label in predictions]
-        return [
-            None if j is None else PredictionScore(float(row[j]), "probability")
-            for row, j in zip(shares, columns, strict=True)
-        ]
-
 
 def _check_time_limit(given: float | None) -> float | None:
     """Return the time limit of a search; None where only the server's own limit holds."""
@@ -413,8 +399,3 @@ def _check_time_limit(given: float | None) -> float | None:
     if not 0 < given <= MAX_SECONDS:
         raise InputError("time_limit", given, f"seconds, up to {MAX_SECONDS:g}")
     return given
-
-
-def _predict_function(model: Any) -> Callable[[list[str]], Any]:
-    found: Callable[[list[str]], Any] = model.predict if hasattr(model, "predict") else model
-    return found
