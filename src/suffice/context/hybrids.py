@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
 
 from suffice.context.players import Players
 from suffice.errors import InputError
@@ -53,6 +57,51 @@ class Hybrids(Protocol):
     def donors(self, held: HeldSets) -> Counts | None:
         """Return (subsets, n): rows of the pool that new values come from; None if computed."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class RestrictedHybrids:
+    """Hybrids of some players only; the others are held. For the hybrids of any context.
+
+    Swapped values have `SwapHybrids.restrict_to`, whose rows keep their keys.
+    """
+
+    whole: Hybrids
+    numbers: tuple[int, ...]
+    """Numbers of the players, among those of all hybrids."""
+
+    @property
+    def pool(self) -> Table:
+        """The table of all hybrids."""
+        return self.whole.pool
+
+    @cached_property
+    def players(self) -> Players:
+        """The players that are held or replaced."""
+        return self.whole.players.take(self.numbers)
+
+    @property
+    def d(self) -> int:
+        """Number of these players."""
+        return len(self.numbers)
+
+    @property
+    def n(self) -> int:
+        """Number of hybrids per subset."""
+        return self.whole.n
+
+    def rows(self, held: HeldSets, references: Counts) -> Table:
+        """Return hybrids: row i holds held[i] and every other player."""
+        return self.whole.rows(self._with_others(held), references)
+
+    def donors(self, held: HeldSets) -> Counts | None:
+        """Return (subsets, n): rows of the pool that new values come from; None if computed."""
+        return self.whole.donors(self._with_others(held))
+
+    def _with_others(self, held: HeldSets) -> HeldSets:
+        out = np.ones((len(held), self.whole.d), dtype=bool)
+        out[:, list(self.numbers)] = held
+        return out
 
 
 class KeyedHybrids(ABC):

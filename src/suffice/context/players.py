@@ -29,6 +29,11 @@ class Players:
     def __len__(self) -> int:
         return len(self.names)
 
+    def take(self, numbers: Iterable[int]) -> Players:
+        """Return the players of these numbers, in this order."""
+        chosen = tuple(numbers)
+        return Players(tuple(self.names[p] for p in chosen), tuple(self.columns[p] for p in chosen))
+
     @cached_property
     def of_column(self) -> Counts:
         """Index of each column's player."""

@@ -132,14 +132,13 @@ class SwapHybrids(PooledHybrids, KeyedHybrids):
         The references get the input's values in the columns of the other players. It then makes no
         difference which player those columns belong to, and the first player gets them.
         """
-        chosen = [self.players.columns[p] for p in numbers]
+        some = self.players.take(numbers)
         fixed = np.ones(len(self.pool.names), dtype=bool)
-        fixed[[j for columns in chosen for j in columns]] = False
+        fixed[[j for columns in some.columns for j in columns]] = False
         rows = len(self.pool)
         like_input = self.pool.splice(np.broadcast_to(fixed, (rows, len(fixed))), np.arange(rows))
-        first = (*chosen[0], *np.flatnonzero(fixed).tolist())
-        names = tuple(self.players.names[p] for p in numbers)
-        return SwapHybrids(like_input, Players(names, (first, *chosen[1:])))
+        first = (*some.columns[0], *np.flatnonzero(fixed).tolist())
+        return SwapHybrids(like_input, Players(some.names, (first, *some.columns[1:])))
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.context.cost import SetCosts, cheapest_first
+from suffice.context.hybrids import RestrictedHybrids
 from suffice.context.players import Players
 from suffice.context.swap import SwapHybrids
 from suffice.decision import Decision
@@ -26,7 +27,6 @@ from suffice.engines import (
     CompiledEvaluator,
     Evaluator,
     LatticeEvaluator,
-    ProgressCallback,
 )
 from suffice.engines.work import LOOKUP, UNITS_PER_SECOND, estimate_seconds, row_work
 from suffice.factors.lattice import Lattice, drop_one_ranks, masks_by_size, over_supersets
@@ -37,7 +37,7 @@ from suffice.search.exhaustive import Sweep, exhaustive_search
 from suffice.search.limits import EXHAUSTIVE_PLAYERS, LimitKeeper, Limits, Stop
 from suffice.search.question import Question
 from suffice.tables.table import Table
-from suffice.typing import BoolVector, Counts, HeldSets, Outcomes, Reals
+from suffice.typing import BoolVector, Counts, Outcomes, Reals
 
 if TYPE_CHECKING:
     from suffice.recourse.causal import Worlds
@@ -265,19 +265,12 @@ def make_actionable_features(
     decision: Decision, numbers: tuple[int, ...], keeper: LimitKeeper, bounded: bool
 ) -> ActionableFeatures:
     """Make the evaluator for the players of these numbers; all others keep the input's values."""
-    players = Players(
-        tuple(decision.players.names[p] for p in numbers),
-        tuple(decision.players.columns[p] for p in numbers),
-    )
+    players = decision.players.take(numbers)
     left = replace(keeper.limits, max_size=None, budget=keeper.rows_left)
-    evaluator: Evaluator
-    hybrids = None
     if decision.context.is_causal:
-        flip = decision.hybrids[1]
-        evaluator = _RestrictedEvaluator(
-            decision.evaluator(flip, left, not bounded), numbers, flip.d
-        )
-        rows = float(flip.n << len(numbers))
+        some = RestrictedHybrids(decision.hybrids[1], numbers)
+        evaluator = decision.evaluator(some, left, not bounded)
+        rows, hybrids = float(some.n << some.d), None
     else:
         hybrids = SwapHybrids(decision.pool, decision.players).restrict_to(numbers)
         evaluator = decision.evaluator(hybrids, left, not bounded)
@@ -291,52 +284,6 @@ def _most_distinct_rows(hybrids: SwapHybrids) -> float:
     moved = (hybrids.codes[1:] != hybrids.codes[0]).sum(axis=1)
     with np.errstate(over="ignore"):
         return float(np.exp2(moved.astype(float)).sum())
-
-
-class _RestrictedEvaluator:
-    """Evaluate sets of some players with an evaluator of all players; the others are held."""
-
-    def __init__(self, evaluator: Evaluator, numbers: tuple[int, ...], d: int) -> None:
-        self._evaluator = evaluator
-        self._numbers = list(numbers)
-        self._d = d
-
-    @property
-    def name(self) -> str:
-        return self._evaluator.name
-
-    @property
-    def note(self) -> str | None:
-        return self._evaluator.note
-
-    @property
-    def n(self) -> int:
-        return self._evaluator.n
-
-    @property
-    def rows_predicted(self) -> int:
-        return self._evaluator.rows_predicted
-
-    @property
-    def model_seconds(self) -> float:
-        return self._evaluator.model_seconds
-
-    def seconds_per_hybrid(self) -> float | None:
-        return self._evaluator.seconds_per_hybrid()
-
-    def work_per_hybrid(self) -> float:
-        return self._evaluator.work_per_hybrid()
-
-    def outcomes(self, held: HeldSets, tick: ProgressCallback | None = None) -> Outcomes:
-        return self._evaluator.outcomes(self._all(held), tick)
-
-    def outcomes_of_hybrids(self, held: HeldSets, references: Counts) -> BoolVector:
-        return self._evaluator.outcomes_of_hybrids(self._all(held), references)
-
-    def _all(self, held: HeldSets) -> HeldSets:
-        out = np.ones((len(held), self._d), dtype=bool)
-        out[:, self._numbers] = held
-        return out
 
 
 # -- the table of sets ------------------------------------------------------------------------
