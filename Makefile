@@ -92,7 +92,10 @@ test-dowhy: $(VENV)-dowhy/.made ## test the reader of dowhy's causal models
 coverage: $(VENV)/.test system-packages frontend/node_modules ## run all tests, and see that they reach nearly every line
 	$(BIN)/pytest -n 2 --cov --cov-report=term-missing:skip-covered
 
-soak: $(VENV)/.test ## run the long tests: kills, full disks, flat memory, many examples (about an hour)
+soak: $(VENV)/.test ## attack limits, stores, processes, files and the explorer (40 minutes): SEED=7 for other attacks
+	$(BIN)/python -m tests.soak --seed $(or $(SEED),0)
+
+soak-tests: $(VENV)/.test ## run the long tests: killed clusters, flat memory, many examples (hours)
 	$(BIN)/pytest -m soak tests
 	$(BIN)/pytest -n 2 --hypothesis-profile=soak -m "not ($(SLOW))" tests
 
@@ -155,4 +158,4 @@ schema: $(VENV)/.test ## write the JSON Schema of explanations
 clean: ## remove everything that was made
 	rm -rf $(VENV) $(VENV)-* frontend/node_modules dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage suffice-report.html
 
-.PHONY: help demo system-packages check test test-peers test-dowhy coverage soak bundle test-pythons test-lowest constraints lint format bench reproduce dist docs figures schema clean
+.PHONY: help demo system-packages check test test-peers test-dowhy coverage soak soak-tests bundle test-pythons test-lowest constraints lint format bench reproduce dist docs figures schema clean

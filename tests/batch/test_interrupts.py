@@ -1,7 +1,7 @@
 """Ctrl-C ends a run by several processes at any moment, and leaves no process and no file.
 
-All moments run at the same time, so that the machine is busy. `make soak` interrupts at every tenth
-of a second, while other programs use all cores.
+All moments run at the same time, so that the machine is busy. `make soak-tests` interrupts at every
+tenth of a second, while other programs use all cores.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Kill −9 of workers and of the driver: what is stored is what an undisturbed run stores.
 
-A few moments here; twenty of each under `make soak`.
+A few moments here; twenty of each under `make soak-tests`.
 """
 
 import os
@@ -43,7 +43,7 @@ def test_killed_drivers_change_no_byte_once_resumed(tmp_path, undisturbed):
     assert parquet_bytes(tmp_path / "out") == undisturbed
 
 
-# -- `make soak` ---------------------------------------------------------------------------
+# -- `make soak-tests` ------------------------------------------------------------------------
 
 
 MANY_ROWS, KILLS = 2000, 20

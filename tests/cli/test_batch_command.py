@@ -371,7 +371,7 @@ def test_a_scheduler_that_is_not_there_is_told(portfolio, capsys, monkeypatch):
 
 
 def test_four_times_the_rows_hold_no_more_memory(tmp_path, capsys, monkeypatch):
-    """What this process holds between pieces; `make soak` measures what whole processes hold."""
+    """What this process holds between pieces; `make soak-tests` measures what whole processes hold."""
     write_portfolio(tmp_path, 10)
     frame = pd.read_parquet(tmp_path / "t.parquet")
     options = ["--background", tmp_path / "t.parquet", "--rows-per-part", 10]

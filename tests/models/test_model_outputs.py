@@ -276,6 +276,20 @@ def test_a_model_that_ends_the_program_is_a_failed_model(n_jobs):
         explainer.explain_many(X.iloc[:2], n_jobs=n_jobs, progress=False)
 
 
+def test_a_series_in_another_order_than_the_rows_is_refused():
+    data = pd.DataFrame({"a": [3.0, 1.0, 2.0, 0.0]}, index=[2, 0, 3, 1])
+
+    def in_order(rows):
+        return (rows["a"] > 1).astype(int)
+
+    with pytest.raises(ModelError, match="returned its answers in another order than the rows"):
+        Explainer(lambda rows: in_order(rows).sort_index(ascending=False), data)
+    wanted = Explainer(in_order, data).explain(data.iloc[0]).keep.factors
+    # An index of its own counts the rows.
+    by_place = Explainer(lambda rows: in_order(rows).reset_index(drop=True), data)
+    assert by_place.explain(data.iloc[0]).keep.factors == wanted
+
+
 def test_no_rows_are_answered_without_asking():
     calls = []
 

@@ -45,6 +45,12 @@ ATTACKS: list[Attack] = [
     Attack("broken stores", "broken_files:break_stores", 120, 2.5),
     Attack("broken results", "broken_files:break_results", 400, 2.5),
     Attack("model files", "broken_files:mutate_models", 400, 5),
+    Attack("limits", "questions:press_limits", 300, 6),
+    Attack("odd tables", "questions:odd_tables", 500, 1),
+    Attack("bad models", "questions:bad_models", 120, 0.5),
+    Attack("shared explainers", "processes:share_explainers", 30, 1.5),
+    Attack("kills", "processes:kill_runs", 60, 7),
+    Attack("interrupts", "processes:interrupt_runs", 60, 5),
     Attack("requests", "explorer_requests:fuzz_requests", 10_000, 8),
 ]
 """Every kind, with the least counts that a release is tried with."""

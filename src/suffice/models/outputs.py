@@ -237,6 +237,11 @@ def call_user_model(
 def call_model(name: str, function: Callable[[Any], Any], rows: Table) -> Values:
     """Return the model's checked answers: a label, a value or scores per class for each row."""
     answers = call_user_model(name, function, rows.native, f"{len(rows)} row(s)")
+    if _is_reordered(answers, rows.native):
+        raise ModelError(
+            f"{name} returned its answers in another order than the rows, as their index shows: "
+            "it must return them in the order of the rows"
+        )
     out = answer_array(name, answers)
     if out.ndim == 2 and out.shape[1] == 1:
         out = out[:, 0]
@@ -247,6 +252,17 @@ def call_model(name: str, function: Callable[[Any], Any], rows: Table) -> Values
             "it must return one label, one value, or one score per class, for each row"
         )
     return _check_answers(name, out)
+
+
+def _is_reordered(answers: Any, rows: Any) -> bool:
+    """Return whether answers have the rows' index in another order; a default index counts rows."""
+    index: Any = getattr(answers, "index", None)
+    given: Any = getattr(rows, "index", None)
+    if not (hasattr(index, "equals") and hasattr(given, "equals")) or len(index) != len(given):
+        return False
+    if index.equals(given) or list(index) == list(range(len(index))):
+        return False
+    return set(index) == set(given)
 
 
 def answer_array(name: str, answers: Any) -> Values:

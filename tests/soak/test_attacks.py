@@ -3,6 +3,8 @@
 import pytest
 
 from tests.soak import __main__ as soak
+from tests.soak.processes import share_explainers
+from tests.soak.questions import bad_models, odd_tables
 from tests.soak.tally import Tally, count_tries, seeded
 
 
@@ -46,3 +48,13 @@ def test_every_attack_exists():
         assert callable(attack.load()), attack.function
     with pytest.raises(SystemExit):
         soak.main(["no such kind"])
+
+
+@pytest.mark.parametrize(
+    ("attack", "count"), [(bad_models, 40), (odd_tables, 20), (share_explainers, 4)]
+)
+def test_answers_withstand(attack, count):
+    """A slice of `make soak`."""
+    tally = attack(count, seed=0)
+    assert tally.tries == count
+    assert not tally.failures, tally.failures[0]
