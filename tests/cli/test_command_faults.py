@@ -7,17 +7,23 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from suffice import Explanation, datasets, load
+from suffice import Explanation, InputError, datasets, load
+from suffice.cli import app
+from suffice.web.api import notebook_code
+from suffice.web.requests import ExplainRequest, Input
+from suffice.web.session import Session
 from tests.cli.test_explain_command import run_command
 
 X, Y = datasets.loans(150)
@@ -243,12 +249,13 @@ def test_a_graph_that_cannot_be_read_is_an_error_of_its_option(ask, suffice, tmp
 def test_two_models_of_one_name_are_opened_and_exported_each_from_its_own_file(tmp_path):
     from suffice.cli.serve import _open_models, _opening_code
 
-    options = dict.fromkeys(("at_least", "at_most", "classes", "target", "graph"))
+    options = dict.fromkeys(("at_least", "at_most", "classes", "target", "graph", "leave_out"))
     options |= {"trust_pickle": True, "trust_types": (), "seed": 0, "trains": ("logistic",)}
     options |= {
         "data": tmp_path / "table.csv",
         "models": (tmp_path / "a/m 2.pkl", tmp_path / "b/m.pkl", tmp_path / "c/m.pkl"),
     }
+    options["data"].touch()
     for path, depth in zip(options["models"], (1, 3, 5), strict=True):
         path.parent.mkdir()
         path.write_bytes(pickle.dumps(DecisionTreeClassifier(max_depth=depth).fit(SMALL, Y)))
@@ -258,6 +265,29 @@ def test_two_models_of_one_name_are_opened_and_exported_each_from_its_own_file(t
     for name, path in zip(models, options["models"], strict=False):
         assert f"model = joblib.load({str(path)!r})" in code(name)
     assert "train('logistic', data, labels, 0)" in code("logistic")[-1]
+
+
+def test_serve_declares_what_may_change_and_exports_it(tmp_path, monkeypatch):
+    table = tmp_path / "table.csv"
+    SMALL.assign(decision=Y, number=range(len(SMALL))).to_csv(table)  # with a column of indices
+    started = {}
+    module = import_module("suffice.cli.serve")  # as an attribute, `serve` is the command
+    monkeypatch.setattr(module, "run_explorer", lambda *a, **k: started.update(k, args=a))
+    words = ["serve", "--data", str(table), "--target", "decision", "--leave-out", "number"]
+    words += ["--train", "logistic", "--immutable", "age", "--increasing", "income,debt"]
+    assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
+    models, data = started["args"]
+    assert list(data.columns) == list(SMALL.columns)
+    rules = {"immutable": ["age"], "increasing": ["income", "debt"]}
+    assert {name: started[name] for name in rules} == rules
+    session = Session(models, data, **rules, opening=started["opening"], n_references=20)
+    code = notebook_code(session, ExplainRequest(input=Input(row=3)))
+    room = {}
+    exec(code, room)
+    assert list(room["data"].columns) == list(SMALL.columns)
+    assert room["e"].cheapest == session.explain(ExplainRequest(input=Input(row=3))).cheapest
+    with pytest.raises(InputError, match="decreasing: got 'age', which is also immutable"):
+        Session(models, data, **rules, decreasing="age")
 
 
 def test_a_model_that_cannot_read_texts_is_refused_without_quoting_them(suffice, tmp_path):

@@ -127,6 +127,32 @@ model_options = _combine_options(
 )
 """Options that choose the model and the column of labels."""
 
+LEAVE_OUT_OPTION: Callable[[F], F] = click.option(
+    "--leave-out",
+    metavar="COL,COL",
+    callback=_split_names,
+    help="Columns that the model does not get, such as one that identifies rows.",
+)
+
+CHANGE_NAMES = ("immutable", "actionable", "increasing", "decreasing")
+
+change_options = _combine_options(
+    *(
+        click.option(option_name(name), metavar="COL,COL", callback=_split_names, help=text)
+        for name, text in zip(
+            CHANGE_NAMES,
+            (
+                "Columns that cannot change.",
+                "The only columns that can change.",
+                "Columns that may only increase.",
+                "Columns that may only decrease.",
+            ),
+            strict=True,
+        )
+    )
+)
+"""Options on what may change, which the cheapest change and recourse keep to."""
+
 trust_options = _combine_options(
     click.option(
         "--trust-pickle", is_flag=True, help="Open a pickled model, which can run any code."
@@ -136,6 +162,11 @@ trust_options = _combine_options(
     ),
 )
 """Options that allow a model file to be opened."""
+
+
+def changes_from_options(options: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the arguments of `Explainer` on what may change, as far as they are given."""
+    return {n: options[n] for n in CHANGE_NAMES if options.get(n) is not None}
 
 
 def contrast_from_options(options: Mapping[str, Any]) -> ContrastFields:
@@ -152,6 +183,8 @@ OPTION_NAMES = {
             *("data", "model", "classes", "text", "unit", "mask", "time_limit"),
             *("out", "rows", "id", "resume", "workers", "row_time_limit", "max_errors"),
             "rows_per_part",
+            "leave_out",
+            *CHANGE_NAMES,
         )
     },
     "x": "--row",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -21,9 +22,12 @@ from suffice.cli.inputs import (
 from suffice.cli.options import (
     CLASSES_OPTION,
     FILE_PATH,
+    LEAVE_OUT_OPTION,
     MODEL_FORMATS,
     TARGET_OPTION,
     TRAINABLE_MODELS,
+    change_options,
+    changes_from_options,
     outcome_options,
     trust_options,
 )
@@ -36,6 +40,7 @@ from suffice.validation import read_text_file
 @click.command()
 @click.option("--data", type=FILE_PATH, required=True, help="The table: .csv, .parquet or .json.")
 @TARGET_OPTION
+@LEAVE_OUT_OPTION
 @click.option(
     "--model",
     "models",
@@ -58,6 +63,7 @@ from suffice.validation import read_text_file
     help="A causal graph of the columns: a line 'cause -> effect' for each arrow.",
 )
 @outcome_options
+@change_options
 @click.option(
     "--n-references",
     type=click.IntRange(min=1),
@@ -95,6 +101,8 @@ def serve(**options: Any) -> None:
     key: whoever has the address can see the data.
     """
     data, labels = read_table(options["data"], options["target"])
+    left_out = check_columns(data, options["leave_out"] or (), "--leave-out")
+    data = data.drop(columns=left_out)
     if options["text"] is None:
         warn_about_identifiers(data)
     else:
@@ -116,6 +124,7 @@ def serve(**options: Any) -> None:
         random_state=options["seed"],
         graph=None if options["graph"] is None else _read_graph(options["graph"], data),
         text=options["text"],
+        **changes_from_options(options),
         opening=_opening_code(options, sources),
     )
 
@@ -200,6 +209,14 @@ def _read_edges(path: Path) -> list[tuple[str, str]]:
     return edges
 
 
+def _has_unnamed_index(path: Path) -> bool:
+    """Return whether `read_table` dropped the first column of a CSV file, which has no name."""
+    if path.suffix.lower() != ".csv":
+        return False
+    with path.open(encoding="utf-8", newline="") as file:
+        return next(csv.reader(file), ["a"])[:1] == [""]
+
+
 def _opening_code(
     options: dict[str, Any], sources: Mapping[str, _Source]
 ) -> Callable[[str], Sequence[str]]:
@@ -207,8 +224,12 @@ def _opening_code(
     path: Path = options["data"]
     reader = {".csv": "read_csv", ".json": "read_json"}.get(path.suffix.lower(), "read_parquet")
     table = [f"data = pd.{reader}({str(path)!r})"]
+    if _has_unnamed_index(path):
+        table += ["data = data.iloc[:, 1:]  # the rows' index, which has no name"]
     if options["target"] is not None:
         table += [f"labels = data.pop({options['target']!r})"]
+    if options["leave_out"]:
+        table += [f"data = data.drop(columns={options['leave_out']!r})"]
     if options["graph"] is not None:
         edges = _read_edges(options["graph"])
         table += [f"causes = suffice.CausalModel({edges!r}, data)"]
