@@ -88,6 +88,19 @@ def rules() -> Any:
 
 
 @cache
+def tree_explainer() -> Any:
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = DecisionTreeClassifier(random_state=0).fit(PEOPLE, list("nnyy"))
+    return sf.Explainer(tree, PEOPLE)
+
+
+@cache
+def proof() -> Any:
+    return tree_explainer().prove([40, 81])
+
+
+@cache
 def stability() -> Any:
     return sf.audit.stability(lambda X, y: model, X, list("nnyynn"), k=2, rows=1, tau=0.5)
 
@@ -123,6 +136,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "ShapleyInteractions": lambda: sf.shapley_interactions(explanation().keep),
     "TopK": lambda: sf.top_k(explanation().keep, 1),
     "MinimalFactors": lambda: sf.minimal_sufficient_factors(BASIS, y=True, tau=0.9),
+    "Proof": proof,
     "Causation": lambda: sf.probabilities_of_causation(SCM, "a", "b"),
     "CausationBounds": lambda: sf.causation_bounds(COUNTS, exogenous=True),
     "Plausibility": lambda: EXPLAINER.plausibility(ROW, n_hybrids=5),

@@ -150,6 +150,7 @@ SAMPLES = {
     "MinimalFactors": minimal_factors,
     "Option": lambda: recourse().best,
     "Plausibility": lambda: explainer().plausibility(row()),
+    "Proof": lambda: explainer().prove(row(), domain="range"),
     "Plan": lambda: explainer().plan(row(), search="greedy"),
     "Reasons": lambda: audit.reasons(several(), CATALOGUE, adverse=several()[0].outcome),
     "Record": lambda: recorded()[0],

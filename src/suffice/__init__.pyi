@@ -57,6 +57,7 @@ from .image import ImageExplainer as ImageExplainer, overlay as overlay
 from .inference import clopper_pearson as clopper_pearson, wilson as wilson
 from .measures import Measures as Measures
 from .models import adapt as adapt, make_target as make_target
+from .prove import Proof as Proof, Verdict as Verdict
 from .ranking import TopK as TopK, top_k as top_k
 from .recourse import Option as Option, Recourse as Recourse
 from .report.batch_report import report as report

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from suffice.attribution import ShapleyValues
     from suffice.batch.load import Stored
     from suffice.context.plausibility import Plausibility
+    from suffice.prove import Proof
     from suffice.recourse import Recourse
     from suffice.rules import AnchorOptions, AnchorRules, Rule, ScoreOptions
 
@@ -610,6 +611,69 @@ class Explainer:
             raise InputError("desired", got, "an outcome that the input does not have")
         decision.require_consistent()
         return find_recourse(decision, request, started=started)
+
+    def prove(
+        self,
+        x: Any,
+        features: object = None,
+        *,
+        domain: Literal["values", "range", "box"] = "values",
+        max_sets: int = 1000,
+        max_boxes: int = 20_000,
+        time_limit: float | None = None,
+    ) -> Proof:
+        """Prove or refute that feature sets keep the outcome of `x` for every row of a domain.
+
+        For models whose trees are read (forests, boosting, bags; see the guide to models). A set is
+        *proved* if no row of the domain that has the input's values of its features has another
+        outcome; it is *refuted* by such a row, which the model itself predicts; and it is *open* if
+        neither was found with the work allowed. Work is counted in boxes of rows, so that the same
+        call gives the same answer on every machine.
+
+        Parameters
+        ----------
+        x
+            The input.
+        features
+            A feature set, or a list of them. None: find all minimal sets that are proved, and all
+            minimal sets whose change can lose the outcome.
+        domain
+            Which values the other features may take: "values", any combination of values that the
+            data holds; "range", any numbers between the data's least and largest; "box", any
+            numbers. Columns that hold no numbers take the data's values ("box": also the categories
+            of their dtype). Missing values belong to it where the data has some in the column.
+        max_sets
+            Stop after so many minimal sets.
+        max_boxes
+            Boxes of rows to look at before a set is left open; the search for all minimal sets
+            ends after ten times as many.
+        time_limit
+            Stop after about this many seconds; the answer then depends on the machine.
+
+        Examples
+        --------
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> from suffice import Explainer, datasets
+        >>> X, y = datasets.loans()
+        >>> X = X[["age", "income", "debt", "late payments"]]
+        >>> model = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X, y)
+        >>> p = Explainer(model, X).prove(X.iloc[8], ["income", "debt"])
+        >>> p.verdicts[0].verdict
+        'refuted'
+        >>> p.verdicts[0].counterexample["income"]
+        25
+        """
+        from suffice.prove import prove
+
+        return prove(
+            self,
+            x,
+            features,
+            domain=domain,
+            max_sets=max_sets,
+            max_boxes=max_boxes,
+            time_limit=time_limit,
+        )
 
     @property
     def data(self) -> Table:

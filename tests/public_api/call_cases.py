@@ -31,6 +31,7 @@ from tests.example_results import (
     recourse,
     rules,
     text_model,
+    tree_explainer,
 )
 
 NUMBER, POSITIVE = "minus zero half huge long", "half huge long"
@@ -404,6 +405,13 @@ def doors() -> list[CallCase]:
             }
             | {"time_limit": f"none {POSITIVE}", "ids": "none list matrix", "rows": "none"}
             | {"random_state": "zero", "progress": PROGRESS},
+        ),
+        CallCase(
+            "Explainer.prove",
+            tree_explainer().prove,
+            {"x": [40, 81], "features": ["age"], "domain": "values"}
+            | {"max_sets": 10, "max_boxes": 100, "time_limit": None},
+            {"features": "none empty nothing"} | {"time_limit": f"none {POSITIVE}"},
         ),
         CallCase("Explainer.anchor", EXPLAINER.anchor, RULE_ARGUMENTS, RULE_ACCEPTS),
         CallCase("anchor", sf.anchor, {"explainer": EXPLAINER, **RULE_ARGUMENTS}, RULE_ACCEPTS),

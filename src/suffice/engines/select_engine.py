@@ -63,7 +63,7 @@ class EngineSelector:
         if "trees" not in _ENGINES_TO_TRY.get(self.engine, (self.engine,)):
             return False
         try:
-            return self._trees() is not None
+            return self.read_trees() is not None
         except Unreadable:
             return False
 
@@ -139,9 +139,9 @@ class EngineSelector:
         from suffice.engines.trees import TreeEngine
         from suffice.engines.trees.tree_model import WRONG_TREES
 
-        if self.engine == "auto" and self._trees().disagrees:
+        if self.engine == "auto" and self.read_trees().disagrees:
             raise Unreadable(WRONG_TREES)
-        trees = _unchecked(name, self._trees(), own_readings)
+        trees = _unchecked(name, self.read_trees(), own_readings)
         engine = TreeEngine(trees, target, hybrids, y, patience=patience)
         if self.engine == "auto" and exhaustive and hybrids.d <= _MOST_SWEPT:
             asking = lattice_work(target.model, hybrids)
@@ -149,7 +149,8 @@ class EngineSelector:
                 raise Unreadable("asking the model about every row is less work here")
         return engine
 
-    def _trees(self) -> TreeModel:
+    def read_trees(self) -> TreeModel:
+        """Return the trees of the model, read once; `Unreadable` if they cannot be."""
         from suffice.engines.trees import TreeModel, read_trees
 
         found = self._read_once("trees", lambda *given: TreeModel(read_trees(*given)))

@@ -57,6 +57,8 @@ class TreeModel:
         """Has the model answered otherwise than the trees, as they were read?"""
         self.sums_match: bool | None = None if ensemble.replay is not None else False
         """Are the library's additions repeated to the bit? None: that was not checked yet."""
+        self.domains: dict[tuple[str, int], Any] = {}
+        """What proofs made of the trees, by the kind of domain and the table it is of."""
         self._readings: dict[tuple[Any, ...], EventMargins] = {}
         self._alike = 0
 

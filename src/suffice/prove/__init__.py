@@ -1,0 +1,5 @@
+"""Proofs that feature sets keep an outcome for every row of a domain."""
+
+from suffice.prove.proof import Proof, Verdict, prove
+
+__all__ = ["Proof", "Verdict", "prove"]

@@ -1,0 +1,181 @@
+"""The leaves of an ensemble as boxes of cells, for each direction in which a decision can fall.
+
+A path to a leaf allows some cells of each column that it tests. Where these are no run of
+neighbouring cells (a categorical split, a missing value), the leaf is several boxes, one for each
+combination of runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.engines.evaluator import Unreadable
+from suffice.engines.trees.ensemble import Ensemble
+from suffice.engines.trees.margins import EventMargins, IntegerMargin
+from suffice.prove.branch_and_bound import LeafBoxes
+from suffice.prove.domain import Domain, column_of_seen
+
+_NO_BOUND = 2**31 - 1
+"""An end of a margin at or beyond this is no bound."""
+
+_MOST_BOXES = 1 << 22
+"""Boxes of all leaves together; more would not fit into a few hundred megabytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleBoxes:
+    """All leaves that rows of a domain can reach, as boxes; a leaf may have several."""
+
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    node: NDArray[np.int32]
+    """The leaf that each box belongs to."""
+    first: NDArray[np.int32]
+    """(trees + 1,): where the boxes of each tree begin."""
+
+
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """A sum of leaf values that is at least `need` wherever the outcome may be another one.
+
+    From `sure` on it surely is another; between the two the model has to be asked.
+    """
+
+    leaves: LeafBoxes
+    need: int
+    sure: int
+
+
+def read_boxes(ensemble: Ensemble, domain: Domain) -> EnsembleBoxes:
+    """Return the boxes of all leaves; `Unreadable` where there would be too many."""
+    source = column_of_seen(ensemble, domain.candidates)
+    column = source[ensemble.tests.column]
+    # The cells that go left at each test, and all cells of each column, as bits of an integer.
+    goes_left = [
+        _bits(answers[domain.shown[j]])
+        for answers, j in zip(domain.answers, column.tolist(), strict=True)
+    ]
+    full = [(1 << int(size)) - 1 for size in domain.sizes]
+    test, left, right = ensemble.test.tolist(), ensemble.left.tolist(), ensemble.right.tolist()
+    boxes: list[tuple[int, dict[int, list[tuple[int, int]]]]] = []
+    first = [0]
+    count = 0
+    owner = column.tolist()
+    for root in ensemble.roots.tolist():
+        waiting: list[tuple[int, dict[int, int]]] = [(root, {})]
+        while waiting:
+            node, allowed = waiting.pop()
+            number = test[node]
+            if number < 0:
+                runs = {j: _runs(cells) for j, cells in allowed.items() if cells != full[j]}
+                boxes.append((node, runs))
+                count += int(np.prod([len(r) for r in runs.values()], dtype=np.int64))
+                if count > _MOST_BOXES:
+                    raise Unreadable(f"its leaves are more than {_MOST_BOXES:,} boxes of cells")
+                continue
+            j = owner[number]
+            here = allowed.get(j, full[j])
+            for child, cells in (
+                (left[node], here & goes_left[number]),
+                (right[node], here & ~goes_left[number]),
+            ):
+                if cells:  # else no row of the domain comes here
+                    waiting.append((child, allowed | {j: cells}))
+        first.append(count)
+    low = np.zeros((count, len(full)), dtype=np.int32)
+    high = np.tile((domain.sizes - 1).astype(np.int32), (count, 1))
+    nodes = np.empty(count, dtype=np.int32)
+    place = 0
+    for node, runs in boxes:
+        for combination in product(*runs.values()):
+            nodes[place] = node
+            for j, (begin, end) in zip(runs, combination, strict=True):
+                low[place, j], high[place, j] = begin, end
+            place += 1
+    return EnsembleBoxes(low, high, nodes, np.array(first, dtype=np.int32))
+
+
+def directions(boxes: EnsembleBoxes, reading: EventMargins, y: bool) -> list[Direction]:
+    """Return the directions in which the outcome `y` can be lost, each by itself.
+
+    `Unreadable` where it is lost only if several sums agree, as for an outcome that is one of many
+    classes and not the input's.
+    """
+    if y != reading.reverse:  # all margins say yes now, and one that says no is enough
+        return [d for margin in reading.margins for d in _ways_out(boxes, margin)]
+    ways = [way for margin in reading.margins for way in _ways_in(boxes, margin)]
+    if len(ways) > 1:
+        raise Unreadable(
+            "several scores must agree before the outcome is another one; proofs are for outcomes "
+            "that the input has, or for two classes"
+        )
+    return ways
+
+
+def _ways_out(boxes: EnsembleBoxes, margin: IntegerMargin) -> list[Direction]:
+    """Return the directions in which a margin that says yes comes to say no."""
+    found = []
+    if margin.yes_from > -_NO_BOUND:
+        found.append(
+            Direction(_leaves(boxes, margin, -1), 1 - margin.yes_from, 1 - margin.no_below)
+        )
+    if margin.yes_to < _NO_BOUND:
+        found.append(Direction(_leaves(boxes, margin, 1), margin.yes_to + 1, margin.no_above + 1))
+    return found
+
+
+def _ways_in(boxes: EnsembleBoxes, margin: IntegerMargin) -> list[Direction]:
+    """Return the bounds that a margin which says no must meet, all of them, to say yes."""
+    found = []
+    if margin.yes_from > -_NO_BOUND:
+        found.append(Direction(_leaves(boxes, margin, 1), margin.no_below, margin.yes_from))
+    if margin.yes_to < _NO_BOUND:
+        found.append(Direction(_leaves(boxes, margin, -1), -margin.no_above, -margin.yes_to))
+    return found
+
+
+def _leaves(boxes: EnsembleBoxes, margin: IntegerMargin, sign: int) -> LeafBoxes:
+    """Return the boxes with their values, largest first in each tree, without constant trees."""
+    value = sign * margin.value.astype(np.int64)[boxes.node]
+    tree = np.repeat(np.arange(len(boxes.first) - 1), np.diff(boxes.first))
+    order = np.lexsort((-value, tree))
+    ordered = value[order]
+    largest, smallest = ordered[boxes.first[:-1]], ordered[boxes.first[1:] - 1]
+    varies = largest != smallest
+    kept = order[varies[tree[order]]]
+    sizes = np.diff(boxes.first)[varies]
+    return LeafBoxes(
+        low=np.ascontiguousarray(boxes.low[kept]),
+        high=np.ascontiguousarray(boxes.high[kept]),
+        value=value[kept],
+        first=np.append(0, np.cumsum(sizes)).astype(np.int32),
+        base=int(largest[~varies].sum()),
+    )
+
+
+def _bits(flags: NDArray[np.bool_]) -> int:
+    """Return an integer whose bit c is flag c."""
+    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+
+
+def _runs(cells: int) -> list[tuple[int, int]]:
+    """Return the runs of ones of a set of cells, as first and last cell.
+
+    >>> _runs(0b1011100)
+    [(2, 4), (6, 6)]
+    """
+    found = []
+    place = 0
+    while cells:
+        gap = (cells & -cells).bit_length() - 1
+        cells >>= gap
+        place += gap
+        length = (~cells & (cells + 1)).bit_length() - 1
+        found.append((place, place + length - 1))
+        cells >>= length
+        place += length
+    return found

@@ -1,0 +1,307 @@
+"""Decide for sets of features whether holding them keeps the outcome everywhere in a domain.
+
+A set is refuted by one row that agrees with the input on it and has another outcome. Such a row
+refutes every set of features on which it agrees with the input, so all rows that were found are
+kept and asked first; the first of them are the rows of data with another outcome. Where none
+refutes a set, branch and bound looks for one (`branch_and_bound`), and its end without a point is
+the proof.
+
+All minimal sets follow by duality: a set is sufficient if it meets every contrastive set (one whose
+change can lose the outcome), and minimal sufficient sets and minimal contrastive sets are each
+other's minimal hitting sets. Each step takes a set that meets all contrastive sets found so far and
+contains no sufficient one, decides it, and shrinks it or its row to a minimal set (the scheme of
+MARCO: Liffiton, Previti, Malik and Marques-Silva, Constraints 21, 2016). There is no such set left
+when all have been found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from suffice.decision import Decision
+from suffice.engines.trees.tree_model import WRONG_TREES
+from suffice.errors import ModelError
+from suffice.prove.branch_and_bound import NO_POINT, POINT, BoxSearch
+from suffice.prove.domain import Domain
+from suffice.prove.leaf_boxes import Direction
+from suffice.tables.table import Table
+from suffice.typing import Counts
+
+_BOXES_AT_ONCE = 256
+"""Boxes between two looks at the clock, where a time limit was given."""
+
+
+class Refutation(NamedTuple):
+    """A row of the domain with another outcome than the input."""
+
+    agrees: int
+    """Bit mask of the players on which the row agrees with the input."""
+    cells: tuple[int, ...] | None
+    """Its cells; None for a row of data."""
+    row: int
+    """The number of the row of data; -1 where there are cells."""
+
+
+class Finding(NamedTuple):
+    """The verdict on one set: proved if nothing refutes it and nothing is left open."""
+
+    refutation: Refutation | None
+    open_share: float
+    """0 where it is decided; else how far, in parts of the whole range of scores, an open box could
+    still reach beyond the boundary of the decision."""
+
+    @property
+    def proved(self) -> bool:
+        """Whether every row of the domain that agrees with the input on the set has its outcome."""
+        return self.refutation is None and self.open_share == 0
+
+
+class OutOfTimeError(Exception):
+    """The time limit was reached."""
+
+
+@dataclass(eq=False)
+class Prover:
+    """Verdicts on sets of players of one decision; what was found for one set serves the next."""
+
+    decision: Decision
+    domain: Domain
+    start: Counts
+    """The input's cells."""
+    routes: Sequence[Direction]
+    boxes_per_set: int
+    out_of_time: Callable[[], bool] = lambda: False
+    known: list[Refutation] = field(default_factory=list)
+    boxes: int = 0
+    """Boxes looked at so far."""
+    rows_predicted: int = 0
+    _verdicts: dict[int, Finding] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        largest = int(self.domain.sizes.max(initial=1))
+        self._searches = [BoxSearch(route.leaves, largest) for route in self.routes]
+        # Holding a set proves all that contain it, so proved sets are kept as they are found.
+        self._proved: list[int] = []
+        self._add_rows_of_data()
+
+    @property
+    def d(self) -> int:
+        """The number of players."""
+        return len(self.decision.players)
+
+    def _add_rows_of_data(self) -> None:
+        """Take the rows of data with another outcome as refutations, most similar first."""
+        decision = self.decision
+        target = decision.target
+        scored = target.event.needs_scores
+        truth = target(decision.data) if scored else target.read(decision.answers)
+        self.rows_predicted += len(decision.data) if scored else 0
+        others = np.flatnonzero(truth != decision.y)
+        if not len(others):
+            return
+        codes = decision.row.stack(decision.data.take(others)).codes()
+        same_columns = codes[1:] == codes[0]
+        agrees = np.zeros(len(others), dtype=object)
+        for player, columns in enumerate(decision.players.columns):
+            agrees |= same_columns[:, list(columns)].all(axis=1).astype(object) << player
+        seen: dict[int, int] = {}
+        for mask, row in zip(agrees.tolist(), others.tolist(), strict=True):
+            seen.setdefault(mask, row)
+        kept: list[int] = []
+        for mask in sorted(seen, key=lambda m: (-m.bit_count(), m)):
+            if not any(mask & other == mask for other in kept):  # it refutes nothing more
+                kept.append(mask)
+                self.known.append(Refutation(mask, None, seen[mask]))
+
+    def decide(self, mask: int) -> Finding:
+        """Return the verdict on one set, from what is known or by a search."""
+        for refutation in self.known:
+            if mask & refutation.agrees == mask:
+                return Finding(refutation, 0.0)
+        if any(mask & proved == proved for proved in self._proved):
+            return Finding(None, 0.0)
+        if mask not in self._verdicts:
+            self._verdicts[mask] = self._search(mask)
+            if self._verdicts[mask].proved:
+                self._proved.append(mask)
+        return self._verdicts[mask]
+
+    def _search(self, mask: int) -> Finding:
+        low, high = self.start.copy(), self.start.copy()
+        for player, columns in enumerate(self.decision.players.columns):
+            if not mask >> player & 1:
+                for j in columns:
+                    low[j], high[j] = 0, self.domain.sizes[j] - 1
+        open_share = 0.0
+        for route, search in zip(self.routes, self._searches, strict=True):
+            search.begin(low, high, self.start, route.need, route.sure)
+            while search.boxes < self.boxes_per_set:
+                before = search.boxes
+                verdict = search.go_on(min(_BOXES_AT_ONCE, self.boxes_per_set - before))
+                self.boxes += search.boxes - before
+                if self.out_of_time():
+                    raise OutOfTimeError
+                if verdict == NO_POINT:
+                    break
+                if verdict == POINT and (found := self._confirm(search, route)):
+                    return Finding(found, 0.0)
+                if search.is_stuck:
+                    break
+            else:
+                verdict = None
+            if verdict != NO_POINT:
+                beyond = max(search.bound - route.need, 0) + 1
+                span = max(_largest_sum(route) - route.need, beyond)
+                open_share = max(open_share, beyond / span)
+        return Finding(None, open_share)
+
+    def _confirm(self, search: BoxSearch, route: Direction) -> Refutation | None:
+        """Ask the model about a point; None if its outcome is the input's after all.
+
+        That can only be where the sum is within rounding of the boundary.
+        """
+        cells = tuple(search.point.tolist())
+        row = self.row_of(cells)
+        self.rows_predicted += 1
+        if bool(self.decision.target(row)[0]) == self.decision.y:
+            if search.point_sum >= route.sure:
+                raise ModelError(f"a row contradicts its proof: {WRONG_TREES}")
+            return None
+        refutation = Refutation(self._agreement(cells), cells, -1)
+        self.known = [
+            other for other in self.known if other.agrees & refutation.agrees != other.agrees
+        ]
+        self.known.append(refutation)
+        return refutation
+
+    def _agreement(self, cells: Sequence[int]) -> int:
+        same = [c == s for c, s in zip(cells, self.start.tolist(), strict=True)]
+        return sum(
+            1 << player
+            for player, columns in enumerate(self.decision.players.columns)
+            if all(same[j] for j in columns)
+        )
+
+    def row_of(self, cells: Sequence[int]) -> Table:
+        """Return a row in these cells, with the input's values in cells that are the input's."""
+        start = self.start.tolist()
+        rows = [
+            len(self.domain.candidates) if c == s else int(shown[c])
+            for c, s, shown in zip(cells, start, self.domain.shown, strict=True)
+        ]
+        return self.domain.candidates.stack(self.decision.row).gather(np.array([rows]))
+
+    def table_of(self, refutation: Refutation) -> Table:
+        """Return the row of a refutation."""
+        if refutation.cells is None:
+            return self.decision.data.take(np.array([refutation.row]))
+        return self.row_of(refutation.cells)
+
+
+def _largest_sum(route: Direction) -> int:
+    leaves = route.leaves
+    return leaves.base + int(leaves.value[leaves.first[:-1]].sum())
+
+
+@dataclass
+class MinimalSets:
+    """Minimal sets as bit masks of players; complete if none was left open."""
+
+    sufficient: list[int] = field(default_factory=list)
+    contrastive: list[int] = field(default_factory=list)
+    open: dict[int, Finding] = field(default_factory=dict)
+    """Sets that could not be decided."""
+    complete: bool = False
+
+
+def find_minimal_sets(
+    prover: Prover, found: MinimalSets, most_sets: int, stopped: Callable[[], bool]
+) -> None:
+    """Find all minimal sufficient and contrastive sets, into `found`."""
+    everyone = (1 << prover.d) - 1
+    while not stopped() and len(found.sufficient) + len(found.contrastive) < most_sets:
+        blocked = [*found.contrastive, *(everyone & ~mask for mask in found.open)]
+        mask = next_candidate(prover.d, blocked, found.sufficient)
+        if mask is None:
+            found.complete = not found.open
+            return
+        finding = prover.decide(mask)
+        if finding.proved:
+            smallest = _shrink(prover, mask, found)
+            found.sufficient.append(smallest)
+        elif finding.refutation is not None:
+            found.contrastive.append(everyone & ~_grow(prover, finding.refutation.agrees, found))
+        else:
+            # Whatever it contains is undecided too, unless it is refuted: look elsewhere.
+            found.open[mask] = finding
+
+
+def _shrink(prover: Prover, mask: int, found: MinimalSets) -> int:
+    """Leave features out of a proved set for as long as it stays proved."""
+    for player in range(prover.d):
+        without = mask & ~(1 << player)
+        if without == mask:
+            continue
+        finding = prover.decide(without)
+        if finding.proved:
+            mask = without
+        elif finding.refutation is None:
+            found.open[without] = finding
+    return mask
+
+
+def _grow(prover: Prover, agrees: int, found: MinimalSets) -> int:
+    """Hold more features of a refuted set for as long as it stays refuted."""
+    for player in range(prover.d):
+        if agrees >> player & 1:
+            continue
+        finding = prover.decide(agrees | 1 << player)
+        if finding.refutation is not None:
+            agrees = finding.refutation.agrees
+        elif not finding.proved:
+            found.open[agrees | 1 << player] = finding
+    return agrees
+
+
+def next_candidate(d: int, to_meet: Sequence[int], to_miss: Sequence[int]) -> int | None:
+    """Return a set that meets each of `to_meet` and contains none of `to_miss`, or None.
+
+    Depth-first: the clause with the fewest free features is branched on, so that clauses with one
+    are settled at once. Small sets come first.
+
+    >>> next_candidate(3, [0b011], [0b001]), next_candidate(2, [0b01], [0b01])
+    (2, None)
+    """
+    everyone = (1 << d) - 1
+
+    def solve(chosen: int, refused: int) -> int | None:
+        best, best_in, best_size = 0, True, d + 1
+        for clause in to_meet:
+            if not clause & chosen:
+                free = clause & ~refused
+                size = free.bit_count()
+                if not size:
+                    return None
+                if size < best_size:
+                    best, best_in, best_size = free, True, size
+        for clause in to_miss:
+            if not clause & refused:
+                free = clause & ~chosen
+                size = free.bit_count()
+                if not size:
+                    return None
+                if size < best_size:
+                    best, best_in, best_size = free, False, size
+        if best_size > d:
+            return chosen & everyone
+        bit = best & -best
+        first = (chosen | bit, refused) if best_in else (chosen, refused | bit)
+        second = (chosen, refused | bit) if best_in else (chosen | bit, refused)
+        answer = solve(*first)
+        return solve(*second) if answer is None else answer
+
+    return solve(0, 0)
