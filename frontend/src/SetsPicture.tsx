@@ -14,14 +14,22 @@ interface Pointed {
 }
 
 export function SetsPicture({ drawing, label, ...pointed }: { drawing: Drawing; label: string } & Pointed) {
-  const { width, height, marks } = drawing;
-  return (
-    <svg class="sets" viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="img" aria-label={label}>
-      {marks.map((mark) => (
-        <One mark={mark} faint={mark.row >= 0 && pointed.lit !== undefined && !pointed.lit.has(mark.row)} marked={pointed.marked} />
-      ))}
-      <Targets drawing={drawing} {...pointed} />
+  const { width, height, marks, split, half_top: y, has_curve } = drawing;
+  const half = (right: boolean, [x, y, wide, high]: readonly number[]) => (
+    <svg class={right ? "right" : "left"} viewBox={`${x} ${y} ${wide} ${high}`} width={wide} height={high} aria-hidden="true">
+      {marks.map((mark) =>
+        mark.at[0]! >= split === right ? (
+          <One mark={mark} faint={mark.row >= 0 && pointed.lit !== undefined && !pointed.lit.has(mark.row)} marked={pointed.marked} />
+        ) : null,
+      )}
+      <Targets drawing={drawing} right={right} {...pointed} />
     </svg>
+  );
+  return (
+    <div class={has_curve ? "sets curved" : "sets"} role="img" aria-label={label} data-width={width}>
+      {half(false, [0, 0, split, height])}
+      {half(true, [split, y, width - split, height - y])}
+    </div>
   );
 }
 
@@ -61,18 +69,18 @@ function One({ mark, faint, marked }: { mark: Mark; faint: boolean; marked: Read
 }
 
 /** What the pointer meets: nothing that is seen. The same can be done with buttons elsewhere. */
-function Targets({ drawing, onColumn, onRow, onPoint }: { drawing: Drawing } & Pointed) {
-  const { rows, columns, top, bottom, width } = drawing;
+function Targets({ drawing, right, onColumn, onRow, onPoint }: { drawing: Drawing; right: boolean } & Pointed) {
+  const { rows, columns, top, bottom, width, split } = drawing;
   if (!onColumn && !onRow) return null;
-  const right = (columns[columns.length - 1] ?? 0) + COLUMN / 2;
+  const from = right ? split : (columns[columns.length - 1] ?? 0) + COLUMN / 2;
   return (
     <g class="targets">
       {onRow && rows.map((y, i) => (
-        <rect class="target" x={right} y={y - ROW / 2} width={width - right} height={ROW} data-row={i} onClick={() => onRow(i)}>
+        <rect class="target" x={from} y={y - ROW / 2} width={(right ? width : split) - from} height={ROW} data-row={i} onClick={() => onRow(i)}>
           <title>Try this set</title>
         </rect>
       ))}
-      {onColumn && columns.map((x, j) => (
+      {onColumn && !right && columns.map((x, j) => (
         <g
           class="target"
           data-column={j}

@@ -87,6 +87,7 @@ const STYLE: [selectors: string[], rules: string][] = [
   [[".share", ".bar"], "fill:TONE;opacity:.4"],
   [[".on"], "opacity:1"],
   [[".whisker"], "fill:none;stroke:#1c2330;stroke-width:1.2"],
+  [[".chance"], "fill:none;stroke:TONE;stroke-width:1;stroke-dasharray:2 2"],
   [[".step"], "fill:none;stroke:TONE;stroke-width:2"],
   [["text.heading"], "font-size:16px;font-weight:700;fill:TONE"],
 ];
@@ -102,17 +103,23 @@ export function pictureText(root: HTMLElement): string {
   const parts: string[] = [];
   let [width, height] = [0, 0];
   for (const section of root.querySelectorAll<HTMLElement>("section[data-view]:not([hidden])")) {
-    const svg = section.querySelector<SVGSVGElement>("svg.sets");
-    if (!svg) continue;
-    const copy = svg.cloneNode(true) as SVGSVGElement;
+    const left = section.querySelector<SVGSVGElement>(".sets .left");
+    const right = section.querySelector<SVGSVGElement>(".sets .right");
+    if (!left || !right) continue;
+    // Both halves are drawn in the coordinates of the whole.
+    const copy = left.cloneNode(true) as SVGSVGElement;
+    right.childNodes.forEach((mark) => copy.append(mark.cloneNode(true)));
+    const [wide, high] = [left.parentElement!.dataset["width"]!, left.getAttribute("height")!];
+    copy.setAttribute("viewBox", `0 0 ${wide} ${high}`);
+    copy.setAttribute("width", wide);
     copy.querySelectorAll(".targets").forEach((target) => target.remove());
     copy.setAttribute("y", String(height + TITLE));
     const inner = new XMLSerializer().serializeToString(copy);
     const title = escaped(section.querySelector("h2")?.textContent ?? "");
     // In one file each view has its own colour in place of the page's variable.
     parts.push(`<g class="${section.dataset["view"]}"><text class="heading" x="12" y="${height + 24}">${title}</text>${inner}</g>`);
-    width = Math.max(width, Number(svg.getAttribute("width")));
-    height += TITLE + Number(svg.getAttribute("height"));
+    width = Math.max(width, Number(wide));
+    height += TITLE + Number(high);
   }
   const styles = Object.entries(COLOURS).map(([view, tone]) => styleOf(view, tone)).join("");
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><style>${styles}</style><rect width="100%" height="100%" fill="#fff"/>${parts.join("")}</svg>`;

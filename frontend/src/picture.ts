@@ -54,6 +54,10 @@ export interface Drawing {
   columns: number[];
   top: number;
   bottom: number;
+  /** Marks from this x on are in the right half, which narrow screens show below the left. */
+  split: number;
+  half_top: number;
+  has_curve: boolean;
 }
 
 export const LEFT = 12;
@@ -171,6 +175,9 @@ export function draw(picture: Picture): Drawing {
     columns: centres,
     top,
     bottom,
+    split: shares.left + SHARES + 6,
+    half_top: tenth(top - 34),
+    has_curve: end > bottom,
   };
 }
 
@@ -248,8 +255,6 @@ function curveMarks(picture: Picture, axis: Axis, top: number, bottom: number): 
     }
     out.push(mark("path", style, corners));
   }
-  ["cumulative necessity", "(thin line: by chance)"].forEach((text, line) =>
-    out.push(mark("text", "title", [axis.left - 46, y(0.5) - 4 + 16 * line], { text, anchor: "end" })),
-  );
+  out.push(mark("text", "title", [axis.left - 46, top - 12], { text: "cumulative necessity (thin: by chance)" }));
   return out;
 }

@@ -80,7 +80,7 @@ def test_exported_by_nbconvert_it_still_answers(browser, tmp_path):  # noqa: F81
     assert page.locator(".suffice:visible").count() == 0  # only the frame shows
     answers(frame_of(page))
     page.emulate_media(media="print")
-    assert page.is_visible("section.keep svg.sets") and page.is_hidden("iframe.suffice-frame")
+    assert page.is_visible("section.keep .sets") and page.is_hidden("iframe.suffice-frame")
     context.close()
 
 
@@ -94,12 +94,12 @@ def test_where_scripts_are_off_or_frames_are_cut_the_static_piece_shows(browser,
     page = browser.new_page()
     page.goto(path.as_uri())
     frame = page.wait_for_selector("iframe").content_frame()
-    frame.wait_for_selector("section.keep svg.sets")
+    frame.wait_for_selector("section.keep .sets")
     assert frame.locator("button, input").count() == 0
     page.close()
     path.write_text(head + re.sub(r"<iframe.*?</iframe>", "", cell, flags=re.S), encoding="utf-8")
     with open_page(browser, path) as page:
-        assert page.is_visible("section.keep svg.sets")
+        assert page.is_visible("section.keep .sets")
         assert E.keep.outcome in page.inner_text("body")
 
 

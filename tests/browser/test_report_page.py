@@ -260,7 +260,7 @@ def test_nothing_serious_hinders_anyone_at_any_width_in_any_light(browser, small
 
 def test_with_scripts_off_all_of_it_can_be_read(browser, small):  # noqa: F811
     with open_page(browser, small, java_script_enabled=False) as page:
-        assert page.is_visible("section.keep svg.sets") and page.is_visible("section.flip svg.sets")
+        assert page.is_visible("section.keep .sets") and page.is_visible("section.flip .sets")
         text = page.inner_text("body")
         for view in summarise(E).views:
             assert view.necessity_text in text and view.lead in text
@@ -269,13 +269,27 @@ def test_with_scripts_off_all_of_it_can_be_read(browser, small):  # noqa: F811
         assert page.locator("button, input, select").count() == 0
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_on_a_phone_the_halves_of_the_picture_stand_below_each_other(browser, small, scripts):  # noqa: F811
+    viewport = {"width": 400, "height": 800}
+    with open_page(browser, small, viewport=viewport, java_script_enabled=scripts) as page:
+        left, right = (
+            page.locator(f"section.keep .sets .{side}").bounding_box() for side in ("left", "right")
+        )
+        assert right["y"] > left["y"] and right["x"] == left["x"]
+        assert all(box["x"] + box["width"] <= 400 for box in (left, right))
+        first = page.locator("section.keep .sets .right .number").first.bounding_box()
+        last_tick = page.locator("section.keep .sets .left .tick").last.bounding_box()
+        assert first["y"] > last_tick["y"]  # nothing is drawn over anything
+
+
 def test_printed_it_has_no_controls_and_fits(browser, small):  # noqa: F811
     with open_page(browser, small) as page:
         page.emulate_media(media="print")
         for control in ("threshold", "controls", "picked"):
             assert page.is_hidden(f"[data-slot={control}]")
         assert page.is_hidden(".copy >> nth=0")
-        assert page.is_visible("section.keep svg.sets")
+        assert page.is_visible("section.keep .sets")
         page.set_viewport_size({"width": 720, "height": 1000})
         assert page.evaluate("document.documentElement.scrollWidth") <= 720
 

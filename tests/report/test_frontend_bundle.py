@@ -217,9 +217,9 @@ def test_the_script_draws_what_python_draws(name, tmp_path):
         expected = json.loads(json.dumps(asdict(said.signature)))
         assert same(got["picture"], expected)
         drawn = json.loads(json.dumps(asdict(draw_signature(said.signature))))
-        assert [got["drawing"][k] for k in ("width", "height")] == pytest.approx(
-            [drawn["width"], drawn["height"]], abs=0.11
-        )
+        assert [
+            got["drawing"][k] for k in ("width", "height", "split", "half_top")
+        ] == pytest.approx([drawn[k] for k in ("width", "height", "split", "half_top")], abs=0.11)
         for mark, ours in zip(got["drawing"]["marks"], drawn["marks"], strict=True):
             assert mark.pop("at") == pytest.approx(ours.pop("at"), abs=0.21), (mark, ours)
             assert mark == ours

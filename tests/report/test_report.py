@@ -429,7 +429,7 @@ def test_a_bar_of_a_search_at_one_threshold_claims_nothing_below():
 
 
 def test_dots_name_their_feature_with_scripts_off():
-    (picture,) = re.findall(r"<svg class=\"sets\".*?</svg>", refusal().keep.to_html(), re.S)
+    (picture,) = re.findall(r"<div class=\"sets.*?</div>", refusal().keep.to_html(), re.S)
     drawing = draw_signature(summarise(refusal(), signature=SignatureLimits()).keep.signature)
     titles = [m.text for m in drawing.marks if m.kind == "dot"]
     found = re.findall(r"<circle [^>]*><title>([^<]*)</title></circle>", picture)

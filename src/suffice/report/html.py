@@ -176,6 +176,8 @@ _HEAD_LETTERS, _LETTER, _TURN = 26, 6.2, 50
 """Column heads: most letters, width of a letter in pixels, and rotation in degrees."""
 _SHARES, _NUMBER, _THRESHOLDS, _GAP = 150, 58, 230, 22
 _GROUP, _AXIS, _CURVE = 20, 40, 84
+_GAP_OF_NUMBERS = 6
+"""Between the end of the axis of shares and the right half, which begins with their numbers."""
 
 
 @dataclass(frozen=True)
@@ -200,12 +202,39 @@ class SvgMark:
 
 
 @dataclass(frozen=True)
+class SvgHalf:
+    """Marks in one half of a drawing, in its coordinates: the part from (x, y) on."""
+
+    side: Literal["left", "right"]
+    x: float
+    y: float
+    width: float
+    height: float
+    marks: tuple[SvgMark, ...]
+
+
+@dataclass(frozen=True)
 class SvgDrawing:
     """Marks, and the size of the drawing in pixels."""
 
     width: float
     height: float
     marks: tuple[SvgMark, ...]
+    split: float
+    """The x from which on marks are in the right half, which narrow screens show below the left."""
+    half_top: float
+    """The y at which the right half begins; above it are the heads of columns only."""
+    has_curve: bool
+
+    @property
+    def halves(self) -> tuple[SvgHalf, SvgHalf]:
+        """The two halves; together they are the drawing."""
+        parts: tuple[list[SvgMark], list[SvgMark]] = [], []
+        for mark in self.marks:
+            parts[mark.at[0] >= self.split].append(mark)
+        left = SvgHalf("left", 0, 0, self.split, self.height, tuple(parts[0]))
+        wide, high = round(self.width - self.split, 1), round(self.height - self.half_top, 1)
+        return left, SvgHalf("right", self.split, self.half_top, wide, high, tuple(parts[1]))
 
 
 @dataclass(frozen=True)
@@ -283,7 +312,14 @@ def draw_signature(picture: ViewSignature) -> SvgDrawing:
     # Heads lean to the right, and a few axes may not be as wide as the last head reaches.
     leaning = _LEFT + _COLUMN * len(heads) + longest * _LETTER * cos(radians(_TURN))
     width = round(max(thresholds.left + _THRESHOLDS + 24, leaning), 1)
-    return SvgDrawing(width, round(height, 1), (*grid, *named, *titles, *marks, *curve, *lines))
+    return SvgDrawing(
+        width,
+        round(height, 1),
+        (*grid, *named, *titles, *marks, *curve, *lines),
+        split=shares.left + _SHARES + _GAP_OF_NUMBERS,
+        half_top=round(top - 34, 1),
+        has_curve=bool(picture.curve),
+    )
 
 
 def _head_mark(j: int, head: str, title: str, top: float) -> SvgMark:
@@ -362,7 +398,6 @@ def _curve_marks(picture: ViewSignature, axis: _Axis, top: float, bottom: float)
     for style, curve in (("chance", picture.chance_curve), ("step", picture.curve)):
         corners = zip(*step_corners(curve, axis.start), strict=True)
         out.append(SvgMark("path", style, tuple(c for t, s in corners for c in (axis.x(t), y(s)))))
-    for line, text in enumerate(("cumulative necessity", "(thin line: by chance)")):
-        at = axis.left - 46, y(0.5) - 4 + 16 * line
-        out.append(SvgMark("text", "title", at, text, "end"))
+    said = "cumulative necessity (thin: by chance)"
+    out.append(SvgMark("text", "title", (axis.left - 46, top - 12), said))
     return out
