@@ -283,6 +283,56 @@ def test_on_a_phone_the_halves_of_the_picture_stand_below_each_other(browser, sm
         assert first["y"] > last_tick["y"]  # nothing is drawn over anything
 
 
+BROKEN = """() => {
+    const words = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), out = [];
+    for (let node; (node = words.nextNode()); ) {
+        if (!node.parentElement.checkVisibility() || node.parentElement.closest("svg, script, style")) continue;
+        for (const found of node.data.matchAll(/[A-Za-z]{2,25}/g)) {
+            const range = document.createRange();
+            range.setStart(node, found.index);
+            range.setEnd(node, found.index + found[0].length);
+            const tops = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+            if (tops.size > 1) out.push(found[0]);
+        }
+    }
+    return out;
+}"""
+
+
+def test_no_name_is_broken_inside_a_word(browser, small, tmp_path):  # noqa: F811
+    names = ["expenditure on entertainment", "transportation", "longstanding relationship"]
+    people = LOANS.iloc[:, :3].set_axis(names, axis=1)
+    pay = Explainer(lambda r: np.where(r[names[0]] > 40, "yes", "no"), people)
+    reports = [
+        pay.recourse(people.iloc[8]),
+        pay.anchor(people.iloc[8]),
+        pay.explain(people.iloc[8]),
+    ]
+    for number, result in enumerate(reports):
+        path = tmp_path / f"{number}.html"
+        result.to_html(path)
+        for width in (400, 1280):
+            with open_page(browser, path, viewport={"width": width, "height": 800}) as page:
+                assert page.evaluate(BROKEN) == []
+                assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_tables_in_notebooks_are_aligned_left(browser, tmp_path):  # noqa: F811
+    path = tmp_path / "notebook.html"
+    lab = ".jp-RenderedHTMLCommon:not(.jp-RenderedMarkdown) td { text-align: right; }"
+    cell = Explainer(lender, LOANS).recourse(LOANS.iloc[8])._repr_html_()
+    path.write_text(
+        f"<meta charset='utf-8'><style>{lab}</style><div class='jp-RenderedHTMLCommon'>{cell}</div>",
+        encoding="utf-8",
+    )
+    with open_page(browser, path) as page:
+        aligned = page.locator("td").evaluate_all(
+            "all => all.map(cell => [cell.className, getComputedStyle(cell).textAlign])"
+        )
+        assert {align for kind, align in aligned if kind not in ("share", "number")} == {"left"}
+        assert {align for kind, align in aligned if kind in ("share", "number")} == {"right"}
+
+
 def test_printed_it_has_no_controls_and_fits(browser, small):  # noqa: F811
     with open_page(browser, small) as page:
         page.emulate_media(media="print")
