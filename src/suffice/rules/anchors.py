@@ -1,4 +1,4 @@
-"""From an input to its rules: Anchors' question, answered for every rule (Prop. 2)."""
+"""`anchor`: every τ-minimal rule of an input (Prop. 2); `score_rule`: measures of a given rule."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DISTRIBUTIONS: tuple[Distribution, ...] = ("perturbed", "observed")
 
 
 class AnchorOptions(TypedDict, total=False):
-    """What can be asked besides the input: see `anchor`."""
+    """Keyword arguments of `anchor`, documented there."""
 
     tau: float
     alpha: float | None
@@ -141,7 +141,7 @@ def anchor(
 
 
 def outcomes_of_data(decision: Decision) -> BoolVector:
-    """Which rows of the data have the input's outcome; by answers that are known where they do."""
+    """Return which rows of the data have the input's outcome, from known answers if possible."""
     target = decision.target
     scored = target.event.needs_scores
     truth = target(decision.data) if scored else target.read(decision.answers)
@@ -149,13 +149,13 @@ def outcomes_of_data(decision: Decision) -> BoolVector:
 
 
 def require_table_explainer(explainer: object) -> None:
-    """Raise for what has no rows of a table to make rules about, such as a `TextExplainer`."""
+    """Raise for an explainer without a table, such as a `TextExplainer`."""
     if not isinstance(explainer, SupportsDecide):
         raise InputError("explainer", type(explainer).__name__, "an Explainer, of a table")
 
 
 def _largest_rule_size(max_size: object, conditions: Conditions) -> int:
-    """The most features of a rule; an error where that makes more sets than can be counted."""
+    """Return the most features of a rule; raise if that makes more sets than can be counted."""
     features = len(conditions.features)
     largest = features if max_size is None else min(check_integer("max_size", max_size), features)
     sets = conditions.sets(largest)
@@ -177,7 +177,7 @@ def _largest_rule_size(max_size: object, conditions: Conditions) -> int:
 
 
 class ScoreOptions(TypedDict, total=False):
-    """What can be asked besides the input and the rule: see `score_rule`."""
+    """Keyword arguments of `score_rule`, documented there."""
 
     sample: Any
     distribution: Distribution | None
@@ -193,7 +193,7 @@ def score_rule(
     distribution: Distribution | None = None,
     tau: float = 0.9,
 ) -> Rule:
-    """Precision, coverage and necessity of any rule for the outcome of `x`.
+    """Measure precision, coverage and necessity of any rule for the outcome of `x`.
 
     Parameters
     ----------
@@ -263,14 +263,14 @@ def _perturbed_rows(decision: Decision, conditions: Conditions) -> Table:
 
 
 def _count_outcomes(decision: Decision, rows: Table) -> tuple[int, int]:
-    """How many rows there are, and how many have the outcome; no rows, no model call."""
+    """Return the number of rows, and of those with the outcome; no rows, no model call."""
     if not len(rows):
         return 0, 0
     return len(rows), int((decision.target(rows) == decision.y).sum())
 
 
 def _decision_without_input(explainer: SupportsDecide) -> Decision:
-    """A decision about the explainer's own outcome: any row of its data will do for input."""
+    """Return a decision about the explainer's own outcome, with the first row of data as input."""
     outcome = explainer.outcome
     if outcome is None or (isinstance(outcome, Outcome) and outcome.depends_on_input):
         raise InputError(

@@ -33,13 +33,13 @@ from suffice.validation import call_user_function, check_choice, check_integer, 
 
 @dataclass(frozen=True)
 class Condition:
-    """One thing that a rule may ask."""
+    """Condition of a rule: a factor on the columns of one feature."""
 
     feature: str
     """The feature or group that it is about."""
     factor: Factor
     tightens: bool = False
-    """Does it ask more of what the condition before it asks?"""
+    """Whether it is a tighter form of the condition before it."""
 
 
 class Conditions(tuple[Condition, ...]):
@@ -54,7 +54,7 @@ class Conditions(tuple[Condition, ...]):
 
     @property
     def independent(self) -> bool:
-        """Has each feature only one, so that any set of conditions is a rule of its size?"""
+        """Whether each feature has one condition, so that any set of them is a rule of its size."""
         return len(self) == len(self.features)
 
     @property
@@ -66,14 +66,18 @@ class Conditions(tuple[Condition, ...]):
                 yield (i, *rest)
 
     def holds(self, rows: Table) -> HeldSets:
-        """(rows, conditions): which row satisfies which condition."""
+        """Return (rows, conditions): whether each row satisfies each condition."""
         out = np.empty((len(rows), len(self)), dtype=bool)
         for i, condition in enumerate(self):
             out[:, i] = condition.factor(Sample(rows))
         return out
 
     def are_rules(self, held: HeldSets, largest: int) -> BoolVector:
-        """Which sets of conditions stand for a rule, of at most so many features?"""
+        """Return which sets of conditions stand for a rule on at most `largest` features.
+
+        A condition of a chain stands for a rule only with all weaker ones before it, so that every
+        rule is one set of conditions.
+        """
         fit = np.ones(len(held), dtype=bool)
         for i, condition in enumerate(self):
             if condition.tightens:
@@ -85,14 +89,14 @@ class Conditions(tuple[Condition, ...]):
         return fit
 
     def sizes(self, largest: int) -> range:
-        """The sizes of sets that rules of at most so many features may have.
+        """Return the sizes of sets that rules on at most `largest` features may have.
 
-        Where a feature has several conditions a rule on few features may still hold many.
+        Where a feature has several conditions, a rule on few features may hold many of them.
         """
         return range((largest if self.independent else len(self)) + 1)
 
     def sets(self, largest: int) -> int:
-        """How many sets of conditions there are of those sizes."""
+        """Return the number of sets of conditions of these sizes."""
         total, width = 0, 1
         for size in self.sizes(largest):
             total += width
@@ -100,16 +104,16 @@ class Conditions(tuple[Condition, ...]):
         return total
 
     def factor(self, members: Sequence[int]) -> Factor | None:
-        """The rule of these conditions, said once: what others imply is left out."""
+        """Return the rule of these conditions, without those that others imply."""
         implied = {m - 1 for m in members if self[m].tightens}
         parts = [self[m].factor for m in members if m not in implied]
         return reduce(and_, parts) if parts else None
 
 
 def make_conditions(decision: Decision, cutting: Binning, features: object = None) -> Conditions:
-    """The input's conditions, for these features (None: all).
+    """Return the conditions of the input on these features (None: all).
 
-    A condition that every row of the data satisfies is none: no rule is the stronger for it.
+    Conditions that every row of the data satisfies are left out: they make no rule stronger.
     """
     data, row, players = decision.data, decision.row, decision.players
     sample = Sample(data)
@@ -133,9 +137,9 @@ def make_conditions(decision: Decision, cutting: Binning, features: object = Non
 
 
 def conditions_from_rule(rule: Factor, data: Table, players: Players) -> Conditions:
-    """Any factor on columns of the data, taken apart as far as its players stay apart.
+    """Split a rule into conditions: parts of a conjunction that read different players.
 
-    The parts of a conjunction are conditions of their own unless they read a player in common.
+    Parts that read a player in common stay one condition.
     """
     groups: list[tuple[set[int], list[Factor]]] = []
     for part in rule.parts if isinstance(rule, And) else (rule,):
@@ -152,7 +156,7 @@ def conditions_from_rule(rule: Factor, data: Table, players: Players) -> Conditi
 
 
 def rule_holds(rule: Factor | None, rows: Table) -> BoolVector:
-    """Which rows satisfy a user's own rule; the empty rule, None, holds everywhere."""
+    """Return which rows satisfy a user's own rule; the empty rule, None, holds everywhere."""
     if rule is None:
         return np.ones(len(rows), dtype=bool)
     allowed = "a factor that gives one Boolean per row"
@@ -176,7 +180,7 @@ def _chosen_players(players: Players, features: object) -> tuple[int, ...]:
     return players.indices(asked)
 
 
-# What a rule may ask of one column: the interval between cuts, a bound, or the input's value.
+# Conditions on one column: the interval between cuts, a bound, or the input's value.
 
 
 BoundsMode = Literal["cell", "any"]
@@ -185,7 +189,7 @@ Cut = int | float
 
 @dataclass(frozen=True)
 class Binning:
-    """How a user wants columns to become conditions, checked against the data."""
+    """Options of how columns become conditions, validated against the data."""
 
     bins: int
     cuts: Mapping[int, Sequence[Cut]]
@@ -195,9 +199,9 @@ class Binning:
     bounds: BoundsMode
 
     def chains(self, data: Table, row: Table, j: int) -> list[list[Factor]]:
-        """What may be asked of a column: chains of factors, each the next one's weaker form.
+        """Return the conditions on a column as chains of factors, the weakest first.
 
-        A value to be equal is a chain of one, and so is the cell of a number. Bounds are two
+        Equality with a value is a chain of one, and so is the cell of a number. Bounds are two
         chains, from below and from above.
         """
         name, value = data.names[j], row.column(j)
@@ -220,7 +224,7 @@ class Binning:
 def make_binning(
     data: Table, bins: object, cuts: object, categorical: object, bounds: object
 ) -> Binning:
-    """Raise where one of these is amiss."""
+    """Validate the arguments of `anchor` on bins and return them."""
     if cuts is not None and not isinstance(cuts, Mapping):
         raise InputError("cuts", cuts, "{column: [increasing numbers]} or None")
     given = {
@@ -246,9 +250,9 @@ def make_binning(
 
 
 def quantile_cuts(values: Reals, also: float, bins: int) -> list[Cut]:
-    """Cuts between `bins` bins of about as many values each, the duplicates dropped.
+    """Return cuts between `bins` bins of about as many values each, without duplicates.
 
-    Each is written as short as can be without parting the values, or the number `also`, otherwise.
+    Each has the fewest digits that leave every value, and the number `also`, on its side.
 
     >>> quantile_cuts(np.array([0.1234, 0.2345, 0.3456, 0.4567]), 0.3, bins=2)
     [0.29]
@@ -276,10 +280,10 @@ def quantile_cuts(values: Reals, also: float, bins: int) -> list[Cut]:
 def bounds_around(
     name: str, value: Values, cuts: Sequence[Cut]
 ) -> tuple[list[Factor], list[Factor]]:
-    """The lower and the upper bounds that hold of an input's value (a column of one row).
+    """Return the lower and the upper bounds that an input's value (a column of one row) satisfies.
 
-    The tightest come last: together they are the interval (low, high] that the value lies in. The
-    column itself is compared, in its own dtype, just as the factors will compare it.
+    The tightest come last: together they are the interval (low, high] around the value. The column
+    is compared in its own dtype, as the factors compare it.
 
     >>> bounds_around("age", np.array([33]), [20, 30, 45])
     ([compare('age', '>', 20), compare('age', '>', 30)], [compare('age', '<=', 45)])
@@ -292,7 +296,7 @@ def bounds_around(
 
 
 def _as_numbers(table: Table, position: int) -> Reals | None:
-    """A column's values as floats, missing ones as NaN; None where it is no column of numbers."""
+    """Return a column's values as floats, missing ones as NaN; None if it has no numbers."""
     # A category may well be written in digits: its dtype says that they do not count.
     if table.categories(position) is not None:
         return None
@@ -311,7 +315,7 @@ def _as_numbers(table: Table, position: int) -> Reals | None:
 
 
 def _value_condition(name: str, value: Values) -> Factor:
-    """The column has the input's value; `equals(column, None)` where that is missing."""
+    """Return the factor "equal to the input's value"; `equals(column, None)` if it is missing."""
     try:
         factor = _equals_value(name, value)
         if bool(factor({name: value})[0]):
@@ -343,7 +347,7 @@ def _equals_value(name: str, value: Values) -> Factor:
 
 
 def _read_cuts(name: object, cuts: object) -> list[Cut]:
-    """A column's cuts: one or more finite numbers, each larger than the one before."""
+    """Return a column's cuts; raise unless they are finite numbers in increasing order."""
     try:
         given = np.asarray(cuts)
     except ValueError:  # ragged lists
@@ -358,7 +362,7 @@ def _read_cuts(name: object, cuts: object) -> list[Cut]:
 
 
 def _quantiles(finite: Reals, shares: Reals) -> Reals:
-    """Between neighbours, as NumPy's own; of two that are too far apart to subtract, the lower."""
+    """Return quantiles as NumPy does; of two values too far apart to subtract, the lower one."""
     with np.errstate(over="ignore", invalid="ignore"):
         between = np.quantile(finite, shares)
     lost = ~np.isfinite(between)
@@ -366,7 +370,7 @@ def _quantiles(finite: Reals, shares: Reals) -> Reals:
 
 
 def _shortest_number(cut: float, low: float, high: float) -> float:
-    """The number with the fewest digits, near the cut, that lies in [low, high) as the cut does."""
+    """Return the number of fewest digits near the cut that lies in [low, high), as the cut does."""
     for digits in range(1, 17):
         short = float(f"{cut:.{digits}g}")
         if low <= short < high:

@@ -1,4 +1,4 @@
-"""One rule as it is told to a user: 30 < age ≤ 45 and home = rents."""
+"""`Rule` and `AnchorRules`: rules such as "30 < age ≤ 45 and home = rents", and their storage."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PrecisionSource = Distribution | Literal["sample"]
 
 @dataclass(frozen=True)
 class InData:
-    """How many rows of the data there are, satisfy a rule, have its outcome, and do both."""
+    """Counts of the data's rows: all, that satisfy a rule, with its outcome, and that do both."""
 
     rows: int
     met: int
@@ -56,10 +56,10 @@ class InData:
 
 @dataclass(frozen=True, repr=False)
 class Rule(Result):
-    """If the conditions hold, then the outcome: how surely, and for how many.
+    """Rule "if the conditions hold, then the outcome", with precision, coverage and necessity.
 
-    `coverage` and `necessity` are taken over the rows of the data, whatever distribution precision
-    is taken over: c_A is a property of x alone, so whom a rule applies to needs no made-up rows.
+    `coverage` and `necessity` are shares of the data's rows whatever the distribution of precision:
+    c_A is a property of x alone, so the rows that a rule applies to need not be perturbed.
     """
 
     plots = ("rule",)
@@ -160,7 +160,7 @@ class Rule(Result):
         )
 
     def to_frame(self) -> Any:
-        """The rule as a pandas frame of one row."""
+        """Return the rule as a pandas frame of one row."""
         return rules_frame((self,))
 
     @property
@@ -199,7 +199,7 @@ class Rule(Result):
 
 
 def rules_frame(rules: tuple[Rule, ...]) -> Any:
-    """Rules as a pandas frame, a row each."""
+    """Return rules as a pandas frame, with a row each."""
     import pandas as pd
 
     columns = "rule precision low high n p_value coverage necessity necessity_lift"
@@ -224,7 +224,7 @@ def rules_frame(rules: tuple[Rule, ...]) -> Any:
 
 
 class ConditionRecord(msgspec.Struct, frozen=True):
-    """A condition, and whether it asks more of what the one before it asks."""
+    """Stored condition, and whether it tightens the one before it."""
 
     feature: str
     factor: AnyFactor
@@ -232,7 +232,7 @@ class ConditionRecord(msgspec.Struct, frozen=True):
 
 
 class PatternRecord(msgspec.Struct, frozen=True):
-    """Rows of the data that satisfy the same conditions."""
+    """Stored count of the rows of the data that satisfy the same conditions."""
 
     satisfied: str
     """A digit per condition."""
@@ -242,7 +242,7 @@ class PatternRecord(msgspec.Struct, frozen=True):
 
 
 class RulesRecord(msgspec.Struct, frozen=True):
-    """Everything that an answer is made of."""
+    """Stored form of `AnchorRules`."""
 
     outcome: str
     tau: float
@@ -259,7 +259,7 @@ class RulesRecord(msgspec.Struct, frozen=True):
     the outcome. 0 for a set that is no rule; None where no row was perturbed."""
 
     def conditions_read(self) -> Conditions:
-        """What rules are made of; an error where there are more sets of it than can be counted."""
+        """Return the conditions; raise where they have more sets than can be counted."""
         found = Conditions(Condition(c.feature, c.factor, c.tightens) for c in self.conditions)
         for before, condition in pairwise([None, *found]):
             if condition.tightens and (before is None or before.feature != condition.feature):
@@ -314,7 +314,7 @@ class RulesRecord(msgspec.Struct, frozen=True):
 
 
 def condition_records(conditions: Conditions) -> list[ConditionRecord]:
-    """What rules are made of, to be stored."""
+    """Return the conditions in their stored form."""
     return [ConditionRecord(c.feature, c.factor, c.tightens) for c in conditions]  # type: ignore[arg-type]
 
 
@@ -342,10 +342,10 @@ _PRECISION_OF = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AnchorRules(Result, Sequence[Rule]):
-    """Every τ-minimal rule for one input, and the one that covers most.
+    """Result of `anchor`: every τ-minimal rule of one input, the one that covers most first.
 
-    It is a sequence of its rules. Nothing here calls the model: another τ or α, or any other rule
-    of the same conditions, is read from counts.
+    A sequence of rules. No method calls the model: another τ or α, or any other rule of the same
+    conditions, is read from counts.
     """
 
     plots = ("rule",)
@@ -357,9 +357,9 @@ class AnchorRules(Result, Sequence[Rule]):
     tau: float
     alpha: float | None
     distribution: Distribution
-    """What precision is a share of: rows "perturbed" to satisfy the rule, or rows "observed"."""
+    """Rows that precision is a share of: "perturbed" to satisfy the rule, or "observed"."""
     conditions: Conditions
-    """What rules are made of."""
+    """Conditions that rules are made of."""
     largest: int
     """The most features that a rule may use."""
     counts: RuleCounts
@@ -369,7 +369,7 @@ class AnchorRules(Result, Sequence[Rule]):
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """All τ-minimal rules: the widest coverage first, then the surer, then the shorter."""
+        """τ-minimal rules: the widest coverage first, then the surer, then the shorter."""
         found = list(self.counts.minimal_at(self.tau, self._ladder))
         rules = self._rules(found)
         order = sorted(
@@ -395,12 +395,12 @@ class AnchorRules(Result, Sequence[Rule]):
 
     @property
     def complete(self) -> bool:
-        """Was every rule of these conditions looked at?"""
+        """Whether every rule of these conditions was counted."""
         return self.largest >= len(self.conditions.features)
 
     @property
     def reason(self) -> str | None:
-        """Why there is no rule, and what to change; None where there is one."""
+        """Reason why there is no rule, and what to change; None where there is one."""
         if self.rules:
             return None
         top = self.counts.best(self._ladder)
@@ -417,7 +417,7 @@ class AnchorRules(Result, Sequence[Rule]):
     def at(
         self, tau: float | None = None, *, alpha: float | Literal["same"] | None = "same"
     ) -> AnchorRules:
-        """The same counts at another τ, or with another test; no model call."""
+        """Return the rules at another τ, or with another test, from the same counts."""
         return replace(
             self,
             tau=self.tau if tau is None else check_tau(tau),
@@ -425,7 +425,7 @@ class AnchorRules(Result, Sequence[Rule]):
         )
 
     def rule(self, *features: str) -> Rule:
-        """The rule of all that can be asked of these features, minimal or not."""
+        """Return the rule of all conditions on these features, minimal or not."""
         known = self.conditions.features
         asked = {known[f] for f in Players(known, ()).indices(features)}
         if len(asked) > self.largest:
@@ -484,11 +484,11 @@ class AnchorRules(Result, Sequence[Rule]):
         return Sheet(title, lead, (panel,), (*notes, meaning))
 
     def to_frame(self) -> Any:
-        """The rules as a pandas frame, a row each."""
+        """Return the rules as a pandas frame, with a row each."""
         return rules_frame(self.rules)
 
     def __eq__(self, other: object) -> bool:
-        """The same question with the same counts."""
+        """Compare questions and counts."""
         return isinstance(other, AnchorRules) and self._record() == other._record()
 
     def __hash__(self) -> int:

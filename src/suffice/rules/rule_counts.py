@@ -1,13 +1,14 @@
-"""Counts of every rule, over the data as they are, and which rules are τ-minimal by counts.
+"""Counts of every rule over observed or perturbed rows, and the rules that are τ-minimal by them.
 
-A rule A was met by n(A) rows of D, of which n(A & y) have the outcome: PS(c_A, y) = n(A & y) / n(A)
-is its precision (Prop. 2). Where rows are made to satisfy the rule all n(A) are the same; where
-they are only looked at each rule has its own, perhaps none, and then no precision either.
+A rule A is satisfied by n(A) rows of D, of which n(A & y) have the outcome: its precision is
+PS(c_A, y) = n(A & y) / n(A) (Prop. 2). Where rows are perturbed until they satisfy the rule, n(A)
+is the same for all rules. Where they are observed, each rule has its own n(A); a rule that no row
+satisfies has no precision.
 
-To look at the data takes no model call. All that matters of a row is which conditions it satisfies
-and whether it has the outcome, so rows that are alike in this are counted once. With a bit per
-condition a row is a mask, and satisfies A exactly when its mask contains A's; so all 2^d rules are
-counted by one histogram of masks and its sums over supersets.
+Counting observed rows takes no model call. A row matters only by the conditions it satisfies and by
+its outcome, so equal rows in this sense are counted once. With a bit per condition a row is a mask,
+and it satisfies A exactly when its mask contains A's. So one histogram of masks and its sums over
+supersets count all 2^d rules.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _CELLS_AT_ONCE = 1 << 22
 
 @dataclass(frozen=True)
 class CountedRule:
-    """One rule's conditions and counts, and the thresholds (low, high] at which it is minimal."""
+    """Rule with its conditions, counts, and thresholds (low, high] at which it is minimal."""
 
     members: tuple[int, ...]
     hits: int
@@ -54,7 +55,7 @@ class CountedRule:
 
 @dataclass(frozen=True, eq=False)
 class RuleCounts:
-    """By size, in the lattice's order: n(A & y) and n(A). Levels end at the largest size asked.
+    """Counts n(A & y) and n(A) of every rule, by size in the lattice's order, up to a largest size.
 
     Sets of conditions that stand for no rule have n(A) = 0, like a rule that no row satisfies.
     """
@@ -64,9 +65,10 @@ class RuleCounts:
     n: tuple[Counts, ...]
 
     def ladder(self, alpha: float | None) -> Ladder:
-        """The largest τ that each rule meets (with α: passes the test at), and below it.
+        """Return, by rule, the largest τ that it reaches (with α: at which it passes the test), and
+        the largest that a rule strictly inside it reaches.
 
-        A rule that no row satisfies meets none: -1, which is never above what lies below it.
+        A rule that no row satisfies reaches none: it has -1, which is never above the second.
         """
         return climb(
             [_passing_thresholds(h, m, alpha) for h, m in zip(self.hits, self.n, strict=True)],
@@ -74,19 +76,19 @@ class RuleCounts:
         )
 
     def minimal_at(self, tau: float, ladder: Ladder) -> Iterator[CountedRule]:
-        """Every τ-minimal rule (Def. 4): m < τ <= PS, with m the best PS strictly inside it."""
+        """Yield every τ-minimal rule (Def. 4): m < τ <= PS, m being the best PS strictly inside."""
         for size, (passes, below) in enumerate(zip(ladder.passes, ladder.below, strict=True)):
             for rank in np.flatnonzero((below < tau) & (tau <= passes)).tolist():
                 yield self._at(size, rank, ladder)
 
     def best(self, ladder: Ladder) -> CountedRule:
-        """The rule that meets the highest τ, the smallest such."""
+        """Return the rule that reaches the highest τ, the smallest of these."""
         tops = [float(level.max()) for level in ladder.passes]
         size = int(np.argmax(tops))
         return self._at(size, int(np.argmax(ladder.passes[size])), ladder)
 
     def of(self, members: Sequence[int], ladder: Ladder) -> CountedRule:
-        """One rule, minimal somewhere or not (then low = high)."""
+        """Return the rule of these conditions; low = high where it is minimal at no τ."""
         return self._at(len(members), Lattice(self.d).rank(members), ladder)
 
     def _at(self, size: int, rank: int, ladder: Ladder) -> CountedRule:
@@ -103,17 +105,17 @@ class RuleCounts:
 
 @dataclass(frozen=True, eq=False)
 class ObservedPatterns:
-    """The rows of the data by the conditions that they satisfy."""
+    """Rows of the data, grouped by the conditions that they satisfy."""
 
     patterns: HeldSets
     """(patterns, conditions): the sets of conditions that some row satisfies, each once."""
     n: Counts
-    """How many rows satisfy just these."""
+    """By pattern: the number of rows that satisfy exactly these conditions."""
     hits: Counts
-    """How many of them have the outcome."""
+    """By pattern: the number of those rows with the outcome."""
 
     def covered(self, rules: HeldSets) -> tuple[Counts, Counts]:
-        """For each rule, a row of Booleans over the conditions: n(A & y) and n(A)."""
+        """Return n(A & y) and n(A) of rules, given as rows of Booleans over the conditions."""
         hits = np.empty(len(rules), dtype=np.int64)
         n = np.empty(len(rules), dtype=np.int64)
         fails = (~self.patterns).astype(np.float32)
@@ -126,7 +128,7 @@ class ObservedPatterns:
 
 
 def observe_patterns(satisfied: HeldSets, has_outcome: BoolVector) -> ObservedPatterns:
-    """From (rows, conditions), which row satisfies which, and which rows have the outcome."""
+    """Group rows by the conditions satisfied, (rows, conditions), and count the outcome in each."""
     identity, first = distinct_rows(satisfied.astype(np.int64))
     # Sorted, so that nothing depends on the order of the data's rows.
     patterns, place = np.unique(satisfied[first], axis=0, return_inverse=True)
@@ -138,7 +140,7 @@ def observe_patterns(satisfied: HeldSets, has_outcome: BoolVector) -> ObservedPa
 def count_observed(
     conditions: Conditions, observed: ObservedPatterns, largest: int, progress: bool | None = None
 ) -> RuleCounts:
-    """Counts of every rule of up to `largest` features over the rows of the data."""
+    """Count every rule of up to `largest` features over the rows of the data."""
     sizes = conditions.sizes(largest)
     if len(conditions) <= EXHAUSTIVE_PLAYERS:
         counts = count_by_masks(observed, sizes)
@@ -158,7 +160,7 @@ def count_observed(
 def count_one_by_one(
     observed: ObservedPatterns, sizes: range, progress: bool | None = None
 ) -> RuleCounts:
-    """The general path, for any number of conditions."""
+    """Count rule by rule, for any number of conditions."""
     lattice = Lattice(observed.patterns.shape[1])
     step = max(1, _CELLS_AT_ONCE // len(observed.patterns))
     widths = [lattice.width(size) for size in sizes]
@@ -175,7 +177,7 @@ def count_one_by_one(
 
 
 def count_by_masks(observed: ObservedPatterns, sizes: range) -> RuleCounts:
-    """The fast path, valid where 2^d numbers fit in memory: a zeta transform over supersets."""
+    """Count by sums over supersets of masks (a zeta transform); 2^d numbers must fit in memory."""
     d = observed.patterns.shape[1]
     masks = masks_of_held(observed.patterns)
 
@@ -194,7 +196,7 @@ def _passing_thresholds(hits: Counts, n: Counts, alpha: float | None) -> Reals:
     return out
 
 
-# The distribution that Anchors explains: the data's rows, made to satisfy the rule.
+# The distribution that Anchors explains: rows of the data, perturbed until they satisfy the rule.
 
 
 _HYBRIDS_AT_ONCE = 1 << 20
@@ -203,11 +205,11 @@ _LARGEST_KEY = 2**62
 
 @dataclass(frozen=True, eq=False)
 class ColumnSlot:
-    """The columns that move together, the chains of conditions on them, and everyone's donors.
+    """Columns that move together, the chains of conditions on them, and the donors of their values.
 
-    A rule asks one of a few things of them: nothing, their only condition, or some pair of bounds.
-    These are the slot's *states*. In a state that a row satisfies it keeps its own values; else
-    they come from a donor, drawn uniformly among the rows of the data that satisfy it.
+    A rule has one of a few requirements of these columns: none, their only condition, or a pair of
+    bounds. These are the slot's *states*. A row that satisfies a state keeps its own values; any
+    other takes those of a donor, drawn uniformly among the rows of the data that satisfy it.
     """
 
     columns: tuple[int, ...]
@@ -217,9 +219,10 @@ class ColumnSlot:
     """(states, rows): the row of the pool to take values from; a row's own number to keep them."""
 
     def states(self, held: HeldSets) -> Counts:
-        """What each set of conditions asks: the place of the tightest in each chain, as one number.
+        """Return the state that each set of conditions requires, as a number.
 
-        A condition implies the weaker ones before it, whether they are held or not.
+        Its digits are the places of the tightest condition in each chain. A condition implies the
+        weaker ones before it, whether they are held or not.
         """
         state = np.zeros(len(held), dtype=np.int64)
         for chain in self.chains:
@@ -228,13 +231,16 @@ class ColumnSlot:
         return state
 
     def chosen(self, rows: Counts) -> ColumnSlot:
-        """The same for some of the rows."""
+        """Return the slot for some of the rows."""
         return ColumnSlot(self.columns, self.chains, self.inside[:, rows])
 
 
 @dataclass(frozen=True, eq=False)
 class PerturbedHybrids(KeyedHybrids):
-    """`pool` holds the input in row 0 and the data below it, in an order of its own."""
+    """Hybrids of rows of the data perturbed until they satisfy a rule.
+
+    `pool` holds the input in row 0 and below it the data in canonical order.
+    """
 
     pool: Table
     players: Players
@@ -245,29 +251,29 @@ class PerturbedHybrids(KeyedHybrids):
 
     @property
     def d(self) -> int:
-        """How many conditions there are."""
+        """Number of conditions."""
         return len(self.players)
 
     @property
     def n(self) -> int:
-        """How many rows are perturbed."""
+        """Number of rows that are perturbed."""
         return len(self.chosen)
 
     def rows(self, held: HeldSets, references: Counts) -> Table:
-        """Row i: what becomes of row references[i] under the rule of the conditions held[i]."""
+        """Return row references[i] perturbed to satisfy the conditions held[i], for every i."""
         source = np.repeat(self.chosen[references][:, None], len(self.pool.names), axis=1)
         for slot in self.slots:
             source[:, list(slot.columns)] = slot.inside[slot.states(held), references][:, None]
         return self.pool.gather(source)
 
     def donors(self, held: HeldSets) -> None:
-        """A hybrid's values come from several rows, so that none is *the* row they come from."""
+        """Return None: a hybrid takes values from several rows, so it has no single donor."""
 
     def keys(self, held: HeldSets) -> Counts:
-        """(subsets, n): a number that tells what is done to which row.
+        """Return (subsets, n): keys made of the row and of the state that each slot changes to.
 
-        Nothing is done to a row where it satisfies the rule already, so rules that differ there
-        only make the same hybrid. The row is one digit; what each feature must change to, others.
+        A slot whose state the row satisfies already has digit 0, so rules that differ only there
+        make the same hybrid.
         """
         keys = np.broadcast_to(np.arange(self.n), (len(held), self.n))
         room = self.n
@@ -282,12 +288,12 @@ class PerturbedHybrids(KeyedHybrids):
 
     @property
     def stable_keys(self) -> bool:
-        """Are keys comparable between calls? Not where they do not fit one number."""
+        """Whether keys are comparable between calls: all digits fit one number."""
         return self.n * prod(len(slot.inside) for slot in self.slots) < _LARGEST_KEY
 
     @cached_property
     def _changes(self) -> list[Counts]:
-        """By slot, (states, n): the state, or 0 where the row satisfies it anyway."""
+        """Digits of the keys, by slot (states, n): the state, or 0 where the row satisfies it."""
         return [
             np.where(slot.inside == self.chosen, 0, np.arange(len(slot.inside))[:, None])
             for slot in self.slots
@@ -318,9 +324,9 @@ def count_perturbed(
     largest: int,
     progress: bool | None = None,
 ) -> RuleCounts:
-    """How many of the perturbed rows have the outcome, for every rule of up to `largest` features.
+    """Count the perturbed rows with the outcome, for every rule of up to `largest` features.
 
-    Sets of conditions that stand for no such rule are not asked about, and count no rows.
+    Sets of conditions that stand for no such rule are not predicted and count no rows.
     """
     lattice = Lattice(hybrids.d)
     # Finding equal hybrids costs next to nothing here, and most are equal: of a row that satisfies
@@ -381,7 +387,7 @@ def _condition_columns(condition: Condition, pool: Table) -> tuple[int, ...]:
 
 
 def _donor_from_input(condition: Condition, satisfied: bool) -> Counts:
-    """No row of the data satisfies the condition; the input may."""
+    """Return the input as donor for a condition that no row of data satisfies; raise if it fails."""
     if not satisfied:
         raise InputError(
             "rule",
