@@ -1,4 +1,4 @@
-"""Proposition 1: the value that Shapley values share out is a probability of sufficiency.
+"""Exact Shapley values and interactions of a view (Prop. 1): v(S) is the sufficiency of S.
 
 With v(S) = PS(c_S, y), a view's counts hold the whole game, so its Shapley values are a weighted
 sum of counts, without another model call. Which distribution fills in what is not held (marginal,
@@ -34,19 +34,19 @@ from suffice.validation import check_choice, check_integer, check_number
 
 @runtime_checkable
 class SupportsExplain(Protocol):
-    """What an explainer is to those who need its explanations."""
+    """Protocol of an explainer as `shapley` needs it."""
 
     def explain(
         self, x: Any, /, *, search: Literal["exhaustive"], progress: bool | None
     ) -> Explanation:
-        """The explanation of one input."""
+        """Return the explanation of one input."""
         ...
 
 
 def shapley(
     explainer: SupportsExplain, x: Any, *, view: ViewName = "keep", progress: bool | None = None
 ) -> ShapleyValues:
-    """Exact Shapley values for one input: every set of features is counted, then weighed.
+    """Return exact Shapley values for one input, from the count of every set of features.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def shapley(
 
 
 def shapley_values(view: View) -> ShapleyValues:
-    """Exact Shapley values of a view's features: how much each adds to sufficiency (Eq. 6).
+    """Return exact Shapley values of a view's features: how much each adds to sufficiency (Eq. 6).
 
     The game is v(S) = `view.sufficiency(S)`: in `e.keep` the share of references that keep the
     outcome when S is held, in `e.flip` the share that flip when S is replaced. Where replacing a
@@ -113,7 +113,7 @@ def shapley_values(view: View) -> ShapleyValues:
 
 
 def shapley_from_counts(hits: NDArray[Any], n: int) -> tuple[float, ...]:
-    """The values of all players, from hits among n references by bit mask of every set.
+    """Return the values of all players, from hits among n references by bit mask of every set.
 
     >>> shapley_from_counts(np.array([0, 1, 1, 4]), 4)
     (0.5, 0.5)
@@ -124,7 +124,7 @@ def shapley_from_counts(hits: NDArray[Any], n: int) -> tuple[float, ...]:
 def shapley_interactions(
     view: View, *, order: int = 2, index: InteractionIndex = "shapley", progress: bool | None = None
 ) -> ShapleyInteractions:
-    """Exact interaction values of every set of `order` features, in the order of the features.
+    """Return exact interaction values of every set of `order` features, in feature order.
 
     Above 0, the features together add more to sufficiency than apart; below 0, one makes up for
     another. Order 1 gives the Shapley values. Where the views are dual, `e.flip` has the values of
@@ -172,7 +172,7 @@ def shapley_interactions(
 def _weighted_differences(
     hits: Reals, n: int, order: int, index: InteractionIndex, progress: bool | None
 ) -> Iterator[float]:
-    """What each set of players adds to sets of the others, on average as the index weighs them."""
+    """Yield what each set of players adds to sets of the others, weighted by the index."""
     d = len(hits).bit_length() - 1
     rest = d - order
     if index == "shapley":
@@ -191,7 +191,7 @@ def _weighted_differences(
 
 
 def _all_hits(view: View) -> Reals:
-    """Hits by bit mask. As floats, which hold them and all their sums without rounding."""
+    """Return hits by bit mask, as floats, which hold them and all their sums exactly."""
     require_view(view)
     tally = view.tally
     if not tally.complete:
@@ -206,7 +206,7 @@ def _all_hits(view: View) -> Reals:
 
 
 def _differences(values: Reals, order: int, first: int = 0) -> Iterator[Reals]:
-    """For each set T of `order` players from `first` on: what T adds to every set of the others.
+    """Yield, for each set T of `order` players from `first` on, what T adds to sets of the others.
 
     That is the discrete derivative: the sum over L in T of (-1)^(|T| - |L|) v(S + L), here for
     every S without T, by bit mask. Sets T come as `itertools.combinations` has them; those that
@@ -228,7 +228,7 @@ def _differences(values: Reals, order: int, first: int = 0) -> Iterator[Reals]:
 
 
 def require_view(view: object) -> None:
-    """Raise for anything else than a view, such as the explanation that has two of them."""
+    """Raise for anything but a view, such as an explanation, which has two of them."""
     if not isinstance(view, View):
         raise InputError(
             "view", f"{type(view).__name__}", "a view of an explanation: e.keep or e.flip"
@@ -245,7 +245,7 @@ _ROWS_SHOWN = 12
 
 
 class _ValuesByKey(Result, Mapping[K, float]):
-    """A number for each of some keys, that cannot be changed."""
+    """Immutable mapping of keys to numbers."""
 
     @cached_property
     @abstractmethod
@@ -261,7 +261,7 @@ class _ValuesByKey(Result, Mapping[K, float]):
         return len(self._by_key)
 
     def __eq__(self, other: object) -> bool:
-        """Another answer must be about the same; a plain mapping only has the same numbers."""
+        """Compare facts and numbers with another result, only numbers with a plain mapping."""
         if isinstance(other, _ValuesByKey):
             return type(self) is type(other) and self._facts() == other._facts()
         return isinstance(other, Mapping) and dict(self) == dict(other)
@@ -273,7 +273,7 @@ class _ValuesByKey(Result, Mapping[K, float]):
         return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
     def _ranked(self) -> list[tuple[K, float]]:
-        """The largest first, whatever their sign; of equal ones, in the order of the features."""
+        """Return the pairs by absolute value, the largest first, ties in the order of features."""
         return sorted(self.items(), key=lambda pair: -abs(pair[1]))
 
 
@@ -338,7 +338,7 @@ class ShapleyValues(_ValuesByKey[str]):
         )
 
     def to_frame(self) -> Any:
-        """The values as a pandas frame, a row for each feature."""
+        """Return the values as a pandas frame, with a row for each feature."""
         import pandas as pd
 
         return pd.DataFrame({"feature": list(self), "value": list(self.values())})
@@ -366,7 +366,7 @@ class ShapleyInteractions(_ValuesByKey[tuple[str, ...]]):
     outcome: str
     index: InteractionIndex
     order: int
-    """How many features each set has."""
+    """Number of features of each set."""
     features: tuple[str, ...]
     amounts: tuple[float, ...]
     """A number for each set of `order` features, in the order of `itertools.combinations`."""
@@ -410,7 +410,7 @@ class ShapleyInteractions(_ValuesByKey[tuple[str, ...]]):
         )
 
     def to_frame(self) -> Any:
-        """The interactions as a pandas frame, a row for each set."""
+        """Return the interactions as a pandas frame, with a row for each set."""
         import pandas as pd
 
         return pd.DataFrame({"features": list(self), "interaction": list(self.values())})

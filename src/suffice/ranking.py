@@ -1,4 +1,4 @@
-"""Figure 2: the features that an attribution ranks first, against the best set of that size.
+"""`top_k`: the features that a ranking puts first, against the best set of that size (Fig. 2).
 
 A ranking scores features one by one, so its first k need not suffice well together. The sweep
 counted every set of k features: the best of them shows what the ranking leaves on the table.
@@ -24,7 +24,7 @@ Ranking = Mapping[str, float] | Sequence[float] | Sequence[str]
 
 @dataclass(frozen=True, repr=False)
 class TopK(Result):
-    """A ranking's first k features beside the best set of that size (Fig. 2)."""
+    """The k features that a ranking puts first, and the best set of that size (Fig. 2)."""
 
     plots = ("compare",)
 
@@ -54,7 +54,7 @@ class TopK(Result):
 
     @property
     def sheet(self) -> Sheet:
-        """Both sets, and what they suffice for."""
+        """Table of both sets with their sufficiency."""
         rows = (
             ("ranked first", self.sufficiency, ", ".join(self.features)),
             ("the best set", self.best_sufficiency, ", ".join(self.best)),
@@ -67,7 +67,7 @@ class TopK(Result):
         )
 
     def to_frame(self) -> Any:
-        """Both sets as a pandas frame, a row each."""
+        """Return both sets as a pandas frame, with a row each."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -90,7 +90,7 @@ class TopK(Result):
 
 
 def top_k(view: View, k: int, *, ranking: Ranking | None = None, absolute: bool = False) -> TopK:
-    """How much the k features that a ranking puts first suffice, and how much any k could.
+    """Return the sufficiency of the k features that a ranking puts first, and of the best k.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def top_k(view: View, k: int, *, ranking: Ranking | None = None, absolute: bool 
 
 
 def _rank_features(ranking: object, names: list[str], absolute: bool) -> list[str]:
-    """The names, the one ranked highest first."""
+    """Return the names in order of rank, the highest first."""
     given, scores = _read_ranking(ranking, names)
     _check_ranked_names(given, names)
     if scores is None:
@@ -162,7 +162,7 @@ def _rank_features(ranking: object, names: list[str], absolute: bool) -> list[st
 
 
 def _read_ranking(ranking: object, names: list[str]) -> tuple[list[str], list[Any] | None]:
-    """The features ranked, and their scores; None where they are in the order of the ranking."""
+    """Return the features and their scores; None for scores where names are given in order."""
     from pandas import Series
 
     if isinstance(ranking, Series):

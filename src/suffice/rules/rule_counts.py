@@ -387,7 +387,7 @@ def _condition_columns(condition: Condition, pool: Table) -> tuple[int, ...]:
 
 
 def _donor_from_input(condition: Condition, satisfied: bool) -> Counts:
-    """Return the input as donor for a condition that no row of data satisfies; raise if it fails."""
+    """Return the input as donor of a condition that no row of data satisfies, if it does."""
     if not satisfied:
         raise InputError(
             "rule",
