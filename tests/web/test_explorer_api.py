@@ -16,7 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from suffice import Explainer, InputError, at_least
+from suffice import Corpus, Explainer, InputError, TextExplainer, at_least
 from suffice.web.api import ENDPOINTS, notebook_code, openapi
 from suffice.web.guard import TimedProtocol
 from suffice.web.requests import (
@@ -600,6 +600,24 @@ def test_texts_have_scores_and_labels_of_their_model():
         session.explain(
             ExplainRequest(input=Input(row=0), contrast=ContrastRequest(references="all"))
         )
+
+
+def test_words_of_other_texts_replace_those_that_no_token_does():
+    good, bad = ["a great film", "a great evening"], ["a dull film", "a dull evening"]
+    data = pd.DataFrame({"text": [*good, *bad]})
+    model = lambda texts: ["good" if "great" in text else "bad" for text in texts]  # noqa: E731
+    session = Session({"words": model}, data, text="text")
+    with pytest.raises(InputError, match="words of the other texts"):
+        session.explain(ExplainRequest(input=Input(row=2)))
+    asked = ExplainRequest(input=Input(row=2), contrast=ContrastRequest(mask="corpus"))
+    own = TextExplainer(model, mask=Corpus(data["text"].tolist())).explain(bad[0])
+    assert factors(session.explain(asked).flip) == factors(own.flip) != []
+    room = {"model": model, "data": data}
+    code = notebook_code(session, asked)
+    exec("import suffice\n" + code[code.index("explainer =") :], room)
+    assert factors(room["e"].flip) == factors(own.flip)
+    with pytest.raises(InputError, match="mask: got corpus"):
+        loans_room().explain(asked)
 
 
 def test_a_table_refuses_a_text(client):

@@ -39,6 +39,18 @@ export function ContrastForm({ about, state, go }: Props) {
             </select>
           </label>
         )}
+        {text && (
+          <label>
+            Replace words by{" "}
+            <select
+              value={state.mask}
+              onChange={(e) => go({ mask: e.currentTarget.value as State["mask"] })}
+            >
+              <option value="auto">a word that makes a contrast</option>
+              <option value="corpus">words of the other texts</option>
+            </select>
+          </label>
+        )}
         {state.references === "where" && (
           <Conditions
             about={about}

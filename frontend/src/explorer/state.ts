@@ -30,6 +30,8 @@ export interface State {
   /** Seconds that a question may take; "": as long as the server allows. */
   seconds: string;
   references: "opposite" | "all" | "where";
+  /** What replaces words of a text. */
+  mask: "auto" | "corpus";
   among: Condition[];
   count: number;
   outcome: string;
@@ -67,6 +69,7 @@ export const START: State = {
   search: "",
   seconds: "",
   references: "opposite",
+  mask: "auto",
   among: [],
   count: 0,
   outcome: "",
@@ -122,6 +125,7 @@ export function contrast(state: State): Record<string, unknown> {
   return {
     references: state.references === "where" ? state.among : state.references,
     n_references: state.count || null,
+    mask: state.mask,
     outcome: state.outcome || null,
     at_least: number(state.least),
     at_most: number(state.most),

@@ -254,6 +254,8 @@ def _text_arguments(
     found = _outcome_argument(session, model, contrast)
     if contrast.n_references is not None:
         found["n_references"] = repr(contrast.n_references)
+    if contrast.mask == "corpus":
+        found["mask"] = f"suffice.Corpus(data[{session.text_column!r}].astype(str).tolist())"
     found["random_state"] = repr(session.seed)
     return found
 

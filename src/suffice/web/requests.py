@@ -54,6 +54,8 @@ class ContrastRequest(ContrastFields, frozen=True, kw_only=True):
     """Columns that go together, by the name of the group; "auto" joins correlated ones."""
     causal: bool = False
     """Whether changes have effects, by the graph of the server."""
+    mask: Literal["auto", "corpus"] = "auto"
+    """What replaces words of a text: a token that makes a contrast, or words of other texts."""
 
 
 class Input(_Request, frozen=True):

@@ -22,7 +22,7 @@ from suffice.explanation import Explanation
 from suffice.models import require_model, wrap_model
 from suffice.question_fields import DEFAULT_N_REFERENCES, QuestionFields
 from suffice.tables import Table, as_scalar, as_table
-from suffice.text import TextExplainer
+from suffice.text import Corpus, TextExplainer
 from suffice.text.text_model import READS_TEXTS, TextTable
 from suffice.typing import Counts
 from suffice.web.paged_table import PagedTable, RowPage, to_json_value
@@ -142,7 +142,14 @@ class Session:
         }
         question["time_limit"] = _check_time_limit(asked.time_limit)
         if self.text_column is not None:
-            return self._text_explainer(asked).explain(self.read_text(asked.input), **question)
+            explain_text = self._text_explainer(asked).explain
+            try:
+                return explain_text(self.read_text(asked.input), **question)
+            except InputError as error:
+                if error.argument != "mask" or asked.contrast.mask == "corpus":
+                    raise
+                hint = 'Replace words by "words of the other texts" (mask: "corpus").'
+                raise InputError("mask", error.got, "a mask that makes a contrast", hint) from error
         explainer = self.explainer(asked.model, asked.contrast, asked.changes)
         return explainer.explain(self._input(asked.model, asked.input), **question)
 
@@ -327,6 +334,8 @@ class Session:
             "groups": contrast.groups or None,
             "context": self._context(contrast),
         }
+        if contrast.mask != "auto":
+            raise InputError("mask", contrast.mask, '"auto" for a table: only texts have a mask')
         if contrast.n_references is not None:
             asked["n_references"] = contrast.n_references
         changes = self.declared_changes(msgspec.json.decode(changes_json, type=ChangeRules))
@@ -378,6 +387,7 @@ class Session:
             raise InputError("contrast", "of a table", "outcome and n_references, for a text")
         return TextExplainer(
             self._models[model],
+            mask=Corpus(self._texts()) if contrast.mask == "corpus" else "auto",
             outcome=self.outcome(model, contrast),
             n_references=contrast.n_references,
             random_state=self.seed,
