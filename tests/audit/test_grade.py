@@ -333,6 +333,9 @@ def test_shap_values_of_one_row_are_ranked_for_the_outcome(explainer, loans):
         assert [set(m.features) for m in found.marks] == [
             {COLUMNS[j] for j in order[:k]} for k in range(1, 6)
         ]
+        assert "shap cuts a background given as a table to 100 rows" in " ".join(str(found).split())
+    scores = audit.grade(explainer, X.iloc[2], dict(zip(COLUMNS, range(5), strict=True)))
+    assert scores.caution == ""
     with pytest.raises(InputError, match=r"shap values of shape \(4, 5, 2\).*explanation\[i\]"):
         audit.grade(explainer, X.iloc[2], values)
     many = audit.grade(explainer, X.iloc[:4], {"shap": values})

@@ -240,7 +240,8 @@ class _Grader:
             got = f"{size} of a ranking of {len(marks)}"
             raise InputError("k", got, f"up to {len(marks)} features")
         chosen = min(size, len(marks)) - 1
-        return replace(start, kind="ranking", marks=marks, chosen=chosen)
+        caution = claim.caution
+        return replace(start, kind="ranking", marks=marks, chosen=chosen, caution=caution)
 
     def _set(self, row: _ExplainedRow, features: tuple[str, ...], tool: str) -> Grade:
         marker, start = self._start(row, self._how.view or "keep", tool)

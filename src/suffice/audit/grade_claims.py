@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import and_
 from typing import Any
@@ -40,6 +40,8 @@ class RankingClaim:
     features: tuple[str, ...]
     scores: tuple[float, ...] | None = None
     """Scores in the same order; None if only the order is known."""
+    caution: str = ""
+    """What the tool may have done unasked; "" if nothing is known of it."""
 
     @classmethod
     def of_names(cls, names: Sequence[str]) -> RankingClaim:
@@ -301,13 +303,19 @@ def _read_shap(other: Any, about: ClaimContext) -> RankingClaim:
     if values.ndim != 1:
         got = f"shap values of shape {np.asarray(other.values).shape}"
         raise InputError("other", got, "those of one row", "Pass explanation[i].")
-    if (
-        names is not None
-        and len(names) == len(values)
-        and set(map(_name_text, names)) <= _known_names(about)
-    ):
-        return ranking_of_pairs(list(zip(names, values.tolist(), strict=True)), about)
-    return ranking_of_scores(values, about)
+    known = names is not None and set(map(_name_text, names)) <= _known_names(about)
+    if names is not None and known and len(names) == len(values):
+        found = ranking_of_pairs(list(zip(names, values.tolist(), strict=True)), about)
+    else:
+        found = ranking_of_scores(values, about)
+    return replace(found, caution=_SHAP_CAUTION)
+
+
+_SHAP_CAUTION = (
+    "shap cuts a background given as a table to 100 rows without a warning; "
+    "shap.maskers.Independent(table, max_samples=len(table)) keeps all. The values do not tell."
+)
+"""A result of shap holds no background, so the caution stands beside every one."""
 
 
 def _read_lime(other: Any, about: ClaimContext) -> RankingClaim:

@@ -69,6 +69,8 @@ class Grade(Result):
     rows: tuple[RowMark, ...] = ()
     cheapest: CheapestFlip | None = None
     """For counterfactuals: the cheapest change to a reference's values; None if none flips."""
+    caution: str = ""
+    """What the tool may have done unasked; "" if nothing is known of it."""
 
     def __post_init__(self) -> None:
         check_tau(self.tau)
@@ -225,6 +227,8 @@ class Grade(Result):
                 "Not every feature set was counted: the model predicted these sets; the others are "
                 "not known."
             )
+        if self.caution:
+            yield self.caution
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each mark."""
