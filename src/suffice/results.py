@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -229,6 +229,8 @@ class Result(ABC):
     """Of the stored form: raised when an old text could no longer be read."""
     stored: ClassVar[type | None] = None
     """The type of the stored content; None: the class itself."""
+    stored_volatile: ClassVar[type | None] = None
+    """The type of the block of facts that differ from call to call; None: there is none."""
     faces: ClassVar[str] = "suffice.report.render_result"
     """The module whose functions text, terminal, fragment and page draw it (and sheet, where the
     words are made above the result)."""
@@ -246,9 +248,12 @@ class Result(ABC):
 
     def to_json(self) -> str:
         """A versioned JSON text that holds the whole answer (see `result_schema`)."""
-        name, record = type(self).__name__, self._record()
-        envelope = {"result": name, "version": self.version, "content": record}
-        return json_text(envelope)
+        return self._json(self._record())
+
+    def _json(self, content: Any, volatile: Mapping[str, Any] | None = None) -> str:
+        """Return the JSON text of a content and, in a block of their own, of volatile facts."""
+        envelope = {"result": type(self).__name__, "version": self.version, "content": content}
+        return json_text(envelope if volatile is None else envelope | {"volatile": volatile})
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -261,6 +266,7 @@ class Result(ABC):
             got = f"version {short_repr(envelope.get('version'))}"
             raise InputError("text", got, f"{allowed}, version {cls.version}")
         try:
+            cls._read_volatile(envelope)
             record: Any = msgspec.convert(envelope.get("content"), type=cls.stored or cls)
             return cls._from_record(record)
         except InputError as error:
@@ -303,6 +309,11 @@ class Result(ABC):
     def _record(self) -> Any:
         """What is stored: by default the fields as they are."""
         return self
+
+    @classmethod
+    def _read_volatile(cls, envelope: dict[str, Any]) -> None:
+        """Put facts that were stored beside the content into it; most results have none."""
+        return
 
     @classmethod
     def _from_record(cls, record: Any) -> Self:
@@ -421,6 +432,11 @@ def result_schema(result: type[Result]) -> dict[str, Any]:
     for definition in definitions.values():  # of a docstring, what comes before its examples
         if "description" in definition:
             definition["description"] = definition["description"].split("\n\n")[0]
+    volatile: dict[str, Any] = {}
+    if result.stored_volatile is not None:
+        block = msgspec.json.schema(result.stored_volatile)
+        definitions |= block.pop("$defs", {})
+        volatile = {"volatile": block}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": result.__name__,
@@ -429,6 +445,7 @@ def result_schema(result: type[Result]) -> dict[str, Any]:
             "result": {"const": result.__name__},
             "version": {"const": result.version},
             "content": content,
+            **volatile,
         },
         "required": ["result", "version", "content"],
         "$defs": definitions,

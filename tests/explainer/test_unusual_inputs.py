@@ -335,7 +335,7 @@ def test_a_model_that_answers_at_random_beyond_its_data_is_an_error() -> None:
 
     data = np.random.default_rng(0).normal(size=(40, 3))
     explainer = Explainer(remembered, data)
-    with pytest.raises(ModelError, match=r"predicted \d+ of 16 hybrids of rows of data otherwise"):
+    with pytest.raises(ModelError, match=r"predicted \d+ of 15 hybrids of rows of data otherwise"):
         explainer.explain(data[0])
 
 

@@ -26,7 +26,9 @@ from suffice import (
     InputError,
     NotVisitedError,
     TextExplainer,
+    View,
 )
+from suffice.factors import lattice
 from tests.effort import examples
 
 DATA = np.random.default_rng(0).integers(0, 3, (30, 4)).astype(float)
@@ -129,10 +131,10 @@ VALUES = st.one_of(
 def test_whatever_is_changed_in_it_is_refused_or_makes_sense(make, data):
     record = json.loads(stored(make))
     for _ in range(data.draw(st.integers(1, 3))):
-        path = data.draw(st.sampled_from(list(places(record["content"]))))
-        if not path:
+        path = data.draw(st.sampled_from(list(places(record))))
+        if not path or path[0] not in ("content", "volatile"):
             continue
-        at = record["content"]
+        at = record
         for key in path[:-1]:
             at = at[key]
         what = data.draw(st.sampled_from(["set", "drop", "twice"]))
@@ -150,11 +152,68 @@ def test_whatever_is_changed_in_it_is_refused_or_makes_sense(make, data):
         use(e)
 
 
+@pytest.mark.parametrize("make", SAMPLES)
+def test_the_same_question_gives_the_same_text(make):
+    """But for time, rows predicted and the state of the engines, in a block of their own."""
+    record = json.loads(stored(make))
+    assert list(record) == ["result", "version", "content", "volatile"]
+    e, text = Explanation.from_json(stored(make)), make().to_json(volatile=False)
+    assert text == e.to_json(volatile=False)
+    assert json.loads(text) == {name: record[name] for name in ("result", "version", "content")}
+    again = Explanation.from_json(text)
+    assert again == e and again.to_json(volatile=False) == text
+    assert again.provenance.seconds == 0 and e.provenance.seconds > 0
+    use(again)
+    assert View.from_json(e.keep.to_json(volatile=False)) == e.keep
+    assert View.from_json(e.keep.to_json()).explanation.provenance == e.provenance
+    # Version 0.5.0 had these facts among the others.
+    record["content"]["provenance"] |= record.pop("volatile")
+    assert Explanation.from_json(json.dumps(record)).provenance == e.provenance
+
+
+def numbers(value, path=()):
+    """Every place of a number in a JSON value; of a list of numbers the first and the last."""
+    if isinstance(value, dict | list):
+        items = list(value.items() if isinstance(value, dict) else enumerate(value))
+        if isinstance(value, list) and len(items) > 2:
+            items = [items[0], items[-1]]
+        for key, inside in items:
+            yield from numbers(inside, (*path, key))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield path
+
+
+WRONG_NUMBERS = (-1, 0, 2**31, 10**30, 1e308)
+
+
+@pytest.mark.parametrize("wrong", WRONG_NUMBERS)
+@pytest.mark.parametrize("make", [swept, greedy, pruned, causal])
+def test_each_number_is_refused_or_costs_nothing_to_read(make, wrong):
+    for path in numbers(json.loads(stored(make))):
+        record = json.loads(stored(make))
+        at = record
+        for key in path[:-1]:
+            at = at[key]
+        at[path[-1]] = wrong
+        with measured(30e6):
+            try:
+                e = Explanation.from_json(json.dumps(record))
+            except InputError as error:
+                assert len(str(error)) < 500
+            else:
+                assert e.keep.necessity is None or 0 <= e.keep.necessity <= 1
+                assert all(0 <= f.sufficiency <= 1 for view in (e.keep, e.flip) for f in view)
+                assert e.keep.barcode is not None and str(e)
+                with suppress(NotVisitedError):
+                    assert len(e.keep.curve) <= 1 << 16
+
+
 def changed(make, **fields):
     """The stored text with other fields, given by their path joined by "__"."""
     record = json.loads(stored(make))
     for path, value in fields.items():
-        at, *rest = record["content"], *path.split("__")
+        inside = record if path.startswith("volatile") else record["content"]
+        at, *rest = inside, *path.split("__")
         for key in rest[:-1]:
             at = at[int(key) if isinstance(at, list) else key]
         at[int(rest[-1]) if isinstance(at, list) else rest[-1]] = value
@@ -193,7 +252,14 @@ def png(height, width):
         (swept, {"score": {"value": 3.0, "kind": "probability"}}, "a probability of 3"),
         (swept, {"size_weights": [1.0, 1.0]}, "2 size_weights for 4 features"),
         (swept, {"provenance__n_references": 0}, "got 0 references"),
-        (swept, {"provenance__seconds": -1.0}, "a time below 0"),
+        (swept, {"volatile__seconds": -1.0}, "a time below 0"),
+        (pruned, {"hits__4": [1]}, "an input that loses its own outcome"),
+        (text, {"prediction": "so-so", "subject": None}, "a prediction 'so-so' with the outcome"),
+        (
+            pruned,
+            {"keep_findings__decided_size": 10**30},
+            "sets of 1e\\+30 decided|sets of 10*0 dec",
+        ),
         (swept, {"hits__2": []}, "part of a search that nothing stopped"),
         (greedy, {"draws__held": ["2"]}, "draws without an outcome each"),
         (greedy, {"draws": {"held": ["01"], "outcomes": [True]}}, "not of 8 digits, 0 or 1"),
@@ -227,6 +293,25 @@ def test_a_few_bytes_cannot_ask_for_gigabytes():
     for runs in ([[0, 10**12]], [[0, 64_000_000]]):
         with measured(20e6), pytest.raises(InputError):
             Explanation.from_json(changed(picture, **sides, subject__runs=runs))
+
+
+def test_thousands_of_features_without_a_set_are_read_at_once(monkeypatch):
+    """Without binomials of 4,000 features, which have a thousand digits each."""
+    d, widths = 4_000, []
+    comb = lattice.comb
+    monkeypatch.setattr(lattice, "comb", lambda n, k: (widths.append(k), comb(n, k))[1])
+    none = {
+        "players": [{"name": f"x{j}", "values": {f"x{j}": 0}} for j in range(d)],
+        "hits": [[0]] + [[]] * d,
+        "changes": [],
+        "cheapest": None,
+        "cheapest_ties": [],
+        "size_weights": None,
+        "stopped": {"kind": "budget", "limit": 9},
+    }
+    e = Explanation.from_json(changed(swept, **none))
+    assert e.keep.necessity is None and not e.flip.factors and e.to_html()
+    assert sum(k > 2 for k in widths) < 50
 
 
 @contextmanager

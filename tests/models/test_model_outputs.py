@@ -262,7 +262,7 @@ class Quits:
     classes_ = np.array(["old", "young"])
 
     def predict(self, rows):
-        if len(rows) not in (N, 32):
+        if len(rows) not in (N, 31):
             sys.exit("no licence")
         return np.where(old(rows), "old", "young")
 
@@ -300,7 +300,7 @@ def test_no_rows_are_answered_without_asking():
     for asked in (model, LogisticRegression(max_iter=5000).fit(X, Y)):
         f = make_target(asked, X, "old" if asked is model else "granted")
         assert f(as_table(X).take(np.arange(0))).tolist() == []
-    assert calls == [N, 32, 32]  # a few rows twice, to find models that answer at random
+    assert calls == [N, 31, 31]  # a few rows twice, to find models that answer at random
 
 
 def test_errors_arrive_from_other_processes():

@@ -22,7 +22,7 @@ from suffice.decision import DecisionBuilder
 from suffice.errors import InputError, short_repr
 from suffice.explanation import ContextRecord, Explanation, Player, Provenance
 from suffice.explanation.explain import describe_cost, describe_references, library_versions
-from suffice.explanation.storage import NO_DATE
+from suffice.explanation.schema import NO_DATE
 from suffice.formatting import format_value
 from suffice.inference import Adjustment
 from suffice.search import Question

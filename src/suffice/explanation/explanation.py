@@ -9,7 +9,13 @@ from typing import Any, Literal, Self
 
 from suffice.context.players import Players
 from suffice.errors import InputError
-from suffice.explanation.schema import Direction, ExplanationRecord, Provenance, Subject
+from suffice.explanation.schema import (
+    Direction,
+    ExplanationRecord,
+    Provenance,
+    Subject,
+    VolatileRecord,
+)
 from suffice.explanation.sufficient_factor import Change, LeftOutFeature, Player, factor_frame
 from suffice.explanation.view import View
 from suffice.formatting import format_name, plural
@@ -21,7 +27,7 @@ from suffice.search.profile import Profile
 from suffice.search.tally import HybridSample
 from suffice.target import PredictionScore
 from suffice.typing import Scalar
-from suffice.validation import check_alpha_or_same, check_tau
+from suffice.validation import check_alpha_or_same, check_bool, check_tau
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,6 +50,7 @@ class Explanation(Result):
     faces = "suffice.report.render_explanation"
     plots = View.plots
     stored = ExplanationRecord
+    stored_volatile = VolatileRecord
 
     prediction: Scalar
     outcome: str
@@ -143,6 +150,18 @@ class Explanation(Result):
         """
         return str(find_renderer("full_text", self)(self))
 
+    def to_json(self, *, volatile: bool = True) -> str:
+        """Return a versioned JSON text that holds the whole answer (see `result_schema`).
+
+        The same question gives the same text, but for the block "volatile" at its end: time, rows
+        predicted and the state of the engines. Without it the text is the same to the byte, and is
+        read back with neutral values in its place.
+        """
+        from suffice.explanation.storage import split_volatile
+
+        record, facts = split_volatile(self._record())
+        return self._json(record, facts if check_bool("volatile", volatile) else None)
+
     def to_frame(self) -> Any:
         """Both views' factors as a pandas frame, a row each."""
         return factor_frame((v.outcome, factor) for v in (self.keep, self.flip) for factor in v)
@@ -171,6 +190,12 @@ class Explanation(Result):
         from suffice.explanation.storage import to_record
 
         return to_record(self)
+
+    @classmethod
+    def _read_volatile(cls, envelope: dict[str, Any]) -> None:
+        from suffice.explanation.storage import join_volatile
+
+        join_volatile(envelope.get("content"), envelope.get("volatile"))
 
     @classmethod
     def _from_record(cls, record: ExplanationRecord) -> Self:

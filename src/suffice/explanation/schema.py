@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
@@ -29,6 +29,9 @@ from suffice.typing import Scalar, ViewName
 Direction = Literal["higher", "lower", "either"]
 """Where the cheapest changes that need a feature move it; "either": equally cheap ones disagree, or
 they make it missing."""
+
+NO_DATE = datetime.min.replace(tzinfo=UTC)
+"""The date of what has none."""
 
 
 class PlayerRecord(msgspec.Struct, frozen=True):
@@ -135,23 +138,39 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """What a change costs: distances in typical deviations, these weighted, or as a function of
     the user's says."""
     random_state: int
-    evaluator: str
+    evaluator: str = ""
     """What worked out the outcomes: "blackbox", or an engine that knows the model's shape."""
-    note: str | None
+    note: str | None = None
     """Why no engine served; None where one did or none was wanted."""
-    hybrids: int
+    hybrids: int = 0
     """Hybrids whose outcome is known."""
-    rows_predicted: int
+    rows_predicted: int = 0
     """Rows that the model was really asked about to learn them."""
-    created: datetime
+    created: datetime = NO_DATE
     """When the explanation was made."""
-    seconds: float
-    model_seconds: float
+    seconds: float = 0.0
+    model_seconds: float = 0.0
     versions: dict[str, str]
     change_rules: str = ""
     """Rules on changes that were declared to the explainer, in words."""
     plan: Plan | None = None
     """How the search was planned, and what would give more."""
+
+
+class VolatileRecord(msgspec.Struct, frozen=True):
+    """Facts of a provenance that differ from call to call: time, rows asked, state of the engines.
+
+    They are stored in a block of their own, beside the content, so that the rest of the text is the
+    same whenever the same question is asked.
+    """
+
+    evaluator: str
+    note: str | None
+    hybrids: int
+    rows_predicted: int
+    created: datetime
+    seconds: float
+    model_seconds: float
 
 
 class ExplanationRecord(msgspec.Struct, frozen=True):

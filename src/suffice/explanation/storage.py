@@ -7,7 +7,6 @@ import zlib
 from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import pairwise
 from math import isfinite
 from typing import Any
@@ -19,6 +18,7 @@ from suffice.errors import InputError
 from suffice.explanation.explanation import Explanation, mirror_profile
 from suffice.explanation.schema import (
     MOST_PIXELS,
+    NO_DATE,
     ChangeRecord,
     DrawsRecord,
     ExplanationRecord,
@@ -30,6 +30,7 @@ from suffice.explanation.schema import (
     Provenance,
     Subject,
     TextSubject,
+    VolatileRecord,
 )
 from suffice.explanation.sufficient_factor import Change, LeftOutFeature, Player
 from suffice.factors.lattice import Lattice
@@ -39,9 +40,6 @@ from suffice.search.findings import Findings, FoundSet
 from suffice.search.profile import Profile
 from suffice.search.tally import HybridSample, Tally
 from suffice.validation import check_alpha, check_tau
-
-NO_DATE = datetime.min.replace(tzinfo=UTC)
-"""The date of what has none."""
 
 
 def without_timing(p: Provenance, **others: Any) -> Provenance:
@@ -61,6 +59,28 @@ def without_timing(p: Provenance, **others: Any) -> Provenance:
         plan=None,
         **others,
     )
+
+
+_VOLATILE = VolatileRecord.__struct_fields__
+
+
+def split_volatile(record: ExplanationRecord) -> tuple[ExplanationRecord, dict[str, Any]]:
+    """Return a record for encoding, without the volatile facts of its provenance; and those."""
+    p = record.provenance
+    stable: Any = {name: getattr(p, name) for name in p.__struct_fields__ if name not in _VOLATILE}
+    volatile = {name: getattr(p, name) for name in _VOLATILE}
+    return msgspec.structs.replace(record, provenance=stable), volatile
+
+
+def join_volatile(content: Any, volatile: Any) -> None:
+    """Put volatile facts that were stored beside an explanation's content back into it.
+
+    A text without them is read with neutral values; in texts of version 0.5.0 they are in place.
+    """
+    provenance = content.get("provenance") if isinstance(content, dict) else None
+    if isinstance(provenance, dict) and volatile is not None:
+        facts = msgspec.convert(volatile, type=VolatileRecord)
+        provenance |= msgspec.to_builtins(facts)
 
 
 def only_at_its_tau(e: Explanation) -> Explanation:
@@ -152,14 +172,14 @@ def from_record(record: ExplanationRecord) -> dict[str, Any]:
         record.max_size,
         record.size_weights,
         _read_draws(record.draws),
-        _read_findings(record.keep_findings),
+        _read_findings(record.keep_findings, len(players)),
     )
     swept = keep
     if record.flip_hits is not None:
         counts, draws = _read_tally(record, record.flip_hits), _read_draws(record.flip_draws)
         swept = replace(keep, tally=counts, draws=draws)
 
-    flip = mirror_profile(swept, _read_findings(record.flip_findings))
+    flip = mirror_profile(swept, _read_findings(record.flip_findings, len(players)))
     if record.stopped is None and not (keep.decided and flip.decided):
         raise InputError("text", "part of a search that nothing stopped", "a whole explanation")
 
@@ -228,14 +248,14 @@ def _findings_record(findings: Findings | None) -> FindingsRecord | None:
     )
 
 
-def _read_findings(record: FindingsRecord | None) -> Findings | None:
+def _read_findings(record: FindingsRecord | None, d: int) -> Findings | None:
     if record is None:
         return None
     found = tuple(FoundSet(tuple(f.features), f.hits, f.proof) for f in record.factors)
     r = record
-    return Findings(
-        r.tau, found, r.decided, r.decided_size, r.only_at_tau, r.covered, r.decided_share
-    )
+    # Greedy searches of version 0.5.0 stored -1 beside `decided`.
+    size = d if r.decided else r.decided_size
+    return Findings(r.tau, found, r.decided, size, r.only_at_tau, r.covered, r.decided_share)
 
 
 # Does a stored explanation make sense? Asked before anything is made of it.
@@ -255,6 +275,7 @@ def validate_record(record: ExplanationRecord) -> None:
     if score is not None:
         share = 0 <= score.value <= 1 or score.kind != "probability"
         _require(isfinite(score.value) and share, f"a {score.kind} of {score.value}")
+    _check_prediction(record)
     d, n = len(record.players), record.provenance.n_references
     _require(record.max_size is None or record.max_size >= 1, "max_size below 1")
     weights = record.size_weights
@@ -264,6 +285,10 @@ def validate_record(record: ExplanationRecord) -> None:
     for hits in (record.hits, record.flip_hits):
         if hits is not None:
             _check_hits(hits, d, n)
+            if record.provenance.context.kind == "swap" and record.alpha is None:
+                # All features held is the input; rounding in batches may still lose a few.
+                lost = any(2 * whole < n for whole in hits[d])
+                _require(not lost, "an input that loses its own outcome")
     for draws in (record.draws, record.flip_draws):
         if draws is not None:
             _check_draws(draws, d)
@@ -293,8 +318,27 @@ def _check_provenance(p: Provenance) -> None:
     _require(1 <= n < _LARGEST_COUNT, f"{format_integer(n)} references")
     counts = (p.hybrids, p.rows_predicted, p.random_state, *(p.data or ()))
     _require(all(0 <= count < 2**63 for count in counts), "a count that is none in provenance")
-    times = (p.seconds, p.model_seconds)
-    _require(all(isfinite(t) and t >= 0 for t in times), "a time below 0 in provenance")
+    times = [p.seconds, p.model_seconds]
+    if p.plan is not None:
+        counts = (p.plan.players, p.plan.left_out, p.plan.references)
+        _require(all(0 <= count < 2**63 for count in counts), "a count that is none in the plan")
+        more = [suggestion.seconds for suggestion in p.plan.more]
+        times += [p.plan.seconds, p.plan.exhaustive_seconds, *more]
+        p.plan.limits.validated()
+    _require(all(isfinite(t) and t >= 0 for t in times), "a time below 0, or that is none")
+
+
+def _check_prediction(record: ExplanationRecord) -> None:
+    """Raise where the outcome is one of two classes, and the prediction is not that one."""
+    named = (record.outcome, record.other_outcome)
+    others = any(words in name for name in named for words in _NOT_CLASSES)
+    said = record.prediction
+    if isinstance(said, str) and not others and record.subject is None:
+        _require(said == record.outcome, f"a prediction {said!r} with the outcome {named[0]!r}")
+
+
+_NOT_CLASSES = ("prediction ", " rather than ", "not ", "(")
+"""Words of events that are no class, and of a class beside several others."""
 
 
 def _check_players(record: ExplanationRecord) -> None:
@@ -312,7 +356,7 @@ def _check_hits(hits: list[list[int]], d: int, n: int) -> None:
     for size, counts in enumerate(hits):
         if not counts:
             continue
-        _require(min(counts) >= 0 and max(counts) <= n, f"hits beyond 0 to {n}")
+        _require(min(counts) >= 0 and max(counts) <= n, f"hits beyond 0 to {format_integer(n)}")
         width = lattice.width(size)
         _require(len(counts) <= width, f"hits for {len(counts)} sets of {size} of {d} features")
 
@@ -329,6 +373,7 @@ def _check_findings(findings: FindingsRecord, d: int, n: int) -> None:
     _require(0 <= inside <= outcome < float("inf"), "more of the outcome covered than there is")
     share = findings.decided_share
     _require(share is None or 0 <= share <= 1, f"a share of {share} decided")
+    _require(-1 <= findings.decided_size <= d, f"sets of {findings.decided_size} decided")
     sets = [tuple(found.features) for found in findings.factors]
     _require(len(set(sets)) == len(sets), "one finding twice")
     for found in findings.factors:

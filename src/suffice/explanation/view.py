@@ -14,7 +14,7 @@ import numpy as np
 
 from suffice.context.players import Players
 from suffice.errors import NotVisitedError
-from suffice.explanation.schema import ViewRecord
+from suffice.explanation.schema import ViewRecord, VolatileRecord
 from suffice.explanation.sufficient_factor import Change, Player, SufficientFactor, factor_frame
 from suffice.formatting import format_name
 from suffice.inference import Adjustment, clopper_pearson, interval_and_p_value
@@ -53,6 +53,7 @@ class View(Result):
     faces = "suffice.report.render_explanation"
     plots = ("factors", "barcode", "curve", "lattice", "compare", "text", "image")
     stored = ViewRecord
+    stored_volatile = VolatileRecord
 
     explanation: Explanation
     """Whose view it is."""
@@ -347,8 +348,24 @@ class View(Result):
     def __hash__(self) -> int:
         return hash((self.name, self.explanation))
 
+    def to_json(self, *, volatile: bool = True) -> str:
+        """Return a versioned JSON text of the view; `volatile` as in `Explanation.to_json`."""
+        from suffice.explanation.storage import split_volatile
+
+        record, facts = split_volatile(self.explanation._record())
+        given = check_bool("volatile", volatile)
+        return self._json(ViewRecord(self.name, record), facts if given else None)
+
     def _record(self) -> ViewRecord:
         return ViewRecord(self.name, self.explanation._record())
+
+    @classmethod
+    def _read_volatile(cls, envelope: dict[str, Any]) -> None:
+        from suffice.explanation.storage import join_volatile
+
+        content = envelope.get("content")
+        if isinstance(content, dict):
+            join_volatile(content.get("explanation"), envelope.get("volatile"))
 
     @classmethod
     def _from_record(cls, record: ViewRecord) -> Self:

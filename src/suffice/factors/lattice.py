@@ -56,7 +56,9 @@ class Lattice:
         >>> Lattice(5).count_up_to(2)
         16
         """
-        return sum(comb(self.d, k) for k in range(min(size, self.d) + 1))
+        if size >= self.d:
+            return self.count
+        return sum(comb(self.d, k) for k in range(size + 1))
 
     def members(self, size: int, start: int = 0, stop: int | None = None) -> Counts:
         """Return the subsets of one size with ranks `start` to `stop`, as rows of players."""

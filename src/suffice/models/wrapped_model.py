@@ -226,15 +226,18 @@ def _find_contradiction(name: str, predict: Any, data: Table) -> str:
     among the rows because a service that remembers what it has answered repeats the data's rows.
     """
     rows = np.arange(min(len(data), _ROWS_PREDICTED_TWICE))
-    other_row = np.arange(len(data.names)) % 2 == 1
-    cells = np.where(other_row, (rows[:, None] + 1) % len(data), rows[:, None])
-    asked = data.take(rows).stack(data.gather(cells))
+    every_other = np.arange(len(data.names)) % 2 == 1
+    others = rows[1:]  # each mixed with the first row
+    mixed = data.splice(np.tile(every_other, (len(others), 1)), others)
+    asked = data.take(rows).stack(mixed) if len(others) else data.take(rows)
     # Each call gets its own copy, since some models write into their input.
     first, second = (call_model(name, predict, asked.take(np.arange(len(asked)))) for _ in range(2))
     if count := _differing_rows(first[rows], second[rows]):
         return f"{count} of the first rows of data"
+    if not len(others):
+        return ""
     count = _differing_rows(first[len(rows) :], second[len(rows) :])
-    return f"{count} of {len(rows)} hybrids of rows of data" if count else ""
+    return f"{count} of {len(others)} hybrids of rows of data" if count else ""
 
 
 def _differing_rows(first: Values, second: Values) -> int:

@@ -87,7 +87,8 @@ def greedy_search(
         FoundSet(m, int(hits.sum()), _proof(m, stopped is None)) for m, hits in outcomes.items()
     )
     share = search.decided_share
-    findings = Findings(question.tau, factors, decided=stopped is None, decided_share=share)
+    size = d if stopped is None else -1
+    findings = Findings(question.tau, factors, stopped is None, size, decided_share=share)
     return GreedyResult(findings, outcomes, stopped, search.starts)
 
 

@@ -31,7 +31,7 @@ from suffice.search.intervals import Ladder, Steps, climb, climb_steps
 from suffice.search.limits import Limits
 from suffice.search.question import Question
 from suffice.search.tally import HybridSample, Tally, draw_hybrids
-from suffice.typing import BoolVector, Counts, HeldSets, Reals
+from suffice.typing import BoolVector, Counts, HeldSets, Reals, SmallCounts
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,20 @@ class IntervalTable:
         sizes, starts = np.unique(self.sizes, return_index=True)
         parts = np.split(np.arange(len(self.sizes)), starts[1:])
         yield from zip(sizes.tolist(), parts, strict=False)
+
+
+_REFERENCES_PER_SET = 64
+"""With more, a table over all counts from 0 to n takes more room than the sets themselves."""
+
+
+def _count_equal(hits: Counts | SmallCounts, n: int) -> tuple[Counts, Counts]:
+    """Return the counts that sets have, ascending, and how many sets have each."""
+    if n > _REFERENCES_PER_SET * len(hits):
+        counts, times = np.unique(hits, return_counts=True)
+        return counts.astype(np.int64), times
+    times = np.bincount(hits)
+    counts = np.flatnonzero(times)
+    return counts, times[counts]
 
 
 _PROOFS: tuple[Proof, Proof] = ("none", "exhaustive")
@@ -376,12 +390,9 @@ class Profile:
             if self.largest < self.tally.d:
                 hits = hits[sizes_by_mask(self.tally.d) <= self.largest]
         else:
-            # Where not even the empty set was evaluated, its level is empty, but it is there.
-            n_levels = max(1, min(len(self._passes), self.largest + 1))
-            hits = np.concatenate(self.tally.levels[:n_levels])
-        times = np.bincount(hits)
-        counts = np.flatnonzero(times)
-        return counts, times[counts]
+            levels = self.tally.levels[: min(len(self._passes), self.largest + 1)]
+            hits = np.concatenate([_NO_COUNTS, *levels])
+        return _count_equal(hits, self.tally.n)
 
     @cached_property
     def _tests(self) -> float:
@@ -422,15 +433,24 @@ class Profile:
     def steps(self) -> Steps:
         """Intervals and reaches of all subsets, where all were counted."""
         n, passes, d = self.tally.n, self.tally.dense, self.tally.d
-        if self.alpha is None:
+        many = n > _REFERENCES_PER_SET * len(passes)
+        if self.alpha is None and not many:
             taus = np.arange(n + 1) / n
         else:
             counts, times = self._family
-            levels = passing_taus_by_count(counts, times, n, self.alpha, self.adjust, self.n_tested)
+            levels = (
+                counts / n
+                if self.alpha is None
+                else passing_taus_by_count(counts, times, n, self.alpha, self.adjust, self.n_tested)
+            )
             taus, which = np.unique(np.append(0.0, levels), return_inverse=True)
-            step = np.zeros(n + 1, dtype=passes.dtype)
-            step[counts] = which[1:]
-            passes = step[passes]
+            if many:  # sets that are too large to be reported are in no family, and masked below
+                level_of = which[1:].astype(passes.dtype)
+                passes = level_of[np.minimum(np.searchsorted(counts, passes), len(counts) - 1)]
+            else:
+                step = np.zeros(n + 1, dtype=passes.dtype)
+                step[counts] = which[1:]
+                passes = step[passes]
         if self.largest < d:  # larger ones pass nowhere
             passes = passes * (sizes_by_mask(d) <= self.largest)
         return climb_steps(passes, taus)

@@ -74,7 +74,9 @@ class Tally:
         for size in range(self.d, -1, -1):
             level = self.levels[size]
             levels.append(self.n - level[::-1])
-            starts.append(self.lattice.width(size) - self.start(size) - len(level))
+            # Of thousands of players the widths are huge numbers: none is needed for no sets.
+            first = self.lattice.width(size) - self.start(size) - len(level) if len(level) else 0
+            starts.append(first)
         return Tally(self.d, self.n, tuple(levels), tuple(starts))
 
     def start(self, size: int) -> int:
