@@ -24,7 +24,7 @@ from suffice.context.references import CachedRows
 from suffice.decision import Decision, DecisionBuilder
 from suffice.engines import EngineSelector
 from suffice.errors import InputError, SufficeError, short_repr
-from suffice.explanation import Explanation
+from suffice.explanation import Explanation, Explanations
 from suffice.explanation.explain import (
     PreparedSearch,
     SearchRequest,
@@ -307,9 +307,7 @@ class Explainer:
         asking = self.asking(**question)
         return prepare_search(self.decide(x), asking).plan
 
-    def __call__(
-        self, x: Any, **question: Unpack[ExplainOptions]
-    ) -> Explanation | list[Explanation]:
+    def __call__(self, x: Any, **question: Unpack[ExplainOptions]) -> Explanation | Explanations:
         """Return the explanation of one row, or a list of explanations of several rows."""
         if has_several_rows(x):
             return self.explain_many(x, **question)
@@ -317,8 +315,11 @@ class Explainer:
 
     def explain_many(
         self, X: Any, *, n_jobs: int = 1, **question: Unpack[ExplainOptions]
-    ) -> list[Explanation]:
+    ) -> Explanations:
         """Explain several inputs: a frame, an array, or a list of rows; the rest as in `explain`.
+
+        The result is a list whose `print` says what the explanations have in common: outcomes, the
+        commonest feature sets, and how many searches were not complete.
 
         `n_jobs` processes share the work (-1: one per core); the answers do not depend on it. An
         error names its row, counted from 0. A process that is killed is replaced. Rows that end
@@ -577,8 +578,8 @@ class Explainer:
         >>> r = Explainer(decide, people).recourse({"income": 30, "debt": 20}, immutable="debt")
         >>> print(r)
         From no to yes: 1 recourse option
-          cost  sufficiency  necessity  change
-             4          50%       100%  income 30 → 60
+          cost  sufficiency  set necessity  by chance  change
+             4          50%           100%        50%  income 30 → 60
         ...
         >>> r.best.changes
         {'income': (30, 60)}

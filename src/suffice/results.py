@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NoReturn, Self
+from typing import Any, ClassVar, Literal, NoReturn, Protocol, Self
 
 import msgspec
 
@@ -346,7 +346,16 @@ class FrozenDict(dict[str, Scalar]):
 RenderFormat = Literal["text", "full_text", "terminal", "fragment", "page", "sheet"]
 
 
-def find_renderer(face: RenderFormat, result: Result) -> Callable[[Any], Any]:
+class HasFaces(Protocol):
+    """A result, or what is drawn as one."""
+
+    @property
+    def faces(self) -> str:
+        """The module that has the functions that draw it."""
+        ...
+
+
+def find_renderer(face: RenderFormat, result: HasFaces) -> Callable[[Any], Any]:
     """The function that draws a result: as text, on a terminal, in a notebook, as a page."""
     found: Callable[[Any], Any] = getattr(import_module(result.faces), face)
     return found

@@ -2,12 +2,15 @@
 
 import gc
 import os
+import pickle
+import re
 from functools import cache
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
-from suffice import Explainer, InputError, ModelError
+from suffice import Explainer, InputError, ModelError, datasets
 from suffice.batch import process_pool as processes, workers as driving
 from suffice.batch.explain_many import ExplainPiece
 from suffice.batch.workers import RowsInMemory
@@ -172,3 +175,72 @@ def test_a_row_that_hangs_is_told_where_there_is_a_limit(tmp_path, monkeypatch):
     assert answers(found[i] for i in sorted(found)) == answers(
         explainer.explain(rows[i]) for i in (0, 1, 3, 4, 5)
     )
+
+
+def test_many_explanations_are_a_list_with_a_summary(tmp_path):
+    X, y = datasets.loans(200)
+    X = X[["age", "income", "debt", "late payments"]]
+    explainer = Explainer(DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y), X)
+    rows = X.iloc[:12]
+    found = explainer.explain_many(rows)
+    assert isinstance(found, list)
+    assert found == [explainer.explain(row) for _, row in rows.iterrows()]
+    assert found == explainer(rows) == pickle.loads(pickle.dumps(found)) == [*found]
+    assert type(found[2:4]) is type(found) is type(pickle.loads(pickle.dumps(found)))
+    assert found[2:4] == [found[2], found[3]]
+    refused = sum(e.outcome == "refused" for e in found)
+    assert f"{refused} refused" in repr(found)
+    for text in (str(found), found._repr_html_()):
+        assert "Feature sets that most often suffice to keep the outcome" in text
+        assert "Every minimal set at τ = 0.9 was found for all of them" in text
+    frame = found.to_frame()
+    for number, e in enumerate(found):
+        own = frame[frame["decision"] == number].drop(columns="decision")
+        assert len(own) == len(e.to_frame())
+    # The counts of the summary are those of the frame.
+    for view, panel in zip(("keep", "flip"), found.sheet.panels, strict=True):
+        sets = frame[frame["view"] == view]
+        for n, share, outcome, features in panel.rows:
+            those = [i for i, e in enumerate(found) if e.outcome == outcome]
+            has = sets["features"].map(", ".join) == features
+            assert n == (has & sets["decision"].isin(those)).sum()
+            assert share == n / len(those)
+    page = tmp_path / "many.html"
+    assert found.to_html(page) == page.read_text(encoding="utf-8")
+    assert "12 decisions" in page.read_text(encoding="utf-8")
+    bounded = explainer.explain_many(rows, max_size=1)
+    unfinished = sum(not e.complete for e in bounded)
+    assert unfinished
+    assert f"was found for {12 - unfinished} of 12 decisions" in str(bounded)
+    assert str(found[:0]) == "Why? 0 decisions"
+    assert found[:0].to_frame().empty
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupt_says_what_was_done_and_how_to_keep_it(n_jobs, monkeypatch):
+    bars = []
+
+    class Bar:
+        def __init__(self, *_, **__):
+            bars.append(self)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return None
+
+        def update(self, n=1):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("suffice.batch.explain_many.progress_bar", Bar)
+    explainer = fitted("forest")
+    with pytest.raises(KeyboardInterrupt) as caught:
+        explainer.explain_many(DATA.iloc[:4], n_jobs=n_jobs)
+    assert bars
+    assert re.search(
+        r"interrupted: [0-4] of 4 rows were explained, and are lost; explain_to\(X, folder\) stores "
+        "rows as they are explained, and continues with resume=True",
+        str(caught.value),
+    )
+    assert caught.value.__suppress_context__

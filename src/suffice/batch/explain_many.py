@@ -9,7 +9,8 @@ except for its timing, its number of predicted rows and its date.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence, Sized
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from suffice.batch.workers import LostPiece, Piece, RowsInMemory, RunStopper, run_pieces
@@ -17,7 +18,7 @@ from suffice.context.references import CachedRows
 from suffice.decision import Decision, DecisionBuilder
 from suffice.engines.blackbox import BlackBox, predict_together
 from suffice.errors import InputError, LostRowsError, SufficeError
-from suffice.explanation import Explanation
+from suffice.explanation import Explanation, Explanations
 from suffice.explanation.explain import PreparedSearch, SearchRequest, prepare_search
 from suffice.formatting import join_first, plural
 from suffice.progress import progress_bar
@@ -68,7 +69,7 @@ def explain_many(
     *,
     n_jobs: int,
     progress: bool | None,
-) -> list[Explanation]:
+) -> Explanations:
     """Return the explanation of each row, in order, by `n_jobs` processes (-1: one per core)."""
     question = question | {"progress": False}  # the only bar is the one over all rows
     if n_jobs != 1 and len(rows) > 1:
@@ -76,9 +77,12 @@ def explain_many(
 
         n_jobs = min(effective_n_jobs(n_jobs), len(rows))  # more would have nothing to do
         if n_jobs > 1:
-            return _explain_in_processes(explainer, rows, question, n_jobs, progress)
+            return Explanations(_explain_in_processes(explainer, rows, question, n_jobs, progress))
     found: list[Explanation] = []
-    with progress_bar("explanations", len(rows), progress) as bar:
+    with (
+        progress_bar("explanations", len(rows), progress) as bar,
+        _interrupts_say_what_was_done(found, len(rows)),
+    ):
         while len(found) < len(rows):
             chunk = rows[len(found) : len(found) + _ROWS_PER_CHUNK]
             for answer in explain_rows(explainer, chunk, question):
@@ -86,7 +90,21 @@ def explain_many(
                     raise _add_row_number(answer, len(found), question)
                 found.append(answer)
                 bar.update()
-    return found
+    return Explanations(found)
+
+
+@contextmanager
+def _interrupts_say_what_was_done(found: Sized, rows: int) -> Iterator[None]:
+    """Add to a KeyboardInterrupt how many rows were explained, and what would have kept them."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        # From None: the traceback of the interrupted line says nothing that helps.
+        raise KeyboardInterrupt(
+            f"{str(error) or 'interrupted'}: {len(found):,} of {plural(rows, 'row')} were "
+            "explained, and are lost; explain_to(X, folder) stores rows as they are explained, and "
+            "continues with resume=True"
+        ) from None
 
 
 def explain_rows(
@@ -192,7 +210,10 @@ def _explain_in_processes(
     pieces = RowsInMemory(rows, question)
     pool = take_idle_pool(explainer, ExplainPiece(explainer), workers=n_jobs, argument="n_jobs")
     try:
-        with progress_bar("explanations", len(rows), progress) as bar:
+        with (
+            progress_bar("explanations", len(rows), progress) as bar,
+            _interrupts_say_what_was_done(found, len(rows)),
+        ):
             for piece, answers in run_pieces(pieces, pool, failed=failed, stopper=stopper, bar=bar):
                 for number, answer in enumerate(answers, piece.first):
                     if isinstance(answer, Explanation):

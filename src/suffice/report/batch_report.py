@@ -18,6 +18,7 @@ from suffice.report.html import (
     stylesheet,
 )
 from suffice.report.page_data import page_scripts
+from suffice.report.render_result import fragment, terminal, text  # noqa: F401 - see `page`
 from suffice.results import write_text
 from suffice.summary import Summary, summarise
 from suffice.validation import check_name_list as read_names, check_string
@@ -169,6 +170,11 @@ def report(
     if path is not None:
         write_text(path, page)
     return page
+
+
+page = report
+"""How `suffice.explanation.explanations` draws a list of explanations: all of them on a page, and
+the summary as text, on a terminal and in a notebook like the sheet of any result."""
 
 
 def _checked_items(explanations: object) -> Iterator[Explanation | SufficeError]:
