@@ -1,4 +1,4 @@
-/** A set that the reader makes up: how often it keeps the outcome, how often it flips it. */
+/** A set that the reader chooses: its sufficiency and necessity in both views. */
 
 import { clopperPearson, measure, type Measured } from "./arithmetic";
 import type { Asked } from "./asked";
@@ -42,7 +42,7 @@ export function Picked({ explained, asked, change }: { explained: Explained; ask
   );
 }
 
-/** Where every set was counted, any; else those that the page knows. */
+/** Measures of a set: of any where all were counted, else of those that the page contains. */
 function measured({ words }: Explained, view: View, members: readonly number[]): Measured | null {
   if (view.counts) return measure(view.counts, members.reduce((mask, j) => mask | (1 << j), 0));
   const known = view.sets.find((set) => keyOf(set.members) === keyOf(members));

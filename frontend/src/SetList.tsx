@@ -94,7 +94,7 @@ export function Track({ share, interval, n }: { share: number; interval: readonl
 
 const NEAR = 60;
 
-/** A text with the words of a set marked; what is far from any mark is left out. */
+/** A text with the words of a set marked; passages far from any mark are left out. */
 function Passage({ explained, members }: { explained: Explained; members: readonly number[] }) {
   const { characters, spans } = explained.text!;
   const marks = members.map((member) => spans[member]!).sort((a, b) => a[0] - b[0]);

@@ -1,4 +1,4 @@
-/** The picture of one view: what `picture.ts` places, with columns and rows that answer. */
+/** The signature picture of one view as SVG, with columns and rows that react to the pointer. */
 
 import type { Drawing, Mark } from "./picture";
 import { COLUMN, ROW, TURN } from "./picture";
@@ -68,7 +68,7 @@ function One({ mark, faint, marked }: { mark: Mark; faint: boolean; marked: Read
   );
 }
 
-/** What the pointer meets: nothing that is seen. The same can be done with buttons elsewhere. */
+/** Invisible areas for the pointer. Buttons elsewhere do the same, for the keyboard. */
 function Targets({ drawing, right, onColumn, onRow, onPoint }: { drawing: Drawing; right: boolean } & Pointed) {
   const { rows, columns, top, bottom, width, split } = drawing;
   if (!onColumn && !onRow) return null;

@@ -1,4 +1,4 @@
-/** One view's answer at τ: words on one side, the picture on the other. */
+/** One view at τ: the sets in words on one side, the signature picture on the other. */
 
 import { type Answer, type Asked, LISTED, matching, pictureOf, ROWS } from "./asked";
 import type { Change } from "./controls";

@@ -42,7 +42,7 @@ export function dense(levels: readonly (readonly number[])[], d: number): Int32A
   return out;
 }
 
-/** The same hybrids read the other way: replacing a set is holding all others. */
+/** Counts of the other view, from the same hybrids: replacing a set is holding all others. */
 export function mirrored(counts: Counts): Counts {
   const all = counts.hits.length - 1;
   const hits = counts.hits.map((_, mask) => counts.n - counts.hits[all ^ mask]!);
@@ -89,7 +89,7 @@ export const membersOf = (mask: number): number[] => {
   return out;
 };
 
-/** All such sets: smaller first, then the surer, then by mask. */
+/** Return the bars of all sets: smaller ones first, then by hits, then by mask. */
 export function barsOf({ hits, largest }: Counts, { below }: Ladder): Bar[] {
   const masks: number[] = [];
   for (let mask = 0; mask < hits.length; mask++) {
@@ -111,7 +111,7 @@ export function massOf({ hits, weights }: Counts, { reach }: Ladder): Mass {
   return [...sums].sort((a, b) => a[0] - b[0]);
 }
 
-/** The same of all hybrids, whatever their outcome: what chance gives. */
+/** Steps of the weight of all hybrids, whatever their outcome: what chance gives. */
 export function chanceOf({ hits, weights }: Counts, { reach }: Ladder): Mass {
   const sums = new Map<number, number>();
   for (let mask = 0; mask < hits.length; mask++) {
@@ -166,7 +166,7 @@ export interface Measured {
   baseline: number | null;
 }
 
-/** Any set, minimal or not. */
+/** Measure any set, minimal or not. */
 export function measure({ n, hits, weights }: Counts, wanted: number): Measured {
   let both = 0;
   let all = 0;
@@ -256,7 +256,7 @@ export const lowerBound = (hits: number, n: number, alpha: number): number =>
 
 const intervals = new Map<string, [number, number]>();
 
-/** The exact two-sided 95% interval; equal counts have equal ones, so each is worked out once. */
+/** The exact two-sided 95% interval; equal counts have equal ones, so each is computed once. */
 export function clopperPearson(hits: number, n: number): [number, number] {
   const key = `${hits}/${n}`;
   let found = intervals.get(key);

@@ -1,4 +1,4 @@
-/** What the reader asks for, and what of it is shown: sets at τ, filtered and sorted, and drawn. */
+/** Settings of the reader (τ, test, filters, order), and the sets and the picture that they give. */
 
 import { type Adjustment, clopperPearson, curveOf, type Level, necessityAt } from "./arithmetic";
 import {
@@ -35,7 +35,7 @@ export interface Asked {
 
 export const LISTED = 12;
 export const ROWS = 16;
-/** So many of them at most are sets that are minimal at other thresholds only. */
+/** At most this many rows are sets that are minimal at other thresholds only. */
 export const OTHERS = 8;
 export const COLUMNS = 24;
 
@@ -51,7 +51,7 @@ export const firstAsked = ({ words }: Explained): Asked => ({
   drawn: ROWS,
 });
 
-/** What does not change with τ: worked out once for each view and test. */
+/** Facts of a view under a test that do not change with τ, computed once. */
 interface Prepared {
   test: string;
   level: Level;
@@ -78,7 +78,7 @@ function prepared({ words }: Explained, view: View, { alpha, adjust }: Asked): P
   return found;
 }
 
-/** One view's answer to what is asked. */
+/** One view's answer under the reader's settings. */
 export interface Answer {
   view: View;
   curve: [number, number][];
@@ -145,7 +145,7 @@ const bySize = (a: Ranged, b: Ranged): number =>
 const higherFirst = (a: Ranged, b: Ranged): number => b.high - a.high || a.low - b.low || bySize(a, b);
 const longerFirst = (a: Ranged, b: Ranged): number => a.low - a.high - (b.low - b.high);
 
-/** What is drawn, and which features and sets its columns and rows are. */
+/** A drawing, and the features and sets of its columns and rows. */
 export interface Shown {
   picture: Picture;
   features: number[];

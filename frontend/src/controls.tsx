@@ -1,4 +1,4 @@
-/** The controls above the views: threshold, test, which view, order, features. Each stands alone. */
+/** Controls above the views: threshold, test, views shown, order, and filters by feature. */
 
 import type { Adjustment } from "./arithmetic";
 import type { Asked, Mark, Sort } from "./asked";
@@ -60,7 +60,7 @@ const ADJUSTMENTS: [Adjustment, string][] = [
   ["bh", "all sets at once (Benjamini–Hochberg)"],
 ];
 
-/** The test that a set must pass, if any. */
+/** Choice of the test that a set must pass. */
 export function Test({ explained, asked, change }: Part & { explained: Explained }) {
   const own = explained.words.alpha;
   const levels = own === null || LEVELS.includes(own) ? LEVELS : [...LEVELS, own].sort((a, b) => b - a);
@@ -115,7 +115,7 @@ export function nextMark(marks: ReadonlyMap<number, Mark>, feature: number): Map
 const SAYS = { required: "required", excluded: "excluded", either: "with or without" } as const;
 const SIGNS = { required: "✓ ", excluded: "✕ ", either: "" } as const;
 
-/** Every feature as a button: with or without it, only with it, only without it. */
+/** Filters: a button for each feature, which requires it, then excludes it, then does neither. */
 export function Marks({ explained, asked, change }: Part & { explained: Explained }) {
   const { words } = explained;
   return (

@@ -1,4 +1,4 @@
-/** Text to the clipboard, wherever the page is: also from a file, and in a frame without rights. */
+/** Copy text to the clipboard, also from a page in a file or in a frame without that permission. */
 
 export async function copy(text: string): Promise<boolean> {
   try {
@@ -9,7 +9,7 @@ export async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** The old way works where the new one is not allowed. */
+/** Copy by a hidden text field, which works where the clipboard API is not allowed. */
 function copyByHand(text: string): boolean {
   const field = document.createElement("textarea");
   field.value = text;

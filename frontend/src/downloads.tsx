@@ -1,4 +1,4 @@
-/** What can be taken out of the page: the picture, the sets as a table, the stored explanation. */
+/** Downloads: the picture as SVG or PNG, the sets as CSV, the stored explanation as JSON. */
 
 import { clopperPearson } from "./arithmetic";
 import type { Answer, Asked } from "./asked";
@@ -45,7 +45,7 @@ function save(name: string, type: string, content: string | Blob): void {
 const HEADINGS =
   "view,outcome,features,size,sufficiency,low,high,n,minimal_above,minimal_up_to,cost,change";
 
-/** The sets shown, a row each: the columns of Python's `to_frame`. */
+/** CSV of the sets shown, with the columns of Python's `to_frame`. */
 export function table({ words }: Explained, answers: readonly Answer[]): string {
   const rows = answers.flatMap(({ view, sets }) =>
     sets.map(({ set, low, high }) => {
@@ -61,7 +61,7 @@ export function table({ words }: Explained, answers: readonly Answer[]): string 
   return [HEADINGS, ...rows, ""].join("\r\n");
 }
 
-/** A cell that no program takes for a formula. */
+/** A CSV cell that no spreadsheet reads as a formula. */
 export function cell(value: string | number): string {
   if (typeof value === "number") return String(value);
   const guarded = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
@@ -73,7 +73,7 @@ export function cell(value: string | number): string {
 const TITLE = 34;
 const COLOURS = { keep: "#0069a5", flip: "#b34a00" } as const;
 
-/** The page's style of a picture in light colours; in a file of its own there are no variables. */
+/** Style of a picture in light colours, with variables replaced: a file of its own has none. */
 const STYLE: [selectors: string[], rules: string][] = [
   [["text"], 'fill:#5b6575;font:11px system-ui,"Segoe UI","DejaVu Sans",sans-serif'],
   [[".head", ".number.on", "text.tau"], "fill:#1c2330"],
@@ -98,7 +98,7 @@ const styleOf = (view: string, tone: string): string =>
     return `${scoped}{${rules.replaceAll("TONE", tone)}}`;
   }).join("");
 
-/** The pictures of the views shown, one above the other, as a file of its own. */
+/** SVG file with the pictures of the views shown, one above the other. */
 export function pictureText(root: HTMLElement): string {
   const parts: string[] = [];
   let [width, height] = [0, 0];

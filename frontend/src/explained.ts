@@ -1,4 +1,4 @@
-/** An explanation as the page brings it: words to speak in, and counts to answer from. */
+/** An explanation, read from the page: names and sentences, and counts to compute from. */
 
 import {
   type Adjustment,
@@ -17,7 +17,7 @@ import {
   weightsOf,
 } from "./arithmetic";
 
-/** What `suffice.report.page_data` writes. */
+/** The JSON that `suffice.report.page_data` writes. */
 export interface Words {
   question: string;
   feature: string;
@@ -57,7 +57,7 @@ export interface ViewWords {
   common?: [feature: number, sets: number][];
 }
 
-/** What is read of the text that `to_json` writes. */
+/** The part of the JSON of `to_json` that this script reads. */
 export interface Stored {
   content: {
     hits: number[][];
@@ -165,12 +165,12 @@ function countsOf(words: Words, name: "keep" | "flip", { content }: Stored): Cou
   return name === "keep" ? held : mirrored(held);
 }
 
-/** The order of Python's `factors`: smaller first, then the surer, then by features. */
+/** Compare sets as Python's `factors` are ordered: smaller first, then by hits, then by features. */
 export function smallerFirst(a: KnownSet, b: KnownSet): number {
   return a.members.length - b.members.length || b.hits - a.hits || byFeatures(a, b);
 }
 
-/** Of sets of one size: in the order of their bit masks. */
+/** Compare sets of one size by their bit masks. */
 export function byFeatures(a: KnownSet, b: KnownSet): number {
   for (let i = a.members.length - 1; i >= 0; i--) {
     if (a.members[i] !== b.members[i]) return (a.members[i] ?? -1) - (b.members[i] ?? -1);
@@ -199,7 +199,7 @@ export const isAt = (tau: number, { low, high }: Ranged): boolean => low < tau &
 
 const OFFERED = 80;
 
-/** All, or where there are very many those that some set names. */
+/** Return the features offered as buttons: all, or of very many those that some set names. */
 export function offeredFeatures({ words, views }: Explained): number[] {
   const all = words.features.map((_, feature) => feature);
   if (all.length <= OFFERED) return all;

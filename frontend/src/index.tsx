@@ -1,4 +1,4 @@
-/** The one bundle: every explanation in the page answers, and the explorer explores. The arithmetic can be asked from outside. */
+/** Entry of the one bundle: makes explanations of a page live, or starts the explorer. Exports the arithmetic for tests. */
 
 import { explore } from "./explorer/explorer";
 import { mountMany } from "./many";

@@ -1,4 +1,4 @@
-/** The index of many explanations: searched and sorted; each explanation answers once it is opened. */
+/** Index of a page of many explanations: search, sort; an explanation becomes live when it is opened. */
 
 import { mount } from "./page";
 
@@ -89,7 +89,7 @@ class Index {
   }
 }
 
-/** Numbers by size, texts by letter; what is not there comes last either way. */
+/** Compare numbers by size and texts by letter; missing values come last in both orders. */
 export function inOrder(a: string, b: string, direction: 1 | -1): number {
   if (a === "" || b === "") return a === b ? 0 : a === "" ? 1 : -1;
   const [x, y] = [Number(a), Number(b)];

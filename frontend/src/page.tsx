@@ -1,4 +1,4 @@
-/** One explanation in a page: reads what the page brings, and answers in the places it leaves. */
+/** One live explanation: reads the JSON in the page, and fills the slots of its template. */
 
 import { type ComponentChild, render } from "preact";
 import { answer, type Asked, firstAsked } from "./asked";

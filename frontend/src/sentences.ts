@@ -1,4 +1,4 @@
-/** What is said of a view and of a set, as Python's summary says it. */
+/** Sentences about a view and a set, in the words of Python's `suffice.summary`. */
 
 import { type Answer, type Asked, matching } from "./asked";
 import type { Measured } from "./arithmetic";
@@ -9,7 +9,7 @@ const ADJUSTED = { none: "", bonferroni: "bonferroni", holm: "holm", bh: "bh" } 
 
 export const quoted = (outcome: string): string => `“${outcome}”`;
 
-/** What is done to the features of a set, and how often the outcome must follow. */
+/** Sentence on the intervention of a view, and how often the outcome must follow. */
 export function lead({ words }: Explained, { view }: Answer, asked: Asked): string {
   const { name, outcome, does } = view.words;
   const tau = view.movable ? asked.tau : words.tau;
@@ -21,7 +21,7 @@ export function lead({ words }: Explained, { view }: Answer, asked: Asked): stri
   return `${does}: ${quoted(outcome)} ${name === "keep" ? "stays" : "results"}${cases}${tested}.`;
 }
 
-/** Where no set is shown: that none is there, or that none fits. */
+/** Sentence for an empty list: no set reaches τ, or none fits the filters. */
 export function none({ words }: Explained, given: Answer, asked: Asked): string {
   const { feature } = words;
   if (given.all) {
@@ -63,7 +63,7 @@ export function conditions({ words, text }: Explained, view: View, members: read
   });
 }
 
-/** A set in one sentence, to be pasted anywhere. */
+/** A set in one sentence, for the clipboard. */
 export function sentence(explained: Explained, view: View, set: KnownSet, measured?: Pick<Measured, "interval">): string {
   const { words } = explained;
   const what = listed(conditions(explained, view, set.members)) || "nothing";
@@ -91,7 +91,7 @@ export function many({ all, known, sets }: Answer): string {
   return `${grouped(sets.length)} of ${here} of ${total}; the others are not in this page`;
 }
 
-/** How many sets there are, for those who listen. */
+/** Number of sets of each view, for screen readers. */
 export function status(explained: Explained, answers: readonly Answer[], asked: Asked): string {
   const parts = answers.map((given) => {
     const { view } = given;

@@ -1,4 +1,4 @@
-/** How facts are shown: the same words as `suffice.formatting`, for what only the reader asks. */
+/** Numbers and lists as text, as Python's `suffice.formatting` writes them. */
 
 /** A share that never rounds to 0% or 100%; halves are rounded to even numbers, as in Python. */
 export function percent(share: number | null): string {
@@ -14,7 +14,7 @@ export function percent(share: number | null): string {
 /** A number in as few digits as it needs, at most six. */
 export const brief = (value: number): string => String(Number(value.toPrecision(6)));
 
-/** What a change costs, in three figures. */
+/** A cost with three significant digits. */
 export const price = (cost: number): string => String(Number(cost.toPrecision(3)));
 
 /** What chance gives for a necessity, and how many times as much it is. Halves are rounded up. */

@@ -68,7 +68,7 @@ interface ComparisonProps {
   otherPredicted: Predicted | null;
 }
 
-/** The values of both rows; what differs comes first and is marked. */
+/** Table of both rows' values; values that differ come first and are marked. */
 export function Comparison({ about, state, own, other, predicted, otherPredicted }: ComparisonProps) {
   if (!own || !other || about.text !== null) return null;
   const features = modelFacts(about, state.model).features;

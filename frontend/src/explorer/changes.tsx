@@ -1,4 +1,4 @@
-/** What may change, for the cheapest change in the headline and for recourse alike. */
+/** Form of rules on changes: fixed features and directions, for the headline and for recourse. */
 import { modelFacts, type About } from "./api";
 import type { State } from "./state";
 

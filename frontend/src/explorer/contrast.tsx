@@ -10,7 +10,7 @@ interface Props {
   go: (changes: Partial<State>) => void;
 }
 
-/** By the name that the server knows, as the suggestions under an explanation call them. */
+/** Searches by the names of the API, which suggestions under an explanation use as well. */
 const SEARCHES = [
   ["", "automatic"],
   ["exhaustive", "exhaustive: count every set"],

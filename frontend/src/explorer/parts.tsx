@@ -11,7 +11,7 @@ export function shown(value: Scalar): string {
   return typeof value === "number" ? plainNumber(value, 4) : value;
 }
 
-/** A prediction, by the name that the page and the filter have for it. */
+/** A prediction as the table and its filter show it. */
 export const label = (prediction: Scalar): string =>
   typeof prediction === "boolean" ? (prediction ? "True" : "False") : shown(prediction);
 
@@ -136,7 +136,7 @@ export function cellText(kind: Kind, cell: Cell): string {
   return kind === "share" ? percent(cell) : figure(cell);
 }
 
-/** Any result in words and tables. */
+/** A result's sheet: sentences and tables. */
 export function SheetView({ sheet }: { sheet: Sheet }) {
   return (
     <div class="sheet">

@@ -99,7 +99,7 @@ export function written(state: State): string {
   return text ? `?${text}` : "";
 }
 
-/** What an address says; what makes no sense in it is left as at the start. */
+/** Read a state from an address; fields that are not valid keep their start values. */
 export function readState(address: string): State {
   const given = new URLSearchParams(address);
   const found: Record<string, unknown> = { ...START };
@@ -134,7 +134,7 @@ export function contrast(state: State): Record<string, unknown> {
   };
 }
 
-/** What may change, besides what the server declares. */
+/** Rules on changes, besides those that the server declares. */
 export const changeRules = (state: State) => ({
   immutable: state.fixed,
   increasing: state.rising,
@@ -147,7 +147,7 @@ export function input(state: State, row = state.row): Record<string, unknown> {
   return { row: row < 0 ? null : row, values: state.values };
 }
 
-/** What every question has; `row` and `model` in place of the screen's own, for what is beside. */
+/** Fields that all questions share; `row` and `model` are given for the row beside. */
 export const basics = (state: State, row = state.row, model = state.model) => ({
   input: input(state, row),
   model: model || null,
@@ -155,7 +155,7 @@ export const basics = (state: State, row = state.row, model = state.model) => ({
   time_limit: number(state.seconds),
 });
 
-/** The question for an explanation. */
+/** Fields of a question for an explanation. */
 export const question = (state: State, row = state.row, model = state.model) => ({
   ...basics(state, row, model),
   tau: state.asked,

@@ -4,7 +4,7 @@ import { number, type State } from "./state";
 import { brief } from "../words";
 import { shown } from "./parts";
 
-/** Why a value is unlike all of the data; "" where it is not. */
+/** Note on a value that the data does not have; "" for any other. */
 export function outsideData(column: ColumnFacts, value: Scalar): string {
   if (value === null) return column.missing ? "" : "never missing in the data";
   const { lowest, highest } = column;

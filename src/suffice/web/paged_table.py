@@ -1,4 +1,4 @@
-"""The table as the explorer shows it: filtered, sorted and paged here, never sent whole.
+"""Pages of the explorer's table: rows are filtered, sorted and cut here, never sent whole.
 
 A million rows are sorted once for each column and filtered by whole columns; a page is fifty rows.
 """
@@ -28,7 +28,7 @@ _MAX_CACHED_ORDERS = 6
 
 @dataclass(frozen=True)
 class ColumnInfo:
-    """What a form needs to know of a column."""
+    """A column as a form needs it: kind, range, listed values."""
 
     name: str
     kind: str
@@ -43,7 +43,7 @@ class ColumnInfo:
 
 @dataclass(frozen=True)
 class RowPage:
-    """Some rows of the table, and how many there are under these conditions."""
+    """Rows of one page, and the number of all rows that meet the conditions."""
 
     total: int
     numbers: list[int]

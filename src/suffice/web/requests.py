@@ -27,7 +27,7 @@ RowConditions = Annotated[list[RowCondition], msgspec.Meta(max_length=50)]
 
 
 class RowsRequest(_Request, frozen=True):
-    """A page of the table."""
+    """Request for a page of the table."""
 
     first: int = 0
     count: int = 50
@@ -41,7 +41,7 @@ class RowsRequest(_Request, frozen=True):
 
 
 class RowRequest(_Request, frozen=True):
-    """One row of the table."""
+    """Request for the values of one row of the table."""
 
     row: int
 
@@ -67,7 +67,7 @@ class Input(_Request, frozen=True):
 
 
 class ChangeRules(_Request, frozen=True):
-    """What may change, besides what the server declares: names of features or columns."""
+    """Rules on changes besides those that the server declares: names of features or columns."""
 
     immutable: list[str] = []
     actionable: list[str] | None = None
@@ -76,14 +76,14 @@ class ChangeRules(_Request, frozen=True):
 
 
 class PredictRequest(_Request, frozen=True):
-    """One input to be predicted."""
+    """Request for the prediction of one input."""
 
     input: Input
     model: str | None = None
 
 
 class ExplainRequest(QuestionFields, frozen=True, kw_only=True):
-    """One input to be explained."""
+    """Request for the explanation of one input."""
 
     input: Input
     model: str | None = None
@@ -94,7 +94,7 @@ class ExplainRequest(QuestionFields, frozen=True, kw_only=True):
 
 
 class ShapleyRequest(_Request, frozen=True):
-    """One input whose Shapley values are computed."""
+    """Request for the Shapley values of one input."""
 
     input: Input
     model: str | None = None
@@ -103,7 +103,7 @@ class ShapleyRequest(_Request, frozen=True):
 
 
 class RulesRequest(_Request, frozen=True):
-    """One input for which rules are searched."""
+    """Request for the rules of one input."""
 
     input: Input
     model: str | None = None
@@ -115,7 +115,7 @@ class RulesRequest(_Request, frozen=True):
 
 
 class RecourseOptionsRequest(_Request, frozen=True):
-    """One input and constraints, for its cheapest recourse options."""
+    """Request for the cheapest recourse options of one input, under constraints."""
 
     input: Input
     model: str | None = None

@@ -139,7 +139,7 @@ _RequestType = TypeVar("_RequestType")
 
 
 def read_request(body: bytes, kind: type[_RequestType]) -> _RequestType:
-    """Return the request in a body, or an InputError that says what is wrong with it.
+    """Return the request in a body; raise an InputError for one that does not fit its type.
 
     >>> from suffice.web.requests import RowsRequest
     >>> read_request(b'{"count": "many"}', RowsRequest)
@@ -391,7 +391,7 @@ def run_server(
     allow_hosts: Sequence[str] = (),
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve until it is interrupted; `ready` is told the address to open, token and all.
+    """Serve until an interrupt; `ready` is called with the address to open, token included.
 
     `port` 0 takes any that is free. `token` None makes a new one. `allow_hosts` are further names
     under which others reach the server; an address for all interfaces needs at least one.
