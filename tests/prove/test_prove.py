@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import suffice
-from suffice import Explainer, InputError, Proof, datasets
+from suffice import Explainer, InputError, ModelError, Proof, datasets
 from suffice.engines.select_engine import EngineSelector
 from suffice.prove.branch_and_bound import NO_POINT, POINT, BoxSearch, LeafBoxes
 from suffice.prove.prover import next_candidate
@@ -367,6 +367,17 @@ def test_what_cannot_be_proved_about_is_said():
     other = 0 if several.predict(X.iloc[:1])[0] != 0 else 1
     with pytest.raises(InputError, match="several scores must agree"):
         Explainer(several, X, outcome=other).prove(X.iloc[0])
+
+
+def test_a_model_that_denies_its_trees_proves_nothing(monkeypatch):
+    X = pd.DataFrame(np.random.default_rng(0).random((50, 3)), columns=list("abc"))
+    y = (X["a"] + X["b"] > 1).astype(int)
+    explainer = Explainer(DecisionTreeClassifier(random_state=0).fit(X, y), X)
+    assert explainer.prove(X.iloc[0]).contrastive
+    same = int(explainer.explain(X.iloc[0]).prediction)
+    monkeypatch.setattr(DecisionTreeClassifier, "predict", lambda self, X: np.full(len(X), same))
+    with pytest.raises(ModelError, match="contradicts its proof: the trees"):
+        explainer.prove(X.iloc[0], domain="range")
 
 
 def test_columns_of_integers_get_integers():

@@ -22,7 +22,7 @@ no such t, the largest number of the range has them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -46,12 +46,14 @@ class Domain:
     kind: DomainKind
     candidates: Table
     """Row i has, in each column, the i-th value of its domain; short columns repeat their first."""
-    cell_of: tuple[Counts, ...]
-    """By column: the cell of each of its values."""
+    counts: tuple[int, ...]
+    """By column: the number of its values."""
     shown: tuple[Counts, ...]
     """By column: the row of `candidates` whose value stands for each cell."""
     answers: HeldSets
     """(tests, rows of candidates): who goes left at each test of the ensemble."""
+    patterns: tuple[tuple[Counts, HeldSets], ...]
+    """By column: the tests that read it, and (tests, cells) who goes left at each of them."""
 
     @cached_property
     def sizes(self) -> Counts:
@@ -78,21 +80,19 @@ def with_input(domain: Domain, ensemble: Ensemble, row: Table) -> tuple[Domain, 
     Where the input's values fall into cells of the domain, it is the domain as it was.
     """
     left = answer_tests(ensemble, row)[:, 0]
-    source = column_of_seen(ensemble, row)
     cells = []
-    for j in range(len(row.names)):
-        asked = source[ensemble.tests.column] == j
-        same = (domain.answers[asked][:, domain.shown[j]] == left[asked, None]).all(axis=0)
+    for asked, pattern in domain.patterns:
+        same = (pattern == left[asked, None]).all(axis=0)
         cells.append(int(np.argmax(same)) if same.any() else -1)
     if min(cells) >= 0:
         return domain, np.array(cells)
     new = np.array(cells) < 0
-    counts = [len(c) + extra for c, extra in zip(domain.cell_of, new, strict=True)]
+    counts = [count + extra for count, extra in zip(domain.counts, new.tolist(), strict=True)]
     rows = np.zeros((max(counts), len(counts)), dtype=np.int64)
-    for j, (known, extra) in enumerate(zip(domain.cell_of, new, strict=True)):
-        rows[:, j] = np.minimum(np.arange(len(rows)), len(known) - 1)
+    for j, (count, extra) in enumerate(zip(domain.counts, new, strict=True)):
+        rows[:, j] = np.minimum(np.arange(len(rows)), count - 1)
         if extra:
-            rows[len(known) :, j] = len(domain.candidates)  # the row that is put below
+            rows[count:, j] = len(domain.candidates)  # the row that is put below
     joined = domain.candidates.stack(row).gather(rows)
     return with_input(_cut_into_cells(domain.kind, ensemble, joined, counts), ensemble, row)
 
@@ -119,23 +119,22 @@ def column_of_seen(ensemble: Ensemble, table: Table) -> Counts:
 
 
 def _cut_into_cells(
-    kind: DomainKind, ensemble: Ensemble, candidates: Table, counts: Iterable[int]
+    kind: DomainKind, ensemble: Ensemble, candidates: Table, counts: Sequence[int]
 ) -> Domain:
     """Group each column's values by their answers; a cell stands where its first value stands."""
     answers = answer_tests(ensemble, candidates)
     source = column_of_seen(ensemble, candidates)
-    cell_of, shown = [], []
+    shown, patterns = [], []
     for j, count in enumerate(counts):
-        asked = np.packbits(answers[source[ensemble.tests.column] == j][:, :count], axis=0)
-        if not len(asked):  # the trees never read it: one cell
-            asked = np.zeros((1, count), dtype=np.uint8)
-        _, first, inverse = np.unique(asked, axis=1, return_index=True, return_inverse=True)
-        order = np.argsort(first)  # in the order of the values, so that few leaves are torn apart
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        cell_of.append(place[np.ravel(inverse)])
-        shown.append(first[order])
-    return Domain(kind, candidates, tuple(cell_of), tuple(shown), answers)
+        asked = np.flatnonzero(source[ensemble.tests.column] == j)
+        packed = np.packbits(answers[asked][:, :count], axis=0)
+        if not len(packed):  # the trees never read it: one cell
+            packed = np.zeros((1, count), dtype=np.uint8)
+        _, first = np.unique(packed, axis=1, return_index=True)
+        first = np.sort(first)  # in the order of the values, so that few leaves are torn apart
+        shown.append(first)
+        patterns.append((asked, answers[asked][:, first]))
+    return Domain(kind, candidates, tuple(counts), tuple(shown), answers, tuple(patterns))
 
 
 def _column_values(

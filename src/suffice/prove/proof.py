@@ -388,6 +388,7 @@ def _proof(
     complete: bool,
     stopped: str | None,
 ) -> Proof:
+    prover.check()
     row = decision.row
     return Proof(
         outcome=decision.target.event.describe(decision.y),

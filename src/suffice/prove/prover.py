@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -79,6 +80,7 @@ class Prover:
     boxes: int = 0
     """Boxes looked at so far."""
     rows_predicted: int = 0
+    _unchecked: list[tuple[int, ...]] = field(default_factory=list)
     _verdicts: dict[int, Finding] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -160,23 +162,34 @@ class Prover:
         return Finding(None, open_share)
 
     def _confirm(self, search: BoxSearch, route: Direction) -> Refutation | None:
-        """Ask the model about a point; None if its outcome is the input's after all.
+        """Return a point as a refutation; None if its outcome is the input's after all.
 
-        That can only be where the sum is within rounding of the boundary.
+        That can only be where the sum is within rounding of the boundary, and the model is asked.
+        Where it is not, the model is asked about many points in one call: see `check`.
         """
         cells = tuple(search.point.tolist())
-        row = self.row_of(cells)
-        self.rows_predicted += 1
-        if bool(self.decision.target(row)[0]) == self.decision.y:
-            if search.point_sum >= route.sure:
-                raise ModelError(f"a row contradicts its proof: {WRONG_TREES}")
-            return None
+        if search.point_sum < route.sure:
+            self.rows_predicted += 1
+            if bool(self.decision.target(self.rows_of([cells]))[0]) == self.decision.y:
+                return None
+        else:
+            self._unchecked.append(cells)
         refutation = Refutation(self._agreement(cells), cells, -1)
         self.known = [
             other for other in self.known if other.agrees & refutation.agrees != other.agrees
         ]
         self.known.append(refutation)
         return refutation
+
+    def check(self) -> None:
+        """Ask the model about all points that the trees decided; raise if it decides otherwise."""
+        if not self._unchecked:
+            return
+        rows = self.rows_of(self._unchecked)
+        self.rows_predicted += len(rows)
+        self._unchecked.clear()
+        if (self.decision.target(rows) == self.decision.y).any():
+            raise ModelError(f"a row contradicts its proof: {WRONG_TREES}")
 
     def _agreement(self, cells: Sequence[int]) -> int:
         same = [c == s for c, s in zip(cells, self.start.tolist(), strict=True)]
@@ -186,20 +199,23 @@ class Prover:
             if all(same[j] for j in columns)
         )
 
-    def row_of(self, cells: Sequence[int]) -> Table:
-        """Return a row in these cells, with the input's values in cells that are the input's."""
-        start = self.start.tolist()
-        rows = [
-            len(self.domain.candidates) if c == s else int(shown[c])
-            for c, s, shown in zip(cells, start, self.domain.shown, strict=True)
-        ]
-        return self.domain.candidates.stack(self.decision.row).gather(np.array([rows]))
+    def rows_of(self, points: Sequence[Sequence[int]]) -> Table:
+        """Return rows in these cells, with the input's values in cells that are the input's."""
+        cells, input_row = np.array(points), len(self.domain.candidates)
+        rows = np.empty_like(cells)
+        for j, shown in enumerate(self.domain.shown):
+            rows[:, j] = np.where(cells[:, j] == self.start[j], input_row, shown[cells[:, j]])
+        return self._candidates_and_input.gather(rows)
+
+    @cached_property
+    def _candidates_and_input(self) -> Table:
+        return self.domain.candidates.stack(self.decision.row)
 
     def table_of(self, refutation: Refutation) -> Table:
         """Return the row of a refutation."""
         if refutation.cells is None:
             return self.decision.data.take(np.array([refutation.row]))
-        return self.row_of(refutation.cells)
+        return self.rows_of([refutation.cells])
 
 
 def _largest_sum(route: Direction) -> int:
