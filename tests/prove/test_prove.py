@@ -372,10 +372,10 @@ def test_what_cannot_be_proved_about_is_said():
 def test_a_model_that_denies_its_trees_proves_nothing(monkeypatch):
     X = pd.DataFrame(np.random.default_rng(0).random((50, 3)), columns=list("abc"))
     y = (X["a"] + X["b"] > 1).astype(int)
-    explainer = Explainer(DecisionTreeClassifier(random_state=0).fit(X, y), X)
-    assert explainer.prove(X.iloc[0]).contrastive
-    same = int(explainer.explain(X.iloc[0]).prediction)
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    same = int(model.predict(X.iloc[:1])[0])
     monkeypatch.setattr(DecisionTreeClassifier, "predict", lambda self, X: np.full(len(X), same))
+    explainer = Explainer(model, X, references="all")
     with pytest.raises(ModelError, match="contradicts its proof: the trees"):
         explainer.prove(X.iloc[0], domain="range")
 
