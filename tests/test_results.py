@@ -285,6 +285,43 @@ def test_a_result_of_another_version_or_without_content_is_not_read(result):
         type(result).from_json(json.dumps(record | {"content": None}))
 
 
+def numbers_in(part, path=()):
+    """Every number of a stored result, with the way to it."""
+    if isinstance(part, dict | list):
+        for key, value in part.items() if isinstance(part, dict) else enumerate(part):
+            yield from numbers_in(value, (*path, key))
+    elif isinstance(part, int | float) and not isinstance(part, bool):
+        yield path, part
+
+
+def with_number(text, path, number):
+    """The stored text of a result with one number replaced."""
+    envelope = json.loads(text)
+    *way, last = path
+    part = envelope["content"]
+    for key in way:
+        part = part[key]
+    part[last] = number
+    return json.dumps(envelope)
+
+
+def may_be_negative(path):
+    """Whether a number is a value of the data, a score of the model, or an interaction."""
+    of_data = "values", "old", "value", "counterexample", "scores", "amounts"
+    return any(name in path[-2:] for name in of_data)
+
+
+def test_no_number_of_a_stored_result_can_be_impossible(result):
+    """A share, a count, a cost or a time below zero is refused, wherever it stands."""
+    text = result.to_json()
+    content = json.loads(text)["content"]
+    for path, number in numbers_in(content):
+        if not may_be_negative(path):
+            with pytest.raises(InputError, match="text: got"):
+                type(result).from_json(with_number(text, path, type(number)(-1000003)))
+                pytest.fail(f"{path} may be negative")
+
+
 class WellFormedHtml(HTMLParser):
     """Every opened tag is closed, and nothing is fetched but what the page itself holds."""
 

@@ -1,10 +1,11 @@
-"""Names for the arrays that travel between modules, so that signatures say what they carry."""
+"""Types of the arrays that travel between modules, and bounds of the numbers that results store."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 BoolVector: TypeAlias = NDArray[np.bool_]
@@ -41,3 +42,20 @@ ViewName: TypeAlias = Literal["keep", "flip"]
 """Which of the two views."""
 
 VIEWS: tuple[ViewName, ...] = ("keep", "flip")
+
+# Bounds of stored numbers: reading a result back refuses whatever is outside.
+
+NaturalNumber: TypeAlias = Annotated[int, Meta(ge=0)]
+"""A number of things, or a position."""
+
+NonNegative: TypeAlias = Annotated[float, Meta(ge=0)]
+"""A cost or a duration."""
+
+Proportion: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
+"""One count divided by another, a bound of it, or a p-value."""
+
+RoundedShare: TypeAlias = Annotated[float, Meta(ge=-1e-9, le=1 + 1e-9)]
+"""A share that is a sum of others, so that rounding may take it past the ends."""
+
+SignedShare: TypeAlias = Annotated[float, Meta(ge=-1 - 1e-9, le=1 + 1e-9)]
+"""A difference of two shares, or a sum of such differences."""

@@ -45,12 +45,22 @@ from suffice.results import (
 )
 from suffice.search.profile import Profile
 from suffice.search.tally import Tally, smallest_count_dtype
-from suffice.typing import VIEWS, Counts, Reals, SmallCounts, ViewName
+from suffice.typing import (
+    VIEWS,
+    Counts,
+    NaturalNumber,
+    NonNegative,
+    Proportion,
+    Reals,
+    RoundedShare,
+    SmallCounts,
+    ViewName,
+)
 from suffice.validation import check_choice, check_integer, check_tau
 
 _SHOWN = 10
-Barcode = tuple[tuple[tuple[str, ...], float, float], ...]
-StepCurve = tuple[tuple[float, float], ...]
+Barcode = tuple[tuple[tuple[str, ...], Proportion, Proportion], ...]
+StepCurve = tuple[tuple[Proportion, RoundedShare], ...]
 
 
 @dataclass(frozen=True)
@@ -58,14 +68,14 @@ class CohortSet:
     """A feature set in one part of a cohort."""
 
     features: tuple[str, ...]
-    suffices: int
+    suffices: NaturalNumber
     """Decisions in which the set suffices at their τ."""
-    minimal: int
+    minimal: NaturalNumber
     """Decisions in which the set is minimal."""
-    decisions: int
-    hits: int
+    decisions: NaturalNumber
+    hits: NaturalNumber
     """Hits over all references of all decisions."""
-    references: int
+    references: NaturalNumber
     steps: StepCurve
     """(τ, share of decisions) steps: the set suffices up to and including τ for that share."""
 
@@ -97,11 +107,11 @@ class CohortPart:
     outcome: str
     group: str | None
     view: ViewName
-    decisions: int
-    references: int
+    decisions: NaturalNumber
+    references: NaturalNumber
     sets: tuple[CohortSet, ...]
     """Feature sets, those that are minimal in most decisions first."""
-    more: int
+    more: NaturalNumber
     """Number of sets that are minimal in some decision, but not listed."""
     barcode: Barcode | None
     """From the summed counts: sets that are minimal at some τ, with their (low, high] interval: the
@@ -109,7 +119,7 @@ class CohortPart:
     curve: StepCurve | None
     """From the summed counts: (τ, cumulative necessity) steps. None also if the decisions do not
     share one D."""
-    more_bars: int = 0
+    more_bars: NaturalNumber = 0
     """Number of further sets that are minimal at some τ, but not in the barcode."""
 
     @property
@@ -122,17 +132,17 @@ class CohortPart:
 class BrittleDecision:
     """A decision that a small or cheap change flips."""
 
-    number: int
+    number: NaturalNumber
     name: str
     """Name of the decision: its id if it has one, else its number."""
     outcome: str
     group: str | None
     features: tuple[str, ...]
     """Smallest set that suffices to flip the decision; () if none does."""
-    sufficiency: float
+    sufficiency: Proportion
     change: str | None
     """Cheapest change of any set, as text."""
-    cost: float | None
+    cost: NonNegative | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +160,7 @@ class Cohort(Result):
 
     plots = ("cohort", "measures")
 
-    n: int
+    n: NaturalNumber
     tau: float | None
     features: tuple[str, ...]
     parts: tuple[CohortPart, ...]

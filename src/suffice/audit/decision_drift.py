@@ -18,7 +18,17 @@ from suffice.audit.shares import Share, Shift, newcombe_interval
 from suffice.errors import InputError
 from suffice.explanation import View
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
-from suffice.typing import VIEWS, Counts, Reals, Scalar, SmallCounts, ViewName
+from suffice.typing import (
+    VIEWS,
+    Counts,
+    NaturalNumber,
+    NonNegative,
+    Reals,
+    RoundedShare,
+    Scalar,
+    SmallCounts,
+    ViewName,
+)
 
 Fate = Literal["gained", "lost", "kept"]
 """Fate of a set that is minimal before, after, or on both sides."""
@@ -66,7 +76,7 @@ class RetestedOption:
     """A recourse option, retested on the model after."""
 
     says: str
-    cost: float
+    cost: NonNegative
     works: bool
 
 
@@ -82,14 +92,14 @@ class DecisionDrift:
     """Scores before and after: probabilities or values; None if a model gives none."""
     factors: tuple[FactorChange, ...]
     """Minimal sets lost, gained, or kept with another sufficiency; empty if the outcome changed."""
-    unmoved: int
+    unmoved: NaturalNumber
     """Number of minimal sets of both sides that are as sufficient as before."""
-    members: tuple[tuple[str, int, int], ...]
+    members: tuple[tuple[str, NaturalNumber, NaturalNumber], ...]
     """Each feature with the number of minimal sets before and after that have it."""
-    keep_distance: float | None
+    keep_distance: RoundedShare | None
     """Distance between the barcodes: 0 equal at every τ, 1 nothing in common. None if the outcome
     changed, or not every set was counted."""
-    flip_distance: float | None
+    flip_distance: RoundedShare | None
     codes: tuple[tuple[str, ...], tuple[str, ...]] | None
     """Reason codes before and after; None without a catalogue, if the outcome changed, or if the
     codes of one side are not known."""
@@ -149,9 +159,9 @@ class SetDrift:
     view: ViewName
     outcome: str
     features: tuple[str, ...]
-    lost: int
-    gained: int
-    decisions: int
+    lost: NaturalNumber
+    gained: NaturalNumber
+    decisions: NaturalNumber
     """Number of decisions with this outcome on both sides."""
 
 
@@ -160,13 +170,13 @@ class FeatureDrift:
     """Share of the minimal sets that have a feature, before and after."""
 
     feature: str
-    before: float
+    before: RoundedShare
     """Mean over the decisions of the share of minimal sets that have the feature."""
-    after: float
-    fell: int
+    after: RoundedShare
+    fell: NaturalNumber
     """Number of decisions in which that share fell."""
-    rose: int
-    decisions: int
+    rose: NaturalNumber
+    decisions: NaturalNumber
     """Number of decisions with minimal sets on both sides."""
 
     @property

@@ -33,6 +33,7 @@ from suffice.results import (
     make_frame,
     make_panel,
 )
+from suffice.typing import NaturalNumber, Proportion
 
 
 def _rounded(distance: float | None) -> float | None:
@@ -64,10 +65,10 @@ class Drift(Result):
     models: tuple[str, str]
     contexts: tuple[str, str]
     """Texts of the contexts before and after: how hybrids were made."""
-    tau: float | None
+    tau: Proportion | None
     """Threshold τ; None if the decisions have different ones."""
     decisions: tuple[DecisionDrift, ...]
-    unpaired: tuple[int, int]
+    unpaired: tuple[NaturalNumber, NaturalNumber]
     """Numbers of decisions that only `before` has, and only `after`."""
     features: tuple[tuple[str, ...], tuple[str, ...]]
     """Columns that only `before` has, and only `after`."""

@@ -22,7 +22,7 @@ from suffice.audit.shares import Share
 from suffice.errors import InputError
 from suffice.formatting import format_features, percent, plural
 from suffice.results import Field, Result, Sheet, make_frame, make_panel
-from suffice.typing import VIEWS, BoolVector, Outcomes, ViewName
+from suffice.typing import VIEWS, BoolVector, NaturalNumber, Outcomes, Proportion, ViewName
 from suffice.validation import check_choice, check_integer, check_number
 
 _MAX_SETS = 1 << 20
@@ -36,9 +36,9 @@ class GlobalFactor:
     """A feature set with the decisions it suffices for, and the new ones among them."""
 
     features: tuple[str, ...]
-    suffices: int
+    suffices: NaturalNumber
     """Number of decisions."""
-    new: int
+    new: NaturalNumber
     """Decisions for which no set before it in the list suffices."""
 
 
@@ -49,14 +49,14 @@ class GlobalFactors(Result):
     plots = ("cover", "measures")
 
     view: ViewName
-    n: int
-    wanted: float
-    max_size: int | None
+    n: NaturalNumber
+    wanted: Proportion
+    max_size: NaturalNumber | None
     sets: tuple[GlobalFactor, ...]
-    covered: int
-    could_be: int
+    covered: NaturalNumber
+    could_be: NaturalNumber
     """Lower bound on the number of sets; equal to their number if that is proved fewest."""
-    left: tuple[int, ...]
+    left: tuple[NaturalNumber, ...]
     """Numbers of the decisions for which none of the sets suffices."""
     left_names: tuple[str, ...]
     """Names of the decisions in `left`."""

@@ -22,7 +22,7 @@ from suffice.formatting import (
     with_sign,
 )
 from suffice.results import Field, Panel, Result, Sheet, make_frame, make_panel
-from suffice.typing import Scalar
+from suffice.typing import NaturalNumber, NonNegative, Proportion, Scalar
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class GlobalChange:
 class RowRecourse:
     """Costs of the changes for one refused row."""
 
-    number: int
+    number: NaturalNumber
     """Position among the rows given, counted from 0."""
     name: str
     group: str | None
@@ -116,7 +116,7 @@ class GroupRecourse:
 class RecourseGap(GroupGap):
     """Differences between two groups of refused rows, the first minus the second."""
 
-    cost: float | None
+    cost: NonNegative | None
     """Difference of the mean costs over covered rows; None if one group has none."""
     cost_interval: tuple[float, float] | None
     """Welch's 95% interval; None with fewer than two covered rows in a group, or equal costs."""
@@ -222,34 +222,34 @@ class GlobalRecourse(Result):
     desired: str
     outcome: str
     """Present outcome of the refused rows, as text."""
-    wanted: float
+    wanted: Proportion
     """Share of the refused rows to be covered."""
     changes: tuple[GlobalChange, ...]
     """Changes, those that add most rows first."""
     rows: tuple[RowRecourse, ...]
     """Refused rows, in the order given."""
-    already: int
+    already: NaturalNumber
     """Number of rows that have the desired outcome already, and were left out."""
-    fewest: int
+    fewest: NaturalNumber
     """Number of changes needed; more are chosen if `n_changes` allows and they cost less."""
-    could_be: int
+    could_be: NaturalNumber
     """Lower bound on the number of changes; equal to `fewest` if that is proved."""
-    prices: tuple[float, ...]
+    prices: tuple[NonNegative, ...]
     """Mean cost of the wanted share of rows, those that pay least, with the fewest changes, one
     more, two more, … as long as more changes were found to cost less."""
     cheapest: bool
     """Whether it is proved that no other choice of this size costs less."""
-    tried: int
+    tried: NaturalNumber
     """Number of changes that were tried on every row."""
-    possible: int
+    possible: NaturalNumber
     """Number of candidates before sampling."""
-    searched: int
+    searched: NaturalNumber
     """Number of refused rows whose recourse options gave the candidates."""
-    cut_short: int
+    cut_short: NaturalNumber
     """Number of those searches that a limit ended."""
-    asked: int
+    asked: NaturalNumber
     """Number of rows that the model predicted to try the changes."""
-    max_size: int | None
+    max_size: NaturalNumber | None
     max_cost: float | None
 
     def __post_init__(self) -> None:

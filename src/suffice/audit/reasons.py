@@ -43,7 +43,7 @@ from suffice.results import (
 )
 from suffice.tables.conversion import as_csv
 from suffice.tables.labels import label_text, unwrap_label
-from suffice.typing import Scalar
+from suffice.typing import NaturalNumber, RoundedShare, Scalar
 from suffice.validation import check_choice, check_integer, check_name_list, check_string
 
 _TEMPLATE = """The decision on your application was: $outcome.
@@ -64,7 +64,7 @@ _TOLERANCE = 1e-12
 class Reason:
     """One principal reason of a decision."""
 
-    rank: int
+    rank: NaturalNumber
     """Rank from 1; equal reasons share it."""
     code: str
     text: str
@@ -74,7 +74,7 @@ class Reason:
     direction: ChangeDirection | None
     """Direction of the feature in the cheapest change that needs it; None if no change shows it.
     Features that are no numbers have "other"."""
-    necessity: float
+    necessity: RoundedShare
     """Share of the hybrids with another outcome that have this feature replaced."""
     also: tuple[str, ...] = ()
     """Further features with the same catalogue entry, which help at most as much."""
@@ -92,7 +92,7 @@ class DecisionReasons:
     name: str
     outcome: str
     reasons: tuple[Reason, ...]
-    covered: float | None
+    covered: RoundedShare | None
     """Share of the hybrids with another outcome that replace at least one feature of these reasons;
     None without reasons."""
     left_out: tuple[str, ...]
@@ -119,9 +119,9 @@ class Reasons(Result):
 
     plots = ("reasons", "measures")
 
-    k: int
+    k: NaturalNumber
     decisions: tuple[DecisionReasons, ...]
-    others: int = 0
+    others: NaturalNumber = 0
     """Number of decisions with another outcome, which were left out."""
 
     def __len__(self) -> int:

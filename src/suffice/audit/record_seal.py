@@ -27,6 +27,7 @@ from suffice.explanation.explain import library_versions
 from suffice.formatting import format_name, format_value, join_first, percent, plural
 from suffice.results import json_text
 from suffice.tables import as_scalar
+from suffice.typing import NaturalNumber
 
 if TYPE_CHECKING:
     from suffice.batch.load import Stored
@@ -50,14 +51,14 @@ class SealedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     value: str
-    size: int
+    size: NaturalNumber
 
 
 class RecordManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Content of `manifest.json`."""
 
     format: str
-    version: int
+    version: NaturalNumber
     previous: str | None
     """Seal of the record before this one; None if there is none."""
     facts: tuple[SealedFact, ...]

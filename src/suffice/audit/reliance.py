@@ -35,6 +35,7 @@ from suffice.explanation import Explanation
 from suffice.formatting import format_name, join_words, number_or_none, percent, plural
 from suffice.inference import interval_and_p_value
 from suffice.results import Estimate, Field, Panel, Result, Sheet, make_frame, make_panel
+from suffice.typing import NaturalNumber, NonNegative, Proportion
 from suffice.validation import check_name_list
 
 _WORST_SHOWN = 10
@@ -51,21 +52,21 @@ model predicted what each draw gives with and without the change; "open", they w
 class DecisionReliance:
     """Reliance of one decision on one set of protected features."""
 
-    number: int
+    number: NaturalNumber
     name: str
     """Name of the decision: its id if it has one, else its number."""
     protected: str
     """Name of the set of protected features."""
     outcome: str
     group: str | None
-    references: int
+    references: NaturalNumber
     """Number of references."""
-    flips_alone: float | None
+    flips_alone: Proportion | None
     """Share of references whose protected values, all taken over, flip the decision; None if that
     is not known."""
-    interval: tuple[float, float] | None
+    interval: tuple[Proportion, Proportion] | None
     """95% Clopper–Pearson interval of `flips_alone`."""
-    flips_most: float | None
+    flips_most: Proportion | None
     """Largest such share over the subsets of the protected features: one feature may undo what
     another does. If not every set was counted, the share of all of them together."""
     in_some: bool | None
@@ -78,7 +79,7 @@ class DecisionReliance:
     references or, for explanations with alpha, by the test. None if that set was not counted."""
     change: str | None
     """Cheapest known change of protected features alone that flips the decision, as text."""
-    cost: float | None
+    cost: NonNegative | None
     complete: bool
     """Whether all minimal sets of the decision are known."""
 
@@ -94,7 +95,7 @@ class GroupReliance:
 
     protected: str
     group: str | None
-    decisions: int
+    decisions: NaturalNumber
     flipped: Share
     """Decisions that protected features alone flip for some reference."""
     in_some: Share

@@ -27,7 +27,7 @@ from suffice.audit.decision_counts import (
 from suffice.errors import InputError, did_you_mean, short_repr
 from suffice.formatting import format_name, join_first, join_words, plural
 from suffice.results import Field, Panel, Result, Sheet, make_frame, make_panel
-from suffice.typing import VIEWS, BoolVector, ViewName
+from suffice.typing import VIEWS, BoolVector, NaturalNumber, RoundedShare, SignedShare, ViewName
 from suffice.validation import check_choice, check_tau
 
 
@@ -37,22 +37,22 @@ class Role:
 
     view: ViewName
     feature: str
-    decisions: int
+    decisions: NaturalNumber
     """Decisions that have minimal sets in this view, and this feature."""
-    indispensable: int
+    indispensable: NaturalNumber
     """Decisions with the feature in every minimal set."""
-    relevant: int
+    relevant: NaturalNumber
     """Decisions with the feature in some minimal set."""
-    deegan_packel: float | None
+    deegan_packel: RoundedShare | None
     """Mean over those decisions; None without any."""
-    holler: float | None
-    pivotal: float | None
+    holler: RoundedShare | None
+    pivotal: RoundedShare | None
     """Of the sets that contain a minimal set, the share in which this feature is pivotal; None if
     there are too many sets to list."""
-    necessity: float | None
+    necessity: RoundedShare | None
     """PN of "at least this feature": share of the outcome's hybrids that hold it (flip: replace
     it)."""
-    shapley: float | None
+    shapley: SignedShare | None
     """Shapley value of the feature for sufficiency: mean over all decisions, whatever τ is; None if
     not every set was counted."""
 
@@ -88,7 +88,7 @@ class Roles(Result):
 
     plots = ("roles", "measures")
 
-    n: int
+    n: NaturalNumber
     """Number of decisions."""
     tau: float | None
     """Threshold τ; None: each decision's own."""

@@ -15,6 +15,7 @@ from suffice.errors import InputError
 from suffice.formatting import percent, percentage_points, plural
 from suffice.inference import adjusted_p_values, clopper_pearson, wilson
 from suffice.results import Estimate
+from suffice.typing import NaturalNumber, Proportion, SignedShare
 
 SIGNIFICANCE_LEVEL = 0.05
 """Groups are reported to differ if p, adjusted for all comparisons made, is at most this."""
@@ -26,8 +27,8 @@ Key = TypeVar("Key")
 class Share:
     """A count out of n, with its exact 95% interval."""
 
-    hits: int
-    n: int
+    hits: NaturalNumber
+    n: NaturalNumber
 
     def __post_init__(self) -> None:
         if not 0 <= self.hits <= self.n:
@@ -75,9 +76,9 @@ class Share:
 class Shift:
     """A difference of two shares with Newcombe's 95% interval."""
 
-    difference: float
-    low: float
-    high: float
+    difference: SignedShare
+    low: SignedShare
+    high: SignedShare
 
     @property
     def estimate(self) -> Estimate:
@@ -102,7 +103,7 @@ class Gap(Shift):
     −3 (−50 to 0)
     """
 
-    p_value: float
+    p_value: Proportion
 
 
 @lru_cache(maxsize=1 << 14)
@@ -152,7 +153,7 @@ class GroupGap:
     adjusted: Shift
     """The same difference. Its interval is wider: with 95% confidence all such intervals hold
     together (Newcombe's, by Bonferroni's method)."""
-    p_adjusted: float
+    p_adjusted: Proportion
     """p-value by Holm's method, over all comparisons made."""
 
     @property

@@ -25,7 +25,7 @@ from suffice.results import (
     make_frame,
     make_panel,
 )
-from suffice.typing import ViewName
+from suffice.typing import NaturalNumber, NonNegative, Proportion, RoundedShare, ViewName
 
 _SHOWN = 10
 _NEARLY_ALL = 0.9
@@ -46,11 +46,11 @@ class StableFactor:
     holds: Share
     """Share of retrained models with the same outcome in which the set suffices, of those in which
     it was counted."""
-    minimal: int
+    minimal: NaturalNumber
     """Number of retrained models in which the set is minimal."""
-    lowest: float | None
+    lowest: Proportion | None
     """Smallest sufficiency over the retrained models with the same outcome; None if unknown."""
-    highest: float | None
+    highest: Proportion | None
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class StableOption:
     """A recourse option of the model, retested on the retrained models."""
 
     says: str
-    cost: float
+    cost: NonNegative
     works: Share
 
 
@@ -83,7 +83,7 @@ class StableDecision:
     """Minimal sets of the model, those of `keep` first."""
     others: tuple[OtherMinimalSet, ...]
     """Sets that are minimal in at least half of the retrained models, but not in the model."""
-    distance: float | None
+    distance: RoundedShare | None
     """Mean barcode distance of both views to the model's, over the retrained models with the same
     outcome: 0 equal at every τ, 1 nothing in common. None if unknown."""
     options: tuple[StableOption, ...]
@@ -118,10 +118,10 @@ class Stability(Result):
     plots = ("stability", "measures")
 
     model: str
-    k: int
-    tau: float
+    k: NaturalNumber
+    tau: Proportion
     resample: Resample
-    n_rows: int
+    n_rows: NaturalNumber
     """Number of rows that models are fitted to."""
     chosen: bool
     """Whether the explained rows were chosen evenly from the table, not given."""

@@ -57,6 +57,7 @@ from suffice.progress import progress_bar
 from suffice.randomness import Stream, generator
 from suffice.results import Field, Panel, Result, Sheet, make_panel
 from suffice.tables import Table, as_table
+from suffice.typing import NaturalNumber
 from suffice.validation import check_integer, check_string
 
 if TYPE_CHECKING:
@@ -388,7 +389,7 @@ class Check:
     what: str
     verdict: Verdict
     why: str = ""
-    sampled: int = 0
+    sampled: NaturalNumber = 0
     """Number of explanations that agree."""
 
 
@@ -404,14 +405,14 @@ class Verification(Result):
     """The record's own seal; None if its manifest cannot be read."""
     expected: str | None
     """The seal that was kept elsewhere; None if none was given."""
-    files: int
+    files: NaturalNumber
     """Number of files that were compared, byte by byte."""
     faults: tuple[Fault, ...]
     """Files that differ from what was sealed. If there are any, nothing else was checked."""
     checks: tuple[Check, ...]
     versions: tuple[str, ...]
     """Libraries that have other versions now."""
-    explanations: int = 0
+    explanations: NaturalNumber = 0
     """Number of explanations of the record."""
     manifest: RecordManifest | None = None
     """Manifest of the record; None unless it is whole."""

@@ -26,6 +26,7 @@ from suffice.causation.cause_and_effect import Arms, Interval, Joint, read_arms,
 from suffice.errors import InputError
 from suffice.formatting import join_words, percent, three_digits
 from suffice.results import Column, Panel, Result, Sheet
+from suffice.typing import NonNegative
 from suffice.validation import check_bool, check_number
 
 ROUNDING_ERROR = 1e-15
@@ -270,7 +271,7 @@ class CausationBounds(Result):
     """What was given."""
     assumptions: tuple[Assumption, ...]
     """What was assumed."""
-    moved: float
+    moved: NonNegative
     """How far P(y_x) or P(y_x') was moved to agree with the rest, within the tolerance."""
 
     @property

@@ -20,7 +20,7 @@ from suffice.formatting import percent, plural
 from suffice.randomness import Stream, generator
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.tables import Table, column_codes
-from suffice.typing import Reals, Values
+from suffice.typing import NaturalNumber, Proportion, Reals, Values
 
 FAR_SHARE = 0.05
 """The share of the data's own rows that would be called far."""
@@ -47,8 +47,8 @@ class Plausibility(Result):
       rows of the data                  5%
     """
 
-    far: float
-    n_hybrids: int
+    far: Proportion
+    n_hybrids: NaturalNumber
     """How many hybrids were drawn."""
     context: str
     """How they are made of the input and the references."""

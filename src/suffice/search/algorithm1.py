@@ -38,7 +38,7 @@ from suffice.formatting import chance_phrase, format_name, join_first, percent, 
 from suffice.inference import Adjustment, adjusted_p_values, check_adjustment, p_value
 from suffice.measures import Measures, measure, measure_any, ratio
 from suffice.results import Column, Panel, Result, Sheet
-from suffice.typing import Scalar
+from suffice.typing import NaturalNumber, Scalar
 from suffice.validation import check_alpha, check_bool, check_tau
 
 
@@ -52,7 +52,7 @@ class MinimalFactors(Result):
     alpha: float | None
     """The level of the test that each factor had to pass; None: shares are taken as they are."""
     adjust: Adjustment
-    rows: int
+    rows: NaturalNumber
     """How many rows of z were counted."""
     factors: tuple[AnyFactor, ...]
     n: tuple[int, ...]

@@ -29,7 +29,7 @@ from suffice.formatting import duration, format_integer, plural
 from suffice.results import Column, FrozenDict, Panel, Result, Sheet
 from suffice.search.limits import DEFAULT_WORK, EXHAUSTIVE_PLAYERS, STREAMED_PLAYERS, Limits
 from suffice.search.question import Question, SearchTask
-from suffice.typing import Scalar
+from suffice.typing import NaturalNumber, NonNegative, Scalar
 
 SearchMethod = Literal["exhaustive", "streamed", "bounds", "pruned", "greedy", "anytime"]
 """How the sets are searched: "streamed" is exhaustive at one τ, "anytime" the best within limits;
@@ -121,18 +121,18 @@ class Plan(Result):
     asked: str
     """The search as it was asked for."""
     way: SearchMethod
-    players: int
-    left_out: int
+    players: NaturalNumber
+    left_out: NaturalNumber
     """Players that cannot matter here, besides."""
-    references: int
+    references: NaturalNumber
     evaluator: str
     complete: bool
     """Will the answer be every set there is, if the prediction holds?"""
     every_tau: bool
     """Will every τ be answered, or the one asked for?"""
-    seconds: float
+    seconds: NonNegative
     """Predicted from counted work; of a search that ends with its limit, what the limit allows."""
-    exhaustive_seconds: float
+    exhaustive_seconds: NonNegative
     """Predicted for every set, whether or not that is done: to count it, or beyond what memory
     holds to decide it at this τ."""
     limits: Limits = field(default_factory=Limits)
