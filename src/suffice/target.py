@@ -212,7 +212,7 @@ def event_for(outcome: object, model: Model, prediction: Any, argument: str = "o
     if isinstance(outcome, Outcome):
         return outcome.bind(model, prediction)
     if model.classes is None:
-        raise _missing_event_error(outcome, prediction, argument)
+        raise _missing_event_error(outcome, model, prediction, argument)
     # A callable's classes are those seen so far, and the input may be the first of its class.
     known, here = model.classes, unwrap_label(prediction)
     if label_index(known, here) is None:
@@ -332,8 +332,13 @@ def _class_index(classes: tuple[Any, ...], label: object, argument: str = "outco
     return number
 
 
-def _missing_event_error(outcome: object, prediction: Any, argument: str) -> InputError:
+def _missing_event_error(
+    outcome: object, model: Model, prediction: Any, argument: str
+) -> InputError:
     hint = "A number has to be read as yes or no: for example outcome=suffice.at_least(0.5)."
+    if _is_network(model):  # its one number is mostly a logit, which 0.5 would misread
+        hint = "A number has to be read as yes or no: outcome=suffice.at_least(0) if it is a logit"
+        hint += ", at_least(0.5) if it is a probability." if 0 <= prediction <= 1 else "."
     if float(prediction).is_integer():
         hint += (
             " If its whole numbers stand for classes, name them in their order: "
@@ -345,6 +350,11 @@ def _missing_event_error(outcome: object, prediction: Any, argument: str) -> Inp
         "at_least(t), at_most(t), within(delta) or satisfies(predicate)",
         hint,
     )
+
+
+def _is_network(model: Model) -> bool:
+    kinds = type(getattr(model, "original", None)).__mro__
+    return any(kind.__module__.partition(".")[0] in ("torch", "keras") for kind in kinds)
 
 
 def _require_values(model: Model, outcome: str) -> None:

@@ -170,6 +170,21 @@ def test_a_model_of_numbers_needs_an_outcome(portfolio, capsys):
     assert code == 0, err
 
 
+def test_what_may_change_and_what_is_left_out_hold_for_every_row(tmp_path, capsys):
+    X, y = datasets.loans(60)
+    X.assign(decision=y).to_csv(tmp_path / "t.csv", index=False)
+    ask = ["batch", "--data", tmp_path / "t.csv", "--target", "decision", "--rows", "0:8"]
+    ask += ["--train", "extra-trees", "--out", tmp_path / "out", "--leave-out", "job"]
+    code, _, err = run_command(*ask, "--immutable", "income,age", capsys=capsys)
+    assert code == 0, err
+    changes = [e.cheapest for e in suffice.load(tmp_path / "out") if e.cheapest is not None]
+    assert changes
+    assert not {f for c in changes for f in c.features} & {"income", "age", "job"}
+    code, _, err = run_command(*ask, "--immutable", "age", "--resume", capsys=capsys)
+    assert code == 2
+    assert "immutable" in err
+
+
 def test_references_from_another_table(portfolio, capsys):
     other = pd.read_parquet(portfolio / "t.parquet").iloc[:25]
     other.to_csv(portfolio / "other.csv", index=False)

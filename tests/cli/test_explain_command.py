@@ -318,3 +318,42 @@ def test_a_letter_that_no_file_can_hold_is_spelled_out(tmp_path, capsysbinary):
     write_output("a \ud800", Path("-"))
     assert (tmp_path / "a.csv").read_bytes() == b"a \\ud800"
     assert capsysbinary.readouterr().out == b"a \\ud800\n"
+
+
+def test_what_may_change_is_declared_on_the_command(table, tmp_path, capsys):
+    ask = ["explain", "--data", table, "--target", "decision", "--train", "extra-trees", "--row", 8]
+    ask += ["--json", tmp_path / "why.json"]
+    assert run_command(*ask, capsys=capsys)[0] == 0
+    free = Explanation.from_json((tmp_path / "why.json").read_text())
+    fixed = free.cheapest.features[0]
+    code, _, err = run_command(*ask, "--immutable", fixed, capsys=capsys)
+    assert code == 0, err
+    found = Explanation.from_json((tmp_path / "why.json").read_text())
+    assert fixed not in found.cheapest.features
+    assert (
+        "cannot change" in found.provenance.change_rules or fixed in found.provenance.change_rules
+    )
+    assert [f.features for f in found.keep.factors] == [f.features for f in free.keep.factors]
+    code, _, err = run_command(*ask, "--immutable", "salary", capsys=capsys)
+    assert code == 2
+    assert "--immutable: got" in err and "salary" in err
+    code, _, err = run_command(*ask, "--immutable", "age", "--increasing", "age", capsys=capsys)
+    assert code == 2
+    assert "--increasing: got 'age', which is also immutable" in err
+    code, _, err = run_command("explain", "--text", "a", "--immutable", "a", capsys=capsys)
+    assert code == 2
+    assert "--immutable cannot be combined with --text" in err
+
+
+def test_columns_are_left_out(table, tmp_path, capsys):
+    ask = ["explain", "--data", table, "--target", "decision", "--train", "extra-trees", "--row", 8]
+    code, _, err = run_command(
+        *ask, "--leave-out", "age,job", "--json", tmp_path / "why.json", capsys=capsys
+    )
+    assert code == 0, err
+    found = Explanation.from_json((tmp_path / "why.json").read_text())
+    names = {p.name for p in (*found.players, *(left.player for left in found.left_out))}
+    assert names == set(X.columns) - {"age", "job"}
+    code, _, err = run_command(*ask, "--leave-out", "ages", capsys=capsys)
+    assert code == 2
+    assert "--leave-out: got unknown column 'ages'" in err and "age" in err

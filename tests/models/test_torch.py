@@ -212,6 +212,19 @@ def test_one_output_and_two_classes() -> None:
     assert number.predict(SCALED_FRAME).dtype.kind == "f"
 
 
+def test_one_logit_is_pointed_to_its_threshold() -> None:
+    module = torch_network(outputs=1)
+    logits = torch_callable(module)(SCALED_FRAME)[:, 0]
+    beyond = int(np.flatnonzero((logits < 0) | (logits > 1))[0])
+    with pytest.raises(InputError, match=r"suffice\.at_least\(0\) if it is a logit\.$"):
+        Explainer(module, SCALED_FRAME).explain(SCALED_FRAME.iloc[beyond])
+    within = int(np.flatnonzero((logits >= 0) & (logits <= 1))[0])
+    with pytest.raises(InputError, match=r"a logit, at_least\(0\.5\) if it is a probability\.$"):
+        Explainer(module, SCALED_FRAME).explain(SCALED_FRAME.iloc[within])
+    e = Explainer(module, SCALED_FRAME, outcome=at_least(0)).explain(SCALED_FRAME.iloc[beyond])
+    assert e.keep.factors
+
+
 def test_text_through_a_tokenizer_of_the_users() -> None:
     torch = pytest.importorskip("torch")
     words = {word: i for i, word in enumerate(["good", "bad", "film", "long"])}

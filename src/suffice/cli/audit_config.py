@@ -248,7 +248,7 @@ def open_audit(
     if files.background is not None:
         other, background_labels = _read_audit_table(files.background, target, "[data] background")
         background = other.drop(columns=[name for name in hidden if name in other.columns])
-    warn_about_identifiers(background)
+    warn_about_identifiers(background, "[data] leave_out")
     options = _command_options(declared, files, trust_pickle, trust_types)
 
     def explainer_for(model: Any) -> Explainer:

@@ -13,6 +13,7 @@ import click
 
 from suffice.cli.inputs import (
     hash_of_model,
+    leave_columns_out,
     make_explainer,
     open_model,
     outcome_option_error,
@@ -20,7 +21,9 @@ from suffice.cli.inputs import (
     warn_about_identifiers,
 )
 from suffice.cli.options import (
+    LEAVE_OUT_OPTION,
     QUESTION_NAMES,
+    change_options,
     contrast_options,
     model_options,
     question_options,
@@ -66,6 +69,7 @@ _CONNECT_TIMEOUT = "10s"
     help="Rows to explain, from 0: '0:1000', '5,9,12', or 'COLUMN=VALUE'. Default: all.",
 )
 @click.option("--id", "id_column", metavar="COL", help="The column that identifies the rows.")
+@LEAVE_OUT_OPTION
 @click.option(
     "--background",
     type=_TABLE_PATH,
@@ -74,6 +78,7 @@ _CONNECT_TIMEOUT = "10s"
     "rows, a sample of as many is used (--seed).",
 )
 @contrast_options
+@change_options
 @question_options
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes. Default: 1.")
 @click.option("--dask", metavar="ADDRESS", help="Use a Dask cluster: the scheduler's address.")
@@ -122,6 +127,7 @@ def batch(context: click.Context, /, **options: Any) -> None:
     background = read_background(reference_table, options["seed"])
     _check_id_column(table, options)
     data, labels = split_target(background.frame, options["target"])
+    data = leave_columns_out(data, options["leave_out"])
     data = data.drop(columns=[options["id_column"]], errors="ignore")
     warn_about_identifiers(data)
     explainer = make_explainer(options, open_model(options, data, labels), data)

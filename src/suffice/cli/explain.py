@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from suffice.cli.inputs import (
+    leave_columns_out,
     make_explainer,
     open_model,
     outcome_option_error,
@@ -17,9 +18,12 @@ from suffice.cli.inputs import (
     warn_about_identifiers,
 )
 from suffice.cli.options import (
+    CHANGE_NAMES,
     FILE_PATH,
+    LEAVE_OUT_OPTION,
     OPTION_NAMES,
     QUESTION_NAMES,
+    change_options,
     contrast_from_options,
     contrast_options,
     model_options,
@@ -38,6 +42,7 @@ _OUTPUT_PATH = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 @click.command()
 @click.option("--data", type=FILE_PATH, help="The table: .csv, .parquet or .json.")
 @model_options
+@LEAVE_OUT_OPTION
 @click.option(
     "--row",
     type=click.IntRange(min=0),
@@ -60,6 +65,7 @@ _OUTPUT_PATH = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 )
 @click.option("--refine", is_flag=True, help="For passages: explain the words of the best ones.")
 @contrast_options
+@change_options
 @click.option(
     "--view",
     type=click.Choice(["keep", "flip", "both"]),
@@ -105,6 +111,7 @@ def explain(**options: Any) -> None:
 
 def _explain_row(options: dict[str, Any], question: dict[str, Any]) -> Explanation:
     data, labels = read_table(options["data"], options["target"])
+    data = leave_columns_out(data, options["leave_out"])
     warn_about_identifiers(data)
     explainer = make_explainer(options, open_model(options, data, labels), data)
     if options["row"] >= len(data):
@@ -150,6 +157,8 @@ _TABLE_OPTIONS = (
     "references",
     "engine",
     "auto_groups",
+    "leave_out",
+    *CHANGE_NAMES,
 )
 _TEXT_OPTIONS = ("mask", "unit", "refine")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.cli.options import contrast_from_options
+from suffice.cli.options import changes_from_options, contrast_from_options
 from suffice.cli.output import print_message
 from suffice.errors import InputError, did_you_mean
 from suffice.question_fields import DEFAULT_N_REFERENCES
@@ -64,6 +64,11 @@ def check_columns(frame: Any, names: Any, argument: str) -> list[str]:
     return list(names)
 
 
+def leave_columns_out(data: Any, names: Sequence[str] | None) -> Any:
+    """Return the table without the columns of `--leave-out`."""
+    return data.drop(columns=check_columns(data, names or (), "--leave-out"))
+
+
 # -- identifiers: whoever knows an account number knows the row, so it explains everything ----
 
 
@@ -81,14 +86,16 @@ _ID_NAME = re.compile(
 )
 
 
-def warn_about_identifiers(data: Any) -> None:
-    """Print a message if a column of the data seems to identify rows."""
+def warn_about_identifiers(data: Any, argument: str = "--leave-out") -> None:
+    """Print a message if a column of the data seems to identify rows; `argument` leaves it out."""
     from suffice.tables import as_table
 
     found = identifier_columns(as_table(data))
     if found:
         names = ", ".join(map(repr, found))
-        print_message(f"{names} seems to name rows, not to describe them: leave such columns out.")
+        print_message(
+            f"{names} seems to name rows, not to describe them: {argument} takes such columns out."
+        )
 
 
 def identifier_columns(table: Table) -> tuple[str, ...]:
@@ -202,6 +209,7 @@ def make_explainer(
         groups="auto" if options.get("auto_groups") else groups,
         random_state=options["seed"],
         engine=options["engine"],
+        **changes_from_options(options),
     )
 
 

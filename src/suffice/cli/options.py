@@ -164,7 +164,7 @@ trust_options = _combine_options(
 """Options that allow a model file to be opened."""
 
 
-def changes_from_options(options: Mapping[str, Any]) -> dict[str, list[str]]:
+def changes_from_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `Explainer` on what may change, as far as they are given."""
     return {n: options[n] for n in CHANGE_NAMES if options.get(n) is not None}
 

@@ -14,6 +14,7 @@ import click
 
 from suffice.cli.inputs import (
     check_columns,
+    leave_columns_out,
     open_model,
     outcome_from_options,
     read_table,
@@ -101,8 +102,7 @@ def serve(**options: Any) -> None:
     key: whoever has the address can see the data.
     """
     data, labels = read_table(options["data"], options["target"])
-    left_out = check_columns(data, options["leave_out"] or (), "--leave-out")
-    data = data.drop(columns=left_out)
+    data = leave_columns_out(data, options["leave_out"])
     if options["text"] is None:
         warn_about_identifiers(data)
     else:
