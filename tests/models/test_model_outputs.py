@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -288,6 +289,13 @@ def test_a_series_in_another_order_than_the_rows_is_refused():
     # An index of its own counts the rows.
     by_place = Explainer(lambda rows: in_order(rows).reset_index(drop=True), data)
     assert by_place.explain(data.iloc[0]).keep.factors == wanted
+
+
+def test_a_forest_of_one_class_has_nothing_to_explain():
+    X = np.arange(12.0).reshape(6, 2)
+    model = RandomForestClassifier(3, random_state=0).fit(X, [1] * 6)
+    with pytest.raises(InputError, match="model: got a model that gives one class, 1, to every"):
+        Explainer(model, X, references="all").explain(X[0])
 
 
 def test_no_rows_are_answered_without_asking():

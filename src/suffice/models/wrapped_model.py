@@ -98,6 +98,8 @@ class WrappedModel:
         out = call_model(self.name, self._scores, self._selected(rows)) if self._scores else None
         if out is not None and out.ndim == 1 and out.dtype.kind == "f" and wanted == 2:
             out = np.stack([-out, out], axis=1)  # a binary decision function
+        elif out is not None and out.ndim == 1 and wanted == 1:
+            out = out[:, None]  # the share of the only class: one column was read as a list
         if out is None or out.ndim != 2 or out.shape[1] != wanted:
             raise InputError(
                 "outcome",
