@@ -6,6 +6,7 @@ import re
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
+from types import SimpleNamespace
 
 import httpx
 import numpy as np
@@ -17,7 +18,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from suffice import Corpus, Explainer, InputError, TextExplainer, at_least
-from suffice.web.api import ENDPOINTS, notebook_code, openapi
+from suffice.search.plan import Suggestion
+from suffice.summary.completeness import suggested_calls
+from suffice.summary.terminology import PYTHON_HINTS, Terms
+from suffice.web.api import ENDPOINTS, EXPLORER_HINTS, notebook_code, openapi
 from suffice.web.guard import TimedProtocol
 from suffice.web.requests import (
     ChangeRules,
@@ -27,8 +31,10 @@ from suffice.web.requests import (
     PredictRequest,
     RecourseOptionsRequest,
     RowsRequest,
+    RulesRequest,
+    ShapleyRequest,
 )
-from suffice.web.server import JobPool, JobProgress, JobTimeout, run_server
+from suffice.web.server import JobPool, JobProgress, JobTimeout, error_json, run_server
 from suffice.web.session import Session
 from tests.soak.explorer_requests import fuzz_requests
 from tests.web.explorer_server import (
@@ -132,7 +138,7 @@ def test_a_wrong_question_is_answered_with_a_sentence(client, path, asked, says)
         ({"contrast": {"outcome": "grantd"}}, "Did you mean 'granted'?"),
         ({"contrast": {"groups": {"a": ["agee"]}}}, "agee"),
         ({"contrast": {"references": [{"column": "age", "test": "at least", "value": 999}]}}, "no"),
-        ({"time_limit": 10**6}, "time_limit"),
+        ({"time_limit": 10**6}, "time limit: got 1000000"),
         ({"input": {"row": -1}}, "row: got -1"),
     ],
 )
@@ -618,6 +624,33 @@ def test_words_of_other_texts_replace_those_that_no_token_does():
     assert factors(room["e"].flip) == factors(own.flip)
     with pytest.raises(InputError, match="mask: got corpus"):
         loans_room().explain(asked)
+
+
+def test_wide_tables_are_told_at_once_what_they_cannot_ask():
+    wide = pd.DataFrame(np.random.default_rng(0).integers(0, 5, (40, 26))).add_prefix("x")
+    session = Session({"sum": lambda rows: rows.sum(axis=1) > 50}, wide, n_references=5)
+    with pytest.raises(InputError, match="features: got 26; allowed: at most 24"):
+        session.shapley(ShapleyRequest(input=Input(row=0)))
+    with pytest.raises(InputError) as refused:
+        session.rules(RulesRequest(input=Input(row=0)))
+    assert "size of sets: got None" in error_json(refused.value)["message"]
+    assert "features=" not in str(refused.value)
+    assert session.rules(RulesRequest(input=Input(row=0), max_size=1)).sheet
+
+
+def test_no_call_is_suggested_that_takes_longer_than_the_explorer_allows():
+    plan = SimpleNamespace(
+        more=[
+            Suggestion({"search": "exhaustive"}, 2000.0, complete=True),
+            Suggestion({"groups": "auto"}, 0.2, complete=True),
+        ]
+    )
+    incomplete = SimpleNamespace(
+        complete=False, stopped=None, provenance=SimpleNamespace(plan=plan)
+    )
+    calls = [call for call, _ in suggested_calls(incomplete, Terms(), EXPLORER_HINTS)]
+    assert calls == ["auto-join correlated columns"]
+    assert len(suggested_calls(incomplete, Terms(), PYTHON_HINTS)) == 2
 
 
 def test_a_table_refuses_a_text(client):

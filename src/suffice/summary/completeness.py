@@ -210,7 +210,8 @@ def suggested_calls(
     small = e.stopped is not None and e.stopped.kind == "max_size"
     if plan is None or e.complete or small:
         return ()
-    return tuple((more.told(hints.arguments), _call_effect(more, terms)) for more in plan.more)
+    possible = (more for more in plan.more if more.seconds <= hints.most_seconds)
+    return tuple((more.told(hints.arguments), _call_effect(more, terms)) for more in possible)
 
 
 def duplicate_features_note(e: Explanation) -> str:

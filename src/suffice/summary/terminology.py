@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 from suffice.explanation import Explanation, Player
 from suffice.explanation.schema import ImageSubject, TextRefinement, TextSubject
@@ -131,6 +132,8 @@ class ReaderHints:
     names: str = ".players has them in full"
     left_out: str = ".left_out"
     refine: str = "see refine"
+    most_seconds: float = inf
+    """Calls that would take longer are not suggested."""
     arguments: Mapping[str, str] = field(default_factory=dict)
     """Option of the command by argument in Python; empty in Python."""
 

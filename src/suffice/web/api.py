@@ -32,7 +32,7 @@ from suffice.web.requests import (
     RulesRequest,
     ShapleyRequest,
 )
-from suffice.web.session import Session
+from suffice.web.session import MAX_SECONDS, Session
 
 EXPLORER_HINTS = ReaderHints(
     lower="move the slider to {tau}",
@@ -42,6 +42,7 @@ EXPLORER_HINTS = ReaderHints(
     left_out="the saved JSON has them",
     names="point at one to see it in full",
     refine="shorten the text",
+    most_seconds=MAX_SECONDS,
     arguments={
         "max_size": "size of sets",
         "n_references": "references",
@@ -52,6 +53,13 @@ EXPLORER_HINTS = ReaderHints(
     },
 )
 """Hints for readers in the browser: labels of the page's form in place of arguments of Python."""
+
+FIELD_LABELS = {
+    "max_size": "size of sets",
+    "n_references": "references, at most",
+    "time_limit": "time limit",
+}
+"""Labels of the page's form by field of a request, for errors: the API names the field itself."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from suffice.errors import InputError, SufficeError
 from suffice.progress import listen_to_progress
 from suffice.report.html import script_bundle, template_text
 from suffice.results import json_text
-from suffice.web.api import ENDPOINTS, Endpoint, openapi
+from suffice.web.api import ENDPOINTS, FIELD_LABELS, Endpoint, openapi
 from suffice.web.guard import READ_SECONDS, Guard, TimedProtocol
 from suffice.web.requests import ExplainRequest, RecourseOptionsRequest
 from suffice.web.session import MAX_SECONDS, Session
@@ -128,7 +128,7 @@ def _reply(answer: Callable[[], Any]) -> tuple[dict[str, Any], int]:
 def error_json(error: Exception) -> dict[str, Any]:
     """Return an error as a sentence; of an unexpected one only the name of its class."""
     if isinstance(error, InputError):
-        return {"message": str(error), "argument": error.argument}
+        return {"message": error.told(FIELD_LABELS), "argument": error.argument}
     if isinstance(error, SufficeError):
         return {"message": str(error), "argument": None}
     words = f"This could not be answered ({type(error).__name__}). The server's screen says more."

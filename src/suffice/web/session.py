@@ -21,6 +21,7 @@ from suffice.explainer import Explainer
 from suffice.explanation import Explanation
 from suffice.models import require_model, wrap_model
 from suffice.question_fields import DEFAULT_N_REFERENCES, QuestionFields
+from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from suffice.tables import Table, as_scalar, as_table
 from suffice.text import Corpus, TextExplainer
 from suffice.text.text_model import READS_TEXTS, TextTable
@@ -172,21 +173,27 @@ class Session:
         """Return the Shapley values of sufficiency; the server keeps the time limit."""
         self._require_table("Shapley values")
         _check_time_limit(asked.time_limit)
-        return self.explainer(asked.model, asked.contrast).shapley(
-            self._input(asked.model, asked.input)
-        )
+        explainer = self.explainer(asked.model, asked.contrast)
+        n = len(explainer.decider.players)
+        if n > EXHAUSTIVE_PLAYERS:
+            # Refused at once: the search would only find out when its time is over.
+            allowed = f"at most {EXHAUSTIVE_PLAYERS}: Shapley values count every set of features"
+            raise InputError("features", n, allowed, "Join columns that go together.")
+        return explainer.shapley(self._input(asked.model, asked.input))
 
     def rules(self, asked: RulesRequest) -> Any:
         """Return the best rules; the server keeps the time limit."""
         self._require_table("rules")
         _check_time_limit(asked.time_limit)
         explainer = self.explainer(asked.model, asked.contrast)
-        return explainer.anchor(
-            self._input(asked.model, asked.input),
-            tau=asked.tau,
-            alpha=asked.alpha,
-            max_size=asked.max_size,
-        )
+        x = self._input(asked.model, asked.input)
+        try:
+            return explainer.anchor(x, tau=asked.tau, alpha=asked.alpha, max_size=asked.max_size)
+        except InputError as error:
+            if error.argument != "max_size" or asked.max_size is not None:
+                raise
+            # Its hint names arguments of Python that the explorer does not have.
+            raise InputError("max_size", error.got, "a number, such as 3") from error
 
     def explainer(
         self, model: str | None, contrast: ContrastRequest, changes: ChangeRules = _NO_RULES
