@@ -14,6 +14,7 @@ from suffice import (
     Explanation,
     ImageExplainer,
     InputError,
+    ModelError,
     TextExplainer,
     at_least,
     datasets,
@@ -210,3 +211,27 @@ def test_labels_of_texts_and_pictures_are_the_models_own_too():
             assert [f.features for f in e.keep.factors] == factors
         with pytest.raises(InputError, match=r"pass datetime\.date\(2021, 6, 1\)"):
             make(outcome="2021-06-01")(x)
+
+
+def test_labels_that_no_row_of_data_has_are_reported():
+    data = np.array([[0, 0], [3, 3], [0, 1], [3, 4]], dtype=float)
+
+    def three(rows):
+        mixed = np.abs(rows[:, 0] - rows[:, 1]) > 1
+        return np.where(mixed, "mixed", np.where(rows[:, 0] > 1, "high", "low"))
+
+    e = Explainer(three, data).explain(data[0])
+    assert e.provenance.unseen_labels == ("mixed",)
+    assert "The model also predicted “mixed”, which no row of the data has." in str(e)
+    assert Explanation.from_json(e.to_json()).provenance.unseen_labels == ("mixed",)
+    seen = np.concatenate([data, [[0.0, 3.0]]])
+    assert not Explainer(three, seen).explain(data[0]).provenance.unseen_labels
+
+    def of_two_types(rows):
+        return np.array(
+            [0 if label == "low" else 1 if label == "high" else "?" for label in three(rows)],
+            dtype=object,
+        )
+
+    with pytest.raises(ModelError, match=r"predicted '\?', a str, where its labels .* are 0, 1:"):
+        Explainer(of_two_types, data).explain(data[0])

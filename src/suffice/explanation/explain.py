@@ -228,6 +228,7 @@ def _make_provenance(
         created=datetime.now(UTC),
         seconds=seconds,
         model_seconds=sum(evaluator.model_seconds for evaluator in evaluators),
+        unseen_labels=getattr(decision.target.model, "unseen_labels", ()),
         versions=library_versions(),
         context=ContextRecord.of(decision.context),
         plan=plan,

@@ -150,6 +150,8 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """When the explanation was made."""
     seconds: float = 0.0
     model_seconds: float = 0.0
+    unseen_labels: tuple[str, ...] = ()
+    """Labels that the model predicted for hybrids or inputs, and for no row of data."""
     versions: dict[str, str]
     change_rules: str = ""
     """Rules on changes that were declared to the explainer, in words."""
@@ -171,6 +173,7 @@ class VolatileRecord(msgspec.Struct, frozen=True):
     created: datetime
     seconds: float
     model_seconds: float
+    unseen_labels: tuple[str, ...] = ()
 
 
 class ExplanationRecord(msgspec.Struct, frozen=True):

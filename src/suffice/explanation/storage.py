@@ -34,7 +34,7 @@ from suffice.explanation.schema import (
 )
 from suffice.explanation.sufficient_factor import Change, LeftOutFeature, Player
 from suffice.factors.lattice import Lattice
-from suffice.formatting import format_integer
+from suffice.formatting import format_integer, format_value
 from suffice.inference import check_adjustment
 from suffice.search.findings import Findings, FoundSet
 from suffice.search.profile import Profile
@@ -56,6 +56,7 @@ def without_timing(p: Provenance, **others: Any) -> Provenance:
         created=NO_DATE,
         seconds=0.0,
         model_seconds=0.0,
+        unseen_labels=(),
         plan=None,
         **others,
     )
@@ -334,7 +335,8 @@ def _check_prediction(record: ExplanationRecord) -> None:
     others = any(words in name for name in named for words in _NOT_CLASSES)
     said = record.prediction
     if isinstance(said, str) and not others and record.subject is None:
-        _require(said == record.outcome, f"a prediction {said!r} with the outcome {named[0]!r}")
+        own = (said, format_value(said))  # a date's midnight is not said
+        _require(record.outcome in own, f"a prediction {said!r} with the outcome {named[0]!r}")
 
 
 _NOT_CLASSES = ("prediction ", " rather than ", "not ", "(")

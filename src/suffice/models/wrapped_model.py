@@ -14,11 +14,19 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from suffice.errors import InputError, ModelError, SufficeError, short_repr
+from suffice.formatting import join_first
 from suffice.models.adapter import Adapter, adapt_if_known, require_model
 from suffice.models.input_columns import fitted_columns
 from suffice.models.outputs import call_model, labels_at
 from suffice.tables.conversion import as_table
-from suffice.tables.labels import distinct_labels, label_index, unwrap_label
+from suffice.tables.labels import (
+    distinct_labels,
+    equals_label,
+    is_plausible_label,
+    label_index,
+    label_text,
+    unwrap_label,
+)
 from suffice.tables.table import Table
 from suffice.target import PredictionScore, Target, event_for, needs_input
 from suffice.typing import Values
@@ -58,6 +66,8 @@ class WrappedModel:
         """Seconds per row, measured on the data at most; None until measured."""
         self.contradiction = ""
         """Which rows the model predicted otherwise when it was called again; "" for none."""
+        self.unseen_labels: tuple[str, ...] = ()
+        """Labels predicted that no row of data had and the model does not list: the first few."""
         self.select_columns: Callable[[Table], Table] | None = None
         """Selects the columns that the model was fitted on; None where rows have just those."""
 
@@ -65,7 +75,32 @@ class WrappedModel:
         """Return one label or value per row."""
         if not len(rows):  # many models refuse an empty table
             return self._no_answers
-        return self._labels(call_model(self.name, self._predict, self._selected(rows)))
+        labels = self._labels(call_model(self.name, self._predict, self._selected(rows)))
+        self._note_unseen_labels(labels)
+        return labels
+
+    def _note_unseen_labels(self, labels: Values) -> None:
+        """Note labels that are none of the classes; raise for one of another type.
+
+        A label of another type, such as "1" beside 1, would silently count as another outcome.
+        """
+        if self.classes is None:
+            return
+        others = labels
+        for label in self.classes:
+            others = others[~equals_label(others, label)]
+            if not len(others):
+                return
+        for label in map(unwrap_label, others[: 2 * _MOST_UNSEEN].tolist()):
+            if not is_plausible_label(label, self.classes):
+                known = join_first([short_repr(c) for c in self.classes], 4)
+                raise ModelError(
+                    f"{self.name} predicted {short_repr(label)}, a {type(label).__name__}, where "
+                    f"its labels for the data are {known}: labels must be of one type"
+                )
+            text = label_text(label)
+            if text not in self.unseen_labels and len(self.unseen_labels) < _MOST_UNSEEN:
+                self.unseen_labels = (*self.unseen_labels, text)
 
     def predict_with_scores(
         self, rows: Table, shares: Values | None = None
@@ -172,6 +207,10 @@ class WrappedModel:
 
     def __repr__(self) -> str:
         return self.name
+
+
+_MOST_UNSEEN = 5
+"""Labels beyond the classes that are kept to be reported."""
 
 
 def _predicts_highest_mean(model: Any) -> bool:

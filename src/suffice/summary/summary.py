@@ -131,7 +131,15 @@ def summarise(
         suggested_calls=suggested_calls(e, terms, hints),
         left_out=left_out_text(e, terms, hints),
         notes=tuple(
-            filter(None, (_mask_text(e), duplicate_features_note(e), _cut_names_note(e, hints)))
+            filter(
+                None,
+                (
+                    _mask_text(e),
+                    _unseen_labels_note(e),
+                    duplicate_features_note(e),
+                    _cut_names_note(e, hints),
+                ),
+            )
         ),
         source_text=_printable_lines(e.subject.text) if isinstance(e.subject, TextSubject) else "",
         text_pieces=_text_pieces(e, chosen, most),
@@ -213,6 +221,14 @@ def _provenance(e: Explanation) -> str:
 def _mask_text(e: Explanation) -> str:
     mask = e.provenance.references.mask
     return "" if mask is None else mask_note(mask)
+
+
+def _unseen_labels_note(e: Explanation) -> str:
+    labels = e.provenance.unseen_labels
+    if not labels:
+        return ""
+    named = join_words([f"“{printable(label)}”" for label in labels])
+    return f"The model also predicted {named}, which no row of the data has."
 
 
 def _cut_names_note(e: Explanation, hints: ReaderHints) -> str:
