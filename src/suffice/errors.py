@@ -53,7 +53,7 @@ class InputError(SufficeError, ValueError):
         argument, text, allowed, hint = self._parts
         if names:
             argument = names.get(argument, argument)
-            allowed, hint = (_with_other_names(words, names) for words in (allowed, hint))
+            allowed, hint = (with_other_names(words, names) for words in (allowed, hint))
         return f"{argument}: got {text}; allowed: {allowed}." + f" {hint}" * bool(hint)
 
     def at(self, place: str) -> InputError:
@@ -157,7 +157,7 @@ def short_repr(value: object, limit: int = 80) -> str:
         return f"<{type(value).__name__}>"
 
 
-def _with_other_names(words: str, names: Mapping[str, str]) -> str:
+def with_other_names(words: str, names: Mapping[str, str]) -> str:
     """Return the text with other names for arguments; a word like "data" is one only before "=".
 
     A flag of the command takes no value: "resume=True" becomes "--resume".

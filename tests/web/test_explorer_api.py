@@ -638,6 +638,13 @@ def test_wide_tables_are_told_at_once_what_they_cannot_ask():
     assert session.rules(RulesRequest(input=Input(row=0), max_size=1)).sheet
 
 
+def test_recourse_that_was_cut_short_names_no_call_of_python(client):
+    for asked in ({"max_size": 1, "max_cost": 0.01}, {"max_options": 1}, {"time_limit": 1e-6}):
+        found = post(client, "recourse", input={"row": 1}, values="grid", **asked)
+        shown = " ".join(found["sheet"]["notes"])
+        assert shown and not re.search(r"recourse\(|Explainer\(|max_\w+|time_limit", shown), shown
+
+
 def test_no_call_is_suggested_that_takes_longer_than_the_explorer_allows():
     plan = SimpleNamespace(
         more=[

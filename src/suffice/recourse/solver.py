@@ -64,6 +64,10 @@ _SHARE_BEFORE_VERIFYING = 0.9
 """The same where no search follows: the rest is for verifying every option with the model."""
 
 
+SUGGESTION_START = "To search more: "
+"""Start of the reason that suggests calls of Python, which the explorer replaces."""
+
+
 @dataclass(frozen=True)
 class Solution:
     """The options under some constraints, and the reasons why others may be missing."""
@@ -228,7 +232,7 @@ class RecourseSolver:
         calls = [self._longer_call(constraints)]
         if len(self.decision.players) == len(self.decision.pool.names):
             calls.append("Explainer(model, data, groups='auto'), which joins features")
-        return f"To search more: {'; '.join(calls)}; or immutable, actionable or max_size."
+        return f"{SUGGESTION_START}{'; '.join(calls)}; or immutable, actionable or max_size."
 
     def _longer_call(self, constraints: Constraints) -> str:
         """Return the same call with more of the limit that ended the search."""

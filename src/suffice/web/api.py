@@ -14,8 +14,11 @@ from typing import Any
 import msgspec
 
 import suffice
+from suffice.errors import with_other_names
 from suffice.explanation import Explanation
 from suffice.question_fields import QuestionFields
+from suffice.recourse import Recourse
+from suffice.recourse.solver import SUGGESTION_START
 from suffice.report.render_explanation import page_section
 from suffice.results import Result
 from suffice.summary import ReaderHints
@@ -61,6 +64,13 @@ FIELD_LABELS = {
 }
 """Labels of the page's form by field of a request, for errors: the API names the field itself."""
 
+_RECOURSE_LABELS = {
+    "max_cost": "cost at most",
+    "max_size": "features changed at most",
+    "max_options": "the number of options shown",
+    "time_limit": "time limit",
+}
+
 
 @dataclass(frozen=True)
 class Endpoint:
@@ -92,7 +102,16 @@ def _recourse(session: Session, asked: RecourseOptionsRequest) -> Any:
         }
         for option in found.options
     ]
-    return {"options": options, "more": found.more, "sheet": _sheet_json(found)}
+    return {"options": options, "more": found.more, "sheet": _recourse_sheet(found)}
+
+
+def _recourse_sheet(found: Recourse) -> Any:
+    """Return the sheet with labels of the page's form in place of Python's arguments."""
+    sheet = _sheet_json(found)
+    notes = [n for n in sheet["notes"] if not n.startswith(SUGGESTION_START)]
+    if len(notes) < len(sheet["notes"]):
+        notes.append(f"{SUGGESTION_START}allow more time, or restrict what may change.")
+    return sheet | {"notes": [with_other_names(note, _RECOURSE_LABELS) for note in notes]}
 
 
 def _shapley(session: Session, asked: ShapleyRequest) -> Any:
