@@ -1,4 +1,4 @@
-/** The causal graph: causes above their effects; what follows from changed values is marked. */
+/** The causal graph: causes above their effects; effects of changed values are marked. */
 import type { State } from "./state";
 
 interface Props {
@@ -85,9 +85,9 @@ export function GraphView({ graph, state }: Props) {
       </div>
       <figcaption>
         {changed.size
-          ? `Set by you: ${[...changed].join(", ")}. ` +
-            (follows.size ? `Follows: ${[...follows].join(", ")}.` : "Nothing follows from it.")
-          : "Causes stand above their effects. Change a value to see what follows from it."}
+          ? `Changed: ${[...changed].join(", ")}. ` +
+            (follows.size ? `Affected: ${[...follows].join(", ")}.` : "The graph has no effects of it.")
+          : "Causes stand above their effects. Change a value to see what it affects."}
       </figcaption>
     </figure>
   );
