@@ -625,7 +625,7 @@ class Explainer:
     ) -> Proof:
         """Prove or refute that feature sets keep the outcome of `x` for every row of a domain.
 
-        For models whose trees are read (forests, boosting, bags; see the guide to models). A set is
+        For tree models, and over "values" for additive models (see the guide to models). A set is
         *proved* if no row of the domain that has the input's values of its features has another
         outcome; it is *refuted* by such a row, which the model itself predicts; and it is *open* if
         neither was found with the work allowed. Work is counted in boxes of rows, so that the same

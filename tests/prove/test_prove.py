@@ -17,13 +17,16 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import suffice
-from suffice import Explainer, InputError, ModelError, Proof, datasets
+from suffice import Explainer, InputError, Proof, datasets
 from suffice.engines.select_engine import EngineSelector
 from suffice.prove.branch_and_bound import NO_POINT, POINT, BoxSearch, LeafBoxes
 from suffice.prove.prover import next_candidate
@@ -195,6 +198,54 @@ def test_several_classes(fit, seed):
     check(Explainer(model, X), X, x, lambda rows: model.predict(rows) == predicted)
 
 
+def logistic(X, y, seed):
+    return LogisticRegression().fit(X, y)
+
+
+def naive_bayes(X, y, seed):
+    return GaussianNB().fit(X, y)
+
+
+def scaled_support_vectors(X, y, seed):
+    return make_pipeline(StandardScaler(), LinearSVC(random_state=seed)).fit(X, y)
+
+
+@pytest.mark.parametrize("fit", [logistic, naive_bayes, scaled_support_vectors])
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=examples(6))
+def test_additive_models(fit, seed):
+    X, rng = numbers(seed)
+    noise = rng.integers(-1, 2, len(X))
+    y = np.where(X["a"] + X["b"] - X["c"] + noise > 2, 1, 0)
+    y[:2] = 0, 1
+    model = fit(X, y, seed)
+    x = X.iloc[int(rng.integers(len(X)))].copy()
+    if seed % 2:
+        x["a"] = 7.5  # a value of its own
+    check(Explainer(model, X), X, x, model.predict)
+    if fit is not logistic:
+        return
+    y[:3] = 0, 1, 2
+    several = fit(X, y, seed)
+    predicted = several.predict(x.to_frame().T)[0]
+    check(Explainer(several, X), X, x, lambda rows: several.predict(rows) == predicted)
+
+
+def test_scores_exactly_at_the_boundary_are_the_models_own():
+    """Of a sum of whole numbers at least 3: many rows are at the threshold, and it includes them."""
+    X, _ = numbers(1)
+    model = LinearRegression()
+    model.coef_, model.intercept_ = np.array([1.0, 1.0, -1.0, 0.0]), 0.0
+    model.n_features_in_, model.feature_names_in_ = 4, np.array(list(X), dtype=object)
+    for outcome, truth in (
+        (suffice.at_least(3), lambda rows: model.predict(rows) >= 3),
+        (suffice.at_most(3), lambda rows: model.predict(rows) <= 3),
+    ):
+        for i in range(6):
+            explainer = Explainer(model, X, outcome=outcome, references="all")
+            check(explainer, X, X.iloc[i], truth)
+
+
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=examples(6))
 def test_thresholds_bands_and_foils(seed):
@@ -346,9 +397,12 @@ def test_equal_calls_give_equal_answers():
 def test_what_cannot_be_proved_about_is_said():
     X, _ = numbers(0)
     y = (X["a"] > 1).astype(int)
+    neighbours = Explainer(KNeighborsClassifier().fit(X, y), X)
+    with pytest.raises(InputError, match=r"prove: got a model .*not a tree model .*additive"):
+        neighbours.prove(X.iloc[0])
     linear = Explainer(LogisticRegression().fit(X, y), X)
-    with pytest.raises(InputError, match=r"prove: got a model .*not a tree model"):
-        linear.prove(X.iloc[0])
+    with pytest.raises(InputError, match="additive models are proved about over domain='values'"):
+        linear.prove(X.iloc[0], domain="range")
     scaled = Explainer(scaled_forest(X, y, 0), X)
     assert scaled.prove(X.iloc[0]).complete
     with pytest.raises(InputError, match="a step of the pipeline changes column"):
@@ -376,7 +430,7 @@ def test_a_model_that_denies_its_trees_proves_nothing(monkeypatch):
     same = int(model.predict(X.iloc[:1])[0])
     monkeypatch.setattr(DecisionTreeClassifier, "predict", lambda self, X: np.full(len(X), same))
     explainer = Explainer(model, X, references="all")
-    with pytest.raises(ModelError, match="contradicts its proof: the trees"):
+    with pytest.raises(InputError, match="does not predict as its parameters say"):
         explainer.prove(X.iloc[0], domain="range")
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from suffice.context.players import Players
 from suffice.context.references import Pool
 from suffice.context.swap import SwapHybrids
 from suffice.engines.additive_margins import AdditiveScores, DecisionRule
@@ -92,16 +93,18 @@ class AdditiveModel:
 
     def scores(self, hybrids: SwapHybrids) -> AdditiveScores:
         """The terms of the pool's rows, by player."""
+        return self.scores_of_rows(hybrids.pool, hybrids.players)
+
+    def scores_of_rows(self, rows: Table, players: Players) -> AdditiveScores:
+        """Return the terms of the rows of a table, by player."""
         final = self.parts.final
-        player = hybrids.players.of_column[self.parts.owner]
+        player = players.of_column[self.parts.owner]
         reason = f"{self.name} keeps its parameters in a form that suffice does not know"
         with unreadable_on_error(reason), np.errstate(all="ignore"):
-            pool = hybrids.pool
             if _is_gam(final):
-                return _read_gam(final, self.parts.seen(pool).native, player, hybrids.d)
-            if isinstance(pool, Pool):
-                return _read_terms(final, pool.apply_by_row(self._matrix), player, hybrids.d)
-            return _read_terms(final, self._matrix(pool), player, hybrids.d)
+                return _read_gam(final, self.parts.seen(rows).native, player, len(players))
+            seen = rows.apply_by_row(self._matrix) if isinstance(rows, Pool) else self._matrix(rows)
+            return _read_terms(final, seen, player, len(players))
 
     def _matrix(self, rows: Table) -> Values:
         """Rows as the estimator at the end sees them, in numbers as precise as they are."""

@@ -18,6 +18,8 @@ from suffice.typing import Values
 from suffice.validation import check_choice
 
 if TYPE_CHECKING:
+    from suffice.engines.additive_model import AdditiveModel
+    from suffice.engines.text_pipeline import TextPipelineModel
     from suffice.engines.trees import TreeModel
 
 
@@ -132,9 +134,8 @@ class EngineSelector:
         """An engine for one question; `Unreadable` where it does not serve."""
         if name == "additive":
             from suffice.engines.additive_engine import make_additive_engine
-            from suffice.engines.additive_model import read_additive
 
-            read = _unchecked(name, self._read_once(name, read_additive), own_readings)
+            read = _unchecked(name, self.read_additive(), own_readings)
             return make_additive_engine(read, target, hybrids, y, patience)
         from suffice.engines.trees import TreeEngine
         from suffice.engines.trees.tree_model import WRONG_TREES
@@ -155,6 +156,13 @@ class EngineSelector:
 
         found = self._read_once("trees", lambda *given: TreeModel(read_trees(*given)))
         assert isinstance(found, TreeModel)
+        return found
+
+    def read_additive(self) -> AdditiveModel | TextPipelineModel:
+        """Return the model as a sum of terms, read once; `Unreadable` if it cannot be."""
+        from suffice.engines.additive_model import read_additive
+
+        found: AdditiveModel | TextPipelineModel = self._read_once("additive", read_additive)
         return found
 
     def _read_once(self, name: str, read: Callable[[Any, tuple[str, ...]], Any]) -> Any:

@@ -43,9 +43,6 @@ _compiled = _compiler()
 NO_POINT, POINT, UNFINISHED = 0, 1, 2
 """No point of the box reaches the bound; `point` does; the boxes allowed were used up."""
 
-_MOST_STEPS = 12
-"""Leaves of a tree that may depend on one column only: larger ones hardly ever do."""
-
 _LEVELS = 1000
 """Boxes that can wait at a time. One more column is halved at each level."""
 
@@ -63,6 +60,13 @@ class LeafBoxes:
     """(trees + 1,): where the leaves of each tree begin."""
     base: int
     """Sum of the trees that have one value everywhere; they are left out."""
+    most_steps: int = 12
+    """Leaves of a tree that may depend on one column only: larger ones hardly ever do."""
+
+    def sums(self, points: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return the sum at each point, (points, columns) of cells, leaf by leaf."""
+        inside = [((self.low <= p) & (p <= self.high)).all(axis=1) for p in points]
+        return np.array([self.base + self.value[here].sum() for here in inside])
 
 
 @_compiled
@@ -130,6 +134,7 @@ def _add_step_functions(
     steps: Any,
     top: Any,
     has_steps: Any,
+    most_steps: Any,
 ) -> Any:
     """Add up the small trees that depend on one column only to one step function per column.
 
@@ -142,7 +147,7 @@ def _add_step_functions(
     others = 0
     bound = 0
     for tree in range(trees):
-        column = -1 if first[tree + 1] - first[tree] <= _MOST_STEPS else -2
+        column = -1 if first[tree + 1] - first[tree] <= most_steps else -2
         for k in range(first[tree], first[tree + 1]):
             if column == -2:
                 break
@@ -305,6 +310,7 @@ def _search(
     steps: Any,
     top: Any,
     has_steps: Any,
+    most_steps: Any,
 ) -> Any:
     """Search for a point whose sum is at least `need`; it can be called again to go on.
 
@@ -386,6 +392,7 @@ def _search(
                 steps,
                 top,
                 has_steps,
+                most_steps,
             )
             bound += bases[level]
             bounds[level] = bound
@@ -679,5 +686,6 @@ class BoxSearch:
                 self._steps,
                 self._top,
                 self._has_steps,
+                leaves.most_steps,
             )
         )

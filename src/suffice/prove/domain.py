@@ -74,6 +74,26 @@ def make_domain(kind: DomainKind, ensemble: Ensemble, data: Table, simple: bool)
     return _cut_into_cells(kind, ensemble, candidates, [len(cells) for cells in columns])
 
 
+def value_domain(data: Table, row: Table) -> tuple[Domain, Counts]:
+    """Return the domain of the values in data, each a cell of its own, and the cells of a row."""
+    stacked = row.stack(data)
+    codes = stacked.codes()
+    shown = [np.unique(codes[:, j], return_index=True)[1] for j in range(codes.shape[1])]
+    counts = [len(rows) for rows in shown]
+    picked = np.stack([np.resize(rows, max(counts)) for rows in shown], axis=1)
+    start = np.array([np.argmin(rows) for rows in shown])  # the row itself comes first
+    nobody = np.zeros((0, max(counts)), dtype=bool)
+    domain = Domain(
+        "values",
+        stacked.gather(picked),
+        tuple(counts),
+        tuple(np.arange(count) for count in counts),
+        nobody,
+        (),
+    )
+    return domain, start
+
+
 def with_input(domain: Domain, ensemble: Ensemble, row: Table) -> tuple[Domain, Counts]:
     """Return the domain with an input's values in it, and the input's cells.
 

@@ -7,6 +7,7 @@ combination of runs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -15,11 +16,11 @@ from numpy.typing import NDArray
 
 from suffice.engines.evaluator import Unreadable
 from suffice.engines.trees.ensemble import Ensemble
-from suffice.engines.trees.margins import EventMargins, IntegerMargin
+from suffice.engines.trees.margins import IntegerMargin
 from suffice.prove.branch_and_bound import LeafBoxes
 from suffice.prove.domain import Domain, column_of_seen
 
-_NO_BOUND = 2**31 - 1
+NO_BOUND = 2**31 - 1
 """An end of a margin at or beyond this is no bound."""
 
 _MOST_BOXES = 1 << 22
@@ -36,6 +37,8 @@ class EnsembleBoxes:
     """The leaf that each box belongs to."""
     first: NDArray[np.int32]
     """(trees + 1,): where the boxes of each tree begin."""
+    most_steps: int = 12
+    """See `LeafBoxes`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,15 +102,19 @@ def read_boxes(ensemble: Ensemble, domain: Domain) -> EnsembleBoxes:
     return EnsembleBoxes(low, high, nodes, np.array(first, dtype=np.int32))
 
 
-def directions(boxes: EnsembleBoxes, reading: EventMargins, y: bool) -> list[Direction]:
-    """Return the directions in which the outcome `y` can be lost, each by itself.
+def directions(
+    boxes: EnsembleBoxes, margins: Sequence[IntegerMargin], all_hold: bool
+) -> list[Direction]:
+    """Return the directions in which an outcome can be lost, each by itself.
+
+    `all_hold`: the outcome is that all margins say yes; else that not all of them do.
 
     `Unreadable` where it is lost only if several sums agree, as for an outcome that is one of many
     classes and not the input's.
     """
-    if y != reading.reverse:  # all margins say yes now, and one that says no is enough
-        return [d for margin in reading.margins for d in _ways_out(boxes, margin)]
-    ways = [way for margin in reading.margins for way in _ways_in(boxes, margin)]
+    if all_hold:
+        return [d for margin in margins for d in _ways_out(boxes, margin)]
+    ways = [way for margin in margins for way in _ways_in(boxes, margin)]
     if len(ways) > 1:
         raise Unreadable(
             "several scores must agree before the outcome is another one; proofs are for outcomes "
@@ -119,11 +126,11 @@ def directions(boxes: EnsembleBoxes, reading: EventMargins, y: bool) -> list[Dir
 def _ways_out(boxes: EnsembleBoxes, margin: IntegerMargin) -> list[Direction]:
     """Return the directions in which a margin that says yes comes to say no."""
     found = []
-    if margin.yes_from > -_NO_BOUND:
+    if margin.yes_from > -NO_BOUND:
         found.append(
             Direction(_leaves(boxes, margin, -1), 1 - margin.yes_from, 1 - margin.no_below)
         )
-    if margin.yes_to < _NO_BOUND:
+    if margin.yes_to < NO_BOUND:
         found.append(Direction(_leaves(boxes, margin, 1), margin.yes_to + 1, margin.no_above + 1))
     return found
 
@@ -131,9 +138,9 @@ def _ways_out(boxes: EnsembleBoxes, margin: IntegerMargin) -> list[Direction]:
 def _ways_in(boxes: EnsembleBoxes, margin: IntegerMargin) -> list[Direction]:
     """Return the bounds that a margin which says no must meet, all of them, to say yes."""
     found = []
-    if margin.yes_from > -_NO_BOUND:
+    if margin.yes_from > -NO_BOUND:
         found.append(Direction(_leaves(boxes, margin, 1), margin.no_below, margin.yes_from))
-    if margin.yes_to < _NO_BOUND:
+    if margin.yes_to < NO_BOUND:
         found.append(Direction(_leaves(boxes, margin, -1), -margin.no_above, -margin.yes_to))
     return found
 
@@ -154,6 +161,7 @@ def _leaves(boxes: EnsembleBoxes, margin: IntegerMargin, sign: int) -> LeafBoxes
         value=value[kept],
         first=np.append(0, np.cumsum(sizes)).astype(np.int32),
         base=int(largest[~varies].sum()),
+        most_steps=boxes.most_steps,
     )
 
 

@@ -14,12 +14,14 @@ from typing import Any, Literal
 
 from suffice.context.swap import SwapContext
 from suffice.decision import Decision, SupportsDecide
+from suffice.engines.additive_model import AdditiveModel
 from suffice.engines.evaluator import Unreadable
 from suffice.engines.pipeline_columns import pipeline_steps
 from suffice.engines.trees.tree_model import WRONG_TREES, TreeModel
 from suffice.errors import InputError
 from suffice.formatting import format_features, format_value, percent, plural
 from suffice.models.adapter import Adapter
+from suffice.prove.additive_cells import read_columns
 from suffice.prove.domain import DOMAINS, Domain, DomainKind, make_domain, with_input
 from suffice.prove.leaf_boxes import EnsembleBoxes, directions, read_boxes
 from suffice.prove.prover import (
@@ -250,8 +252,8 @@ def prove(
         raise InputError(
             "prove",
             f"a model or a question that cannot be proved about: {reason}",
-            "a model whose trees suffice reads (see the guide to models), and an outcome that "
-            "follows from the sum of their leaves",
+            "a tree or additive model that suffice reads (see the guide to models), and an outcome "
+            "that follows from its scores",
             "explain(x) counts references for any model.",
         ) from None
     if end is not None:
@@ -307,18 +309,43 @@ def _search(
 
 
 def _make_prover(decision: Decision, kind: DomainKind, max_boxes: int) -> Prover:
-    selector = decision.engine_selector
-    trees = selector.read_trees()
-    if trees.disagrees:
-        raise Unreadable(WRONG_TREES)
+    """Return a prover for the trees or the terms of a decision's model; `Unreadable` without."""
     if not isinstance(decision.context, SwapContext):
         raise Unreadable("only swapped values are proved about, not this context's")
+    try:
+        trees = decision.engine_selector.read_trees()
+    except Unreadable as no_trees:
+        return _additive_prover(decision, kind, max_boxes, no_trees)
+    if trees.disagrees:
+        raise Unreadable(WRONG_TREES)
     reading = trees.reading(decision.target.event)
+    fresh = (kind, id(decision.data)) not in trees.domains
     domain, boxes = _encoded(trees, kind, decision)
     domain_here, start = with_input(domain, trees.ensemble, decision.row)
     if domain_here is not domain:
         boxes = read_boxes(trees.ensemble, domain_here)
-    return Prover(decision, domain_here, start, directions(boxes, reading, decision.y), max_boxes)
+    routes = directions(boxes, reading.margins, decision.y != reading.reverse)
+    prover = Prover(decision, domain_here, start, routes, max_boxes)
+    if fresh:
+        prover.check_reading()
+    return prover
+
+
+def _additive_prover(
+    decision: Decision, kind: DomainKind, max_boxes: int, no_trees: Unreadable
+) -> Prover:
+    try:
+        model = decision.engine_selector.read_additive()
+    except Unreadable as reason:
+        raise Unreadable(f"{no_trees}, and {reason}") from None
+    if not isinstance(model, AdditiveModel):
+        raise Unreadable("a model of texts has no domain of values")
+    if kind != "values":
+        raise Unreadable(f"additive models are proved about over domain='values', not {kind!r}")
+    domain, start, boxes, margins = read_columns(model, decision)
+    prover = Prover(decision, domain, start, directions(boxes, margins, decision.y), max_boxes)
+    prover.check_reading()
+    return prover
 
 
 def _encoded(

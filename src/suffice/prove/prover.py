@@ -19,21 +19,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from suffice.decision import Decision
-from suffice.engines.trees.tree_model import WRONG_TREES
+from suffice.engines.evaluator import Unreadable
 from suffice.errors import ModelError
 from suffice.prove.branch_and_bound import NO_POINT, POINT, BoxSearch
 from suffice.prove.domain import Domain
 from suffice.prove.leaf_boxes import Direction
+from suffice.randomness import Stream, generator
 from suffice.tables.table import Table
 from suffice.typing import Counts
 
 _BOXES_AT_ONCE = 256
 """Boxes between two looks at the clock, where a time limit was given."""
+
+
+_POINTS_CHECKED = 16
+"""Random points of the domain that the model is asked about before the first proof."""
 
 
 class Refutation(NamedTuple):
@@ -181,6 +186,23 @@ class Prover:
         self.known.append(refutation)
         return refutation
 
+    def check_reading(self) -> None:
+        """Ask the model about points of the domain; `Unreadable` if the sums say otherwise.
+
+        Points that are found are checked anyway; a proof rests on all that are not.
+        """
+        rng = generator(0, Stream.CHECKS)
+        points = np.stack(
+            [rng.integers(size, size=_POINTS_CHECKED) for size in self.domain.sizes], axis=1
+        ).astype(np.int32)
+        lost = self.decision.target(self.rows_of(points)) != self.decision.y
+        self.rows_predicted += len(points)
+        sums = [(route, route.leaves.sums(points)) for route in self.routes]
+        surely_lost = np.any([found >= route.sure for route, found in sums], axis=0)
+        surely_kept = np.all([found < route.need for route, found in sums], axis=0)
+        if (surely_lost & ~lost).any() or (surely_kept & lost).any():
+            raise Unreadable("the model does not predict as its parameters say")
+
     def check(self) -> None:
         """Ask the model about all points that the trees decided; raise if it decides otherwise."""
         if not self._unchecked:
@@ -189,7 +211,7 @@ class Prover:
         self.rows_predicted += len(rows)
         self._unchecked.clear()
         if (self.decision.target(rows) == self.decision.y).any():
-            raise ModelError(f"a row contradicts its proof: {WRONG_TREES}")
+            raise ModelError("the model does not predict a counterexample as its parameters say")
 
     def _agreement(self, cells: Sequence[int]) -> int:
         same = [c == s for c, s in zip(cells, self.start.tolist(), strict=True)]
@@ -199,8 +221,11 @@ class Prover:
             if all(same[j] for j in columns)
         )
 
-    def rows_of(self, points: Sequence[Sequence[int]]) -> Table:
-        """Return rows in these cells, with the input's values in cells that are the input's."""
+    def rows_of(self, points: Any) -> Table:
+        """Return rows in these cells, with the input's values in cells that are the input's.
+
+        `points` are lists of a cell for each column.
+        """
         cells, input_row = np.array(points), len(self.domain.candidates)
         rows = np.empty_like(cells)
         for j, shown in enumerate(self.domain.shown):
