@@ -541,7 +541,7 @@ def doors() -> list[CallCase]:
                 {"features": ["age"], "upward_closure": False},
                 {"features": NAMES, "upward_closure": "true"},
             )
-            for name in ("measures", "necessity_of")
+            for name in ("measures", "necessity_of", "necessity_baseline_of")
         ],
         CallCase(
             "AnchorRules.at",

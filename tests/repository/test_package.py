@@ -23,11 +23,12 @@ def test_importing_loads_nothing_heavy():
     assert ran.stdout.strip() == "[]"
 
 
-def test_public_functions_of_the_audit_are_not_hidden_by_modules_of_the_same_name():
+@pytest.mark.parametrize("package", ["audit", "plots"])
+def test_public_functions_are_not_hidden_by_modules_of_the_same_name(package):
     """lazy-loader below 0.6 gave the module once a class of that module had been touched."""
     code = (
-        "from suffice import audit; [getattr(audit, name) for _ in range(2) for name in "
-        "audit.__all__]; print([name for name in audit.__all__ if not callable(getattr(audit, name))])"
+        f"from suffice import {package} as p; [getattr(p, name) for _ in range(2) for name in "
+        "p.__all__]; print([name for name in p.__all__ if not callable(getattr(p, name))])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"

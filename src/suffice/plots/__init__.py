@@ -2,38 +2,12 @@
 
 Every figure is made from one typed piece of data. `ax` is an `Axes`, a `Figure` or a `SubFigure`;
 None makes a figure of its own. No global style is set, and inks follow the figure's background.
+
+A figure's module is imported when the figure is first asked for: one of an explanation needs
+nothing of audits, recourse or causal models. No module may have the name of a figure, since
+importing it would hide the function.
 """
 
-from suffice.plots.audit_charts import cohort, cover, drift, reasons, reliance, roles, stability
-from suffice.plots.causal_graph import dag
-from suffice.plots.hasse import lattice
-from suffice.plots.highlights import image, text
-from suffice.plots.recourse_costs import global_recourse
-from suffice.plots.result_charts import measures, recourse, rule, shapley
-from suffice.plots.signature import factors
-from suffice.plots.thresholds import barcode, curve
-from suffice.plots.tool_comparison import compare, grades
+import lazy_loader
 
-__all__ = [
-    "barcode",
-    "cohort",
-    "compare",
-    "cover",
-    "curve",
-    "dag",
-    "drift",
-    "factors",
-    "global_recourse",
-    "grades",
-    "image",
-    "lattice",
-    "measures",
-    "reasons",
-    "recourse",
-    "reliance",
-    "roles",
-    "rule",
-    "shapley",
-    "stability",
-    "text",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
