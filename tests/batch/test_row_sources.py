@@ -14,10 +14,11 @@ from pyarrow import parquet
 from suffice import Explainer
 from suffice.batch import row_sources as source_module, table_files as files
 from suffice.batch.hashing import hash_rows
-from suffice.batch.row_sources import matches_text, open_source, parse_selection
+from suffice.batch.row_sources import open_source, parse_selection
 from suffice.batch.table_files import conform_dtypes, find_repeated_ids, open_file
 from suffice.errors import InputError
 from suffice.tables import as_table, read_row
+from suffice.tables.cells import matches_text
 from tests.effort import examples
 
 N = 103

@@ -22,7 +22,8 @@ import numpy as np
 from suffice.batch.hashing import hash_rows
 from suffice.batch.table_files import BATCH_ROWS, TableFile, conform_dtypes, open_file
 from suffice.errors import InputError, SufficeError, short_repr
-from suffice.tables import ArrayTable, PandasTable, Table, as_scalar, as_table, is_frame
+from suffice.tables import ArrayTable, PandasTable, Table, as_table, is_frame
+from suffice.tables.cells import matches_text
 from suffice.typing import BoolVector, Counts
 from suffice.validation import check_string
 
@@ -414,26 +415,6 @@ class SelectedRows(RowSource):
         whole = self._source.fingerprint()
         text = f"{whole} {self._selection.text}"
         return None if whole is None else sha256(text.encode()).hexdigest()
-
-
-def matches_text(cell: object, written: str) -> bool:
-    """Return whether a cell equals a value that a user wrote, as a text, number or Boolean.
-
-    >>> (matches_text(3.0, "3"), matches_text("north", "north"),
-    ...  matches_text(True, "true"), matches_text(None, ""))
-    (True, True, True, True)
-    """
-    value = as_scalar(cell)
-    if value is None:
-        return written == ""
-    if isinstance(value, bool):
-        return str(value).lower() == written.lower()
-    if isinstance(value, int | float):
-        try:
-            return float(written) == value
-        except ValueError:
-            return False
-    return value == written
 
 
 def unused_column_name(taken: Collection[str]) -> str:

@@ -52,6 +52,26 @@ def as_scalar(value: Any) -> Scalar:
     return utf8_text(value.tolist() if isinstance(value, np.ndarray) else value)
 
 
+def matches_text(cell: object, written: str) -> bool:
+    """Return whether a cell equals a value that a user wrote, as a text, number or Boolean.
+
+    >>> (matches_text(3.0, "3"), matches_text("north", "north"),
+    ...  matches_text(True, "true"), matches_text(None, ""))
+    (True, True, True, True)
+    """
+    value = as_scalar(cell)
+    if value is None:
+        return written == ""
+    if isinstance(value, bool):
+        return str(value).lower() == written.lower()
+    if isinstance(value, int | float):
+        try:
+            return float(written) == value
+        except ValueError:
+            return False
+    return value == written
+
+
 def utf8_text(given: object) -> str:
     r"""Return text with lone surrogates, which UTF-8 cannot hold, written as escapes.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from suffice.errors import InputError, did_you_mean
 from suffice.tables import Table, as_scalar, column_codes
-from suffice.tables.cells import is_missing
+from suffice.tables.cells import is_missing, matches_text
 from suffice.typing import BoolVector, Counts, Scalar, Values
 from suffice.web.requests import RowCondition, RowsRequest
 
@@ -187,8 +187,8 @@ def _distinct_values(column: Values) -> tuple[Values, Counts]:
 
 
 def _same_value(cell: Scalar, value: Scalar) -> bool:
-    """Return whether a cell is or shows the value: a form may send a number as a text."""
-    return cell == value or str(cell) == str(value)
+    """Return whether a cell is the value, or what a form that only has texts wrote for it."""
+    return cell == value or (value is not None and matches_text(cell, str(value)))
 
 
 def _compare(cell: Any, test: str, value: Any) -> bool:
