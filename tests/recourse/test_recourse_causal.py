@@ -1,6 +1,7 @@
 """Recourse where changes have consequences: only the features set are paid for and constrained."""
 
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from scipy.stats import norm
 
 from suffice import Explainer, InputError
 from suffice.context.causal import CausalContext, CausalModel, additive
+from suffice.recourse import RecourseRequest, find_recourse
 from suffice.recourse.causal import VERIFICATION_DRAWS, draw_worlds
 from tests.effort import examples
 from tests.random_problems import has_both_outcomes
@@ -226,3 +228,37 @@ def test_setting_a_feature_to_what_it_is_is_no_way_out():
         for option in r.options:
             assert set(option.changes) == set(option.features)
             assert str(option)
+
+
+# -- limits ------------------------------------------------------------------------------------
+
+
+def wide_causal_case():
+    """Return a decision on ten causes with one random effect each, and its columns."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 20)), columns=[f"c{i}" for i in range(20)])
+    edges = [(f"c{i - 1}", f"c{i}") for i in range(1, 20, 2)]
+    for cause, effect in edges:
+        X[effect] += X[cause]
+    scm = CausalModel(edges, X)
+
+    def model(rows):
+        return np.where(rows.sum(axis=1) > 0, "yes", "no")
+
+    return Explainer(model, X, context=CausalContext(scm)), X[model(X) == "no"].iloc[[0]]
+
+
+@pytest.mark.parametrize("limits", [{"time_limit": 1e-9}, {"budget": 40}])
+def test_a_limit_never_hides_a_change_of_everything(limits):
+    explainer, x = wide_causal_case()
+    r = explainer.recourse(x, **limits)
+    assert r.feasible and not r.complete and r.best.reliability >= 0.5
+    assert "Stopped by" in r.reason
+
+
+def test_fewer_changes_are_sorted_where_little_time_is_left():
+    explainer, x = wide_causal_case()
+    looks = count()
+    request = RecourseRequest(time_limit=1.0)
+    r = find_recourse(explainer.decide(x), request, lambda: 0.9 + 4e-3 * next(looks), started=0.0)
+    assert r.feasible and "Sets of more than 1 feature are too many to be tried." in r.reason

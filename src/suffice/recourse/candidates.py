@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 _ROWS_PER_CALL = 1 << 16
 """Rows that the model predicts together."""
+SECONDS_WHEN_OVER = 0.2
+"""Most seconds for finding a first option after the time is over, or a tenth of the time limit if
+that is more."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,16 +16,18 @@ from functools import cached_property
 import numpy as np
 
 from suffice.context.causal import CausalContext, CausalHybrids
-from suffice.context.cost import SetCosts, cheapest_first
+from suffice.context.cost import SetCosts, cheapest_first, total_costs
 from suffice.context.players import Players
 from suffice.decision import Decision
 from suffice.engines import Evaluator
+from suffice.engines.work import UNITS_PER_SECOND
 from suffice.errors import InputError
 from suffice.factors.order import cost_at_most
 from suffice.formatting import plural
 from suffice.inference import clopper_pearson
 from suffice.randomness import Stream, generator
 from suffice.recourse.candidates import (
+    SECONDS_WHEN_OVER,
     ActionableFeatures,
     Candidate,
     SelectedCandidates,
@@ -52,6 +54,13 @@ _FIRST_BATCH, _LARGEST_BATCH = 32, 1024
 """Changes tried together: few at first, since one of the cheapest may succeed."""
 _MOST_PAIRS = 1 << 21
 """Most pairs of a set and a reference that are sorted by cost."""
+_PAIR_WORK = 500.0
+"""Work of sorting one pair, in the units of `engines.work`."""
+_SORTING_SHARE = 0.1
+"""The largest share of the seconds left that sorting pairs may be predicted to take: it cannot be
+stopped, and a busy machine takes several times as long."""
+_WHOLE_CHANGES = 16
+"""Whole changes to a reference's values that are tried where a limit left nothing else."""
 
 
 def select_causal(table: SetTable, most: int | None, keeper: LimitKeeper) -> SelectedCandidates:
@@ -86,7 +95,7 @@ def _find_reliable(table: SetTable, most: int | None, keeper: LimitKeeper) -> Se
     No later change is cheaper, so every superset of a selected set is done with.
     """
     test = _ReliabilityTest(table, keeper)
-    changes = _changes_by_cost(table, test)
+    changes = _changes_by_cost(table, test, keeper)
     found: list[Candidate] = []
     stop, at, together = None, 0, _FIRST_BATCH
     done = np.zeros(len(changes.members), dtype=bool)
@@ -109,14 +118,56 @@ def _find_reliable(table: SetTable, most: int | None, keeper: LimitKeeper) -> Se
             together = min(2 * together, _LARGEST_BATCH)
     except LimitReached as limit:
         stop = limit.stop
-    by_cost = [found[i] for i in cheapest_first(np.array([option.cost for option in found]))]
     reasons = _untried_sets_text(table, changes)
+    if not found and (reasons or stop is not None or not table.complete):
+        found = _whole_change(table, _ReliabilityTest(table, keeper.within_budget()), keeper)
     if stop is not None:
-        dearer = f"changes that cost more than {changes.cost[at - 1]:.3g} were" if at else "any was"
-        reasons += (f"{describe_stop(stop)} before {dearer} tried.",)
+        costs = f"changes that cost more than {changes.cost[at - 1]:.3g} were"
+        first = "smaller changes were" if found else "any change was"
+        reasons += (f"{describe_stop(stop)} before {costs if at else first} tried.",)
+    by_cost = [found[i] for i in cheapest_first(np.array([option.cost for option in found]))]
     ended_early = stop is None and not done[changes.of_set[at:]].all()
     more = None if ended_early else count_left_out(most, len(by_cost))
     return SelectedCandidates(table.decision.pool, by_cost, reasons, more)
+
+
+def _whole_change(table: SetTable, test: _ReliabilityTest, keeper: LimitKeeper) -> list[Candidate]:
+    """Return the cheapest change of all players to a reference's values that is reliable, if any.
+
+    Where a limit left no time to try smaller changes, this one shows that the outcome can be had:
+    setting everything that differs leaves few effects to chance. A few rows are predicted though
+    the time is over, but never more than a budget allows.
+    """
+    constraints = table.constraints
+    if constraints.tau is not None and not test.random:
+        return []  # the sufficiency of the set would have to be counted
+    usable = (
+        table.decision.differs[:, list(table.features.numbers)]
+        & table.allowed.by_player()
+        & np.isfinite(table.costs)
+    )
+    cost = total_costs(np.where(usable, table.costs, 0.0))
+    sizes = usable.sum(axis=1)
+    ok = (sizes > 0) & cost_at_most(cost, constraints.max_cost)
+    ok &= sizes <= (constraints.max_size or table.d)
+    references = np.flatnonzero(ok & table.allowed.by_pair(usable, np.arange(len(usable))))
+    references = references[np.argsort(cost[references], kind="stable")][:_WHOLE_CHANGES]
+    numbers = np.arange(len(references))
+    changes = _ChangesByCost(usable[references], table.d, cost[references], numbers, references)
+    random = test.is_random(changes.members)
+    rows = np.cumsum(np.where(random, VERIFICATION_DRAWS, 1))
+    seconds = keeper.limits.time_limit
+    pace = table.features.evaluator.seconds_per_hybrid() or 0.0
+    for i in numbers.tolist():
+        if seconds is not None and rows[i] * pace > max(SECONDS_WHEN_OVER, seconds / 10):
+            return []
+        try:
+            share = test.reliability(changes.take(np.array([i])))
+        except LimitReached:  # the budget's
+            return []
+        if share >= test.least:
+            return [_as_candidate(table, changes, i, share)]
+    return []
 
 
 def _enough(found: list[Candidate], most: int | None, next_cost: float) -> bool:
@@ -164,15 +215,21 @@ class _ChangesByCost:
         return _ChangesByCost(self.members, self.largest, *here)
 
 
-def _changes_by_cost(table: SetTable, test: _ReliabilityTest) -> _ChangesByCost:
-    """List every set's allowed changes, each once, the cheapest first.
+def _changes_by_cost(
+    table: SetTable, test: _ReliabilityTest, keeper: LimitKeeper
+) -> _ChangesByCost:
+    """List every set's allowed changes, each once, the cheapest first, as far as limits allow.
 
     Every member must really change. Setting a feature to the value it has would only draw its
     effects afresh, and luck is not an action that anyone could take.
     """
     constraints, n = table.constraints, len(table.costs)
     sizes = range(min(table.largest, constraints.max_size or table.largest) + 1)
-    largest = max(size for size in sizes if size < 2 or table.starts[size + 1] * n <= _MOST_PAIRS)
+    left, most = keeper.seconds_left, _MOST_PAIRS
+    if left is not None:
+        most = min(most, int(_SORTING_SHARE * left * UNITS_PER_SECOND / _PAIR_WORK))
+    largest = max(size for size in sizes if size < 2 or table.starts[size + 1] * n <= most)
+    keeper.spend(_PAIR_WORK * float(table.starts[largest + 1]) * n)
     members = np.concatenate([table.lattice.held(size) for size in range(largest + 1)])
     codes = _player_codes(table)
     same = (codes[1:] == codes[0]).astype(np.float32)

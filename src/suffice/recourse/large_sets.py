@@ -27,6 +27,7 @@ from suffice.factors.order import cost_at_most
 from suffice.formatting import plural
 from suffice.randomness import Stream, generator
 from suffice.recourse.candidates import (
+    SECONDS_WHEN_OVER,
     ActionableFeatures,
     Candidate,
     SelectedCandidates,
@@ -49,8 +50,6 @@ _MOST_SUBSET_HYBRIDS = 1 << 21
 """Most hybrids of all subsets of a set that are checked for cheaper changes."""
 _ROWS_WHEN_OVER = 1 << 12
 """Most references of a set that is counted though the time is over, where no other set was."""
-_SECONDS_WHEN_OVER = 0.2
-"""Most seconds that this may take, or a tenth of the time limit if that is more."""
 _SETS_COMPARED = 512
 """Sets compared with all others together."""
 _SETS_PER_ROUND = 32
@@ -253,7 +252,7 @@ class LargeSetSearch:
         if n > (_ROWS_WHEN_OVER if rows is None else min(rows, _ROWS_WHEN_OVER)):
             return []
         pace = self.evaluator.seconds_per_hybrid() or 0.0
-        if seconds is not None and n * pace > max(_SECONDS_WHEN_OVER, seconds / 10):
+        if seconds is not None and n * pace > max(SECONDS_WHEN_OVER, seconds / 10):
             return []
         which = held_of_members([members], self.costs.shape[1])
         with self.keeper.counting(self.evaluator, n):
@@ -476,10 +475,10 @@ def _coverage_text(
         text += f" {sets} found could not be counted in time and {_are(left)} left out."
     if not options:
         return text
-    subsets = "No subset of an option works at no greater cost"
+    subsets = "Every subset of an option fails or costs more"
     if unsure:
         subsets = (
-            f"For {unsure:,} of the {options:,} options it is not known whether a subset works at "
-            "no greater cost"
+            f"For {unsure:,} of the {options:,} options it is not known whether every subset fails "
+            "or costs more"
         )
     return f"{text} {subsets}."
