@@ -281,7 +281,7 @@ MUTATIONS = (
         _SRC + "web/guard.py",
         'samesite="strict"',
         'samesite="lax"',
-        (_TESTS + "web/test_explorer_api.py",),
+        (_TESTS + "web/test_request_guard.py",),
     ),
 )
 

@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
-from suffice import CausalModel, datasets
+from suffice import CausalModel, Explanation, datasets
 from suffice.web.guard import TimedProtocol
 from suffice.web.server import _open_socket, make_app
 from suffice.web.session import Session
@@ -90,3 +90,13 @@ def post(client: httpx.Client, path: str, **asked):
     last = json_lines(response)[-1]
     assert "error" not in last, last
     return last["answer"]
+
+
+def factors(view: Any) -> list:
+    """The minimal sets of a view, with the sufficiency of each."""
+    return sorted((f.features, f.sufficiency) for f in view.factors)
+
+
+def loaded(client: httpx.Client, **asked: Any) -> Explanation:
+    """The explanation that answers a question."""
+    return Explanation.from_json(post(client, "export/json", **asked)["content"])

@@ -1,14 +1,9 @@
-"""The explorer's questions over HTTP: the same answers as in Python, and nobody else's questions."""
+"""The explorer's questions over HTTP: the same answers as in Python, and errors in words."""
 
-import asyncio
 import json
 import re
-import socket
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event
 from types import SimpleNamespace
 
-import httpx
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,7 +17,6 @@ from suffice.search.plan import Suggestion
 from suffice.summary.completeness import suggested_calls
 from suffice.summary.terminology import PYTHON_HINTS, Terms
 from suffice.web.api import ENDPOINTS, EXPLORER_HINTS, notebook_code, openapi
-from suffice.web.guard import TimedProtocol
 from suffice.web.requests import (
     ChangeRules,
     ContrastRequest,
@@ -34,81 +28,21 @@ from suffice.web.requests import (
     RulesRequest,
     ShapleyRequest,
 )
-from suffice.web.server import JobPool, JobProgress, JobTimeout, error_json, run_server
+from suffice.web.server import error_json
 from suffice.web.session import Session
-from tests.soak.explorer_requests import fuzz_requests
 from tests.web.explorer_server import (
-    TOKEN,
     X,
     client_with_token,
     explorer_server,
+    factors,
     forest,
     json_lines,
     linear,
+    loaded,
     loans_room,
     post,
     y,
 )
-
-
-@pytest.fixture(scope="module")
-def address():
-    with explorer_server(loans_room()) as found:
-        yield found
-
-
-@pytest.fixture
-def client(address):
-    with client_with_token(address) as found:
-        yield found
-
-
-# -- who may ask ------------------------------------------------------------------------
-
-
-def test_without_the_token_nothing_is_told(address):
-    for path in ("/", "/api/openapi.json", "/?token=guess"):
-        refused = httpx.get(address + path)
-        assert refused.status_code == 401
-        assert "address that `suffice serve` printed" in refused.json()["error"]["message"]
-    assert httpx.post(f"{address}/api/rows", json={}).status_code == 401
-
-
-def test_the_token_leaves_the_address_and_becomes_a_cookie_no_script_reads(address):
-    moved = httpx.get(f"{address}/?token={TOKEN}&row=3")
-    assert moved.status_code == 303
-    assert moved.headers["location"] == "/?row=3"
-    cookie = moved.headers["set-cookie"].lower()
-    assert "httponly" in cookie and "samesite=strict" in cookie
-
-
-def test_another_name_for_this_machine_is_refused(client):
-    assert client.post("/api/about", headers={"host": "evil.example"}).status_code == 400
-
-
-def test_a_page_of_another_site_is_refused(client):
-    refused = client.post("/api/about", headers={"origin": "https://evil.example"})
-    assert refused.status_code == 403
-
-
-def test_a_body_that_is_too_long_is_refused_however_its_length_is_told(client):
-    assert client.post("/api/rows", content=b"x" * 2**21).status_code == 413
-    in_pieces = (b"x" * 2**16 for _ in range(40))
-    assert client.post("/api/rows", content=in_pieces).status_code == 413
-
-
-def test_the_page_may_load_nothing_and_be_framed_by_nobody(client):
-    headers = client.get("/").headers
-    policy = headers["content-security-policy"]
-    assert "default-src 'none'" in policy and "'unsafe" not in policy
-    assert "frame-ancestors 'none'" in policy
-    assert headers["referrer-policy"] == "no-referrer"
-
-
-def test_no_path_of_a_request_is_opened(client):
-    for path in ("/../pyproject.toml", "/api/../../etc/passwd", "/static/bundle.js"):
-        assert client.get(path).status_code == 404
-
 
 # -- what is wrong is said --------------------------------------------------------------
 
@@ -186,16 +120,6 @@ def test_pages_follow_each_other(client):
 
 
 # -- answers ----------------------------------------------------------------------------
-
-
-def factors(view):
-    return sorted((f.features, f.sufficiency) for f in view.factors)
-
-
-def loaded(client, **asked):
-    from suffice import Explanation
-
-    return Explanation.from_json(post(client, "export/json", **asked)["content"])
 
 
 CONTRASTS = [
@@ -297,94 +221,6 @@ def test_names_and_values_that_look_like_code_come_back_as_they_are():
         assert loaded(client, input={"row": 0}).complete
 
 
-# -- many visitors ----------------------------------------------------------------------
-
-
-class Slow:
-    """A model whose predictions wait until they are let go, after the table was read."""
-
-    def __init__(self):
-        self.calls, self.held, self.free = 0, False, Event()
-
-    def __call__(self, rows):
-        self.calls += 1
-        if self.held and len(rows) > 1:
-            self.free.wait(60)
-        return rows["x"].to_numpy() > 500
-
-
-def test_who_hangs_up_stops_the_work_and_blocks_nobody():
-    rng = np.random.default_rng(0)
-    data = pd.DataFrame({"x": np.arange(1000), **{f"f{i}": rng.random(1000) for i in range(12)}})
-    slow = Slow()
-    with (
-        explorer_server(Session({"slow": slow}, data)) as found,
-        client_with_token(found) as client,
-    ):
-        slow.held = True
-        with client.stream("POST", "/api/explain", json={"input": {"row": 1}}) as response:
-            told = json.loads(next(response.iter_lines()))
-            assert "progress" in told
-            with client_with_token(found) as other:  # someone else is served meanwhile
-                assert post(other, "predict", input={"row": 900})["prediction"] is True
-                assert post(other, "rows", count=1)["total"] == 1000
-        slow.held = False
-        slow.free.set()
-        # The search ends at its next word of progress: it does not go through all hybrids.
-        assert json_lines(client.post("/api/predict", json={"input": {"row": 1}}))[-1]["answer"]
-
-
-def test_thirty_two_visitors_at_once_are_all_answered(address):
-    def visit(row):
-        with client_with_token(address) as client:
-            return factors(loaded(client, input={"row": row}).keep)
-
-    rows = [visitor % 8 for visitor in range(32)]
-    with ThreadPoolExecutor(32) as visitors:
-        found = list(visitors.map(visit, rows))
-    own = [
-        factors(e.keep) for e in Explainer(forest(), X, n_references=60).explain_many(X.iloc[:8])
-    ]
-    assert found == [own[row] for row in rows]
-
-
-# -- requests of attackers --------------------------------------------------------------
-
-
-def test_a_cookie_of_another_program_locks_nobody_out(client):
-    ours = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
-    assert client.get("/", headers={"cookie": f"a[=1; {ours}"}).status_code == 200
-
-
-def test_a_path_cannot_redirect_to_another_site(address):
-    moved = raw_request(address, f"GET //evil.example/x?token={TOKEN} HTTP/1.1")
-    assert moved.startswith("HTTP/1.1 303") and "location: /\r\n" in moved
-
-
-def test_of_several_origins_every_one_must_be_ours(address):
-    ours = address.removeprefix("http://")
-    for origins in (("http://evil.example", f"http://{ours}"), ("null", f"http://{ours}")):
-        headers = [f"Origin: {origin}" for origin in origins]
-        assert raw_request(address, "POST /api/about HTTP/1.1", *headers).startswith("HTTP/1.1 403")
-    twice = raw_request(address, "POST /api/about HTTP/1.1", "Host: evil.example")
-    assert twice.startswith("HTTP/1.1 400")
-
-
-def raw_request(address: str, line: str, *headers: str) -> str:
-    host, port = address.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=30) as connection:
-        head = [line, f"Host: {host}:{port}", "Connection: close", *headers]
-        connection.sendall("\r\n".join([*head, "", ""]).encode())
-        return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
-
-
-def test_a_browser_without_the_token_gets_a_page(address):
-    refused = httpx.get(address, headers={"accept": "text/html,*/*"})
-    assert refused.status_code == 401
-    assert refused.headers["content-type"].startswith("text/html")
-    assert "address that `suffice serve` printed" in refused.text
-
-
 def test_a_body_that_is_no_utf8_is_refused_with_a_sentence(client):
     for path in ("rows", "explain"):
         refused = client.post(f"/api/{path}", content=b'{"sort": "\xff\xfe"}')
@@ -398,15 +234,6 @@ def test_conditions_are_limited(client):
     contrast = {"references": where}
     refused = client.post("/api/explain", json={"input": {"row": 0}, "contrast": contrast})
     assert refused.status_code == 422
-
-
-def test_a_job_ends_at_its_time_limit():
-    now = 0.0
-    watch = JobProgress(2.0, lambda: now)
-    watch("sets", 1, 10)
-    now = 2.5
-    with pytest.raises(JobTimeout, match=r"This took longer than 2 s: up to 60 s may be allowed"):
-        watch("sets", 2, 10)
 
 
 def test_shapley_values_and_rules_refuse_what_they_would_ignore(client):
@@ -438,113 +265,6 @@ def test_code_is_exported_for_the_model_that_is_asked():
         input=Input(row=0), model="words", contrast=ContrastRequest(outcome="yes")
     )
     assert "outcome='yes'" in notebook_code(room, asked)
-
-
-def test_a_slow_client_is_closed(monkeypatch):
-    monkeypatch.setattr(TimedProtocol, "read_seconds", 0.2)
-    with explorer_server(loans_room()) as address:
-        host, port = address.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), timeout=30) as connection:
-            connection.sendall(b"GET / HTTP/1.1\r\nHost:")
-            assert connection.recv(100) == b""
-
-
-def test_an_address_for_all_interfaces_needs_a_name_to_answer_to():
-    with pytest.raises(InputError, match=r"--allow-host: got .*none, with --host 0\.0\.0\.0"):
-        run_server(loans_room(), host="0.0.0.0")
-
-
-def test_odd_requests_are_answered_or_refused_with_a_sentence():
-    tally = fuzz_requests(60, seed=1)
-    assert tally.tries == 60 and tally.failures == []
-
-
-# -- the queue ----------------------------------------------------------------------------
-
-
-async def collected(lines):
-    return [json.loads(line) async for line in lines]
-
-
-def blocking_job(entered, free):
-    def answer():
-        entered.append(1)
-        free.wait(60)
-        return len(entered)
-
-    return answer
-
-
-def test_equal_questions_asked_together_are_computed_once():
-    async def ask_both():
-        pool, entered, free = JobPool(), [], Event()
-        answer = blocking_job(entered, free)
-        first, second = (asyncio.ensure_future(collected(pool.stream(b"q", answer))) for _ in "ab")
-        await asyncio.sleep(0.05)
-        free.set()
-        answers = [(await job)[-1] for job in (first, second)]
-        again = await collected(pool.stream(b"q", answer))  # asked later, it is computed again
-        pool.close()
-        return answers, again[-1]
-
-    assert asyncio.run(ask_both()) == ([{"answer": 1}, {"answer": 1}], {"answer": 2})
-
-
-def test_a_visitor_who_leaves_takes_no_answer_from_the_others():
-    async def leave():
-        pool, entered, free = JobPool(), [], Event()
-        stays, leaves = (
-            asyncio.ensure_future(collected(pool.stream(b"q", blocking_job(entered, free))))
-            for _ in "ab"
-        )
-        await asyncio.sleep(0.05)
-        leaves.cancel()
-        await asyncio.sleep(0.05)
-        free.set()
-        found = (await stays)[-1]
-        pool.close()
-        return found
-
-    assert asyncio.run(leave()) == {"answer": 1}
-
-
-def test_those_who_wait_are_told_their_place_in_the_queue(monkeypatch):
-    monkeypatch.setattr("suffice.web.server._QUICK_JOB_SECONDS", 600.0)
-
-    async def queue():
-        pool, free = JobPool(), Event()
-        jobs = [pool.stream(bytes([i]), blocking_job([], free)) for i in range(4)]
-        first = map(json.loads, await asyncio.gather(*map(anext, jobs)))
-        free.set()
-        last = [(await collected(job))[-1] for job in jobs]
-        pool.close()
-        return [line["place"] for line in first], last
-
-    places, last = asyncio.run(queue())
-    assert places == [None, None, 1, 2]
-    assert last == [{"answer": 1}] * 4
-
-
-def test_a_question_that_reports_no_progress_ends_at_its_time_limit(monkeypatch):
-    monkeypatch.setattr("suffice.web.server._GRACE_SECONDS", 0.0)
-
-    async def ask():
-        pool, free = JobPool(), Event()
-        lines = await collected(pool.stream(b"q", blocking_job([], free), seconds=0.01))
-        free.set()
-        pool.close()
-        return lines[-1]["error"]["message"]
-
-    assert asyncio.run(ask()).startswith("This took longer than 0.01 s")
-
-
-def test_waiting_for_others_does_not_count_against_the_time_limit():
-    now = 0.0
-    progress = JobProgress(2.0, lambda: now)
-    now = 10.0
-    progress.start()
-    progress("sets", 1, 10)
-    assert progress.share == 0.1 and not progress.is_over()
 
 
 # -- rules on changes, scores, and what is said of errors ------------------------------------
