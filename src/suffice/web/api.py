@@ -84,12 +84,12 @@ class Endpoint:
     """Whether the answer comes as lines of JSON, with progress."""
 
 
-def _explain(session: Session, asked: ExplainRequest) -> Any:
-    return {"html": page_section(session.explain(asked), EXPLORER_HINTS)}
+def _explain(session: Session, request: ExplainRequest) -> Any:
+    return {"html": page_section(session.explain(request), EXPLORER_HINTS)}
 
 
-def _recourse(session: Session, asked: RecourseOptionsRequest) -> Any:
-    found = session.recourse(asked)
+def _recourse(session: Session, request: RecourseOptionsRequest) -> Any:
+    found = session.recourse(request)
     options = [
         {
             "features": list(option.features),
@@ -114,26 +114,26 @@ def _recourse_sheet(found: Recourse) -> Any:
     return sheet | {"notes": [with_other_names(note, _RECOURSE_LABELS) for note in notes]}
 
 
-def _shapley(session: Session, asked: ShapleyRequest) -> Any:
-    found = session.shapley(asked)
+def _shapley(session: Session, request: ShapleyRequest) -> Any:
+    found = session.shapley(request)
     ends = {"base": found.base, "everything": found.everything}
     return {"values": dict(found), **ends, "sheet": _sheet_json(found)}
 
 
-def _rules(session: Session, asked: RulesRequest) -> Any:
-    return {"sheet": _sheet_json(session.rules(asked))}
+def _rules(session: Session, request: RulesRequest) -> Any:
+    return {"sheet": _sheet_json(session.rules(request))}
 
 
-def _export_page(session: Session, asked: ExplainRequest) -> Any:
-    return {"name": "explanation.html", "content": session.explain(asked).to_html()}
+def _export_page(session: Session, request: ExplainRequest) -> Any:
+    return {"name": "explanation.html", "content": session.explain(request).to_html()}
 
 
-def _export_json(session: Session, asked: ExplainRequest) -> Any:
-    return {"name": "explanation.json", "content": session.explain(asked).to_json()}
+def _export_json(session: Session, request: ExplainRequest) -> Any:
+    return {"name": "explanation.json", "content": session.explain(request).to_json()}
 
 
-def _export_code(session: Session, asked: ExplainRequest) -> Any:
-    return {"name": "explanation.py", "content": notebook_code(session, asked)}
+def _export_code(session: Session, request: ExplainRequest) -> Any:
+    return {"name": "explanation.py", "content": notebook_code(session, request)}
 
 
 def _sheet_json(result: Result | Explanation) -> Any:
@@ -145,7 +145,7 @@ def _sheet_json(result: Result | Explanation) -> Any:
 ENDPOINTS = (
     Endpoint(
         "about",
-        "The models, the columns, and what may be asked.",
+        "The models, the columns, the classes, and what may change.",
         None,
         lambda session, _: session.describe(),
     ),
@@ -154,7 +154,7 @@ ENDPOINTS = (
         "row",
         "The values of one row.",
         RowRequest,
-        lambda session, asked: session.row_values(asked.row),
+        lambda session, request: session.row_values(request.row),
     ),
     Endpoint("predict", "The model's answer for one input.", PredictRequest, Session.predict),
     Endpoint(
@@ -230,23 +230,23 @@ def openapi() -> dict[str, Any]:
 # Export of a question as Python code.
 
 
-def notebook_code(session: Session, asked: ExplainRequest) -> str:
+def notebook_code(session: Session, request: ExplainRequest) -> str:
     """Return Python code that asks the same question of the same model and data."""
-    contrast = asked.contrast
-    given = asked.input
+    contrast = request.contrast
+    given = request.input
     lines = [
         "import pandas as pd",
         "import suffice",
         "",
-        *session.opening_code(asked.model),
+        *session.opening_code(request.model),
         "",
     ]
     if session.text_column is not None:
-        named = _text_arguments(session, asked.model, contrast)
+        named = _text_arguments(session, request.model, contrast)
         lines += _format_call("explainer = suffice.TextExplainer", ["model"], named)
         lines += [f"x = {session.read_text(given)!r}"]
     else:
-        named = _table_arguments(session, asked.model, contrast, asked.changes)
+        named = _table_arguments(session, request.model, contrast, request.changes)
         lines += _format_call("explainer = suffice.Explainer", ["model", "data"], named)
         if given.row is None:
             lines += [f"x = {pformat(dict(given.values), sort_dicts=False)}"]
@@ -257,11 +257,11 @@ def notebook_code(session: Session, asked: ExplainRequest) -> str:
             lines += [f'x = {row}.to_dict("records")[0]' if given.values else f"x = {row}"]
             if given.values:
                 lines += [f"x |= {pformat(dict(given.values), sort_dicts=False)}"]
-    question: dict[str, Any] = {"tau": asked.tau}
+    question: dict[str, Any] = {"tau": request.tau}
     defaults = ExplainRequest(input=given)
     for name in (*QuestionFields.__struct_fields__, "time_limit"):
-        if getattr(asked, name) != getattr(defaults, name):
-            question[name] = getattr(asked, name)
+        if getattr(request, name) != getattr(defaults, name):
+            question[name] = getattr(request, name)
     lines += _format_call("e = explainer.explain", ["x"], {k: repr(v) for k, v in question.items()})
     lines += ["e"]
     return "\n".join(lines) + "\n"

@@ -69,20 +69,20 @@ class PagedTable:
         """Return each column as a form shows it."""
         return self._infos
 
-    def page(self, asked: RowsRequest, model: str) -> RowPage:
+    def page(self, request: RowsRequest, model: str) -> RowPage:
         """Return the rows of a page, with the predictions of a model."""
-        if not 1 <= asked.count <= _MAX_PAGE_ROWS:
-            raise InputError("count", asked.count, f"1 to {_MAX_PAGE_ROWS} rows at once")
-        if asked.first < 0:
-            raise InputError("first", asked.first, "0 or more")
+        if not 1 <= request.count <= _MAX_PAGE_ROWS:
+            raise InputError("count", request.count, f"1 to {_MAX_PAGE_ROWS} rows at once")
+        if request.first < 0:
+            raise InputError("first", request.first, "0 or more")
         predictions = self._predictions[model]
-        numbers = self._sorted_rows(asked, model)
-        mask = self.mask(asked.where)
-        if asked.prediction is not None:
-            mask = mask & _is_predicted(predictions, asked.prediction)
+        numbers = self._sorted_rows(request, model)
+        mask = self.mask(request.where)
+        if request.prediction is not None:
+            mask = mask & _is_predicted(predictions, request.prediction)
         if not mask.all():
             numbers = numbers[mask[numbers]]
-        chosen = numbers[asked.first : asked.first + asked.count]
+        chosen = numbers[request.first : request.first + request.count]
         part = self._table.take(chosen)
         columns = [part.column(j) for j in range(len(part.names))]
         return RowPage(
@@ -105,14 +105,14 @@ class PagedTable:
             raise InputError("column", name, "a column of the table", did_you_mean(name, names))
         return names.index(name)
 
-    def _sorted_rows(self, asked: RowsRequest, model: str) -> Counts:
-        if asked.sort is None:
+    def _sorted_rows(self, request: RowsRequest, model: str) -> Counts:
+        if request.sort is None:
             order = np.arange(len(self._table))
-        elif asked.sort == "prediction":
+        elif request.sort == "prediction":
             order = self._order(None, model)
         else:
-            order = self._order(self._position(asked.sort), "")
-        return order[::-1] if asked.descending else order
+            order = self._order(self._position(request.sort), "")
+        return order[::-1] if request.descending else order
 
     def _compute_order(self, position: int | None, model: str) -> Counts:
         """Return row numbers sorted by a column, or by the predictions of a model."""

@@ -87,26 +87,26 @@ def _endpoint_handler(
             return Response(status_code=408)
         try:
             kind = endpoint.request_type
-            asked = None if kind is None else read_request(body, kind)
+            question = None if kind is None else read_request(body, kind)
         except SufficeError as error:
             return _json_response({"error": error_json(error)}, 422)
         if not endpoint.streamed:
             reply, status = await run_in_threadpool(
-                _reply, lambda: endpoint.handler(session, asked)
+                _reply, lambda: endpoint.handler(session, question)
             )
             return _json_response(reply, status)
         # The same question in another order of its fields is the same question.
-        key = endpoint.path.encode() + msgspec.json.encode(asked, order="sorted")
-        lines = jobs.stream(key, lambda: endpoint.handler(session, asked), _time_limit(asked))
+        key = endpoint.path.encode() + msgspec.json.encode(question, order="sorted")
+        lines = jobs.stream(key, lambda: endpoint.handler(session, question), _time_limit(question))
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
     return handle
 
 
-def _time_limit(asked: Any) -> float:
+def _time_limit(question: Any) -> float:
     """Return the seconds after which the server ends a question."""
-    given = asked.time_limit
-    if isinstance(asked, ExplainRequest | RecourseOptionsRequest):
+    given = question.time_limit
+    if isinstance(question, ExplainRequest | RecourseOptionsRequest):
         # A search keeps its own time limit, and answers a little later with what it found.
         return max(MAX_SECONDS, 1.2 * (given or 0))
     return MAX_SECONDS if given is None or not 0 < given < MAX_SECONDS else float(given)

@@ -118,79 +118,81 @@ class Session:
             "text": self.text_column,
         }
 
-    def rows(self, asked: RowsRequest) -> RowPage:
+    def rows(self, request: RowsRequest) -> RowPage:
         """Return a page of the table."""
-        name = self._model_name(asked.model)
-        page = self._rows.page(asked, name)
+        name = self._model_name(request.model)
+        page = self._rows.page(request, name)
         return replace(page, scores=self._page_scores(name, page.numbers))
 
-    def predict(self, asked: PredictRequest) -> dict[str, Any]:
+    def predict(self, request: PredictRequest) -> dict[str, Any]:
         """Return the model's prediction for one input."""
-        name = self._model_name(asked.model)
+        name = self._model_name(request.model)
         if self.text_column is not None:
-            texts, model = TextTable([self.read_text(asked.input)]), self._wrapped[name]
+            texts, model = TextTable([self.read_text(request.input)]), self._wrapped[name]
             prediction = model.predict(texts)[0]
             score = model.prediction_scores(texts, [prediction])[0]
         else:
-            decision = self._explainers[name].decide(self._input(asked.model, asked.input))
+            decision = self._explainers[name].decide(self._input(request.model, request.input))
             prediction, score = decision.prediction, decision.own_score
         return {"prediction": to_json_value(prediction), "score": msgspec.to_builtins(score)}
 
-    def explain(self, asked: ExplainRequest) -> Explanation:
+    def explain(self, request: ExplainRequest) -> Explanation:
         """Return the explanation of one input."""
         question: dict[str, Any] = {
-            name: getattr(asked, name) for name in QuestionFields.__struct_fields__
+            name: getattr(request, name) for name in QuestionFields.__struct_fields__
         }
-        question["time_limit"] = _check_time_limit(asked.time_limit)
+        question["time_limit"] = _check_time_limit(request.time_limit)
         if self.text_column is not None:
-            explain_text = self._text_explainer(asked).explain
+            explain_text = self._text_explainer(request).explain
             try:
-                return explain_text(self.read_text(asked.input), **question)
+                return explain_text(self.read_text(request.input), **question)
             except InputError as error:
-                if error.argument != "mask" or asked.contrast.mask == "corpus":
+                if error.argument != "mask" or request.contrast.mask == "corpus":
                     raise
                 hint = 'Replace words by "words of the other texts" (mask: "corpus").'
                 raise InputError("mask", error.got, "a mask that makes a contrast", hint) from error
-        explainer = self.explainer(asked.model, asked.contrast, asked.changes)
-        return explainer.explain(self._input(asked.model, asked.input), **question)
+        explainer = self.explainer(request.model, request.contrast, request.changes)
+        return explainer.explain(self._input(request.model, request.input), **question)
 
-    def recourse(self, asked: RecourseOptionsRequest) -> Any:
+    def recourse(self, request: RecourseOptionsRequest) -> Any:
         """Return the cheapest recourse options."""
         self._require_table("recourse")
-        explainer = self.explainer(asked.model, asked.contrast, asked.changes)
+        explainer = self.explainer(request.model, request.contrast, request.changes)
         return explainer.recourse(
-            self._input(asked.model, asked.input),
-            tau=asked.tau,
-            ranges=asked.ranges or None,
-            max_cost=asked.max_cost,
-            max_size=asked.max_size,
-            max_options=asked.max_options,
-            values=asked.values,
-            time_limit=_check_time_limit(asked.time_limit),
+            self._input(request.model, request.input),
+            tau=request.tau,
+            ranges=request.ranges or None,
+            max_cost=request.max_cost,
+            max_size=request.max_size,
+            max_options=request.max_options,
+            values=request.values,
+            time_limit=_check_time_limit(request.time_limit),
         )
 
-    def shapley(self, asked: ShapleyRequest) -> Any:
+    def shapley(self, request: ShapleyRequest) -> Any:
         """Return the Shapley values of sufficiency; the server keeps the time limit."""
         self._require_table("Shapley values")
-        _check_time_limit(asked.time_limit)
-        explainer = self.explainer(asked.model, asked.contrast)
+        _check_time_limit(request.time_limit)
+        explainer = self.explainer(request.model, request.contrast)
         n = len(explainer.decider.players)
         if n > EXHAUSTIVE_PLAYERS:
             # Refused at once: the search would only find out when its time is over.
             allowed = f"at most {EXHAUSTIVE_PLAYERS}: Shapley values count every set of features"
             raise InputError("features", n, allowed, "Join columns that go together.")
-        return explainer.shapley(self._input(asked.model, asked.input))
+        return explainer.shapley(self._input(request.model, request.input))
 
-    def rules(self, asked: RulesRequest) -> Any:
+    def rules(self, request: RulesRequest) -> Any:
         """Return the best rules; the server keeps the time limit."""
         self._require_table("rules")
-        _check_time_limit(asked.time_limit)
-        explainer = self.explainer(asked.model, asked.contrast)
-        x = self._input(asked.model, asked.input)
+        _check_time_limit(request.time_limit)
+        explainer = self.explainer(request.model, request.contrast)
+        x = self._input(request.model, request.input)
         try:
-            return explainer.anchor(x, tau=asked.tau, alpha=asked.alpha, max_size=asked.max_size)
+            return explainer.anchor(
+                x, tau=request.tau, alpha=request.alpha, max_size=request.max_size
+            )
         except InputError as error:
-            if error.argument != "max_size" or asked.max_size is not None:
+            if error.argument != "max_size" or request.max_size is not None:
                 raise
             # Its hint names arguments of Python that the explorer does not have.
             raise InputError("max_size", error.got, "a number, such as 3") from error
@@ -207,17 +209,17 @@ class Session:
         """Return the lines of code that open a model and the data."""
         return self._opening(self._model_name(model))
 
-    def declared_changes(self, asked: ChangeRules) -> dict[str, Any]:
+    def declared_changes(self, request: ChangeRules) -> dict[str, Any]:
         """Return the arguments of `Explainer` for the server's rules and a request's together."""
         own = self._declared
-        actionable = asked.actionable if own.actionable is None else [*own.actionable]
-        if own.actionable is not None and asked.actionable is not None:
-            actionable = [name for name in own.actionable if name in asked.actionable]
+        actionable = request.actionable if own.actionable is None else [*own.actionable]
+        if own.actionable is not None and request.actionable is not None:
+            actionable = [name for name in own.actionable if name in request.actionable]
         rules = {
-            "immutable": list(dict.fromkeys((*own.immutable, *asked.immutable))),
+            "immutable": list(dict.fromkeys((*own.immutable, *request.immutable))),
             "actionable": actionable,
-            "increasing": list(dict.fromkeys((*own.increasing, *asked.increasing))),
-            "decreasing": list(dict.fromkeys((*own.decreasing, *asked.decreasing))),
+            "increasing": list(dict.fromkeys((*own.increasing, *request.increasing))),
+            "decreasing": list(dict.fromkeys((*own.decreasing, *request.decreasing))),
         }
         # An empty list is no rule, but for `actionable`, where it would let nothing change.
         return {
@@ -335,7 +337,7 @@ class Session:
         references: Any = contrast.references
         if isinstance(references, list):
             references = self._rows.mask(references)
-        asked: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "references": references,
             "outcome": self.outcome(name, contrast),
             "groups": contrast.groups or None,
@@ -344,9 +346,9 @@ class Session:
         if contrast.mask != "auto":
             raise InputError("mask", contrast.mask, '"auto" for a table: only texts have a mask')
         if contrast.n_references is not None:
-            asked["n_references"] = contrast.n_references
+            arguments["n_references"] = contrast.n_references
         changes = self.declared_changes(msgspec.json.decode(changes_json, type=ChangeRules))
-        return self._explainers[name].but(**asked, **changes)
+        return self._explainers[name].but(**arguments, **changes)
 
     def _context(self, contrast: ContrastRequest) -> Context | None:
         if not contrast.causal:
@@ -387,10 +389,10 @@ class Session:
 
     # -- texts --------------------------------------------------------------------------
 
-    def _text_explainer(self, asked: ExplainRequest) -> TextExplainer:
-        model, contrast = self._model_name(asked.model), asked.contrast
+    def _text_explainer(self, request: ExplainRequest) -> TextExplainer:
+        model, contrast = self._model_name(request.model), request.contrast
         only_texts = contrast.references != "opposite" or contrast.groups or contrast.causal
-        if only_texts or asked.changes != _NO_RULES:
+        if only_texts or request.changes != _NO_RULES:
             raise InputError("contrast", "of a table", "outcome and n_references, for a text")
         return TextExplainer(
             self._models[model],
