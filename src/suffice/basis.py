@@ -1,4 +1,4 @@
-"""The basis ⟨f, D, C, ⪯⟩ (Def. 1): everything that fixes an answer."""
+"""The basis ⟨f, D, C, ⪯⟩ (Def. 1) of an explanation: target function, sample, factors and order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One decision: the model's answer for one input, and all that is needed to ask about it."""
+"""`Decision`: one input with the model's prediction, the outcome to explain and its references."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors a user can act on: the argument, what was given, what is allowed, and a hint."""
+"""Exceptions and error messages: `InputError` has the argument, what was given, what is allowed."""
 
 from __future__ import annotations
 

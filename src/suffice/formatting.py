@@ -1,4 +1,4 @@
-"""Formatting of percentages, values, names and lists as text, and escaping of unsafe characters.
+"""Formatting of numbers, percentages, names and lists; escaping of Markdown and control characters.
 
 Every screen, page, error message and figure uses these functions, so that a number or a name looks
 the same everywhere.

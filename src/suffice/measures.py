@@ -1,4 +1,4 @@
-"""The four measures (Defs 2–3, Rmk. 1), all from one set of counts.
+"""The four measures of a set or rule (Defs 2–3, Rmk. 1): precision, recall and their negatives.
 
 With n(c) rows that satisfy c, n(y) that have the outcome, n(c&y) both and n in all:
 

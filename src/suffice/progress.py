@@ -1,4 +1,4 @@
-"""Progress bars of long work, and listeners that are told of its progress in place of a bar."""
+"""Progress bars of long work, and listeners that receive its progress in place of a bar."""
 
 from __future__ import annotations
 

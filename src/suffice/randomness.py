@@ -1,4 +1,4 @@
-"""Random streams of a seed, one for each use, so that no two uses draw the same numbers.
+"""Random streams of a seed (`random_state`): one per use, so that no two draw the same numbers.
 
 The one exception is the sample of references (`n_references`), drawn from `default_rng(seed)`
 itself: another generator would change every stored answer.

@@ -1,4 +1,4 @@
-"""One protocol for every answer: text, terminal, notebook, frame, JSON, page, and a figure.
+"""`Result`, the base class of all results: text, terminal, notebook, frame, JSON, page, figure.
 
 A result is frozen and holds facts. Its `sheet` puts them into words once; every screen and page is
 drawn from the sheet, so that all of them say the same. Renderers live above everything else and are

@@ -1,4 +1,4 @@
-"""The target function f (Sect. 3): a model and an outcome, together a Boolean question.
+"""`Target`: a model and an outcome (class, threshold, band, versus) as a Boolean function f.
 
 The model is the user's own and is only ever called. The outcome says which of its answers count as
 y: a class, a class rather than a foil, a threshold, a band around a prediction, any predicate.

@@ -1,4 +1,4 @@
-"""Readers of arguments: a plain value of the right kind, or an error that says what is allowed.
+"""Validation of arguments: a plain value of the right type, or an `InputError` that names others.
 
 One meaning everywhere: True is no number, a NumPy number is as good as Python's, and a word must be
 a word: a list or an array in its place is named, not compared.

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from docs.write_index import SOURCES, first_line, page_with_index
 
 import suffice
 
@@ -54,6 +55,21 @@ def test_architecture_names_files_that_exist():
     assert len(named) > 20
     for path in named:
         assert (ROOT / path).exists(), path
+
+
+def test_architecture_has_the_current_index_of_modules():
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert page == page_with_index(page), "a first line changed: run python -m docs.write_index"
+
+
+def test_the_first_line_of_each_module_says_what_it_holds():
+    """The index is searched by people who see nothing but these lines."""
+    lines = {path: first_line(path) for path in SOURCES.rglob("*.py")}
+    assert len(set(lines.values())) == len(lines) > 200
+    riddle = re.compile(r"(What|Whether|How|Which|Who|That|From|And|It|Its|They)\b")
+    for path, line in lines.items():
+        assert len(line) >= 30 and line.endswith("."), path
+        assert not riddle.match(line), path
 
 
 def test_doors_show_what_they_hold_and_take_several_rows():

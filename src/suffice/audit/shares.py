@@ -1,4 +1,4 @@
-"""Shares with exact intervals, and comparison of groups: Newcombe, Fisher's test, Holm."""
+"""Shares of decisions with exact intervals; tested gaps between groups (Newcombe, Fisher, Holm)."""
 
 from __future__ import annotations
 

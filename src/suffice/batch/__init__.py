@@ -1,1 +1,1 @@
-"""Many rows: a chunk at a time, on one machine or many, kept where other tools read them."""
+"""Explain many rows: in memory, in processes, on Dask, or into a folder of Parquet files."""

@@ -1,4 +1,4 @@
-"""Explain a table into a folder, with resume: what `Explainer.explain_to` calls.
+"""Explain a table into a folder of Parquet files, with resume (`Explainer.explain_to`).
 
 Rows flow from a source (`row_sources`) through workers (`workers`), which return Arrow tables
 (`arrow`), into the folder (`store`).

@@ -1,4 +1,4 @@
-"""A pool of worker processes on this machine, run by one selector loop in the calling thread.
+"""Pool of worker processes on this machine, which replaces those that die, crash or take too long.
 
 Each process has a socket. The loop waits for any socket to become readable or writable, and never
 blocks in a read or a write, so Ctrl-C ends the loop at any moment. A process that ends is replaced,

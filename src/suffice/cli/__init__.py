@@ -1,4 +1,4 @@
-"""The command `suffice`: its group of commands, and how errors end it.
+"""The command `suffice`: its group of commands, exit codes, and how errors end it.
 
 Exit codes: 0 done, 2 a mistake in the call or its input, 1 any other failure; 128 and the number of
 the signal that stopped a run.

@@ -1,4 +1,4 @@
-"""Model files of the command: skops, ONNX, boosters, trusted pickles; or a model that is trained.
+"""Model files of the command: opens skops, ONNX, boosters, pickles; names them; or trains a model.
 
 Booster files hold trees and no code. A file written by a wrapper of xgboost is read as its booster,
 cut at the best round, because the wrapper predicts with these rounds.

@@ -1,4 +1,4 @@
-"""Interfaces of a context and its hybrids, and `Sample`, a sample of the distribution D.
+"""Interfaces `Context` and `Hybrids` (mixtures of input and references); `Sample` of D.
 
 A hybrid is a row made of the input and one reference. Contexts differ in how the two are combined:
 values are swapped (`SwapContext`), drawn near the values held (`ConditionalContext`), or follow

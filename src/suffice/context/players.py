@@ -1,4 +1,4 @@
-"""Players: the d units that are held or replaced, each a column or a group of columns."""
+"""Players: the features that are held or replaced, single columns or groups of correlated ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The additive engine: outcomes of hybrids from subset sums, and from the model near the boundary.
+"""The additive engine (linear models, naive Bayes): outcomes of hybrids from sums of their terms.
 
 Where rounding could make the model's own sum fall on the other side, the model is asked, about each
 distinct row once; everywhere else the sign of a sum settles it. So the counts are the black box's.

@@ -1,4 +1,4 @@
-"""Additive scores of the pool, and the margins by which hybrids have an event.
+"""Additive scores of hybrids: margins of the outcome, rounding bounds, and sums over subsets.
 
 A model is additive where score_k(z) = base_k + Σ_j a_kj(z_j), one term per player j. A hybrid takes
 each player's values from the input x or from a reference r, so

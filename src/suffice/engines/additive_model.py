@@ -1,4 +1,4 @@
-"""Readers of fitted estimators: from the rows they see to additive scores.
+"""Readers of additive models (linear, logistic, naive Bayes, pipelines): a term for each column.
 
 Each reader repeats, term by term, what its estimator's `predict` sums up, and leaves the sum out.
 An estimator is known by its exact class, since a subclass may predict as it likes.

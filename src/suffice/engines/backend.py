@@ -1,4 +1,4 @@
-"""Choose between numba and numpy for the kernels, and run their tasks in threads.
+"""Choice between compiled (numba) and NumPy kernels, and threads for their tasks.
 
 The compiled kernels are much faster, once numba is loaded; that takes most of a second. Whether it
 will pay is not known in advance, since more questions may come: a ski rental decides. Both give

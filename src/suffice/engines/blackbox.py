@@ -1,4 +1,4 @@
-"""The black box: build hybrids, ask the model, and ask it about no row twice where that pays.
+"""The black box: builds hybrids, calls the model in batches, and predicts no row twice (cache).
 
 On German credit 59,417 of 358,400 hybrids are distinct. Finding them takes one integer key per
 hybrid and a hash table, which costs far less than a forest's `predict` saves; for a model as cheap

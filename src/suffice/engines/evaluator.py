@@ -1,5 +1,4 @@
-"""Protocols of evaluators, the exception `Unreadable`, and the registry of readers for other model
-classes."""
+"""Protocols of engines (evaluators), and `register_reader` for model classes of your own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing the evaluator: the fastest that knows the model's shape, else the black box."""
+"""Choice of the engine (`engine=`): the fastest that can read the model, else the black box."""
 
 from __future__ import annotations
 

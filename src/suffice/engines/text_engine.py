@@ -1,4 +1,4 @@
-"""Outcomes of texts from counts of words, for pipelines whose scores are no plain sums.
+"""The text engine: outcomes of texts from word counts, for TF-IDF pipelines and the like.
 
 The norm of a TF-IDF vector, a logarithm or the mere presence of a word tie the words together, so a
 score is worked out for each hybrid: a matrix product gives the counts of its terms, a second one
@@ -6,10 +6,10 @@ the score. That takes a few dozen operations where joining a text, cutting it in
 each of them up takes thousands.
 
 The bound. Each value has a relative error of a few roundings, the norm one more for each term, and
-both the model and this file add up T products; so the two are apart by less than γ times
-Σ|w_t v_t| / ‖v‖ + |b|, with γ as in `scores`. The sum is bounded once for all hybrids: by ‖w‖
-(Cauchy and Schwarz), by the largest |w_t| for the norm l1, else by the most that each term can be.
-Where a margin is within that of 0, the model is asked.
+both the model and this file add up T products; so the two are apart by less than γ times Σ|w_t v_t|
+/ ‖v‖ + |b|, with γ as in `rounding_factor`. The sum is bounded once for all hybrids: by ‖w‖ (Cauchy
+and Schwarz), by the largest |w_t| for the norm l1, else by the most that each term can be. Where a
+margin is within that of 0, the model is asked.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PASSES = 8
 class TextEngine(BaseEngine):
     """An evaluator for text pipelines: as exact as the additive engine, and as careful.
 
-    It bounds cubes of sets besides, by `text_bounds`.
+    It bounds cubes of sets besides, by `TextMarginBounds`.
     """
 
     name = "additive"

@@ -1,4 +1,4 @@
-"""The frozen answer: two views of one sweep, how complete they are, and where they came from."""
+"""Explanations: the frozen result with two views, its changes, its storage and its schema."""
 
 from suffice.explanation.explanation import Explanation
 from suffice.explanation.explanations import Explanations

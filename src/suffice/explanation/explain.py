@@ -1,4 +1,4 @@
-"""From a decision and a question to the explanation: search, read both views, price the flips."""
+"""Explain one decision: plan and run the search, read both views, price changes, provenance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The explanation of one decision: what keeps it, what flips it, how sure and complete that is."""
+"""`Explanation`: the result for one decision, with the views keep and flip and what is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stored form of an explanation: versioned JSON, with a published schema.
+"""Schema of a stored explanation: the structs of its versioned JSON.
 
 Counts are stored, not conclusions: whatever can be asked of an explanation can be asked of one
 read back. Reference rows are not stored, save the values of each flip's cheapest change.

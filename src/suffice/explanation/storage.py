@@ -1,4 +1,4 @@
-"""From an explanation to its stored form, and back."""
+"""Conversion of an explanation to its stored record and back, with checks for corrupted content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One view of the hybrids: what suffices to keep the outcome, or what suffices to flip it."""
+"""`View`: the sets that suffice to keep, or to flip, the outcome; necessity, barcode, other τ."""
 
 from __future__ import annotations
 

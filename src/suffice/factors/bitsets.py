@@ -1,4 +1,4 @@
-"""Sets of subsets with one bit for each: those of 30 players take 128 MiB.
+"""Bit sets of feature sets (one bit per subset of d features): upward closure, minimal elements.
 
 The subset with bit mask m is bit m mod 64 of word m // 64. So players 0 to 5 are found inside a
 word and the others between words: what `lattice.over_subsets` does for numbers by mask is done here

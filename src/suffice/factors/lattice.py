@@ -1,4 +1,4 @@
-"""The lattice of intervention targets: all subsets of d players, level by level.
+"""The lattice of all subsets of d features: their numbers, bit masks, and sums over subsets.
 
 Subsets of one size are numbered in colexicographic order, which is the numeric order of their bit
 masks (Knuth, TAOCP 4A, 7.2.1.3). Two facts make that numbering pay:

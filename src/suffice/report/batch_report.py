@@ -1,4 +1,4 @@
-"""Many explanations in one page: what they have in common, an index, and each of them below."""
+"""`suffice.report`: many explanations in one HTML page, with an index and what they share."""
 
 from __future__ import annotations
 

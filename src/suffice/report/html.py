@@ -1,4 +1,4 @@
-"""HTML pages and notebook cells: self-contained, light and dark, with a content security policy.
+"""HTML pages and notebook cells: templates, SVG picture, style, script, content security policy.
 
 A page is readable with scripts off, printed or in an e-mail. Where scripts run, one bundle computes
 from the counts that the page contains. The policy allows no other script and no network access:

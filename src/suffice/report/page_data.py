@@ -1,4 +1,4 @@
-"""JSON that a page contains for its script: the stored explanation, names and sentences.
+"""JSON inside an HTML page for its script, escaped: stored explanation, names and sentences.
 
 The script computes from counts. If every set was counted, it reads the text of `to_json`, which the
 reader can also save; else the sets that are minimal at some threshold. If the search decided sets

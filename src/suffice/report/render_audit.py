@@ -1,4 +1,4 @@
-"""The page of an audit record: what was asked, what was found, what it rests on.
+"""HTML page and terminal summary of an audit record, with its figures.
 
 A figure stands in it twice, for light and for dark; without matplotlib the tables do, whose shares
 have bars.

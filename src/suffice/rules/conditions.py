@@ -1,4 +1,4 @@
-"""The conditions that rules are made of, each true of the input.
+"""Conditions of rules, each true of the input: bins and cuts of numbers, categories, intervals.
 
 Proposition 2 sets c_A(z) = 1 iff A(x) = 1: a rule A is a conjunction of conditions, so the rules
 about an input are sets of its conditions, ordered by inclusion like any factors.

@@ -1,4 +1,4 @@
-"""Search for the factors at one τ that closes whole cubes of the lattice by bounds.
+"""`search="bounds"`: decide sets at one τ in bulk, by bounds of an engine (branch and bound).
 
 Both views search the same lattice, each from its own small sets up, a batch of cubes in turn: what
 one leaves of the time is the other's. When nothing is open, the answer is that of an exhaustive

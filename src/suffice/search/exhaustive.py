@@ -1,4 +1,4 @@
-"""One pass over the hybrids that answers both views, within the limits a user sets.
+"""`search="exhaustive"`: count every set in one pass that answers both views, within limits.
 
 Subsets are visited by size from both ends, 0, d, 1, d-1, …, so that when a limit stops the sweep
 both views are exhaustive up to some size, and say which.

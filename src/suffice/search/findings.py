@@ -1,4 +1,4 @@
-"""What a search found that decided subsets at one τ, in place of counting them all."""
+"""`Findings` of a search that decided sets at one τ: minimal sets, open sets, share decided."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Greedy search from many starts, for sets too large to search all of their size.
+"""`search="greedy"`: grow and shrink sets from many starts, for many features.
 
 What it returns is verified: each factor passes the same test as in the exhaustive search, and each
 set one smaller fails it; up to five players, each set inside it. That no other factor exists is
 claimed only where every set was decided, which a small lattice may bring.
 
-Each start looks among players that hold no factor known before (`starts.py`) and goes down to a set
-that cannot be made smaller (`shrink.py`); what is sufficient is decided by `judge.py`, and nothing
-is worked out twice (`memo.py`). The search ends when no set is open, when `starts` starts in a row
-bring nothing new, or at a limit.
+Each start looks among players that hold no factor known before (`StartSampler`) and goes down to a
+set that cannot be made smaller (`find_minimal_set`); `SufficiencyTest` decides what is sufficient,
+and `OutcomeCache` that nothing is worked out twice. The search ends when no set is open, when
+`starts` starts in a row bring nothing new, or at a limit.
 """
 
 from __future__ import annotations

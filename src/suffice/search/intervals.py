@@ -1,4 +1,4 @@
-"""Every τ at once: each factor's interval of thresholds at which it is τ-minimal.
+"""Thresholds at which each set is τ-minimal: an interval per set, from one pass over all sets.
 
 By Definition 4 a factor c is τ-minimal exactly when PS(c) >= τ and no factor strictly below it has
 PS >= τ. With m(c) the largest PS strictly below c, that is m(c) < τ <= PS(c): one pass from the

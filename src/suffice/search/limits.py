@@ -1,4 +1,4 @@
-"""Limits of a search: sizes, model rows, time and work, and a keeper of what was used of them.
+"""Limits of a search (`max_size`, `budget`, `time_limit`, work), and `LimitKeeper`, which counts.
 
 `Limits` are what the user gave, or the default amount of work; `LimitKeeper` keeps one search
 within them. Rows and work are counted, so that searches bounded by them give the same answer on

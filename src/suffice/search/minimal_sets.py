@@ -1,4 +1,4 @@
-"""The sets that one view has found to pass, and which of them others contain.
+"""Families of minimal sets found so far, and an index of which of them a set contains.
 
 There can be many thousands, and every cube is compared with all of them. So they are kept as an
 index: for each player the words of those sets that have it. The sets that a cube's smallest set

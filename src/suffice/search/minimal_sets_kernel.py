@@ -1,4 +1,4 @@
-"""The compiled comparison of sets with thousands of others, 64 to a word.
+"""Compiled (numba) comparison of sets with thousands of minimal sets, 64 to a word.
 
 numba takes most of a second to import, so this module is imported only when that pays.
 """

@@ -1,4 +1,4 @@
-"""What is known of sets of held players: no set is worked out twice.
+"""Cache of outcomes by feature set in a search: no set and reference is evaluated twice.
 
 References are looked at in one seeded order, so that what is known of a set is a number of
 references and the outcomes of those. Replacing a set is holding its complement: both views read

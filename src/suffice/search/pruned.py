@@ -1,9 +1,9 @@
-"""Search for the factors at one τ that asks an expensive black box about as few rows as it can.
+"""`search="pruned"`: exact minimal sets at one τ with as few rows of a slow model as possible.
 
 Level by level, smaller sets first, in both views together. What contains a found factor is never
 evaluated; on German credit that leaves 431 of 512 sets, so it is not where the saving is. The
-saving is in curtailed evaluation: see `curtailed.py`. The factors and their hits are those of an
-exhaustive search; necessity, which counts all hybrids, is estimated from a sample.
+saving is in curtailed evaluation: see `CurtailedEvaluation`. The factors and their hits are those
+of an exhaustive search; necessity, which counts all hybrids, is estimated from a sample.
 """
 
 from __future__ import annotations

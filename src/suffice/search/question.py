@@ -1,4 +1,4 @@
-"""What is asked of a search, whatever way it takes."""
+"""Parameters of a search (τ, α, sizes), and which features cannot matter and are left out."""
 
 from __future__ import annotations
 

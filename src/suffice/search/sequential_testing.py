@@ -1,4 +1,4 @@
-"""Verdicts on subsets that stop asking early: curtailment, and sequential tests with α spending.
+"""Early stopping of tests of one set: curtailment, and sequential tests with α spending.
 
 A subset that is clearly sufficient or clearly not needs few references to show it. References are
 looked at in one seeded random order, at an eighth, a quarter, a half and all of them; after each

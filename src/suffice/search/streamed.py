@@ -1,8 +1,8 @@
-"""Exhaustive to 30 players at one τ, for evaluators that know the whole lattice.
+"""Exhaustive search of up to 30 features at one τ, streamed by engines that sweep all sets.
 
-The subsets go by in the order of their bit masks, and of each only the hits are kept (`seen.py`).
-Then one view after the other is decided (`decide.py`): all its minimal sets, and their necessity,
-exactly. The flip view is the same hits read backwards.
+The subsets go by in the order of their bit masks, and of each only the hits are kept
+(`StreamedHits`). Then one view after the other is decided (`decide_view`): all its minimal sets,
+and their necessity, exactly. The flip view is the same hits read backwards.
 
 Under a time limit or a budget the small sets of both views are counted first, since of a stream
 that was stopped nothing follows for the flip view: the smallest sets replaced go by last.

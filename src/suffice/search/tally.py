@@ -1,4 +1,4 @@
-"""One view's counts: for every subset visited, how many references had the view's outcome."""
+"""`Tally`: for every set counted in one view, how many references had the view's outcome."""
 
 from __future__ import annotations
 

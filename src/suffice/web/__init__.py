@@ -1,1 +1,1 @@
-"""The explorer: a model and its data in the browser, served to this machine alone."""
+"""The explorer: a model and its data in the browser, by default for this machine only."""

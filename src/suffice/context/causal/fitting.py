@@ -1,4 +1,4 @@
-"""Makes the mechanism of each node: from what the user gave, else fitted to data."""
+"""Fit causal mechanisms: the equation of each node, from what the user gave or from data."""
 
 from __future__ import annotations
 

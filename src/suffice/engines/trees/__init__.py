@@ -1,4 +1,4 @@
-"""Tree ensembles, exactly: the outcomes of all hybrids from one walk over the trees.
+"""The tree engine: exact outcomes of all hybrids from the trees of a forest or boosted ensemble.
 
     trees = TreeModel(read_trees(model, columns))   # once per model
     engine = TreeEngine(trees, target, hybrids, y)  # once per input

@@ -1,4 +1,4 @@
-"""Encoding of one input and its references for the kernels: words of 64 references per split.
+"""Encoding of one input and its references as bits for the tree kernels: 64 references per word.
 
 References are taken in blocks of up to 64. Within a block, reference r is lane r ^ 7: the bits of
 its words, byte by byte in memory, are then the order that `numpy.packbits` writes. A sweep of the

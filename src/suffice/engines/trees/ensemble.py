@@ -1,4 +1,4 @@
-"""A tree ensemble as plain arrays, whatever library fitted it.
+"""`Ensemble`: the trees of any library as plain arrays of splits, thresholds and leaf values.
 
 Every library's numeric split is brought to one form here, `value <= threshold` in float64: a strict
 `<` becomes `<=` at the next smaller number of the library's own float type, and a library that

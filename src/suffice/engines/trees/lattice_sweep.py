@@ -1,4 +1,4 @@
-"""A sweep of the lattice, run by run: by numpy's kernel here, by numba's where its start has paid.
+"""Outcomes of all 2^d sets from trees, slab by slab in threads, with the NumPy kernel.
 
 A run of consecutive masks is cut into slabs, the references into blocks; each (block, slab) is one
 call of a kernel, and blocks run in threads. A run is small enough to be handed on often, and large
@@ -8,8 +8,8 @@ ready.
 Numpy's kernel walks all trees and references of a block together, level by level. The frontier is a
 set of arrays (node, word of lanes, players held, players freed), one entry per path that is still
 alive; a step moves every entry one split down and adds entries where lanes part. Leaves become
-signed terms exactly as in the compiled kernel (`kernel` says why), grouped by how many there are
-per leaf, and numpy does the subset sums along axes of length two.
+signed terms exactly as in the compiled kernel (`numba_kernels` says why), grouped by how many there
+are per leaf, and numpy does the subset sums along axes of length two.
 """
 
 from __future__ import annotations

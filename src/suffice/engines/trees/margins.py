@@ -1,4 +1,4 @@
-"""Margins of an event: integer sums over the trees and the intervals that decide the event.
+"""Margins of an outcome: integer sums over trees, and the intervals of them that decide it.
 
 An event is read as margins: sums over the trees that must lie in given intervals, all of them at
 once. A class c is predicted when its lead over each other class is positive; a threshold bounds one

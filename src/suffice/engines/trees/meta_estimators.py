@@ -3,8 +3,8 @@
 Where each member's answer is a sum of leaves and the whole adds these answers up, the whole is one
 larger ensemble: each member's leaves count with its weight. So it is for shares of classes (trees,
 forests, bags of them), for values, and for votes of single trees, whose leaf is their vote. A
-probability that a link function or a calibration makes of a sum is no sum: `mixtures` bounds what a
-mean of such can be, for two classes.
+probability that a link function or a calibration makes of a sum is no sum: `mix_probabilities`
+bounds what a mean of such can be, for two classes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs the compiled kernels: on slabs of the lattice, and on any 64 subsets at a time.
+"""Compiled (numba) counterparts of the NumPy kernels in `lattice_sweep` and `subset_lists`.
 
 A block's leaves are found once and kept, and each slab takes those that it reaches. Where there are
 too many to keep, every slab walks the trees again, with its fixed players fixed, in portions.

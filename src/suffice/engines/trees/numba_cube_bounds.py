@@ -1,9 +1,9 @@
-"""The compiled walk behind `cubes`: 64 cubes beside 64 references, a rectangle at a time.
+"""Compiled (numba) counterpart of `cube_bounds`: bounds on tree scores of 64 cubes at a time.
 
 Down a tree, some references × some cubes are a group. At a split those references that are not on
 the input's side leave it in cubes that free the player and stay in cubes that hold it; cubes that
-leave it undecided go both ways, and from there on the path knows which. (`kernel` walks subsets in
-the same manner; there every subset goes one way.)
+leave it undecided go both ways, and from there on the path knows which. (`numba_kernels` walks
+subsets in the same manner; there every subset goes one way.)
 
 Leaves of one tree are ranked by value. A walk only notes, by rank and reference, the word of cubes
 that reach a leaf of that rank; from either end of the ranks, the cubes not seen before are those

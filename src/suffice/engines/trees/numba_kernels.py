@@ -1,4 +1,4 @@
-"""The compiled kernels: scores of a slab of the lattice, or of any 64 subsets, on 64 references.
+"""Compiled (numba) functions that walk trees, called by `numba_blocks`: leaves, sums, scores.
 
 A reference is a lane, a set of references a 64-bit word, so that partitioning them at a split is
 one AND. Walking a tree, `held` are the players on whom the path needs the input's values, `freed`

@@ -1,10 +1,10 @@
-"""Every hybrid's outcome from the trees themselves, with the model asked only where it must be.
+"""`TreeEngine`: each hybrid's outcome from the trees; ties by replay of additions, or the model.
 
-A list of subsets is judged rectangle by rectangle (`lists`), the whole lattice in slabs (`blocks`).
-What the integers cannot decide (scores within rounding of a boundary, see `margins`) is decided by
-repeating the library's own additions (`replay`), or asked of the model, each distinct hybrid once.
-The model is also asked about a few hybrids that are decided, as a check on the reading of it: if it
-ever disagrees, the reading is given up and the black box takes over.
+A list of subsets is judged rectangle by rectangle (`subset_lists`), the whole lattice in slabs
+(`lattice_sweep`). What the integers cannot decide (scores within rounding of a boundary, see
+`margins`) is decided by repeating the library's additions (`LibrarySum`), or asked of the model,
+each distinct hybrid once. The model is also asked about a few hybrids that are decided, as a check
+on the reading of it: if it ever disagrees, the reading is given up and the black box takes over.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class TreeEngine(BaseEngine):
     ) -> BoolVector:
         """The outcomes of hybrids in doubt, as `_ask` gives them but without a call where possible.
 
-        The model is asked where no `Replay` is valid, and about what one leaves open.
+        The model is asked where no `LibrarySum` is valid, and about what one leaves open.
         """
         if not len(references) or not self._sums_match(held, references):
             return self._predict(held, references, tick, cache)
@@ -388,7 +388,7 @@ _STEPS_AT_ONCE = 1 << 18
 def sum_like_library(
     problem: EncodedInput, held: HeldSets, references: Counts, kernel: Backend | None = None
 ) -> Reals:
-    """(rows, outputs): the library's sums of single hybrids; for an ensemble with a `Replay`.
+    """(rows, outputs): the library's sums of single hybrids; for an ensemble with a `LibrarySum`.
 
     None takes the compiled kernel where it is loaded: numba's start would take longer.
     """

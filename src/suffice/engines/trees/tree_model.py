@@ -1,4 +1,4 @@
-"""The trees of one model, with all that lasts from input to input.
+"""The trees of one fitted model: read and checked against the model once, used for every input.
 
 What an event asks of the sums is read once: that takes as long as all the rest. The reading is
 checked once, and now and then again. So is the repeating of the library's own additions. If the
