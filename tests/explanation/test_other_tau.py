@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
+from sklearn.linear_model import LogisticRegression
 
-from suffice import Explainer, Explanation
+from suffice import Explainer, Explanation, audit
 
 TAUS = (0.3, 0.5, 0.7, 0.85, 0.9, 0.97, 1.0)
 
@@ -29,7 +30,40 @@ def test_a_set_found_at_one_threshold_is_listed_at_a_higher_one():
     assert higher.keep.complete
     assert higher.keep.necessity == e.keep.necessity
     assert not e.at(0.5).complete
-    assert "decided every set at τ = 0.9, not at τ = 0.5" in str(e.at(0.5))
+    assert "decided every set at τ = 0.9, not at this τ" in str(e.at(0.5))
+    # The best is looked for among what was counted and what was found.
+    assert higher.flip.best.features == e.flip.factors[0].features
+    assert "The best known flips 91%: a, b, c." in str(higher.flip)
+
+
+@pytest.mark.parametrize("search", ["bounds", "pruned"])
+def test_sizes_decided_at_one_threshold_are_claimed_at_no_other(search):
+    data = pd.DataFrame(np.random.default_rng(0).integers(0, 4, (80, 8)), columns=list("abcdefgh"))
+    model = LogisticRegression().fit(data, data[list("abcde")].sum(axis=1) >= 8)
+    explainer = Explainer(model, data)
+    e = explainer.explain(data.iloc[0], search=search, tau=0.8)
+    other = e.at(0.97)
+    assert e.complete and not len(other.keep) and not len(other.flip)
+    assert explainer.explain(data.iloc[0], search="exhaustive", tau=0.97).keep.factors
+    for text in (str(other), other.to_html(), str(Explanation.from_json(other.to_json()))):
+        assert "each was decided" not in text and "of up to" not in text
+        assert "The best known keeps 90%: a, c." in text
+        assert "search again at this τ" in text and ".at(0.89)" in text
+    lower = str(e.at(0.5))
+    assert "not all smaller sets inside it were tried" in lower
+    assert "Not complete at τ = 0.5" in lower
+    assert "in every set found" in str(audit.roles(other.at(0.8).at(0.5)))
+
+
+def test_audits_at_another_threshold_speak_of_the_sets_found():
+    e = explained(3, "pruned")
+    known, partly = (audit.roles(e, tau=tau) for tau in (0.9, 0.3))
+    assert known.complete and "set found" not in str(known) + known.to_html()
+    assert not partly.complete
+    assert "minimal set" not in str(partly).replace("minimal sets", "").replace(
+        "Not every minimal set is known", ""
+    )
+    assert "in some set found of 1 of the decisions" in str(audit.reliance(e, "a", tau=0.3))
 
 
 @pytest.mark.parametrize("search", ["greedy", "pruned"])

@@ -86,7 +86,7 @@ def test_roles_show_from_every_to_some_and_one_decision_its_words():
         assert shapley.value == role.shapley
     one = audit.roles(decisions()[0])
     told = {line.labels[0]: line.cells[0].text for line in roles_chart(one).rows}
-    assert told == {r.feature: r.membership for r in one.rows if r.view == "keep"}
+    assert told == {r.feature: r.membership(True) for r in one.rows if r.view == "keep"}
     assert roles_chart(found, 2).more == "and 5 more features: .to_frame()"
 
 

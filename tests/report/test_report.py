@@ -307,7 +307,7 @@ def test_no_factor_is_an_answer_with_advice():
     view = e.keep
     text = str(e)
     assert "No single feature reaches τ = 1." in text
-    assert f"The best keeps {view.best.sufficiency:.0%}: {view.best.features[0]}" in text
+    assert f"The best known keeps {view.best.sufficiency:.0%}: {view.best.features[0]}" in text
     assert "Sets of more than 1 feature were not all tried: give a larger max_size." in flat(text)
     assert "Not complete: stopped by max_size=1." in text
     assert 'class="none"' in e.to_html()

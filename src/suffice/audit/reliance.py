@@ -190,9 +190,10 @@ class Reliance(Result):
         features = dict(self.protected)
         why = _RANDOM_NOTE if self.noise == "open" else _UNCOUNTED_NOTE
         most = max((row.references for row in self.rows), default=0)
+        sets = "minimal set" if all(row.complete for row in self.rows) else "set found"
         return tuple(
             f"{format_name(g.protected)}: "
-            f"{_findings_sentence(g, len(features.get(g.protected, ())) == 1, most, why)}."
+            f"{_findings_sentence(g, len(features.get(g.protected, ())) == 1, most, why, sets)}."
             for g in self.groups
             if g.group is None
         )
@@ -281,11 +282,13 @@ _RANDOM_NOTE = (
 )
 
 
-def _findings_sentence(found: GroupReliance, one: bool, references: int, why: str) -> str:
+def _findings_sentence(
+    found: GroupReliance, one: bool, references: int, why: str, sets: str
+) -> str:
     """Return the sentence on one protected feature (`one`) or several, over all decisions.
 
     `references` is the largest number of references of a decision; `why` says why flips are not
-    known where they are not.
+    known where they are not; `sets` is "minimal set", or "set found" where others may exist.
     """
     it, its = ("it", "its values") if one else ("them", "their values")
     n, flips, falls = plural(found.decisions, "decision"), found.flipped, found.falls
@@ -321,13 +324,11 @@ def _findings_sentence(found: GroupReliance, one: bool, references: int, why: st
     subject = "it is" if one else "one of them is"
     if found.in_some.hits:
         parts.append(
-            f"{subject} in some minimal set of {found.in_some.hits:,} of the decisions, and in "
-            f"every minimal set of {number_or_none(found.in_every.hits)}"
+            f"{subject} in some {sets} of {found.in_some.hits:,} of the decisions, and in "
+            f"every {sets} of {number_or_none(found.in_every.hits)}"
         )
     elif found.in_some.n:
-        parts.append(
-            f"{subject if one else 'none of them is'} in {'no' if one else 'any'} minimal set"
-        )
+        parts.append(f"{subject if one else 'none of them is'} in {'no' if one else 'any'} {sets}")
     return "; ".join(parts)
 
 

@@ -71,13 +71,16 @@ class Role:
         one_kind = self.indispensable == 0 and self.relevant == self.decisions
         return "relevant" if one_kind else "mixed"
 
-    @property
-    def membership(self) -> str:
-        """The role as reports say it: a feature in no minimal set may matter all the same."""
+    def membership(self, complete: bool) -> str:
+        """The role as reports say it: a feature in no minimal set may matter all the same.
+
+        Where not all minimal sets are known, it is that in the sets found.
+        """
+        sets = "minimal set" if complete else "set found"
         return {
-            "indispensable": "in every minimal set",
-            "relevant": "in some minimal set",
-            "irrelevant": "in no minimal set",
+            "indispensable": f"in every {sets}",
+            "relevant": f"in some {sets}",
+            "irrelevant": f"in no {sets}",
             "mixed": "mixed",
         }[self.kind]
 
@@ -117,7 +120,8 @@ class Roles(Result):
     def sheet(self) -> Sheet:
         """Summary: the indispensable and the irrelevant features, and a table of roles by view."""
         about = "one decision" if self.n == 1 else plural(self.n, "decision")
-        every = "In every, in some minimal set: shares of decisions. " if self.n > 1 else ""
+        sets = "minimal set" if self.complete else "set found"
+        every = f"In every, in some {sets}: shares of decisions. " if self.n > 1 else ""
         note = (
             f"{every}Pivotal: the share of sufficient combinations that are so because of the "
             "feature. "
@@ -152,7 +156,8 @@ class Roles(Result):
 
     def _panels(self) -> Iterator[Panel]:
         # The role in one decision is one word; in several it is two shares of them.
-        fields = (_FEATURE, *(_ROLE if self.n == 1 else _ROLE_SHARES), *_INDEX_FIELDS)
+        role = Field("", "role", value=lambda r: r.membership(self.complete))
+        fields = (_FEATURE, *((role,) if self.n == 1 else _ROLE_SHARES), *_INDEX_FIELDS)
         for view, heading in (("keep", "To keep the outcome"), ("flip", "To flip it")):
             own = [role for role in self.rows if role.view == view and role.decisions]
             ranked = sorted(own, key=lambda r: (-r.relevant, -(r.holler or 0.0)))
@@ -161,14 +166,11 @@ class Roles(Result):
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each feature and view."""
-        return make_frame((Field("view"), _FEATURE, *_ROLE, *_COUNTS, *_INDEX_FIELDS), self.rows)
+        return make_frame((Field("view"), _FEATURE, _ROLE, *_COUNTS, *_INDEX_FIELDS), self.rows)
 
 
 _FEATURE = Field("feature", "feature", show=format_name)
-_ROLE = (
-    Field("role", value=lambda r: r.kind),
-    Field("", "role", value=lambda r: r.membership),
-)
+_ROLE = Field("role", value=lambda r: r.kind)
 _ROLE_SHARES = (
     Field("", "in every", "share", value=lambda r: r.indispensable / r.decisions),
     Field("", "in some", "share", value=lambda r: r.relevant / r.decisions),

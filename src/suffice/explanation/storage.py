@@ -103,17 +103,16 @@ def only_at_its_tau(e: Explanation) -> Explanation:
 
 
 def _profile_at_tau(profile: Profile, tau: float) -> Profile:
-    tally, known = profile.tally, profile.findings
-    counted = min(tally.exhaustive_size, profile.largest)
+    tally = profile.tally
     exact = profile.covers_exactly(tau)
     findings = Findings(
         tau,
         tuple(FoundSet(m.members, m.hits, m.proof) for m in profile.minimal_at(tau)),
         decided=profile.complete_at(tau),
-        decided_size=counted if known is None else max(counted, known.decided_size),
+        decided_size=profile.decided_size(tau),
         only_at_tau=True,
         covered=profile.covered(tau) if exact else None,
-        decided_share=None if known is None else known.decided_share,
+        decided_share=profile.decided_share(tau),
     )
     # The empty and the full set are told of even where nothing else is.
     ends = tuple(

@@ -254,10 +254,8 @@ class View(Result):
     @cached_property
     def best(self) -> SufficientFactor | None:
         """The set with the highest PS, the smallest such; None where none was evaluated."""
-        members = self.profile.best
-        if members is None:
-            return None
-        return self._factor(members, self.tally.hits(members), self.profile.interval(members))
+        best = self.profile.best
+        return None if best is None else self._minimal(best)
 
     @cached_property
     def everything(self) -> SufficientFactor | None:

@@ -465,7 +465,10 @@ def roles_chart(result: Roles, most: int = 20) -> Chart:
         ChartRow(
             (printable(name),),
             (
-                *(_role_cell(by_view.get((view, name)), result.n) for view in ("keep", "flip")),
+                *(
+                    _role_cell(by_view.get((view, name)), result.n, result.complete)
+                    for view in ("keep", "flip")
+                ),
                 signed_cell(_shapley_value(by_view, name)),
             ),
         )
@@ -496,11 +499,11 @@ def _shapley_value(by_view: dict[Any, Role], name: str) -> float | None:
     return None if found is None else found.shapley
 
 
-def _role_cell(role: Role | None, n: int) -> ChartCell:
+def _role_cell(role: Role | None, n: int, complete: bool) -> ChartCell:
     if role is None or not role.decisions:
         return ChartCell(None, "no set")
     if n == 1:
-        return ChartCell(role.pivotal, role.membership)
+        return ChartCell(role.pivotal, role.membership(complete))
     every, some = role.indispensable / role.decisions, role.relevant / role.decisions
     text = percent(some) if every == some else percent_range(every, some)
     return ChartCell(some, text, (every, some))

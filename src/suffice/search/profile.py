@@ -202,8 +202,21 @@ class Profile:
         return low, max(low, float(self.ladder.passes[size][at]))
 
     @cached_property
-    def best(self) -> tuple[int, ...] | None:
-        """The subset with the most hits, the smallest such; None where none was evaluated."""
+    def best(self) -> MinimalSet | None:
+        """The subset known with the most hits, the smallest such; None where none was evaluated.
+
+        It may be minimal at no τ: then `low` is `high`.
+        """
+        counted = self._best_counted
+        known = list(self._found)
+        if counted is not None:
+            interval = self.interval(counted)
+            known.append(MinimalSet(counted, self.tally.hits(counted), *interval, "exhaustive"))
+        return min(known, key=lambda m: (-m.hits, len(m.members)), default=None)
+
+    @property
+    def _best_counted(self) -> tuple[int, ...] | None:
+        """The subset with the most hits among those that were counted."""
         if self.tally.complete:
             sizes = sizes_by_mask(self.tally.d)
             hits = np.where(sizes <= self.largest, self.tally.dense, 0)
@@ -241,6 +254,22 @@ class Profile:
         if not self.decided or self.tally.complete or f is None:
             return self.decided
         return f.tau <= tau <= self._all_pass_up_to
+
+    def decided_size(self, tau: float) -> int:
+        """Return the size up to which every subset is decided at τ; -1 if not even the empty one.
+
+        What a search decided at its own τ says nothing of sizes at another: above it, a set that
+        contains one of the factors was not looked at; below it, one that failed may pass.
+        """
+        counted, f = min(self.tally.exhaustive_size, self.largest), self.findings
+        if f is None or tau != f.tau:
+            return counted
+        return f.decided_size if f.only_at_tau else max(counted, f.decided_size)
+
+    def decided_share(self, tau: float) -> float | None:
+        """Return the share of all subsets that is decided at τ; None where it is not known."""
+        f = self.findings
+        return f.decided_share if f is not None and tau == f.tau else None
 
     @cached_property
     def _all_pass_up_to(self) -> float:

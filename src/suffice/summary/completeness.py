@@ -34,16 +34,18 @@ def completeness_text(e: Explanation, terms: Terms, hints: ReaderHints) -> tuple
         return f"{status} at τ = {e.tau:g}", (
             f"each of {every} was decided, so {no_other} Another τ needs a new search."
         )
-    if e.stopped is None and findings is not None:
-        known = f"the search decided every set at τ = {findings.tau:g}, not at τ = {e.tau:g}"
+    size = min(searched_size(e.keep), searched_size(e.flip))
+    sizes = f"up to {plural(size, terms.feature)}"
+    if findings is not None and (e.stopped is None or e.tau != findings.tau):
+        where = "another τ" if e.tau == findings.tau else f"τ = {findings.tau:g}, not at this τ"
+        known = f"the search {'decided every set' if e.stopped is None else 'ran'} at {where}"
+        counted = f"; sets of {sizes} were counted, which holds at every τ" if size > 0 else ""
         return (
             f"Not complete at τ = {e.tau:g}",
-            f"{known}. Listed are those of its sets that suffice here; others may exist. "
+            f"{known}{counted}. Listed are the sets known that suffice here; others may exist. "
             "Search again at this τ for all of them.",
         )
     stopped = _stop_reason(e, hints)
-    size = min(searched_size(e.keep), searched_size(e.flip))
-    sizes = f"up to {plural(size, terms.feature)}"
     if findings is not None and not findings.only_at_tau:
         small = f"sets of {sizes} were searched exhaustively; larger ones"
         searched = small if size > 0 else "sets were looked for"
@@ -107,9 +109,8 @@ _IDLE_REASONS: dict[IdleReason, str] = {
 
 def _share_decided(e: Explanation) -> str:
     """Return the share of sets decided in both views, if the search counted it; else ""."""
-    views = (e.keep_profile.findings, e.flip_profile.findings)
-    known = [f.decided_share for f in views if f is not None and f.decided_share is not None]
-    least = min(known, default=0.0)
+    shares = [profile.decided_share(e.tau) for profile in (e.keep_profile, e.flip_profile)]
+    least = min((share for share in shares if share is not None), default=0.0)
     return f"; {percent(least)} of all sets are decided" if least else ""
 
 
@@ -142,8 +143,8 @@ def no_set_phrase(view: View, terms: Terms) -> str:
     findings, sets = view.profile.findings, f"no set of {terms.feature}s"
     if view.complete:
         return sets
-    looked_beyond = findings is not None and not findings.only_at_tau
     size = searched_size(view)
+    looked_beyond = findings is not None and not (findings.only_at_tau and view.tau == findings.tau)
     if looked_beyond or size < 1:
         return f"{sets} that was tried"
     return f"no single {terms.feature}" if size == 1 else f"no set of up to {size} {terms.feature}s"
@@ -151,11 +152,7 @@ def no_set_phrase(view: View, terms: Terms) -> str:
 
 def searched_size(view: View) -> int:
     """Return the size up to which every set was evaluated; -1 if not even the empty set was."""
-    profile, findings = view.profile, view.profile.findings
-    counted = min(profile.tally.exhaustive_size, profile.largest)
-    if findings is None:
-        return counted
-    return findings.decided_size if findings.only_at_tau else max(counted, findings.decided_size)
+    return view.profile.decided_size(view.tau)
 
 
 def unsearched_text(view: View, terms: Terms, hints: ReaderHints) -> str:
@@ -163,8 +160,9 @@ def unsearched_text(view: View, terms: Terms, hints: ReaderHints) -> str:
     if view.complete:
         return ""
     stop, size = view.explanation.stopped, searched_size(view)
-    if stop is None:
-        return "The search decided sets at another τ."
+    findings = view.profile.findings
+    if findings is not None and view.tau != findings.tau:
+        return f"The search decided sets at τ = {findings.tau:g}: search again at this τ."
     known = f"Sets of more than {plural(size, terms.feature)}" if size > 0 else "Most sets"
     more = None if stop is None else _LIMIT_TO_RAISE.get(stop.kind)
     give = f": give a {more[0]} {hints.argument(more[1])}" if more else ""

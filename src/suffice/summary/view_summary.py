@@ -155,7 +155,7 @@ def _none_reached(view: View, terms: Terms, hints: ReaderHints) -> str:
     none = no_set_phrase(view, terms)
     none = f"{none[0].upper()}{none[1:]} reaches τ = {view.tau:g}{test}"
     rest = unsearched_text(view, terms, hints)
-    if findings is not None and findings.only_at_tau:
+    if findings is not None and findings.only_at_tau and view.tau == findings.tau:
         if searched_size(view) < 0:
             return f"No set of {terms.feature}s was decided: the budget or the time was too small."
         lower = f"You could search at a lower τ, or {terms.advice}."
@@ -166,7 +166,8 @@ def _none_reached(view: View, terms: Terms, hints: ReaderHints) -> str:
     names = join_first(map(format_condition, best.features)) or f"no {terms.feature}"
     parts = [f"{none}."]
     if best.sufficiency:
-        parts.append(f"The best {does} {percent(best.sufficiency)}: {names}.")
+        known = "" if view.complete else " known"
+        parts.append(f"The best{known} {does} {percent(best.sufficiency)}: {names}.")
     else:
         parts.append(f"None {does} it even once.")
     if everything is not None and everything.sufficiency < view.tau:
@@ -494,7 +495,7 @@ Pieces = tuple[tuple[str, bool], ...]
 
 CROSSING_NOTE = "* Its 95% interval reaches below τ: other references might not show it."
 
-UNPROVEN_NOTE = "sufficient; there was no time to look for a smaller set inside"
+UNPROVEN_NOTE = "sufficient; not all smaller sets inside it were tried, so one of them may do"
 
 
 @dataclass(frozen=True)
