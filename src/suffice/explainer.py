@@ -658,11 +658,11 @@ class Explainer:
         >>> X, y = datasets.loans()
         >>> X = X[["age", "income", "debt", "late payments"]]
         >>> model = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X, y)
-        >>> p = Explainer(model, X).prove(X.iloc[8], ["income", "debt"])
+        >>> p = Explainer(model, X).prove(X.iloc[8], ["age", "debt"])
         >>> p.verdicts[0].verdict
         'refuted'
         >>> p.verdicts[0].counterexample["income"]
-        25
+        58
         """
         from suffice.prove import prove
 

@@ -344,8 +344,8 @@ def join_first(words: Iterable[str], most: int = 12) -> str:
 def join_within(words: Iterable[str], room: int) -> str:
     """Join as many words as fit into the room, at least one, and say how many more there are.
 
-    >>> join_within(["income", "debt", "age"], 18), join_within(["income", "debt"], 12)
-    ('income and 2 more', 'income, debt')
+    >>> join_within(["income", "late payments"], 17), join_within(["income", "debt"], 12)
+    ('income and 1 more', 'income, debt')
     >>> join_within(["a name without an end", "debt"], 20)
     'a name wi… and 1 more'
     """

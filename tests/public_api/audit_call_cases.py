@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import suffice as sf
-from tests.example_results import CATALOGUE, explanation
+from tests.example_results import CATALOGUE, EXPLAINER, explanation
 from tests.public_api.call_cases import NAMES, PROGRESS, CallCase
 
 AUDIT_ACCEPTS = {
@@ -25,8 +25,8 @@ def doors() -> list[CallCase]:
         CallCase(
             "audit.reliance",
             sf.audit.reliance,
-            {**read, "protected": "age", "by": None, "ids": None},
-            AUDIT_ACCEPTS,
+            {**read, "protected": "age", "by": None, "ids": None, "explainer": EXPLAINER},
+            {**AUDIT_ACCEPTS, "explainer": "none"},
         ),
         CallCase(
             "audit.cohort",

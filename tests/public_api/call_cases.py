@@ -357,9 +357,11 @@ def doors() -> list[CallCase]:
             "audit.compare",
             sf.audit.compare,
             {"a": [e] * 3, "b": [e] * 3, "tau": None, "ids": None, "catalogue": None, "k": None}
-            | {"recourse": [recourse()] * 3, "explainer": EXPLAINER, "desired": None},
+            | {"recourse": [recourse()] * 3, "explainer": EXPLAINER, "desired": None}
+            | {"progress": False},
             {
                 "tau": "none",
+                "progress": PROGRESS,
                 "ids": "none generator",
                 "catalogue": "none",
                 "k": "none",

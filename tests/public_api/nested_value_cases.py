@@ -217,7 +217,7 @@ NESTED_CASES = [
         "model",
         explanation_with_classes,
         ["no", "yes"],
-        "none empty list nones array matrix nothing mapping",
+        "none empty list array nothing mapping",
     ),
     nested_case(
         "truth returned",

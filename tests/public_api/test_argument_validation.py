@@ -41,6 +41,7 @@ NOT_FOR_USERS = {
     "Stop",
     "Stop.told",
     "SufficientFactor",
+    "Verdict",
     # what an explainer hands to a context, or one part of the package to another
     "SwapContext.bind",
     "CausalContext.bind",

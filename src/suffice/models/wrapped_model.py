@@ -268,9 +268,11 @@ def _find_contradiction(name: str, predict: Any, data: Table) -> str:
     """
     rows = np.arange(min(len(data), _ROWS_PREDICTED_TWICE))
     every_other = np.arange(len(data.names)) % 2 == 1
-    others = rows[1:]  # each mixed with the first row
-    mixed = data.splice(np.tile(every_other, (len(others), 1)), others)
-    asked = data.take(rows).stack(mixed) if len(others) else data.take(rows)
+    # Each mixed with the first row; rows of a single column have no hybrids.
+    others = rows[1:] if every_other.any() else rows[:0]
+    asked = data.take(rows)
+    if len(others):
+        asked = asked.stack(data.splice(np.tile(every_other, (len(others), 1)), others))
     # Each call gets its own copy, since some models write into their input.
     first, second = (call_model(name, predict, asked.take(np.arange(len(asked)))) for _ in range(2))
     if count := _differing_rows(first[rows], second[rows]):
@@ -329,9 +331,9 @@ def _read_classes(adapted: Any, answers: Values) -> tuple[Any, ...] | None:
         and answers.shape[1:] != (len(known),)
     ):
         return None  # the method returns something else than classes
-    return tuple(
-        unwrap_label(label) for label in (known.ravel() if hasattr(known, "ravel") else known)
-    )
+    # As an array first: a matrix stays two-dimensional when it is ravelled.
+    flat = np.asarray(known).ravel() if hasattr(known, "ravel") else known
+    return tuple(map(unwrap_label, flat))
 
 
 def _model_name(model: Any) -> str:

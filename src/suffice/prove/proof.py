@@ -53,7 +53,11 @@ _IN_WORDS: dict[DomainKind, str] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of one feature set over the whole domain."""
+    """What is known of one feature set over the whole domain.
+
+    >>> Verdict(("age",), "refuted", {"age": 22, "income": 58}).counterexample["income"]
+    58
+    """
 
     features: tuple[str, ...]
     verdict: VerdictName
@@ -86,9 +90,9 @@ class Proof(Result):
     >>> X, y = datasets.loans()
     >>> X = X[["age", "income", "debt", "late payments"]]
     >>> explainer = Explainer(DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y), X)
-    >>> p = explainer.prove(X.iloc[8])
+    >>> p = explainer.prove(X.iloc[5])
     >>> [v.features for v in p.sufficient], p.complete
-    ([('income', 'debt')], True)
+    ([('income', 'debt'), ('debt', 'late payments')], True)
     """
 
     plots = ()
@@ -121,6 +125,9 @@ class Proof(Result):
         for verdict in (*self.verdicts, *self.contrastive):
             if unknown := set(verdict.features) - set(self.players):
                 raise InputError("features", sorted(unknown), "players of the decision")
+            row = verdict.counterexample
+            if row is not None and set(row) != set(self.values):
+                raise InputError("counterexample", sorted(row), "a value for each column")
         if self.complete and (self.open or self.stopped is not None):
             raise InputError(
                 "complete", True, "False where a set is open or the search ended early"

@@ -391,7 +391,9 @@ class _FactorByPattern:
     def _by_pattern(self, members: HeldSets) -> tuple[Outcomes, Counts]:
         """Return whether the factor holds, (patterns, references), and the pattern of each set."""
         patterns, which = np.unique(members[:, self._readers], axis=0, return_inverse=True)
-        truth = np.array([self._under(dict(zip(self._readers, p, strict=True))) for p in patterns])
+        truth: Outcomes = np.empty((len(patterns), self._n), dtype=bool)
+        for i, pattern in enumerate(patterns):
+            truth[i] = self._under(dict(zip(self._readers, pattern, strict=True)))
         return truth, which.reshape(-1)
 
     def _under(self, replaced: dict[int, np.bool_]) -> BoolVector:

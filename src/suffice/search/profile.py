@@ -297,7 +297,9 @@ class Profile:
             return self._share_of_sets(reached)
         if not self.covers_exactly(tau):
             drawn = self.draws
-            return None if drawn is None else float((self._reach_of(drawn.held) >= tau).mean())
+            if drawn is None or not len(drawn.held):
+                return None
+            return float((self._reach_of(drawn.held) >= tau).mean())
         # Every hybrid was counted, though not kept: which sets hold a factor needs no count.
         factors = [minimal.members for minimal in self.minimal_at(tau)]
         if self.closure_is_exact(tau):
