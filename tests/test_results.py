@@ -6,6 +6,7 @@ import pickle
 from functools import cache
 from html.parser import HTMLParser
 from io import StringIO
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -283,6 +284,22 @@ def test_a_result_of_another_version_or_without_content_is_not_read(result):
         type(result).from_json(json.dumps(record | {"content": {}}))
     with pytest.raises(InputError, match="text: got"):
         type(result).from_json(json.dumps(record | {"content": None}))
+
+
+STORED = json.loads(Path(__file__).with_name("stored_results_0_5_0.json").read_text())
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_results_of_an_earlier_release_are_read_or_refused_by_their_version(name):
+    """`docs/reference/stability.md` promises that reading is never a guess."""
+    envelope = STORED[name]
+    kind = next(c for c in CLASSES if c.__name__ == envelope["result"])
+    if envelope["version"] == kind.version:
+        assert isinstance(kind.from_json(json.dumps(envelope)), kind)
+    else:
+        assert name in {"Cohort", "Reliance", "Record", "Verification"}
+        with pytest.raises(InputError, match=f"got version 1; allowed: .*, version {kind.version}"):
+            kind.from_json(json.dumps(envelope))
 
 
 def numbers_in(part, path=()):

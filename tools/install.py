@@ -21,6 +21,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 _SETTINGS = {
@@ -58,12 +59,35 @@ def main(options: argparse.Namespace) -> None:
         if options.lowest:
             lowest = [*install, "--resolution", "lowest-direct", *package]
             subprocess.run(lowest, check=True, env=variables)
+            _check_lowest(uv, python, options.project)
             package = []  # else it would be resolved again, to the highest versions
         if package or groups:
             subprocess.run([*install, *package, *groups], check=True, env=variables)
     subprocess.run([*pip, "uninstall", "--quiet", "--yes", "uv"], check=True)  # 60 MB, for once
     if not options.write:
         _compile(python)
+
+
+def _check_lowest(uv: list[str | Path], python: Path, project: str) -> None:
+    """End with an error if a promised version is lower than all that can be installed."""
+    listed = subprocess.run(
+        [*uv, "freeze", "--python", python], check=True, capture_output=True, text=True
+    )
+    installed = dict(re.findall(r"^([\w.-]+)==(\S+)$", listed.stdout, re.MULTILINE))
+    table = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    promised = [*table["dependencies"]]
+    for extra in _extras(project):
+        promised += table["optional-dependencies"][extra]
+    for requirement in promised:
+        name, _, least = requirement.partition(">=")
+        if least and not f"{installed[name]}.".startswith(f"{least}."):
+            sys.exit(f"{requirement} is promised, but {installed[name]} is the lowest that fits")
+
+
+def _extras(project: str) -> list[str]:
+    """Return the extras of a requirement: of ".[plots,web]" plots and web."""
+    found = re.search(r"\[(.*)\]", project)
+    return found[1].split(",") if found else []
 
 
 def _write_constraints(
@@ -77,10 +101,9 @@ def _write_constraints(
 
     Local parts such as `+cpu` are left out, since other indexes have other builds.
     """
-    extras = re.search(r"\[(.*)\]", project)
     command = [*uv, "compile", "pyproject.toml", "--quiet", "--no-annotate", "--no-header"]
     command += ["--python-version", "3.11", *groups]
-    for extra in extras[1].split(",") if extras else ():
+    for extra in _extras(project):
         command += ["--extra", extra]
     listed = subprocess.run(command, check=True, capture_output=True, text=True, env=variables)
     versions = re.sub(r"\+\S+", "", listed.stdout)

@@ -331,7 +331,16 @@ def test_explanations_that_were_taken_out_are_found(copied, tmp_path):
     assert why["X"] == "12 rows, and 3 were recorded"
 
 
-@pytest.mark.parametrize("name", ["tables/letters.csv", "explanations/notes.txt", "before/a.txt"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tables/letters.csv",
+        "explanations/notes.txt",
+        "explanations/more/part-0.parquet",
+        "audit.d/audit.toml",
+        "before/a.txt",
+    ],
+)
 def test_a_file_that_no_analysis_makes_is_found(tmp_path, name):
     made = make(tmp_path / "r", analyses={"roles": {}})
 
@@ -348,6 +357,17 @@ def test_a_file_that_no_analysis_makes_is_found(tmp_path, name):
     found = check(tmp_path / "r")
     assert found.seal != made.seal
     assert [(c.what, c.why) for c in found.differs] == [("tables and page", name)]
+
+
+def test_a_record_has_one_declaration(copied):
+    _, folder = copied
+
+    def declare_twice(folder):
+        for name in ("audit.toml", "audit.yaml"):
+            (folder / name).write_text("[audit]")
+
+    rewritten(folder, declare_twice)
+    assert [c.why for c in audit.verify(folder).differs] == ["audit.toml, audit.yaml"]
 
 
 def test_hashes_of_another_model_are_found(copied):

@@ -6,9 +6,14 @@ import re
 import subprocess
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 from docs.check import problems, public_names
+from docs.write_schema import result_classes
+
+from suffice.audit.record_seal import RECORD_VERSION
+from suffice.batch.store import SCHEMA_VERSION
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -109,6 +114,38 @@ def test_every_public_name_is_in_the_reference_once():
     modules = re.findall(r"automodule:: (suffice\.\w+)\n +:members:\n", written)
     names = re.findall(r"auto(?:class|function|exception):: (suffice\.\w+)$", written, re.M)
     assert sorted(modules + names) == sorted(n for n in public_names() if n.count(".") == 1)
+
+
+def test_the_format_versions_that_are_promised_are_those_of_the_code():
+    text = text_of(DOCS / "reference" / "stability.md")
+    promised = dict(
+        re.findall(r"`(?:suffice\.)?([\w.]+)`(?: of its class)? \| (.+) \|$", text, re.M)
+    )
+    assert promised["load"] == str(SCHEMA_VERSION)
+    assert promised["audit.verify"] == str(RECORD_VERSION)
+    raised = [c for c in result_classes() if c.version > 1]
+    assert promised["from_json"] == "`version` of the class: 1; 2 for " + ", ".join(
+        f"`{c.__name__}`" for c in sorted(raised, key=lambda c: c.__name__)
+    )
+
+
+def test_every_directive_of_the_reference_names_something():
+    written = "".join(text_of(page) for page in (DOCS / "reference").glob("*.md"))
+    names = re.findall(r"auto(?:class|function|exception|module):: (suffice[\w.]*)$", written, re.M)
+    assert len(names) > 100
+    for name in names:
+        assert resolve_name(name) is not None
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"])
+def test_links_of_pages_from_the_root_hold_in_the_site(name):
+    """The site includes them in `docs/reference`, and rewrites paths that begin with docs/."""
+    text = _CODE.sub("", text_of(ROOT / f"{name}.md"))
+    links = [link for link in _LINK.findall(text) if "://" not in link]
+    here = DOCS / "reference"
+    if ":relative-docs: docs/" in text_of(here / f"{name}.md"):
+        links = [link for link in links if not link.startswith("docs/")]
+    assert [link for link in links if not (here / link.partition("#")[0]).exists()] == []
 
 
 def test_nothing_that_is_built_from_asks_another_host():

@@ -39,6 +39,45 @@ def test_public_functions_are_not_hidden_by_modules_of_the_same_name(package):
     assert tuple(map(int, least.split("."))) >= (0, 6)
 
 
+_WITHOUT_PYARROW = """
+from importlib.machinery import PathFinder
+
+find = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *rest: None if name == "pyarrow" else find(name, *rest)
+
+import numpy as np
+import suffice
+from suffice import audit
+from suffice.errors import SufficeError
+
+explainer = suffice.Explainer(lambda rows: rows[:, 0] > 2, np.array([[1], [2], [3], [4]]))
+for ask in (
+    lambda: explainer.explain_to([[1]], "out"),
+    lambda: suffice.load("out"),
+    lambda: audit.record(explainer, [[1]], "out", analyses={"roles": {}}),
+    lambda: audit.verify("out"),
+    lambda: __import__("suffice.batch.arrow"),
+):
+    try:
+        ask()
+    except SufficeError as error:
+        print(error)
+print(audit.roles(explainer.explain_many([[1], [4]])).n)
+"""
+
+
+def test_what_needs_pyarrow_says_how_to_install_it():
+    ran = subprocess.run([sys.executable, "-c", _WITHOUT_PYARROW], capture_output=True, text=True)
+    assert ran.stderr == ""
+    *errors, decisions = ran.stdout.splitlines()
+    assert decisions == "2"
+    assert len(errors) == 5
+    for error in errors:
+        assert re.fullmatch(
+            r'.+ needs pyarrow\. Install it with: pip install "suffice\[\w+\]"', error
+        )
+
+
 def test_versions_agree():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert "version" in project["dynamic"]

@@ -158,6 +158,7 @@ class CohortGap(GroupGap):
 class Cohort(Result):
     """Sufficient sets of many decisions, brittle decisions, and differences between groups."""
 
+    version = 2
     plots = ("cohort", "measures")
 
     n: NaturalNumber

@@ -115,6 +115,7 @@ class RelianceGap(GroupGap):
 class Reliance(Result):
     """Measured reliance of decisions on protected features; it makes no legal statement."""
 
+    version = 2
     plots = ("reliance",)
 
     protected: tuple[tuple[str, tuple[str, ...]], ...]

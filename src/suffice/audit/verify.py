@@ -8,11 +8,10 @@ explanations, and every table and page is made again.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatch
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -336,10 +335,6 @@ def _recheck_finding(
     return check, Finding(finding.name, found)
 
 
-_STORE_PATTERNS = ("_manifest.json", "_SUCCESS", "*/part-*.parquet")
-"""Files of stored explanations, as the batch runner writes them."""
-
-
 def _recheck_files(folder: Path, record: Record, stored: Stored, progress: bool | None) -> Check:
     """Compare all files with those made again; a record has no others."""
     facts = tuple(sealed_facts(stored, record.analyses))
@@ -354,15 +349,30 @@ def _recheck_files(folder: Path, record: Record, stored: Stored, progress: bool 
         if name not in there or (folder / name).read_bytes() != content
     ]
     stores = [EXPLANATIONS_FOLDER, *([BASELINE_FOLDER] if "compare" in record.analyses else [])]
-    patterns = [f"{store}/{pattern}" for store in stores for pattern in _STORE_PATTERNS]
-    patterns.append(f"{CONFIG_STEM}.*")
-    odd += [
-        name
-        for name in sorted(there - made.keys())
-        if not any(fnmatch(name, pattern) for pattern in patterns)
-    ]
+    odd += sorted(there - made.keys() - set(_stored_files(there, stores)))
     verdict: Verdict = "differs" if odd else "agrees"
     return Check("files", "tables and page", verdict, join_first(map(format_name, odd), 6))
+
+
+def _stored_files(names: Iterable[str], stores: Sequence[str]) -> Iterator[str]:
+    """Yield the names of stored explanations, as the batch runner writes them, and of the config.
+
+    `load` has compared the Parquet files with the digests of their run, so others are refused.
+    """
+    from suffice.batch.manifest import MANIFEST_FILE
+    from suffice.batch.store import SUCCESS_FILE, TABLE_FOLDERS
+
+    folders = {f"{store}/{table}" for store in stores for table in TABLE_FOLDERS}
+    files = {f"{store}/{file}" for store in stores for file in (MANIFEST_FILE, SUCCESS_FILE)}
+    configs = []
+    for name in names:
+        path = PurePosixPath(name)
+        if name in files or (path.suffix == ".parquet" and str(path.parent) in folders):
+            yield name
+        elif path.parts == (path.name,) and path.stem == CONFIG_STEM:
+            configs.append(name)
+    if len(configs) == 1:
+        yield configs[0]
 
 
 def _changed_versions(facts: tuple[SealedFact, ...]) -> Iterator[str]:

@@ -14,7 +14,13 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import pyarrow as pa
+
+from suffice.errors import InputError, SufficeError, missing_package
+
+try:
+    import pyarrow as pa
+except ImportError as error:
+    raise missing_package("An Arrow table of explanations", "pyarrow", "parquet") from error
 
 from suffice.batch.explain_many import BatchExplainer, explain_rows
 from suffice.batch.factor_columns import FACTOR_TYPE, count_list_array, factor_columns, list_array
@@ -29,7 +35,6 @@ from suffice.batch.stored_row import (
     values_to_json,
 )
 from suffice.context.references import CachedRows
-from suffice.errors import InputError, SufficeError
 from suffice.explanation import Explanation
 from suffice.tables import Table, as_table
 

@@ -119,7 +119,7 @@ def _run_audit(options: dict[str, Any]) -> None:
     steps = {ANALYSES_PROGRESS: list(analyses)}
     try:
         with (
-            show_progress(lambda: 0) as counter,
+            show_progress() as counter,
             listen_to_progress(_StageMessages(counter.see, stages, steps)),
         ):
             made = record(

@@ -84,8 +84,8 @@ _LINE_FORMAT = "{n_fmt} of {total_fmt} rows, {rate_noinv_fmt}, {remaining} left{
 
 
 @contextmanager
-def show_progress(errors: Callable[[], int]) -> Iterator[RowCounter]:
-    """Show rows done, rows per second, time left and errors while the block runs."""
+def show_progress(errors: Callable[[], int] | None = None) -> Iterator[RowCounter]:
+    """Show rows done, rows per second, time left and, where they are counted, errors."""
     counter = RowCounter(errors)
     with listen_to_progress(counter.see):
         try:
@@ -97,7 +97,7 @@ def show_progress(errors: Callable[[], int]) -> Iterator[RowCounter]:
 class RowCounter:
     """Counts rows that are explained from now on, and shows them by a progress bar."""
 
-    def __init__(self, errors: Callable[[], int]) -> None:
+    def __init__(self, errors: Callable[[], int] | None) -> None:
         self._errors = errors
         self._bar: Any = None
         self.rows = 0
@@ -110,7 +110,7 @@ class RowCounter:
         if self._bar is None:
             self._bar = _open_bar(done, total)
         self._bar.total = total
-        if count := self._errors():
+        if self._errors is not None and (count := self._errors()):
             self._bar.set_postfix_str(plural(count, "error"), refresh=False)
         self.rows = int(done) - self._bar.initial
         self._bar.update(int(done) - self._bar.n)
