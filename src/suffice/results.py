@@ -24,6 +24,7 @@ from suffice.typing import Scalar
 from suffice.validation import check_choice
 
 ColumnKind = Literal["text", "share", "number", "difference"]
+RenderFormat = Literal["text", "full_text", "terminal", "fragment", "page", "record_page", "sheet"]
 
 
 @dataclass(frozen=True)
@@ -234,6 +235,8 @@ class Result(ABC):
     faces: ClassVar[str] = "suffice.report.render_result"
     """The module whose functions text, terminal, fragment and page draw it (and sheet, where the
     words are made above the result)."""
+    page_face: ClassVar[RenderFormat] = "page"
+    """The function of that module that makes the page."""
     plots: ClassVar[tuple[str, ...]] = ("measures",)
     """The kinds of figure there are of it, the usual one first: names in `suffice.plots`."""
 
@@ -278,7 +281,7 @@ class Result(ABC):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """A self-contained page; written to `path` where one is given."""
-        page: str = find_renderer("page", self)(self)
+        page: str = find_renderer(self.page_face, self)(self)
         if path is not None:
             write_text(path, page)
         return page
@@ -341,9 +344,6 @@ class FrozenDict(dict[str, Scalar]):
 
     def __reduce__(self) -> tuple[type[FrozenDict], tuple[dict[str, Scalar]]]:
         return FrozenDict, (dict(self),)
-
-
-RenderFormat = Literal["text", "full_text", "terminal", "fragment", "page", "sheet"]
 
 
 class HasFaces(Protocol):

@@ -28,7 +28,7 @@ from suffice.audit.record_seal import (
 )
 from suffice.context.causal import noisy
 from suffice.formatting import escape_markdown
-from suffice.report.render_audit import _figure_uri, _figures
+from suffice.report.render_result import _figure_uri, _figures
 from tests.audit.mixed_table import mixed_table, rule
 
 TABLE = mixed_table(120).drop(columns="screened")
@@ -54,7 +54,9 @@ ANALYSES = {
 def without_figures():
     """Write pages as they are without matplotlib: drawing takes four fifths of a record's time."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(import_module("suffice.report.render_audit"), "_figures", lambda result: [])
+        patched.setattr(
+            import_module("suffice.report.render_result"), "_figures", lambda result: []
+        )
         yield
 
 
@@ -559,7 +561,7 @@ def test_every_figure_is_drawn_for_light_and_dark_and_the_same_every_time(tmp_pa
         calls.append((kind, paper))
         return _figure_uri(result, kind, paper)
 
-    report = import_module("suffice.report.render_audit")
+    report = import_module("suffice.report.render_result")
     monkeypatch.setattr(report, "_figures", _figures)
     monkeypatch.setattr(report, "_figure_uri", counted)
     record = make(tmp_path / "r")
@@ -578,7 +580,7 @@ def test_the_page_is_tried_before_anything_long(tmp_path, monkeypatch):
     def broken(record, **options):
         raise InputError("page", "a picture that cannot be drawn", "another")
 
-    monkeypatch.setattr(import_module("suffice.report.render_audit"), "page", broken)
+    monkeypatch.setattr(import_module("suffice.report.render_result"), "record_page", broken)
     with pytest.raises(InputError, match="page: got a picture"):
         make(tmp_path / "r", analyses={"roles": {}})
     assert not list((tmp_path / "r").iterdir())

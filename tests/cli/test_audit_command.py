@@ -59,7 +59,9 @@ max_size = 1
 def without_figures():
     """Write pages as they are without matplotlib: `test_audit_record` tests the figures."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(import_module("suffice.report.render_audit"), "_figures", lambda result: [])
+        patched.setattr(
+            import_module("suffice.report.render_result"), "_figures", lambda result: []
+        )
         yield
 
 

@@ -16,6 +16,7 @@ from suffice.errors import InputError, did_you_mean, short_repr
 from suffice.formatting import escape_markdown, format_name, plural, truncate
 from suffice.results import (
     Field,
+    RenderFormat,
     Result,
     Sheet,
     encode_text,
@@ -81,7 +82,7 @@ class Record(RecordHead, Result):
 
     version: ClassVar[int] = 2
     stored: ClassVar[type | None] = _StoredRecord
-    faces: ClassVar[str] = "suffice.report.render_audit"
+    page_face: ClassVar[RenderFormat] = "record_page"
     plots: ClassVar[tuple[str, ...]] = ()
 
     findings: tuple[Finding, ...]
@@ -222,7 +223,7 @@ def record_files(
             template = record.analyses[finding.name].get("template")
             yield letters[0], encode_text(as_csv(_letters_frame(finding.result, template)))
     yield CARD_FILE, encode_text(record.model_card)
-    page: Any = find_renderer("page", record)
+    page: Any = find_renderer("record_page", record)
     yield PAGE_FILE, encode_text(page(record, links=True, figures=figures, progress=progress))
 
 

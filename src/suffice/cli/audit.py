@@ -95,7 +95,7 @@ def _run_audit(options: dict[str, Any]) -> None:
         read_audit_config,
     )
     from suffice.cli.output import show_progress
-    from suffice.report.render_audit import FIGURES_PROGRESS
+    from suffice.report.render_result import FIGURES_PROGRESS
 
     declared = read_audit_config(options["config"])
     base = declared.path.parent
@@ -167,7 +167,7 @@ class _StageMessages:
 
 def _print_record(made: Any, out: Path) -> None:
     from suffice.cli.output import console
-    from suffice.report.render_audit import terminal_summary
+    from suffice.report.render_result import terminal_summary
 
     console().print(terminal_summary(made))
     click.echo(f"Record: {out} ({folder_size(out)})")

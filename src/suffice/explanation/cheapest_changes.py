@@ -27,7 +27,6 @@ from suffice.context.references import Pool
 from suffice.context.swap import PooledHybrids
 from suffice.decision import Decision
 from suffice.engines import Evaluator
-from suffice.explanation.directions import find_directions
 from suffice.explanation.schema import Direction
 from suffice.explanation.sufficient_factor import Change, Player
 from suffice.factors.lattice import held_of_masks, members_of
@@ -39,7 +38,8 @@ from suffice.search.profile import Profile
 from suffice.search.question import SearchTask
 from suffice.search.strategies import SearchResult
 from suffice.tables import Table, as_scalar
-from suffice.typing import Counts, HeldSets, Outcomes, Reals, Scalar
+from suffice.tables.cells import missing_mask
+from suffice.typing import BoolVector, Counts, HeldSets, Outcomes, Reals, Scalar
 
 _REFERENCES_AT_FIRST = 256
 """References whose sets are grown together at first; then twice as many, and so on."""
@@ -401,3 +401,86 @@ class _CheapestPairSearch:
             sets, which = np.nonzero((price < np.inf) & (price <= self.limit))
             if len(sets):
                 self._try(members[sets], references[which], price[sets, which])
+
+
+# Direction, higher or lower, in which the cheapest changes that need a feature move it.
+#
+# A change needs a feature if the set without it flips the outcome for no reference. Reason letters
+# say "too low" or "too high" by this, so the cheapest change is looked for among all sets that were
+# counted, not only among those that are minimal at some threshold; and where equally cheap changes
+# disagree, no direction is claimed.
+
+
+_MAX_PAIRS = 1 << 27
+"""Limit on pairs of a set and a reference that are priced; above it no direction is known."""
+
+
+def find_directions(
+    sweep: Sweep | None, hybrids: Hybrids, costs: Reals, players: tuple[Player, ...]
+) -> dict[str, Direction]:
+    """Return the direction of each feature that is one number and that some change needs.
+
+    `sweep` is that of the flip view, and `costs` are (references, players).
+    """
+    if sweep is None or not sweep.tally.complete or not isinstance(hybrids, PooledHybrids):
+        return {}
+    moves = {i: move for i in range(hybrids.d) if (move := _moves(hybrids, i)) is not None}
+    # Replacing a set is holding its complement, and complements are numbered backwards.
+    flips = np.asarray(sweep.tally.dense[::-1] < sweep.tally.n)
+    masks = np.flatnonzero(flips)
+    some = np.zeros(len(masks), dtype=bool)
+    for i in moves:
+        some |= _set_needs(masks, i, flips)
+    masks = masks[some]
+    if len(masks) * hybrids.n * len(moves) > _MAX_PAIRS:
+        return {}
+    least = {i: np.full(hybrids.n, np.inf) for i in moves}
+    prices = SetCosts(costs)
+    for block in np.array_split(masks, 1 + len(masks) * hybrids.n // _PAIRS_PER_BLOCK):
+        price = prices.of_masks(block)
+        price[sweep.outcomes_of(len(flips) - 1 - block)] = np.inf
+        for i, move in moves.items():
+            cheapest = price[_set_needs(block, i, flips)].min(axis=0, initial=np.inf)
+            # Setting a feature to the value that it has shows nothing about it.
+            least[i] = np.minimum(least[i], np.where(move == 0, np.inf, cheapest))
+    found: dict[str, Direction] = {}
+    for i, cost in least.items():
+        if np.isfinite(cost).any():
+            ways = set(moves[i][cost <= cost.min() * (1 + COST_TOLERANCE)].tolist())
+            one = _DIRECTION_NAMES.get(min(ways), "either")
+            found[players[i].name] = one if len(ways) == 1 else "either"
+    return found
+
+
+def _set_needs(masks: Counts, i: int, flips: BoolVector) -> BoolVector:
+    """Return which sets have feature i and, without it, flip for no reference."""
+    return np.asarray((masks >> i & 1 == 1) & ~flips[masks & ~(1 << i)])
+
+
+_MADE_MISSING = 2
+_DIRECTION_NAMES: dict[int, Direction] = {1: "higher", -1: "lower"}
+
+
+def _moves(hybrids: PooledHybrids, player: int) -> Counts | None:
+    """Return, by reference, 1 for a higher value than the input's, −1 for a lower one, 0 for it.
+
+    None if the feature is not one number. A missing value is neither higher nor lower.
+    """
+    columns = hybrids.players.columns[player]
+    values = hybrids.pool.column(columns[0])
+    missing = missing_mask(values)
+    if len(columns) > 1 or missing[0]:
+        return None
+    if values.dtype.kind == "O":
+        known = values[~missing]
+        if any(
+            isinstance(v, bool) or not isinstance(v, int | float) for v in map(as_scalar, known)
+        ):
+            return None
+    elif values.dtype.kind not in "iuf":
+        return None
+    # Compared as they are: large integers would be rounded as floats.
+    higher, lower = (np.zeros(len(values), dtype=bool) for _ in range(2))
+    higher[~missing] = values[~missing] > values[0]
+    lower[~missing] = values[~missing] < values[0]
+    return np.asarray(higher.astype(np.int64) - lower + _MADE_MISSING * missing)[1:]

@@ -1,13 +1,19 @@
-"""Any result's sheet as plain text, on a terminal, in a notebook, and as a page."""
+"""Results as text, terminal output, notebook cell, HTML page; page of an audit record, figures."""
 
 from __future__ import annotations
 
+from base64 import b64encode
+from io import BytesIO
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from suffice.formatting import printable
-from suffice.report.html import render_template
+from suffice.progress import progress_bar
+from suffice.report.html import document, render_template, stylesheet
 from suffice.results import Panel, Result
+
+if TYPE_CHECKING:
+    from suffice.audit.record_result import Record
 
 _WIDTH = 92
 
@@ -54,8 +60,6 @@ def terminal(result: Result) -> Any:
 
 def page(result: Result) -> str:
     """A whole HTML document."""
-    from suffice.report.html import document, stylesheet
-
     sheet = result.sheet
     content = render_template("sheet-body.html.j2", s=sheet)
     return document(sheet.title, stylesheet([], "page.css", "sheet.css"), content)
@@ -63,8 +67,6 @@ def page(result: Result) -> str:
 
 def fragment(result: Result) -> str:
     """A piece of HTML that brings its own style, for a notebook."""
-    from suffice.report.html import stylesheet
-
     content = render_template("sheet-body.html.j2", s=result.sheet)
     return render_template(
         "sheet-fragment.html.j2", style=stylesheet([], "sheet.css"), content=content
@@ -96,3 +98,106 @@ def _wrapped_lines(sentences: tuple[str, ...]) -> list[str]:
         for sentence in sentences
         for line in wrap(printable(sentence), _WIDTH, initial_indent="  ", subsequent_indent="  ")
     ]
+
+
+# The page of an audit record. It has each figure twice, for light and for dark screens. Without
+# matplotlib it has the tables only, whose shares have bars.
+
+
+_SENTENCES_AT_TOP = 3
+"""Sentences of a finding at the top."""
+_TABLES_UNFOLDED = 2
+"""Tables of a finding that are not folded away."""
+
+
+FIGURES_PROGRESS = "figures"
+"""Title of the progress bar over the findings whose figures are drawn."""
+
+
+class FigureImages(NamedTuple):
+    """A figure as data URIs."""
+
+    light: str
+    dark: str
+
+
+def record_page(
+    record: Record, links: bool = False, figures: bool = True, progress: bool | None = False
+) -> str:
+    """Return an HTML document; `links` adds links to the files of the record's folder."""
+    from suffice.audit.record_result import files_of
+
+    with progress_bar(FIGURES_PROGRESS, len(record.findings) * figures, progress) as bar:
+
+        def pictures(result: Result) -> list[FigureImages]:
+            drawn = _figures(result) if figures else []
+            bar.update(figures)
+            return drawn
+
+        content = render_template(
+            "record.html.j2",
+            r=record,
+            links=links,
+            brief=_SENTENCES_AT_TOP,
+            open=_TABLES_UNFOLDED,
+            files=files_of,
+            pictures=pictures,
+        )
+    return document(record.title, stylesheet([], "page.css", "sheet.css", "record.css"), content)
+
+
+def terminal_summary(record: Record) -> Any:
+    """Return title, description and first findings of a record for a rich console."""
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
+    parts: list[Any] = [Text(printable(record.title), style="bold")]
+    parts += [_line(label, words) for label, words in record.about]
+    for finding in record.findings:
+        parts.append(Text(finding.heading, style="bold cyan"))
+        said = finding.result.sheet.lead
+        parts += [
+            Padding(Text(printable(sentence)), (0, 0, 0, 2))
+            for sentence in said[:_SENTENCES_AT_TOP]
+        ]
+        more = len(said) - _SENTENCES_AT_TOP
+        if more > 0:
+            parts.append(Padding(Text(f"… and {more} more on the page", style="dim"), (0, 0, 0, 2)))
+    return Group(*parts)
+
+
+def _line(label: str, words: str) -> Any:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    return Padding(Text(f"{label}: {printable(words)}"), (0, 0, 0, 2))
+
+
+def _figures(result: Result) -> list[FigureImages]:
+    """Return the figures of a result; none if it has no kind of its own, or without matplotlib."""
+    kinds = [kind for kind in type(result).plots if kind != "measures"]
+    if not kinds:
+        return []
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        return []
+    # The same bytes every time, since they are sealed: ids from a fixed salt, and no date.
+    with mpl.rc_context({"svg.hashsalt": "suffice", "svg.fonttype": "path"}):
+        return [
+            FigureImages(_figure_uri(result, kind, "#f6f8fb"), _figure_uri(result, kind, "#1a2029"))
+            for kind in kinds
+        ]
+
+
+def _figure_uri(result: Result, kind: str, paper: str) -> str:
+    from matplotlib import pyplot, rc_context
+
+    # Without `ax` the figure is as large as its content needs.
+    with rc_context({"figure.facecolor": paper}):
+        figure: Any = result.plot(kind).figure
+    file = BytesIO()
+    figure.savefig(file, format="svg", facecolor=paper, metadata={"Date": None})
+    pyplot.close(figure)
+    return f"data:image/svg+xml;base64,{b64encode(file.getvalue()).decode()}"
