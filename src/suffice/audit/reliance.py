@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from statistics import fmean
 from typing import Any, Literal
 
 from suffice.audit.decision_counts import DecisionCounts, read_decision_counts
@@ -166,7 +168,8 @@ class Reliance(Result):
             yield (
                 "Effects of a change are random. A reference counts as flipping a decision only if "
                 "the decision stands with its own protected values and falls with the reference's, "
-                "both with the same noise."
+                "both with the same noise. An effect that was fitted on data is rarely 0, and some "
+                "draw shows it: read how often references flip a decision, not whether one does."
             )
         if self.gaps:
             yield adjustment_note(len(self.gaps))
@@ -192,9 +195,15 @@ class Reliance(Result):
         why = _RANDOM_NOTE if self.noise == "open" else _UNCOUNTED_NOTE
         most = max((row.references for row in self.rows), default=0)
         sets = "minimal set" if all(row.complete for row in self.rows) else "set found"
+        sentence = partial(_findings_sentence, references=most, why=why, sets=sets)
+        often: dict[str, float] = {}
+        if self.noise == "compared":
+            for name, _ in self.protected:
+                shares = [row.flips_alone for row in self.rows if row.protected == name]
+                often[name] = fmean(share for share in shares if share is not None)
         return tuple(
             f"{format_name(g.protected)}: "
-            f"{_findings_sentence(g, len(features.get(g.protected, ())) == 1, most, why, sets)}."
+            f"{sentence(g, len(features.get(g.protected, ())) == 1, often=often.get(g.protected))}."
             for g in self.groups
             if g.group is None
         )
@@ -284,12 +293,19 @@ _RANDOM_NOTE = (
 
 
 def _findings_sentence(
-    found: GroupReliance, one: bool, references: int, why: str, sets: str
+    found: GroupReliance,
+    one: bool,
+    *,
+    references: int,
+    why: str,
+    sets: str,
+    often: float | None,
 ) -> str:
     """Return the sentence on one protected feature (`one`) or several, over all decisions.
 
     `references` is the largest number of references of a decision; `why` says why flips are not
-    known where they are not; `sets` is "minimal set", or "set found" where others may exist.
+    known where they are not; `sets` is "minimal set", or "set found" where others may exist;
+    `often` is the mean share of references that flip a decision, for random effects.
     """
     it, its = ("it", "its values") if one else ("them", "their values")
     n, flips, falls = plural(found.decisions, "decision"), found.flipped, found.falls
@@ -311,9 +327,10 @@ def _findings_sentence(
     else:
         parts = [f"whether any of {n} falls {freed} is not known ({_UNCOUNTED_NOTE})"]
     if flips.hits:
+        mean = "" if often is None else f", {percent(often)} of them on average"
         parts.append(
-            f"changing {it} alone flips {flips.hits:,} of {flips.n:,} for some reference ({up_to}; "
-            f"the count grows with their number{left})"
+            f"changing {it} alone flips {flips.hits:,} of {flips.n:,} for some reference "
+            f"({up_to}{mean}; the count grows with their number{left})"
         )
     elif flips.n:
         parts.append(
