@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from suffice import Explainer, Target
+from suffice import Explainer, Explanation, Target
 from suffice.context import make_players
 from suffice.context.swap import SwapHybrids
 from suffice.engines.blackbox import BlackBox
@@ -15,7 +15,7 @@ from suffice.search.pruned import CurtailedEvaluation, pruned_search
 from suffice.search.strategies import run_search
 from suffice.tables import as_table
 from suffice.target import Event
-from tests.fakes import FakeClock, FunctionEvaluator
+from tests.fakes import FakeClock, FunctionEvaluator, fake_time
 
 SECONDS = 0.5
 Timed = Question(limits=Limits(time_limit=SECONDS))
@@ -120,6 +120,27 @@ def test_a_black_box_asks_a_slow_model_in_calls_that_fit():
     assert max(calls) > 100
 
 
+@pytest.mark.parametrize("per_row", [1e-6, 1e-5])
+def test_calls_that_cost_much_for_any_number_of_rows_stay_large(monkeypatch, per_row):
+    """A forest of 100 trees takes 12 ms for one row, and hardly more for a hundred."""
+    clock, calls = fake_time(monkeypatch), []
+
+    def model(rows):
+        calls.append(len(rows))
+        clock.now += 12e-3 + per_row * len(rows)
+        return (rows.sum(axis=1) > 15).astype(int)
+
+    data = np.random.default_rng(0).random((1000, 30))
+    explainer, n = Explainer(model, data, n_references=500), 500
+    for row in data[:3]:
+        calls.clear()
+        started = clock.now
+        e = explainer.explain(row, time_limit=0.1)
+        assert clock.now - started <= 0.15
+        assert e.keep.factors and e.flip.factors
+        assert len(calls) <= 10 and np.median(calls) >= n / 10
+
+
 def test_a_pruned_search_numbers_in_advance_what_its_time_has_room_for():
     """819,200 hybrids take a second to number, before the first row is asked."""
     _, keeper, hybrids, evaluator = timed(1e-3, d=12, n=200)
@@ -162,6 +183,8 @@ def test_an_age_is_a_time_limit_too(search):
     e = explainer.explain(data[0], search=search, time_limit=1e-9)
     assert e.stopped == Stop("time_limit", 1e-9)
     assert "time_limit=1e-09 s" in " ".join(str(e).split())
+    assert e.keep.necessity_baseline is None  # not even one hybrid was drawn
+    assert Explanation.from_json(e.to_json()) == e
 
 
 # -- the keeper itself -----------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from suffice.context.hybrids import Hybrids, KeyedHybrids
 from suffice.context.swap import SwapHybrids
+from suffice.engines.call_times import CallTimes
 from suffice.engines.evaluator import ProgressCallback, SweepBlock
 from suffice.engines.work import LOOKUP, row_work
 from suffice.errors import SufficeError
@@ -90,6 +91,7 @@ class BlackBox:
         unknown = _FIRST_CALL if patience is None else _FIRST_HURRIED_CALL
         first = self._patience / pace if pace else unknown
         self._rows_per_call = max(1, min(self._most_rows, int(first)))
+        self._call_times = CallTimes()
 
     @property
     def target(self) -> Target:
@@ -210,7 +212,8 @@ class BlackBox:
         """Keep the books, and let the next call be as large as memory and patience allow."""
         self.rows_predicted += rows
         self.model_seconds += seconds
-        patient = rows * self._patience / max(seconds, 1e-9)
+        self._call_times.record(rows, seconds)
+        patient = self._call_times.rows_within(self._patience)
         self._rows_per_call = max(1, int(min(self._most_rows, patient)))
 
     def _predict_all(self, held: HeldSets, tick: ProgressCallback | None) -> Outcomes:

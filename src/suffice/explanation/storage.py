@@ -229,13 +229,10 @@ def _draws_record(draws: HybridSample | None) -> DrawsRecord | None:
 
 
 def _read_draws(record: DrawsRecord | None) -> HybridSample | None:
-    if record is None:
+    if record is None or not record.held:
         return None
     held = [[digit == "1" for digit in row] for row in record.held]
-    d = len(record.held[0]) if record.held else 0
-    return HybridSample(
-        np.array(held, dtype=bool).reshape(-1, d), np.array(record.outcomes, dtype=bool)
-    )
+    return HybridSample(np.array(held, dtype=bool), np.array(record.outcomes, dtype=bool))
 
 
 def _findings_record(findings: Findings | None) -> FindingsRecord | None:

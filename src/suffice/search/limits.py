@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from suffice.engines import Evaluator, LatticeEvaluator
+from suffice.engines.call_times import CallTimes
 from suffice.engines.work import CALL, LOOKUP, UNITS_PER_SECOND
 from suffice.errors import InputError
 from suffice.typing import BoolVector, Counts, HeldSets, Outcomes
@@ -161,6 +162,7 @@ class LimitKeeper:
         self._expected: Evaluator | None = None
         self._batch = float(_FIRST_BATCH)
         self._last_batch = 0.0
+        self._batch_times = CallTimes()
 
     # -- what was used ------------------------------------------------------------------
 
@@ -256,6 +258,7 @@ class LimitKeeper:
         """
         used, elapsed, other = self._used, self._elapsed, copy(self)
         other._batch, other._last_batch = float(_FIRST_BATCH), 0.0
+        other._batch_times = CallTimes()
         other._seconds = elapsed + (self._seconds - elapsed) * share
         other._rows = used.rows + int((self._rows - used.rows) * share)
         other._hybrids = used.hybrids + int((self._hybrids - used.hybrids) * share)
@@ -369,7 +372,8 @@ class LimitKeeper:
         patience = self.limits.patience
         if patience is not None and hybrids:
             self._last_batch = seconds
-            affordable = patience / max(seconds, 1e-9) * hybrids
+            self._batch_times.record(hybrids, seconds)
+            affordable = self._batch_times.rows_within(patience)
             self._batch = max(1.0, min(affordable, _GROWTH * max(self._batch, float(hybrids))))
 
     # -- the clock ----------------------------------------------------------------------

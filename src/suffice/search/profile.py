@@ -120,6 +120,8 @@ class Profile:
     ) -> Profile:
         """What counts say, under the test and within the sizes that were asked about."""
         q = question
+        if draws is not None and not len(draws.held):  # no time was left to draw
+            draws = None
         return cls(tally, q.alpha, q.adjust, q.limits.max_size, q.size_weights, draws, findings)
 
     def tested(self, alpha: float | None, adjust: Adjustment) -> Profile:
