@@ -54,7 +54,7 @@ def test_half_for_one_part_is_told_as_the_limit_that_was_given(strategy):
     assert clock.now <= 0.6 * SECONDS
 
 
-@pytest.mark.parametrize("strategy", ["exhaustive", "greedy", "pruned"])
+@pytest.mark.parametrize("strategy", ["exhaustive", "pruned"])
 def test_after_its_time_nothing_is_asked(strategy):
     clock, keeper, hybrids, evaluator = timed(1e-3)
     clock.now = 9.0
@@ -63,6 +63,17 @@ def test_after_its_time_nothing_is_asked(strategy):
     assert found.stopped == Stop("time_limit", SECONDS)
     assert found.keep.tally.visited == 0
     assert found.keep.minimal_at(0.9) == []
+
+
+@pytest.mark.parametrize("strategy", ["anytime", "greedy"])
+def test_after_its_time_one_set_of_each_view_is_verified_and_no_more(strategy):
+    clock, keeper, hybrids, evaluator = timed(1e-3)
+    clock.now = 9.0
+    found = run_search(strategy, evaluator, hybrids, Timed, keeper)
+    assert evaluator.rows_predicted == 2 * hybrids.n  # all held, all replaced
+    assert found.stopped == Stop("time_limit", SECONDS)
+    assert [f.hits for f in found.keep.findings.factors] == [hybrids.n]
+    assert [f.hits for f in found.flip_findings.factors] == [hybrids.n]
 
 
 def test_what_was_visited_in_time_is_exact_and_necessity_is_estimated():

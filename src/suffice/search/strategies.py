@@ -162,7 +162,9 @@ def _small_and_greedy_search(
             "It has no fixed family of tests: choose a smaller alpha.",
         )
     small = min(_countable_size(evaluator, d), q.limits.largest(d))
-    return _search_in_stages(evaluator, d, q, keeper, small, _GREEDY)
+    # Under a time limit the small sets alone may take it all.
+    stages = replace(_GREEDY, first=_ANYTIME.first) if keeper.timed else _GREEDY
+    return _search_in_stages(evaluator, d, q, keeper, small, stages)
 
 
 def _countable_size(evaluator: Evaluator, d: int) -> int:
