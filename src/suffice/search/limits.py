@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from suffice.engines import Evaluator, LatticeEvaluator
-from suffice.engines.call_times import CallTimes
+from suffice.engines.blackbox import CallTimes
 from suffice.engines.work import CALL, LOOKUP, UNITS_PER_SECOND
 from suffice.errors import InputError
 from suffice.typing import BoolVector, Counts, HeldSets, Outcomes
