@@ -152,10 +152,14 @@ docs: $(VENV)/.docs ## build the documentation into docs/_build
 figures: $(VENV)/.test ## draw the committed pictures of the documentation again (needs the data, and an idle machine)
 	$(BIN)/python -m docs.draw
 
-schema: $(VENV)/.test ## write the JSON Schema of explanations
+schema: $(VENV)/.test ## write the JSON Schemas of all results
 	$(BIN)/python -m docs.write_schema
+
+generated: $(VENV)/.lint bundle schema ## make all committed files that follow from the code
+	$(BIN)/python -m docs.write_index
+	$(BIN)/python -m docs.draw.architecture
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) $(VENV)-* frontend/node_modules dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage suffice-report.html
 
-.PHONY: help demo system-packages check test test-peers test-dowhy coverage soak soak-tests bundle test-pythons test-lowest constraints lint format bench reproduce dist docs figures schema clean
+.PHONY: help demo system-packages check test test-peers test-dowhy coverage soak soak-tests bundle test-pythons test-lowest constraints lint format bench reproduce dist docs figures schema generated clean

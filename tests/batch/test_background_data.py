@@ -100,7 +100,7 @@ def test_a_column_with_more_such_cells_is_one_of_text(tmp_path):
     assert found.frame["children"].tolist()[:4] == ["0", "1", "2", "3+"]
 
 
-def test_a_table_without_rows_is_told(tmp_path):
+def test_empty_table_raises(tmp_path):
     for path in (tmp_path / "t.csv", tmp_path / "t.parquet"):
         empty = people()[:0]
         empty.to_csv(path, index=False) if path.suffix == ".csv" else empty.to_parquet(path)

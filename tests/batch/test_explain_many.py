@@ -111,7 +111,7 @@ def test_rows_that_end_every_process_are_told_with_the_answers_to_the_others(
     assert answers([error.found[i] for i in whole]) == answers(alone)
 
 
-def test_of_several_errors_the_first_row_s_is_raised(explain_many):
+def test_explain_many_raises_the_error_of_the_first_row(explain_many):
     rows = rows_with_faults([0, 0, 0, 0, -4, 0, -4, -4], 40)
     explainer = Explainer(FaultyModel(), DATA)
     for jobs in (1, 2, 3):

@@ -61,7 +61,7 @@ def ask(tmp_path):
     return asked
 
 
-def test_a_table_without_rows_is_told(ask, suffice):
+def test_empty_table_raises(ask, suffice):
     ran = suffice(*ask(SMALL.assign(decision=Y).iloc[:0], row=0))
     assert ran.returncode == 2
     assert "--data: got table.csv, which has no rows" in ran.stderr

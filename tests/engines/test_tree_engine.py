@@ -495,7 +495,7 @@ def test_pipelines_that_keep_columns_apart_are_read(final: Any, kernel: str) -> 
     check_trees(Case(model, rows, groups={"two": ["a", "kind"]}), kernel)
 
 
-def test_skis_are_bought_once_the_rents_would_exceed_their_price() -> None:
+def test_numba_is_loaded_when_numpy_time_exceeds_its_load_time() -> None:
     rental = SkiRental(price=1.0)
     assert not rental.should_buy(0.6)
     rental.pay(0.6)

@@ -55,7 +55,7 @@ class Counting:
         {"actionable": ["income"], "decreasing": "debt"},
     ],
 )
-def test_it_answers_as_an_explainer_made_so(changes):
+def test_but_equals_a_new_explainer_with_the_same_options(changes):
     made = Explainer(Counting(), X, **changes).explain(X.iloc[8], search="exhaustive")
     other = Explainer(Counting(), X).but(**changes).explain(X.iloc[8], search="exhaustive")
     pd.testing.assert_frame_equal(made.to_frame(), other.to_frame())
@@ -85,7 +85,7 @@ def test_the_first_explainer_stays_as_it_was():
     assert len(explainer.explain(X.iloc[8]).players) == 4
 
 
-def test_what_is_no_contrast_is_refused_by_name():
+def test_but_rejects_unknown_options():
     with pytest.raises(InputError, match="but: got 'engine'; allowed: outcome, references"):
         Explainer(Counting(), X).but(engine="trees")
 

@@ -103,7 +103,7 @@ def labels(rows):
             "data: got duplicate column name 'a'; allowed: distinct names",
         ),
         (lambda: explain(labels, data=X.iloc[:0]), "data: got no rows or no columns"),
-        (lambda: explain(labels, data=[1, 2, 3]), r"data: got an array of 1 dimension\(s\)"),
+        (lambda: explain(labels, data=[1, 2, 3]), "data: got an array of 1 dimension; "),
         (lambda: explain(labels, data=csr_matrix(np.eye(3))), r"a sparse matrix.*data.toarray\(\)"),
         (lambda: explain(labels, data=pl.from_pandas(X).lazy()), "data: got LazyFrame"),
         (

@@ -153,7 +153,7 @@ def test_every_case_is_of_a_public_call():
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_odd_values_mean_something_or_are_refused_by_name(name, tmp_path, monkeypatch):
+def test_invalid_values_raise_an_error_that_names_the_argument(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some odd values are file names; some calls write files
     untried = CALLS[name].difference(*(door.valid for door in cases()[name]))
     assert not untried, f"no case of {name} has {untried}"

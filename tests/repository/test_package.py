@@ -78,6 +78,25 @@ def test_what_needs_pyarrow_says_how_to_install_it():
         )
 
 
+def test_workflows_call_make_targets_and_hooks_are_local():
+    """The commands of the project are in one place, and hooks have the versions of `make lint`."""
+    made = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    nightly = re.search(r"target: \[(.*)\]", workflow)
+    called = re.findall(r"run: (.*)", workflow)
+    assert nightly and "make ${{ matrix.target }}" in called
+    called += [f"make {target}" for target in nightly[1].split(", ")]
+    script = (ROOT / ".ci" / "run").read_text()
+    called += [line for line in script.splitlines() if line.startswith("make ")]
+    for call in set(called) - {"make ${{ matrix.target }}"}:
+        assert call.split()[0] == "make" and call.split()[1] in made, call
+    used = set(re.findall(r"uses: ([\w/-]+)@", workflow))
+    assert used == {"actions/checkout", "actions/setup-python"}
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+    assert re.findall(r"repo: (\S+)", hooks) == ["local"]
+    assert re.findall(r"entry: (\S+)", hooks) == [".venv/bin/ruff"] * 2 + [".venv/bin/python"] * 2
+
+
 def test_versions_agree():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert "version" in project["dynamic"]
@@ -111,16 +130,24 @@ def test_the_first_line_of_each_module_says_what_it_holds():
         assert not riddle.match(line), path
 
 
-def test_doors_show_what_they_hold_and_take_several_rows():
+def loans_explainer():
     from sklearn.tree import DecisionTreeClassifier
 
     X, y = suffice.datasets.loans()
     X = X[["age", "income", "debt"]]
-    explainer = suffice.Explainer(DecisionTreeClassifier(random_state=0).fit(X, y), X)
+    return suffice.Explainer(DecisionTreeClassifier(random_state=0).fit(X, y), X), X
+
+
+def test_explainer_repr():
+    explainer, X = loans_explainer()
     assert repr(explainer) == (
         f"<Explainer: DecisionTreeClassifier, {len(X)} rows of data, 3 features, "
         "references='opposite'>"
     )
+
+
+def test_call_accepts_several_rows():
+    explainer, X = loans_explainer()
     many = explainer(X.iloc[:3], tau=0.8)
     assert many == explainer.explain_many(X.iloc[:3].to_dict("records"), tau=0.8)
     assert many == explainer(X.iloc[:3].to_numpy().tolist(), tau=0.8)

@@ -56,7 +56,7 @@ LIBRARIES = pytest.mark.parametrize(
 
 
 @LIBRARIES
-def test_the_sign_of_zero_and_a_trailing_nul_tell_cells_apart(made):
+def test_signed_zero_and_trailing_nul_are_distinct_cells(made):
     assert as_table(made([0.0, -0.0, 1.0, 0.0])).codes()[:, 0].tolist() == [1, 0, 2, 1]
     assert as_table(made(["", "\x00", "a", ""])).codes()[:, 0].tolist() == [0, 1, 2, 0]
 
@@ -415,7 +415,7 @@ def test_a_frame_of_the_datas_kind_keeps_its_nanoseconds():
         (np.ma.array([[1, 2]], mask=[[0, 1]]), "a masked array; .*Pass data.filled"),
         (None, "None; allowed: a pandas, polars or pyarrow frame"),
         (5, "5; allowed: a pandas"),
-        (np.zeros((2, 2, 2)), "an array of 3 dimension"),
+        (np.zeros((2, 2, 2)), "an array of 3 dimensions; "),
     ],
 )
 def test_tables_that_cannot_be_read_say_why(data, message):

@@ -127,7 +127,7 @@ def test_infinite_and_very_large_numbers_have_costs_and_distances(made, cells):
     assert Explainer(by_number, data).recourse(first_row(data)).options
 
 
-def test_what_infinities_cost():
+def test_cost_of_infinite_values():
     data = pd.DataFrame({"v": [np.inf, 1.0, -np.inf, np.inf, np.nan, 3.0, 5.0]})
     explainer = Explainer(lambda rows: (rows["v"] == 3).astype(int), data)
     assert explainer.explain({"v": 5.0}).flip.factors[0].cost == 1.0  # |5 - 3| by a MAD of 2

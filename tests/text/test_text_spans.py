@@ -92,7 +92,7 @@ def test_the_quick_ways_to_join_agree_with_the_slow_one(cells, data):
         ("e\u0301te\u0301", ["e\u0301te\u0301"]),
     ],
 )
-def test_words(text, expected):
+def test_split_words(text, expected):
     assert [text[a:b] for a, b in words(text)] == expected
 
 
@@ -108,7 +108,7 @@ def test_words(text, expected):
         ("all small. like this", ["all small.", "like this"]),
     ],
 )
-def test_sentences(text, expected):
+def test_split_sentences(text, expected):
     assert [text[a:b] for a, b in sentences(text)] == expected
 
 

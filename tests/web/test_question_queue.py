@@ -37,7 +37,7 @@ class Slow:
         return rows["x"].to_numpy() > 500
 
 
-def test_who_hangs_up_stops_the_work_and_blocks_nobody():
+def test_disconnected_client_cancels_its_search():
     rng = np.random.default_rng(0)
     data = pd.DataFrame({"x": np.arange(1000), **{f"f{i}": rng.random(1000) for i in range(12)}})
     slow = Slow()

@@ -181,6 +181,7 @@ def _explain_text(options: dict[str, Any], question: dict[str, Any]) -> Explanat
     """Return the explanation of a text; with --refine, of the words of its best passages."""
     from suffice.cli.models import load_model
     from suffice.text import TextExplainer
+    from suffice.text.text_model import TextColumnModel
 
     contrast = contrast_from_options(options)
     outcome = contrast.event()
@@ -189,7 +190,7 @@ def _explain_text(options: dict[str, Any], question: dict[str, Any]) -> Explanat
     path: Path = options["model"]
     model = load_model(path, options["trust_pickle"], options["trust_types"])
     if path.suffix.lower() == ".onnx":
-        model = _TextColumnModel(model)
+        model = TextColumnModel(model)
     text: str = options["text"]
     if text == "-":
         text = _read_standard_input()
@@ -228,20 +229,6 @@ def _has_only_single_words(explanation: Explanation) -> bool:
     subject = explanation.subject
     assert isinstance(subject, TextSubject)
     return all(len(words(subject.text[a:b])) < 2 for a, b in subject.spans)
-
-
-class _TextColumnModel:
-    """A model of texts made of an ONNX model, which takes them as a column of strings."""
-
-    def __init__(self, model: Any) -> None:
-        self.__name__ = getattr(model, "__name__", type(model).__name__)
-        self._model = model
-
-    def predict(self, texts: list[str]) -> Any:
-        """Return one label or number for each text."""
-        column = np.empty((len(texts), 1), dtype=object)
-        column[:, 0] = texts
-        return self._model.predict(column)
 
 
 def _classes_of(model: Any, text: str, name: str) -> Any:

@@ -26,7 +26,7 @@ import numpy as np
 
 from suffice.cli.output import print_message
 from suffice.errors import InputError, MissingPackageError, one_line
-from suffice.formatting import duration, percent
+from suffice.formatting import duration, percent, plural
 from suffice.models import adapt, fitted_columns, wrap_model
 from suffice.models.boosters import LightgbmModel, XgboostModel
 from suffice.tables import as_table
@@ -299,6 +299,22 @@ def _read_with(path: Path, open_with: Any) -> Any:
 # -- names for the classes that a booster file numbers --------------------------------------
 
 
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Return names for models that are served together: equal ones get a number.
+
+    >>> unique_names(["a", "a", "a 2"])
+    ['a', 'a 2', 'a 2 2']
+    """
+    found: list[str] = []
+    for name in names:
+        unique, n = name, 1
+        while unique in found:  # "a 2" may be the name of another file
+            n += 1
+            unique = f"{name} {n}"
+        found.append(unique)
+    return found
+
+
 def name_classes(model: Any, classes: Sequence[str], name: str) -> Any:
     """Return the booster with its classes named.
 
@@ -379,7 +395,7 @@ def train(
     if not numbers and (not 2 <= len(labels) <= _MAX_CLASSES or counts.min() < 2):
         raise InputError(
             "--target",
-            f"{len(labels)} distinct values, the rarest {counts.min()} time(s)",
+            f"{len(labels)} distinct values, the rarest {plural(counts.min(), 'time')}",
             f"2 to {_MAX_CLASSES} classes of at least two rows each, or numbers, to train on",
             "For other targets pass your own model with --model.",
         )

@@ -177,16 +177,10 @@ def _open_models(
     ]
     if not given:
         raise InputError("--model, --train", "neither", "at least one of the two")
-    models: dict[str, Any] = {}
-    sources: dict[str, _Source] = {}
-    for name, source in given:
-        unique, n = name, 1
-        while unique in models:  # "a 2" may be the name of another file
-            n += 1
-            unique = f"{name} {n}"
-        models[unique] = open_model(options | source, data, labels)
-        sources[unique] = source
-    return models, sources
+    from suffice.cli.models import unique_names
+
+    sources = dict(zip(unique_names([n for n, _ in given]), [s for _, s in given], strict=True))
+    return {n: open_model(options | s, data, labels) for n, s in sources.items()}, sources
 
 
 def _read_graph(path: Path, data: Any) -> Any:

@@ -22,9 +22,9 @@ from suffice.formatting import format_name, plural
 from suffice.inference import check_adjustment
 from suffice.results import Result, Sheet, find_renderer
 from suffice.search.findings import Findings
+from suffice.search.hybrid_sampling import HybridSample
 from suffice.search.limits import Stop
 from suffice.search.profile import Profile
-from suffice.search.tally import HybridSample
 from suffice.target import PredictionScore
 from suffice.typing import Scalar
 from suffice.validation import check_alpha_or_same, check_bool, check_tau

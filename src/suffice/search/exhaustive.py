@@ -16,15 +16,10 @@ from numpy.typing import NDArray
 from suffice.engines import Evaluator, LatticeEvaluator
 from suffice.factors.lattice import Lattice, by_level, by_mask
 from suffice.progress import LARGEST_TOTAL, Progress, progress_bar
+from suffice.search.hybrid_sampling import SAMPLE_SIZE, HybridSample, sample_hybrids
 from suffice.search.limits import LimitKeeper, LimitReached, Stop
 from suffice.search.question import Ends, Question
-from suffice.search.tally import (
-    SAMPLE_SIZE,
-    HybridSample,
-    Tally,
-    sample_hybrids,
-    smallest_count_dtype,
-)
+from suffice.search.tally import Tally, smallest_count_dtype
 from suffice.typing import BoolVector, Counts
 
 _HYBRIDS_AT_ONCE = 1 << 20

@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 
 from suffice.factors.lattice import held_of_masks, masks_by_size, masks_of_held
+from suffice.search.hybrid_sampling import HybridSample
 from suffice.search.limits import Stop
-from suffice.search.tally import HybridSample, Tally
+from suffice.search.tally import Tally
 from suffice.typing import BoolVector, HeldSets
 
 Proof = Literal["exhaustive", "one smaller", "none"]

@@ -21,6 +21,7 @@ from suffice.engines import Evaluator, LatticeEvaluator
 from suffice.engines.blackbox import CallTimes
 from suffice.engines.work import CALL, LOOKUP, UNITS_PER_SECOND
 from suffice.errors import InputError
+from suffice.formatting import plural
 from suffice.typing import BoolVector, Counts, HeldSets, Outcomes
 from suffice.validation import check_integer, check_number
 
@@ -116,11 +117,12 @@ class Limits:
         """
         least = 2 * sets * n + used
         if self.budget is not None and self.budget < least:
+            each = f"{plural(sets, 'set')} per view on each of {plural(n, 'reference')}"
             beside = f", and {used} for the input" if used else ""
             raise InputError(
                 "budget",
                 f"{self.budget} rows",
-                f"at least {least}: {sets} set(s) per view on each of {n} references{beside}",
+                f"at least {least}: {each}{beside}",
                 "Use fewer references with n_references.",
             )
 

@@ -21,9 +21,10 @@ from suffice.engines.blackbox import CachedAnswers, PredictionCache
 from suffice.factors.lattice import Lattice, held_of_masks, masks_of_held
 from suffice.progress import LARGEST_TOTAL, progress_bar
 from suffice.search.findings import DecidedSets, Findings, FoundSet, UndecidedSets
+from suffice.search.hybrid_sampling import SAMPLE_SIZE, HybridSample, draw_hybrids
 from suffice.search.limits import LimitKeeper, Stop
 from suffice.search.question import Question
-from suffice.search.tally import SAMPLE_SIZE, HybridSample, Tally, draw_hybrids
+from suffice.search.tally import Tally
 from suffice.tables.cells import distinct_keys
 from suffice.typing import BoolVector, Counts, HeldSets, Reals
 

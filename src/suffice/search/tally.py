@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from suffice.engines import Evaluator
 from suffice.errors import NotVisitedError
 from suffice.factors.lattice import Lattice, by_level, by_mask
-from suffice.randomness import Stream, generator
-from suffice.search.limits import LimitKeeper
-from suffice.search.question import Question
-from suffice.typing import BoolVector, Counts, HeldSets, SmallCounts
+from suffice.typing import Counts, SmallCounts
 
 
 class Tally:
@@ -138,40 +133,3 @@ class Tally:
 def smallest_count_dtype(n: int) -> np.dtype[np.unsignedinteger]:
     """The smallest numbers that hold counts up to n."""
     return np.min_scalar_type(n)
-
-
-SAMPLE_SIZE = 1024
-"""Hybrids drawn to estimate necessity: an interval of about ±0.03."""
-
-
-@dataclass(frozen=True, eq=False)
-class HybridSample:
-    """Hybrids drawn at random from D, to estimate what a bounded sweep cannot count."""
-
-    held: HeldSets
-    outcomes: BoolVector
-    references: Counts | None = None
-    """Which reference each was drawn with; None where it was not kept."""
-
-
-def sample_hybrids(
-    evaluator: Evaluator, d: int, question: Question, count: int, keeper: LimitKeeper
-) -> HybridSample | None:
-    """Draw hybrids from the context and evaluate them; None where a limit allows none."""
-    held, references = draw_hybrids(d, evaluator.n, question.seed, count, question.size_weights)
-    outcomes = keeper.ask(evaluator, held, references)
-    n = len(outcomes)
-    return HybridSample(held[:n], outcomes, references[:n]) if n else None
-
-
-def draw_hybrids(
-    d: int, n: int, seed: int, count: int, weights: Sequence[float] | None
-) -> tuple[HeldSets, Counts]:
-    """A seeded sample of D itself: S as D draws it, r uniform over the references."""
-    rng = generator(seed, Stream.NECESSITY)
-    if weights is None:
-        held = rng.random((count, d)) < 0.5
-    else:
-        sizes = rng.choice(d + 1, size=count, p=np.array(weights) / np.sum(weights))
-        held = rng.random((count, d)).argsort(axis=1).argsort(axis=1) < sizes[:, None]
-    return held, rng.integers(n, size=count)

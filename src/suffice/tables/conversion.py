@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, short_repr
-from suffice.formatting import join_first
+from suffice.formatting import join_first, plural
 from suffice.tables.backends import ArrayTable, NarwhalsTable, PandasTable
 from suffice.tables.casting import check_column_names, conform
 from suffice.tables.cells import object_array, utf8_text
@@ -75,7 +75,7 @@ def _wrap_array(data: Any, names: Sequence[str] | None, argument: str) -> ArrayT
     if not array.ndim:
         raise InputError(argument, data, _TABLE_FORMS)
     if array.ndim != 2:
-        raise InputError(argument, f"an array of {array.ndim} dimension(s)", _TABLE_FORMS)
+        raise InputError(argument, f"an array of {plural(array.ndim, 'dimension')}", _TABLE_FORMS)
     if array.dtype.kind in "US" and not isinstance(data, np.ndarray):
         # NumPy has turned numbers beside texts into texts.
         array = np.stack([object_array(list(row)) for row in data])

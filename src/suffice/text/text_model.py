@@ -132,6 +132,20 @@ class TextModel:
         return TextTable(self._join(zip(*cells.T.tolist(), strict=True)))
 
 
+class TextColumnModel:
+    """Model of texts from an ONNX model, which takes them as a column of strings."""
+
+    def __init__(self, model: Any) -> None:
+        self.__name__ = getattr(model, "__name__", type(model).__name__)
+        self._model = model
+
+    def predict(self, texts: list[str]) -> Any:
+        """Return one label or number for each text."""
+        column = np.empty((len(texts), 1), dtype=object)
+        column[:, 0] = texts
+        return self._model.predict(column)
+
+
 def decide_text(model: Any, text: str, others: Sequence[str], outcome: Any) -> TextDecision:
     """Predict a text and some other texts in one call, and determine the outcome."""
     model = require_model(model, READS_TEXTS)
