@@ -121,7 +121,11 @@ def test_many_features_need_a_bound_and_work_with_one():
         ({"budget": -5}, "budget: got -5; allowed: None or a whole number >= 1"),
         ({"budget": "100"}, "budget: got '100'"),
         ({"budget": float("inf")}, "budget: got inf"),
-        ({"budget": 3}, "budget: got 3 rows; allowed: at least 49: 1 set per view on each of 24 references.*n_references"),
+        (
+            {"budget": 3},
+            "budget: got 3 rows; allowed: at least 49: 1 set per view on each of 24 references, .*"
+            "n_references",
+        ),
         ({"time_limit": "soon"}, "time_limit: got 'soon'; allowed: None or a positive number"),
         ({"time_limit": 0}, "time_limit: got 0"),
         ({"time_limit": float("inf")}, "time_limit: got inf"),
