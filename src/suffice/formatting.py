@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from itertools import accumulate
 from math import floor
+from typing import Literal
 
 from suffice.typing import Scalar
 
@@ -290,15 +291,33 @@ def duration(seconds: float) -> str:
     >>> [duration(s) for s in (0.004, 0.25, 8, 100, 7200, 1e6, 1e12)]
     ['under 0.1 s', '0.2 s', '8 s', '2 min', '2 hours', '12 days', 'over 1,000 years']
     """
+    beyond, amount = _bounded_duration(seconds)
+    return f"{beyond} {amount}".strip()
+
+
+def duration_phrase(seconds: float, lead: str = "in about") -> str:
+    """Format a duration with the words that lead to it in a sentence.
+
+    >>> [duration_phrase(s) for s in (0.004, 8, 1e12)]
+    ['in under 0.1 s', 'in about 8 s', 'in over 1,000 years']
+    >>> duration_phrase(8, "within"), duration_phrase(0.004, "within")
+    ('within 8 s', 'in under 0.1 s')
+    """
+    beyond, amount = _bounded_duration(seconds)
+    return f"in {beyond} {amount}" if beyond else f"{lead} {amount}"
+
+
+def _bounded_duration(seconds: float) -> tuple[Literal["", "under", "over"], str]:
+    """Return a duration in a suitable unit, and whether it is under or over that."""
     if seconds < 0.1:
-        return "under 0.1 s"
+        return "under", "0.1 s"
     if seconds < 1:
-        return f"{seconds:.1f} s"
+        return "", f"{seconds:.1f} s"
     for unit, length, most in _UNITS:
         if seconds / length < most:
             n = max(1, round(seconds / length))
-            return f"{n} {unit}" if unit in ("s", "min") else plural(n, unit)
-    return "over 1,000 years"
+            return "", f"{n} {unit}" if unit in ("s", "min") else plural(n, unit)
+    return "over", "1,000 years"
 
 
 _UNITS = (

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from suffice import Explainer, Explanation, InputError, Plan
 from suffice.context.players import association_matrix, duplicate_columns
+from suffice.search import plan as planning
 from suffice.search.limits import DEFAULT_WORK, EXHAUSTIVE_PLAYERS, Limits
 from suffice.search.plan import Suggestion
 from suffice.tables.conversion import as_table
@@ -147,20 +148,48 @@ def test_a_plan_does_not_depend_on_how_fast_the_model_is(monkeypatch):
 def test_sentences_of_a_plan_claim_what_will_be_done():
     X, _ = few(40)
     explainer = Explainer(black_box, X)
-    greedy, bounds, small, tested = (
+    greedy, bounds, small, tested, timed, rows, pruned, few_pruned, brief = (
         str(explainer.plan(X.iloc[0], **question).told())
         for question in (
             {"search": "greedy"},
             {"search": "bounds"},
             {"max_size": 2},
             {"alpha": 0.05, "adjust": "holm"},
+            {"search": "pruned", "time_limit": 2},
+            {"search": "pruned", "budget": 5000},
+            {"search": "pruned", "max_size": 2},
+            {"budget": 5000},
+            {"search": "exhaustive", "time_limit": 0.01},
         )
     )
     assert "years" not in greedy + bounds
     assert greedy.startswith("small sets are counted, larger ones looked for from many starts")
     assert small.startswith("every set of up to 2 features is counted")
-    assert tested == "sets are counted, the smallest first, within about 10 s."
+    assert tested == "sets are counted, the smallest first, within 10 s."
+    assert timed == "sets are decided at this τ, the smallest first, within 2 s."
+    assert rows == timed.replace("within 2 s", "with at most 5,000 model rows")
+    assert pruned.startswith("every set of up to 2 features is decided at this τ, with few model")
+    assert few_pruned == "the best sets that can be verified with at most 5,000 model rows."
+    assert brief == "sets are counted, the smallest first, in under 0.1 s."
     assert "would be decided at one τ" in explainer.plan(X.iloc[0]).sheet.lead[0]
+
+
+def test_predicted_seconds_are_those_that_the_limits_allow():
+    X, _ = few(40)
+    explainer = Explainer(black_box, X)
+    for limits in ({"max_size": 2}, {"budget": 5000}, {"time_limit": 2}):
+        for search in ("exhaustive", "pruned", "auto"):
+            assert explainer.plan(X.iloc[0], search=search, **limits).seconds <= 2
+
+
+@pytest.mark.parametrize("references", [255, 256])
+def test_hits_that_do_not_fit_in_memory_are_not_streamed_unasked(references, monkeypatch):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 26)))
+    model = LogisticRegression().fit(X, np.arange(300) % 2)
+    monkeypatch.setattr(planning, "_MOST_BYTES", 1 << 26)  # a byte for each set
+    explainer = Explainer(model, X, references="all", n_references=references)
+    way = explainer.plan(X.iloc[0], time_limit=3600).way
+    assert way == ("streamed" if references == 255 else "anytime")
 
 
 def test_copies_are_found():

@@ -25,9 +25,15 @@ from suffice.engines.work import (
     max_distinct_rows,
 )
 from suffice.factors.lattice import Lattice
-from suffice.formatting import duration, format_integer, plural
+from suffice.formatting import duration, duration_phrase, format_integer, plural
 from suffice.results import Column, FrozenDict, Panel, Result, Sheet
-from suffice.search.limits import DEFAULT_WORK, EXHAUSTIVE_PLAYERS, STREAMED_PLAYERS, Limits
+from suffice.search.limits import (
+    DEFAULT_WORK,
+    EXHAUSTIVE_PLAYERS,
+    HYBRIDS_PER_ROW,
+    STREAMED_PLAYERS,
+    Limits,
+)
 from suffice.search.question import Question, SearchTask
 from suffice.typing import NaturalNumber, NonNegative, Scalar
 
@@ -188,18 +194,25 @@ class Plan(Result):
 
     def told(self) -> str:
         """What will be done, in a sentence."""
-        about = _about(self.seconds)
-        what = _METHOD_SENTENCES[self.way]
+        what, largest = _METHOD_SENTENCES[self.way], self.limits.max_size
         if self.way == "anytime":
-            return f"{what} within {duration(self.seconds)}."
-        largest = self.limits.max_size
-        if self.way == "exhaustive" and largest is not None and largest < self.players:
-            what = f"every set of up to {plural(largest, 'feature')} is counted"
-        if self.way == "exhaustive" and not self.complete and self.limits.ends_early:
-            return f"sets are counted, the smallest first, within {about}."
+            return f"{what} {self._within()}."
         if self.way in ("greedy", "bounds"):  # either may end long before
-            return f"{what}{f', in at most {about}' * (self.seconds < _NOT_WORTH_SAYING)}."
-        return f"{what}, in {about}."
+            most = f", {duration_phrase(self.seconds, 'in at most')}"
+            return f"{what}{most * (self.seconds < _NOT_WORTH_SAYING)}."
+        if not self.complete and self.limits.ends_early:
+            done = "decided at this τ" if self.way == "pruned" else "counted"
+            return f"sets are {done}, the smallest first, {self._within()}."
+        if largest is not None and largest < self.players:
+            what = what.replace("every set", f"every set of up to {plural(largest, 'feature')}")
+        return f"{what}, {duration_phrase(self.seconds)}."
+
+    def _within(self) -> str:
+        """Return the limit that may end the search."""
+        limits = self.limits
+        if limits.budget is not None and limits.time_limit is None:
+            return f"with at most {format_integer(limits.budget)} model rows"
+        return duration_phrase(limits.time_limit or self.seconds, "within")
 
     def _size(self) -> str:
         left = f" ({self.left_out} more cannot matter here)" if self.left_out else ""
@@ -207,7 +220,7 @@ class Plan(Result):
         return (
             f"{plural(self.players, 'feature')}{left}, so {format_integer(self.sets)} sets, "
             f"against {plural(self.references, 'reference')}, by {self.evaluator}: all of them "
-            f"would be {does} in {_about(self.exhaustive_seconds)}."
+            f"would be {does} {duration_phrase(self.exhaustive_seconds)}."
         )
 
     def to_frame(self) -> Any:
@@ -253,7 +266,7 @@ def make_plan(asked: str, evaluator: Evaluator, narrowed: SearchTask) -> Plan:
         evaluator=evaluator.name,
         complete=False,
         every_tau=False,
-        seconds=limits.time_limit or DEFAULT_TIME_LIMIT,
+        seconds=0.0,
         exhaustive_seconds=estimate_seconds(everything),
         limits=limits,
     )
@@ -268,20 +281,21 @@ def _plan_named_search(plan: Plan, evaluator: Evaluator) -> Plan:
     streams = isinstance(evaluator, LatticeEvaluator) and plan.players <= STREAMED_PLAYERS
     if plan.asked in ("exhaustive", "pruned") and not streams:
         limits.require_bounded(plan.players)
-    took = min(seconds, limits.time_limit or np.inf)
-    whole = limits.none
+    ends = _seconds_allowed(limits, evaluator)
+    small = estimate_seconds(_work_of_small_sets(plan, evaluator, seconds * UNITS_PER_SECOND))
+    took, whole = min(seconds, small, ends), limits.none
     if plan.asked == "exhaustive":
         # An engine can go on where memory ends.
         beyond = whole and plan.players > EXHAUSTIVE_PLAYERS
         way: SearchMethod = "streamed" if beyond else "exhaustive"
         return replace(plan, way=way, complete=whole, every_tau=not beyond, seconds=took)
     if plan.asked == "pruned":
-        return replace(plan, way="pruned", complete=whole, seconds=took * _PRUNED_SHARE)
+        return replace(plan, way="pruned", complete=whole, seconds=min(small * _PRUNED_SHARE, ends))
     if plan.asked == "bounds":
-        return replace(plan, way="bounds", seconds=took)
+        return replace(plan, way="bounds", seconds=min(seconds, ends))
     each = evaluator.n * evaluator.work_per_hybrid()
     starts = estimate_seconds((_GREEDY_SETS + 2.0 * plan.players**2) * each)
-    return replace(plan, way="greedy", seconds=min(took, starts))
+    return replace(plan, way="greedy", seconds=min(seconds, ends, starts))
 
 
 def _plan_automatically(
@@ -295,13 +309,12 @@ def _plan_automatically(
     limits, d = plan.limits, plan.players
     allowed = limits.time_limit * UNITS_PER_SECOND if limits.time_limit else DEFAULT_WORK
     ends = replace(limits, work=DEFAULT_WORK) if not limits.ends_early else limits
+    until = _seconds_allowed(ends, evaluator)
     if limits.max_size is not None and limits.max_size < d:
         # Small sets only: that is what was asked for, so all of them, or those there is work for.
-        sets = 2 * Lattice(d).count_up_to(limits.max_size)
-        share = sets / plan.sets if d <= _MOST_FLOAT_PLAYERS else 0.0
-        work = everything * share if share else float(sets) * evaluator.n * LOOKUP
+        work = _work_of_small_sets(plan, evaluator, everything)
         bounded = limits if work <= allowed else ends
-        took = estimate_seconds(min(work, allowed))
+        took = min(estimate_seconds(work), until)
         return replace(plan, way="exhaustive", every_tau=True, seconds=took, limits=bounded)
     rows = plan.sets * plan.references if d <= _MOST_FLOAT_PLAYERS else np.inf
     affordable = limits.budget is None or rows <= limits.budget
@@ -309,7 +322,9 @@ def _plan_automatically(
     if d <= EXHAUSTIVE_PLAYERS and affordable and everything <= allowed and fits:
         took = estimate_seconds(everything)
         return replace(plan, way="exhaustive", complete=True, every_tau=True, seconds=took)
-    lattice = isinstance(evaluator, LatticeEvaluator) and limits.budget is None
+    # A stream keeps the hits of all sets, in one byte each where that is enough.
+    hits_fit = plan.sets * (1 if plan.references < 1 << 8 else 2) <= _MOST_BYTES
+    lattice = isinstance(evaluator, LatticeEvaluator) and limits.budget is None and hits_fit
     few_tests = question.adjust in ("none", "bonferroni")
     if lattice and d <= STREAMED_PLAYERS and streaming <= allowed and few_tests:
         return replace(plan, way="streamed", complete=True, seconds=estimate_seconds(streaming))
@@ -319,7 +334,28 @@ def _plan_automatically(
         return replace(plan, way="pruned", complete=True, seconds=estimate_seconds(work))
     # A correction for many tests needs to know how many there are: small sets, as far as work goes.
     way: SearchMethod = "anytime" if question.adjust == "none" else "exhaustive"
-    return replace(plan, way=way, seconds=estimate_seconds(allowed), limits=ends)
+    return replace(plan, way=way, seconds=until, limits=ends)
+
+
+def _work_of_small_sets(plan: Plan, evaluator: Evaluator, everything: float) -> float:
+    """Return the work of all sets of up to `max_size` players, from that of all sets."""
+    d, largest = plan.players, plan.limits.max_size
+    if largest is None or largest >= d:
+        return everything
+    sets = 2 * Lattice(d).count_up_to(largest)
+    share = sets / plan.sets if d <= _MOST_FLOAT_PLAYERS else 0.0
+    return everything * share if share else float(sets) * evaluator.n * LOOKUP
+
+
+def _seconds_allowed(limits: Limits, evaluator: Evaluator) -> float:
+    """Return the seconds after which a limit ends the search, at most; infinite without one."""
+    seconds = np.inf if limits.time_limit is None else limits.time_limit
+    work = np.inf if limits.work is None else limits.work
+    if limits.budget is not None:
+        each = evaluator.work_per_hybrid()
+        hybrid = each if isinstance(evaluator, LatticeEvaluator) else LOOKUP
+        work = min(work, limits.budget * (each + HYBRIDS_PER_ROW * hybrid))
+    return min(seconds, estimate_seconds(work))
 
 
 class RunSearch(NamedTuple):
@@ -357,12 +393,6 @@ def _sweep_work(evaluator: Evaluator, narrowed: SearchTask) -> float:
 def _number_of_sets(d: int) -> float:
     """Return how many sets there are, as long as that is a float."""
     return float(1 << d) if d <= _MOST_FLOAT_PLAYERS else _PRACTICALLY_INFINITE
-
-
-def _about(seconds: float) -> str:
-    """Return a duration for a sentence: "about 10 s", "under a second"."""
-    text = duration(seconds)
-    return text if text.startswith(("under", "over")) else f"about {text}"
 
 
 def _format_option(name: str, value: Scalar) -> str:

@@ -6,6 +6,7 @@ from suffice.engines import IdleReason
 from suffice.explanation import Explanation, View
 from suffice.formatting import (
     duration,
+    duration_phrase,
     format_integer,
     format_name,
     join_first,
@@ -226,10 +227,10 @@ def duplicate_features_note(e: Explanation) -> str:
 
 
 def _call_effect(more: Suggestion, terms: Terms) -> str:
-    takes = duration(more.seconds)
     if not more.complete:
-        return f"searches on, {takes} in all" if "time_limit" in more.arguments else "searches on"
-    every = f"every set, in about {takes}"
+        takes = f", {duration(more.seconds)} in all" if "time_limit" in more.arguments else ""
+        return f"searches on{takes}"
+    every = f"every set, {duration_phrase(more.seconds)}"
     if "groups" in more.arguments:
         return f"{terms.feature}s that go together count as one; {every}"
     references = more.arguments.get("n_references")
