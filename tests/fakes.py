@@ -1,8 +1,10 @@
 """The plainest evaluator there is, and a clock that moves only when a model is asked."""
 
 import sys
+from contextlib import contextmanager
 
 import numpy as np
+import pytest
 
 from suffice.search import LimitKeeper
 
@@ -27,6 +29,14 @@ def fake_time(monkeypatch, step=0.0):
     # A default argument is bound when the function is defined.
     monkeypatch.setitem(LimitKeeper.__init__.__kwdefaults__, "clock", clock)
     return clock
+
+
+@contextmanager
+def limits_timed_by(clock):
+    """Let limits on time read this clock."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(LimitKeeper.__init__.__kwdefaults__, "clock", clock)
+        yield
 
 
 class FunctionEvaluator:

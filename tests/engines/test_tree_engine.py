@@ -508,16 +508,19 @@ def test_numba_is_started_only_where_it_pays(monkeypatch: pytest.MonkeyPatch) ->
     pytest.importorskip("numba")
     monkeypatch.setattr(backend, "numba_is_loaded", lambda: False)
     dear, paid_up, short = SkiRental(price=1e9), SkiRental(price=1e9), 1.0
-    assert choose_backend(short, dear) == "numpy"
+    monkeypatch.setattr(backend, "NUMBA_STARTUP", dear)
+    assert choose_backend(short) == "numpy"
     paid_up.pay(1e9)  # many small questions add up
-    assert choose_backend(short, paid_up) == "numba"
+    monkeypatch.setattr(backend, "NUMBA_STARTUP", paid_up)
+    assert choose_backend(short) == "numba"
     monkeypatch.setattr(backend, "load_numba", lambda: False)
-    assert choose_backend(short, paid_up) == "numpy"
+    assert choose_backend(short) == "numpy"
     monkeypatch.setattr(backend, "load_numba", never)
     monkeypatch.setattr(backend, "numba_is_loaded", lambda: True)
-    assert choose_backend(short, dear) == "numba"
+    monkeypatch.setattr(backend, "NUMBA_STARTUP", dear)
+    assert choose_backend(short) == "numba"
     monkeypatch.setattr(backend, "numba_is_installed", lambda: False)
-    assert choose_backend(short, paid_up) == "numpy"
+    assert choose_backend(short) == "numpy"
 
 
 def never() -> bool:

@@ -238,9 +238,9 @@ def test_explaining_many_does_not_depend_on_the_workers():
     ]
 
 
-def test_distinct_rows_are_asked_once_and_answers_stay_the_same():
+def test_distinct_rows_are_asked_once_and_answers_stay_the_same(monkeypatch):
     from suffice.context import SwapHybrids, make_players
-    from suffice.engines import BlackBox
+    from suffice.engines import BlackBox, blackbox
     from suffice.factors.lattice import Lattice
     from suffice.models import wrap_model
     from suffice.tables import as_table
@@ -260,7 +260,8 @@ def test_distinct_rows_are_asked_once_and_answers_stay_the_same():
     assert asked.rows_predicted == len(every) < plain.rows_predicted == expected.size
 
     # In blocks, and with keys too large for one number, the answers stay the same.
-    blocks = BlackBox(target, context, True, distinct=True, batch_rows=50)
+    monkeypatch.setattr(blackbox, "_CELLS_PER_CALL", 50 * len(pool.names))
+    blocks = BlackBox(target, context, True, distinct=True)
     assert (np.concatenate([blocks.outcomes(h) for h in np.array_split(held, 7)]) == expected).all()
     assert blocks.rows_predicted == len(every)
     import suffice.context.swap as swap

@@ -14,6 +14,7 @@ from suffice.context.causal import CausalContext, CausalModel, additive
 from suffice.recourse import RecourseRequest, find_recourse
 from suffice.recourse.causal import VERIFICATION_DRAWS, draw_worlds
 from tests.effort import examples
+from tests.fakes import limits_timed_by
 from tests.random_problems import has_both_outcomes
 from tests.recourse.recourse_oracle import feature_numbers, options_by_definition, recourse_cases
 
@@ -260,5 +261,6 @@ def test_fewer_changes_are_sorted_where_little_time_is_left():
     explainer, x = wide_causal_case()
     looks = count()
     request = RecourseRequest(time_limit=1.0)
-    r = find_recourse(explainer.decide(x), request, lambda: 0.9 + 4e-3 * next(looks), started=0.0)
+    with limits_timed_by(lambda: 0.9 + 2e-3 * next(looks)):
+        r = find_recourse(explainer.decide(x), request, started=0.0)
     assert r.feasible and "Sets of more than 1 feature are too many to be tried." in r.reason

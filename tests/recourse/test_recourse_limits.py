@@ -7,7 +7,7 @@ import pytest
 from suffice import CausalContext, CausalModel, Explainer, compare
 from suffice.context.causal import additive
 from suffice.recourse import RecourseRequest, find_recourse
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, limits_timed_by
 from tests.recourse.test_recourse import changed, loans_explainer
 
 
@@ -180,7 +180,8 @@ def test_a_time_limit_ends_the_search_and_is_told(values):
     decision.target.model.seconds_per_row = slow.seconds
     before, started = slow.rows, slow.clock.now
     request = RecourseRequest(values=values, time_limit=0.3)
-    r = find_recourse(decision, request, slow.clock, started)
+    with limits_timed_by(slow.clock):
+        r = find_recourse(decision, request, started)
     assert slow.rows - before < all_rows
     assert slow.clock.now - started <= 0.33
     assert not r.complete and "time_limit=0.3 s" in r.reason

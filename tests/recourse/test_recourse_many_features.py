@@ -20,7 +20,7 @@ from suffice.recourse.large_sets import (
 from suffice.recourse.solver import RecourseSolver
 from suffice.search.limits import DEFAULT_WORK, LimitKeeper
 from tests.effort import examples
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, limits_timed_by
 from tests.random_problems import has_both_outcomes
 from tests.recourse.recourse_oracle import (
     feature_numbers,
@@ -52,7 +52,8 @@ def asked(model, data, x, seconds, **given):
     clock.now = 0.0
     if isinstance(model, Clocked):
         model.largest = 0
-    return find_recourse(decision, RecourseRequest(**given), clock, started=0.0), clock.now
+    with limits_timed_by(clock):
+        return find_recourse(decision, RecourseRequest(**given), started=0.0), clock.now
 
 
 # -- valid, and complete where it says so --------------------------------------------------
@@ -95,7 +96,8 @@ def test_a_search_that_is_ended_gives_valid_options_and_all_of_them_if_it_says_s
         decision.target.model.predict = slow
         decision.target.model.seconds_per_row = 1e-3
         request = RecourseRequest(time_limit=1e-3 * rows, **asked_for.arguments())
-        r = find_recourse(decision, request, clock, started=0.0)
+        with limits_timed_by(clock):
+            r = find_recourse(decision, request, started=0.0)
     check_valid(r, world, asked_for)
     if r.complete:
         assert {feature_numbers(o): (o.n, o.hits) for o in r} == {

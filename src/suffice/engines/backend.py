@@ -47,7 +47,7 @@ NUMBA_STARTUP = SkiRental(price=0.8 * UNITS_PER_SECOND)
 """The rent is the work that numpy did in this process; the price what loading numba takes."""
 
 
-def choose_backend(work: float, start: SkiRental = NUMBA_STARTUP) -> Backend:
+def choose_backend(work: float) -> Backend:
     """Return numba where it is loaded already, or where its start is earned back by now.
 
     `work` is that of the compiled kernels for what lies ahead.
@@ -57,9 +57,9 @@ def choose_backend(work: float, start: SkiRental = NUMBA_STARTUP) -> Backend:
     if numba_is_loaded():
         return "numba"
     rent = NUMPY_FACTOR * work
-    if start.should_buy(rent) and load_numba():
+    if NUMBA_STARTUP.should_buy(rent) and load_numba():
         return "numba"
-    start.pay(rent)
+    NUMBA_STARTUP.pay(rent)
     return "numpy"
 
 

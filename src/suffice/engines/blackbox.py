@@ -66,7 +66,6 @@ class BlackBox:
         hybrids: Hybrids,
         y: bool,
         distinct: bool | None = None,
-        batch_rows: int | None = None,
         note: str | None = None,
         patience: float | None = None,
     ) -> None:
@@ -84,7 +83,7 @@ class BlackBox:
         self._once = distinct is True
         self._cache = PredictionCache()
         columns = len(hybrids.pool.names)
-        self._most_rows = batch_rows or max(1, _CELLS_PER_CALL // columns)
+        self._most_rows = max(1, _CELLS_PER_CALL // columns)
         # A wrapped model was timed when it predicted the data; of another the first call tells.
         pace = self._pace = getattr(target.model, "seconds_per_row", None)
         unknown = _FIRST_CALL if patience is None else _FIRST_HURRIED_CALL
@@ -302,7 +301,7 @@ class BaseEngine(ABC):
 
     @property
     def rows_predicted(self) -> int:
-        """Rows that the model was really asked about."""
+        """Rows that the model predicted for this question."""
         return self._box.rows_predicted
 
     @property

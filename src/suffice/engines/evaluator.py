@@ -49,7 +49,10 @@ class Evaluator(Protocol):
 
     @property
     def rows_predicted(self) -> int:
-        """Rows that the model was really asked about."""
+        """Rows that the model predicted for this question.
+
+        A row that one call predicted for several inputs counts for each of them.
+        """
         ...
 
     @property

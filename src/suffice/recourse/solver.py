@@ -5,10 +5,9 @@ Proposition 3: options are the feature sets minimal under the cost order, subjec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from time import perf_counter
 
 import numpy as np
 
@@ -79,10 +78,7 @@ class Solution:
 
 
 def find_recourse(
-    decision: Decision,
-    request: RecourseRequest,
-    clock: Callable[[], float] = perf_counter,
-    started: float | None = None,
+    decision: Decision, request: RecourseRequest, started: float | None = None
 ) -> Recourse:
     """Find c* = argmin cost(c) subject to PS(c, 1 - y) >= τ, and every other minimal option.
 
@@ -90,7 +86,7 @@ def find_recourse(
     """
     _check_context(decision)
     constraints = request.constraints(decision)
-    solver = RecourseSolver(decision, request, clock)
+    solver = RecourseSolver(decision, request)
     solver.check_grid_size(constraints)
     keeper = solver.keeper([constraints], 1.0, started)
     solution = solver.solve(constraints, request.max_options, keeper)
@@ -128,15 +124,9 @@ def _check_context(decision: Decision) -> None:
 class RecourseSolver:
     """Solve for one decision under varying constraints; evaluators and sweeps are reused."""
 
-    def __init__(
-        self,
-        decision: Decision,
-        request: RecourseRequest,
-        clock: Callable[[], float] = perf_counter,
-    ) -> None:
+    def __init__(self, decision: Decision, request: RecourseRequest) -> None:
         self.decision = decision
         self.request = request
-        self._clock = clock
         self._actionable: dict[tuple[tuple[int, ...], bool], ActionableFeatures] = {}
         self._idle: dict[tuple[int, ...], set[int]] = {}
         self._sweeps: dict[tuple[tuple[int, ...], int | None], Sweep] = {}
@@ -157,7 +147,7 @@ class RecourseSolver:
         limits = request.limits
         if not request.has_limit and any(map(self._takes_long, questions)):
             limits = replace(limits, work=share * DEFAULT_WORK)
-        return LimitKeeper(limits, clock=self._clock, started=started)
+        return LimitKeeper(limits, started=started)
 
     def _takes_long(self, constraints: Constraints) -> bool:
         numbers = self._movable_players(constraints, LimitKeeper())

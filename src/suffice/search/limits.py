@@ -153,7 +153,7 @@ class LimitKeeper:
     ) -> None:
         self.limits = limits
         self._clock = clock
-        self._started = clock() if started is None else started
+        self._started = self._now if started is None else started
         self._used = _Usage()
         # How far each may go here; never looked at where the user gave no such limit.
         self._rows = limits.budget or 0
