@@ -92,16 +92,6 @@ def measure(satisfied: BoolVector, has_outcome: BoolVector) -> Measures:
     )
 
 
-def prob_nec(
-    satisfied: SatisfiedRows,
-    chosen: Sequence[int],
-    has_outcome: BoolVector,
-    relation: Relation | None = None,
-) -> float | None:
-    """PN of a set of factors, or of its upward closure where an order's relation is given."""
-    return measure_any(satisfied, chosen, has_outcome, relation).necessity
-
-
 def measure_any(
     satisfied: SatisfiedRows,
     chosen: Sequence[int],

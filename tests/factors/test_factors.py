@@ -23,7 +23,7 @@ from suffice import (
     isin,
 )
 from suffice.factors.order import check_partial_order, linear_extension, upward_closure
-from suffice.measures import measure, prob_nec
+from suffice.measures import measure, measure_any
 from suffice.target import Event
 
 Z = pd.DataFrame(
@@ -90,9 +90,8 @@ def test_the_algebra_is_boolean(a, b):
 
 
 def test_held_reads_what_was_recorded():
-    hybrids = Sample.of_hybrids(
-        CONTEXT.x, {"a": np.array([1, 1, 0, 0], bool), "b": np.array([1, 0, 1, 0], bool)}
-    )
+    recorded = {"held:a": [True, True, False, False], "held:b": [True, False, True, False]}
+    hybrids = Sample(CONTEXT.x.native.assign(**recorded), auxiliaries=list(recorded))
     assert held("a")(hybrids).tolist() == [False, True, False, False]
     assert held("b", "a")(hybrids).tolist() == [True, False, False, False]
     assert held()(hybrids).tolist() == [False, False, False, True]
@@ -301,11 +300,11 @@ def test_set_forms_with_and_without_closure():
     satisfied = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]], dtype=bool)
     y = np.array([1, 0, 1, 1], dtype=bool)
     assert measure(satisfied[:2].any(axis=0), y).sufficiency == 2 / 3
-    assert prob_nec(satisfied, [0], y) == 1 / 3
+    assert measure_any(satisfied, [0], y).necessity == 1 / 3
     relation = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]], dtype=bool)
-    assert prob_nec(satisfied, [0], y, relation) == 2 / 3
+    assert measure_any(satisfied, [0], y, relation).necessity == 2 / 3
     assert measure(satisfied[0, :0], y[:0]).sufficiency is None
-    assert prob_nec(satisfied, [0], ~(y | True)) is None
+    assert measure_any(satisfied, [0], ~(y | True)).necessity is None
 
 
 def test_a_factor_that_no_row_satisfies_is_undefined_not_zero():

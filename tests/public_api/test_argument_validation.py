@@ -52,7 +52,6 @@ NOT_FOR_USERS = {
     "CausalModel.read",
     "CausalModel.abduct",
     "CausalModel.respond",
-    "Sample.of_hybrids",
     "Explainer.read_rows",
     "Explainer.asking",
     "Explainer.answer",

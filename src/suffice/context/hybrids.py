@@ -17,7 +17,6 @@ import numpy as np
 
 from suffice.context.players import Players
 from suffice.errors import InputError
-from suffice.factors.predicates import HELD_PREFIX
 from suffice.tables.conversion import as_table
 from suffice.tables.table import Table
 from suffice.typing import Counts, HeldSets, Values
@@ -184,14 +183,6 @@ class Sample(Mapping[str, Values]):
             )
         self.x: Table = table.select(predictors)
         self.w: dict[str, Values] = {table.names[j]: table.column(j) for j in positions}
-
-    @classmethod
-    def of_hybrids(cls, x: Table, held: Mapping[str, Values]) -> Sample:
-        """Return a sample of hybrids, with a Boolean auxiliary column per player: was it held?"""
-        sample = cls.__new__(cls)
-        sample.x = x
-        sample.w = {HELD_PREFIX + player: values for player, values in held.items()}
-        return sample
 
     @property
     def auxiliaries(self) -> tuple[str, ...]:

@@ -145,7 +145,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     hybrids: int = 0
     """Hybrids whose outcome is known."""
     rows_predicted: int = 0
-    """Rows that the model was really asked about to learn them."""
+    """Rows that the model predicted to learn them, as if no other input was explained."""
     created: datetime = NO_DATE
     """When the explanation was made."""
     seconds: float = 0.0

@@ -425,7 +425,7 @@ def format_rule(factor: Factor | None) -> str:
     >>> format_rule(equals("guarantor", False) & compare("rate", "<=", 0.123456789))
     'guarantor = no and rate ≤ 0.123456789'
     >>> format_rule(held("age", "job"))
-    'just age and job held'
+    'exactly age and job held'
     """
     if factor is None:
         return "always"
@@ -488,7 +488,9 @@ def _format_part(factor: Factor) -> str:
         case Auxiliary(name):
             return printable(name)
         case Held(players):
-            return f"just {join_words(map(printable, players))} held" if players else "nothing held"
+            return (
+                f"exactly {join_words(map(printable, players))} held" if players else "nothing held"
+            )
         case _:
             return repr(factor)
 
