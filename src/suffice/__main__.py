@@ -10,7 +10,7 @@ import signal
 
 
 def main() -> None:
-    """Run the command."""
+    """Run the command `suffice`."""
     signal.signal(signal.SIGINT, _abort)
     from suffice.cli import main as run
 

@@ -57,7 +57,7 @@ class InputError(SufficeError, ValueError):
         return f"{argument}: got {text}; allowed: {allowed}." + f" {hint}" * bool(hint)
 
     def at(self, place: str) -> InputError:
-        """The same error, with where it happened said first."""
+        """Return the error with the place where it happened first."""
         argument, *rest = self._parts
         return InputError(f"{place}: {argument}", *rest)
 
@@ -132,7 +132,7 @@ class NotVisitedError(SufficeError, LookupError):
 
 
 def did_you_mean(name: object, known: Iterable[object], *, or_list: bool = True) -> str:
-    """Say the nearest known name; where none is near, list what is known or, if told so, nothing.
+    """Suggest the nearest known name; without one, list the known ones unless `or_list` is False.
 
     >>> did_you_mean("Agee", ["Age", "Job"])
     "Did you mean 'Age'?"

@@ -152,7 +152,7 @@ def adjust_tied_p_values(p: Reals, times: Counts, adjustment: Adjustment) -> Rea
 def passing_taus(
     hits: Counts, n: int, alpha: float | None, adjustment: Adjustment, family: int
 ) -> Reals:
-    """For each factor, the largest τ at which it passes: PS itself, or L at the adjusted level.
+    """Return the largest τ at which each factor passes: PS itself, or L at the adjusted level.
 
     All factors have the same n here, so more hits mean a smaller p at every τ: the order in which
     Holm and Benjamini–Hochberg step through the family is the same for all τ, and each factor's

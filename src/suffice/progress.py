@@ -20,27 +20,27 @@ LARGEST_TOTAL = 1 << 53
 
 
 ProgressListener = Callable[[str, float, float | None], None]
-"""Is told what is counted, how much is done, and of how much (None: no end is known)."""
+"""Receives what is counted, how much is done, and the total (None: not known)."""
 
 _listener: ContextVar[ProgressListener | None] = ContextVar("watcher", default=None)
 
 
 class Progress(Protocol):
-    """What is told how far the work has come."""
+    """Protocol of a progress bar."""
 
     def update(self, n: float = 1) -> object:
-        """So much more is done."""
+        """Add to what is done."""
         ...
 
     def set_postfix_str(self, s: str = "") -> object:
-        """What else is to be known: errors so far."""
+        """Show a short text beside the bar, such as the number of errors."""
         ...
 
 
 def progress_bar(
     what: str, total: float | None = None, progress: bool | None = None
 ) -> AbstractContextManager[Progress]:
-    """A bar that counts `what` up to `total` (None: no end is known).
+    """Return a bar that counts `what` up to `total` (None: not known).
 
     `progress` None shows it on a terminal only, True anywhere, False nowhere.
 
@@ -69,7 +69,7 @@ def progress_bar(
 
 
 def check_progress(given: object) -> bool | None:
-    """Whether to show progress, as a user says it."""
+    """Return the argument `progress`, or raise unless it is None, True or False."""
     if given is None or isinstance(given, bool | np.bool_):
         return None if given is None else bool(given)
     got = repr(given) if isinstance(given, str) else given
@@ -78,7 +78,7 @@ def check_progress(given: object) -> bool | None:
 
 @contextmanager
 def listen_to_progress(watcher: ProgressListener) -> Iterator[None]:
-    """Tell `watcher` of all progress made inside, in place of a bar; what it raises ends the work.
+    """Send all progress made inside to `watcher`, not to a bar; an error of it ends the work.
 
     >>> with listen_to_progress(lambda what, done, total: print(f"{done:g} of {total} {what}")):
     ...     with progress_bar("rows", 10) as bar:
@@ -94,17 +94,17 @@ def listen_to_progress(watcher: ProgressListener) -> Iterator[None]:
 
 
 class _SilentBar:
-    """A bar that nobody sees."""
+    """Progress bar that does nothing."""
 
     def update(self, n: float = 1) -> None:
-        """So much more is done."""
+        """Add to what is done."""
 
     def set_postfix_str(self, s: str = "") -> None:
-        """What else is to be known."""
+        """Ignore the text."""
 
 
 class _ListenerBar:
-    """A bar that nobody sees, but someone hears of."""
+    """Progress bar that sends its count to a listener."""
 
     def __init__(self, watcher: ProgressListener, what: str, total: float | None) -> None:
         self._facts = watcher, what, total
@@ -112,13 +112,13 @@ class _ListenerBar:
         self.update(0)
 
     def update(self, n: float = 1) -> None:
-        """So much more is done."""
+        """Add to what is done."""
         watcher, what, total = self._facts
         self._done += n
         watcher(what, self._done, total)
 
     def set_postfix_str(self, s: str = "") -> None:
-        """A watcher hears of numbers only."""
+        """Ignore the text: listeners receive numbers only."""
 
 
 @contextmanager

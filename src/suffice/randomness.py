@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """What random numbers are for."""
+    """Use of random numbers; each has a stream of its own."""
 
     NECESSITY = 1
     """Hybrids drawn from D, to estimate necessity."""
@@ -57,7 +57,7 @@ class Stream(IntEnum):
 
 
 def generator(seed: int, stream: Stream, *more: int) -> np.random.Generator:
-    """The numbers of one stream; `more` tells apart uses within it.
+    """Return the generator of one stream; `more` separates uses within it.
 
     >>> generator(0, Stream.STARTS).integers(100) == generator(0, Stream.STARTS).integers(100)
     np.True_

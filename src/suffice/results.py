@@ -79,7 +79,7 @@ class Column:
 
 @dataclass(frozen=True)
 class OmittedRows:
-    """How many rows a panel leaves out, and where Python has them; nothing where it has them all.
+    """Number of rows that a panel leaves out, and the attribute that has them; false for none.
 
     >>> str(OmittedRows(12, ".options")), OmittedRows(1, ".rows", "row").alone, bool(OmittedRows())
     ('and 12 more: .options', 'and 1 more row', False)
@@ -94,7 +94,7 @@ class OmittedRows:
 
     @property
     def alone(self) -> str:
-        """Without where they are: a printed page has no Python."""
+        """The text without the attribute, for a printed page."""
         if not self:
             return ""
         return f"and {plural(self.n, f'more {self.noun}')}" if self.noun else f"and {self.n:,} more"
@@ -194,7 +194,7 @@ def make_frame(fields: Iterable[Field], rows: Iterable[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A result in words and tables, ready to be drawn anywhere."""
+    """Text and tables of a result, for every renderer."""
 
     title: str
     lead: tuple[str, ...] = ()
@@ -205,7 +205,7 @@ class Sheet:
 
 
 class Result(ABC):
-    """What every answer offers.
+    """Base class of all results: text, frame, JSON, page and figure.
 
     A subclass is a frozen dataclass with a `sheet` and a `to_frame`. Where its fields are not all
     of kinds that JSON has, it also overrides `_record` and `_from_record` with a msgspec.Struct
@@ -243,14 +243,14 @@ class Result(ABC):
     @property
     @abstractmethod
     def sheet(self) -> Sheet:
-        """The answer in words and tables."""
+        """Text and tables of the result."""
 
     @abstractmethod
     def to_frame(self) -> Any:
-        """The answer as a pandas frame."""
+        """Return the result as a pandas frame."""
 
     def to_json(self) -> str:
-        """A versioned JSON text that holds the whole answer (see `result_schema`)."""
+        """Return a versioned JSON text of the whole result (see `result_schema`)."""
         return self._json(self._record())
 
     def _json(self, content: Any, volatile: Mapping[str, Any] | None = None) -> str:
@@ -260,7 +260,7 @@ class Result(ABC):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read an answer back; it is equal to the one that was stored."""
+        """Return the result that a JSON text stores; it equals the original."""
         allowed = f"JSON written by {cls.__name__}.to_json"
         envelope = read_json(text, allowed)
         if envelope.get("result") != cls.__name__:
@@ -280,14 +280,14 @@ class Result(ABC):
             raise InputError("text", str(error), allowed) from error
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """A self-contained page; written to `path` where one is given."""
+        """Return a self-contained HTML page; with `path`, also write it there."""
         page: str = find_renderer(self.page_face, self)(self)
         if path is not None:
             write_text(path, page)
         return page
 
     def plot(self, kind: str | None = None, ax: Any = None) -> Any:
-        """Draw the answer with matplotlib into `ax`, or into a figure of its own."""
+        """Draw the result with matplotlib into `ax`, or into a new figure."""
         kinds = type(self).plots
         if not kinds:
             got = f"{type(self).__name__}, of which there is no figure"
@@ -299,7 +299,7 @@ class Result(ABC):
         return str(find_renderer("text", self)(self))
 
     def __repr__(self) -> str:
-        """The class and what it is about, on one line."""
+        """Return the class and the title on one line."""
         title = printable(self.sheet.title)
         return f"<{type(self).__name__}: {title if len(title) <= 90 else title[:89] + '…'}>"
 
@@ -310,7 +310,7 @@ class Result(ABC):
         return str(find_renderer("fragment", self)(self))
 
     def _record(self) -> Any:
-        """What is stored: by default the fields as they are."""
+        """Return what is stored: by default the fields as they are."""
         return self
 
     @classmethod
@@ -320,7 +320,7 @@ class Result(ABC):
 
     @classmethod
     def _from_record(cls, record: Any) -> Self:
-        """The result that a record was made from."""
+        """Return the result of what was stored."""
         found: Self = record
         return found
 
@@ -356,13 +356,13 @@ class HasFaces(Protocol):
 
 
 def find_renderer(face: RenderFormat, result: HasFaces) -> Callable[[Any], Any]:
-    """The function that draws a result: as text, on a terminal, in a notebook, as a page."""
+    """Return the function that renders a result: as text, on a terminal, in a cell, as a page."""
     found: Callable[[Any], Any] = getattr(import_module(result.faces), face)
     return found
 
 
 def encode_text(text: str) -> bytes:
-    r"""A text as files hold it; lone surrogates, which UTF-8 cannot hold, are spelled out.
+    r"""Encode a text for a file; lone surrogates, which UTF-8 cannot hold, are spelled out.
 
     >>> encode_text("caf\u00e9 \ud800")
     b'caf\xc3\xa9 \\ud800'
@@ -398,7 +398,7 @@ def write_bytes(path: object, content: bytes, argument: str = "path") -> None:
 
 
 def json_text(value: Any) -> str:
-    r"""The JSON of a value; lone surrogates, which UTF-8 cannot hold, as JSON's own escapes.
+    r"""Encode a value as JSON; lone surrogates, which UTF-8 cannot hold, become escapes of JSON.
 
     >>> json_text({"name": "\ud800"})
     '{"name": "\\ud800"}'
@@ -410,7 +410,7 @@ def json_text(value: Any) -> str:
 
 
 def read_json(text: object, allowed: str) -> dict[str, Any]:
-    """What such a text holds, or an error that says what is `allowed`."""
+    """Return the object of a JSON text; an InputError with `allowed` if it holds none."""
     if not isinstance(text, str | bytes | bytearray | memoryview):
         raise InputError("text", text, allowed)
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
@@ -425,7 +425,7 @@ def read_json(text: object, allowed: str) -> dict[str, Any]:
 
 
 def result_schema(result: type[Result]) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of what `to_json` of a class of results writes.
+    """Return the JSON Schema (2020-12) of what `to_json` of a class of results writes.
 
     >>> from suffice import Explanation
     >>> schema = result_schema(Explanation)

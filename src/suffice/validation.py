@@ -21,7 +21,7 @@ T = TypeVar("T", bound=str)
 def check_integer(
     argument: str, given: object, least: int = 1, most: int | None = None, *, also: str = ""
 ) -> int:
-    """A whole number from `least` to `most`; `also` names what else would have been allowed.
+    """Return an integer from `least` to `most`; `also` names what else the argument may be.
 
     >>> check_integer("n", np.int64(3))
     3
@@ -48,7 +48,7 @@ def check_number(
     least: float | None = None,
     most: float | None = None,
 ) -> float:
-    """A finite number; > `above`, >= `least` and <= `most` where they are given.
+    """Return a finite number; > `above`, >= `least` and <= `most` where they are given.
 
     >>> check_number("max_cost", 3, least=0)
     3.0
@@ -68,12 +68,12 @@ def check_number(
 
 
 def check_tau(given: object, argument: str = "tau") -> float:
-    """A threshold τ, in (0, 1]."""
+    """Return a threshold τ, in (0, 1]."""
     return check_number(argument, given, "a number in (0, 1]", above=0, most=1)
 
 
 def check_alpha(given: object, argument: str = "alpha") -> float | None:
-    """A level α of a test, in (0, 1); None: no test."""
+    """Return a level α of a test, in (0, 1); None: no test."""
     if given is None:
         return None
     allowed = "None or a number in (0, 1)"
@@ -84,7 +84,7 @@ def check_alpha(given: object, argument: str = "alpha") -> float | None:
 
 
 def check_alpha_or_same(given: object, present: float | None) -> float | None:
-    """Another level α, None for no test, or "same" for the present one.
+    """Return another level α, None for no test, or for "same" the present one.
 
     >>> (check_alpha_or_same("same", 0.05),
     ...  check_alpha_or_same(None, 0.05), check_alpha_or_same(0.1, 0.05))
@@ -97,7 +97,7 @@ def check_alpha_or_same(given: object, present: float | None) -> float | None:
 
 
 def check_choice(argument: str, given: object, options: Iterable[T], also: str = "") -> T:
-    """One of some words; `also` names what else would have been allowed.
+    """Return one of the options; `also` names what else the argument may be.
 
     >>> check_choice("search", "greedy", ("exhaustive", "greedy"))
     'greedy'
@@ -117,7 +117,7 @@ def check_choice(argument: str, given: object, options: Iterable[T], also: str =
 
 
 def check_bool(argument: str, given: object) -> bool:
-    """True or False; not a word or a number that would count as one of them.
+    """Return True or False; raise for texts and numbers that would count as one of them.
 
     >>> check_bool("monotone", "no")
     Traceback (most recent call last):
@@ -129,7 +129,7 @@ def check_bool(argument: str, given: object) -> bool:
 
 
 def check_string(argument: str, given: object, allowed: str = "a text") -> str:
-    """A text, which may be empty.
+    """Return a text, which may be empty.
 
     >>> check_string("column", "age")
     'age'
@@ -145,7 +145,7 @@ def check_string(argument: str, given: object, allowed: str = "a text") -> str:
 def check_name_list(
     argument: str, given: object, allowed: str = "a name or a list of names"
 ) -> list[str]:
-    """One name, or several; a text is one name and never its letters.
+    """Return a list of names; a text is one name and never its letters.
 
     >>> check_name_list("immutable", "age"), check_name_list("immutable", ("age", "job"))
     (['age'], ['age', 'job'])
@@ -163,7 +163,7 @@ def check_name_list(
 def call_user_function(
     argument: str, function: Callable[..., Any], allowed: str, *given: Any, about: str = ""
 ) -> Any:
-    """What the user's own function returns; where it raises, that is told as its own.
+    """Call a user's function, and turn what it raises into an `InputError` about the argument.
 
     `about` says what it was called for: "for column 'age'".
 
@@ -183,12 +183,12 @@ def call_user_function(
 
 
 def _wrong_value(argument: str, given: object, allowed: str, hint: str = "") -> InputError:
-    """The error for a value; a text is shown in quotes, since unquoted ones are our own words."""
+    """Return the error for a value; texts are quoted, so they differ from words of the message."""
     return InputError(argument, repr(given) if isinstance(given, str) else given, allowed, hint)
 
 
 def read_text_file(argument: str, path: Path) -> str:
-    """What a file says."""
+    """Return the text of a UTF-8 file."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -196,7 +196,7 @@ def read_text_file(argument: str, path: Path) -> str:
 
 
 def read_yaml_file(argument: str, path: Path, instead: str) -> Any:
-    """What a YAML file holds; `instead` is the kind of file that needs no pyyaml."""
+    """Return the content of a YAML file; `instead` is a format that needs no pyyaml."""
     try:
         import yaml
     except ImportError as error:

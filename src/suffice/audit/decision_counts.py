@@ -74,12 +74,12 @@ class DecisionCounts:
 
     @property
     def explanation(self) -> Explanation:
-        """The explanation itself."""
+        """Explanation that the counts are read from."""
         return self._e
 
     @property
     def context(self) -> ContextRecord:
-        """How its hybrids were made."""
+        """Record of the context, which made the hybrids."""
         return self._e.provenance.context
 
     def hits(self, view: ViewName) -> SmallCounts | None:
@@ -129,7 +129,7 @@ class DecisionCounts:
 
     @property
     def directions(self) -> Mapping[str, Direction]:
-        """By feature that is one number: where the cheapest changes that need it move it."""
+        """Direction of each numeric feature in the cheapest changes that need it."""
         return self._e.directions
 
     def change(self, mask: int) -> Change:
@@ -350,7 +350,7 @@ class WeightedHybrids(NamedTuple):
 
     @property
     def necessity(self) -> Reals:
-        """By feature: PN of "at least this feature is held" (flip: replaced).
+        """PN of "at least this feature is held" (flip: replaced), by feature.
 
         Equal to `view.necessity_of([feature])`, for all features by one matrix product.
         """
@@ -358,7 +358,7 @@ class WeightedHybrids(NamedTuple):
 
     @property
     def expected(self) -> Reals:
-        """By feature: probability under D of being held (flip: replaced), whatever the outcome."""
+        """Probability under D of being held (flip: replaced), by feature, whatever the outcome."""
         return np.asarray(self.set_weights @ self.membership) / float(self.set_weights.sum())
 
     def share_with_any(self, features: list[int]) -> float:

@@ -57,7 +57,7 @@ class FactorChange:
 
     @property
     def stays(self) -> bool:
-        """Whether its sufficiency is the same on both sides, or not counted on one."""
+        """True if its sufficiency is the same on both sides, or not counted on one."""
         before, after = self.before, self.after
         return before is None or after is None or before.share == after.share
 
@@ -111,7 +111,7 @@ class DecisionDrift:
 
     @property
     def changed(self) -> bool:
-        """Whether the outcome changed."""
+        """True if the outcome changed."""
         return self.outcomes[0] != self.outcomes[1]
 
     def having(self, fate: Fate) -> tuple[FactorChange, ...]:
@@ -126,12 +126,12 @@ class DecisionDrift:
 
     @property
     def other_sets(self) -> bool:
-        """Whether a minimal set was gained or lost."""
+        """True if a minimal set was gained or lost."""
         return any(f.fate != "kept" for f in self.factors)
 
     @property
     def other_codes(self) -> bool:
-        """Whether the reason codes or their order changed."""
+        """True if the reason codes or their order changed."""
         return self.codes is not None and self.codes[0] != self.codes[1]
 
     @property
@@ -147,7 +147,7 @@ class DecisionDrift:
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing changed."""
+        """True if nothing changed in this decision."""
         apart = self.changed or bool(self.factors) or bool(self.distance)
         return not (apart or self.other_codes or self.fallen)
 

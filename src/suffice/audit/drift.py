@@ -84,7 +84,7 @@ class Drift(Result):
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing changed in any decision."""
+        """True if nothing changed in any decision."""
         return all(d.nothing for d in self.decisions)
 
     @property

@@ -70,12 +70,12 @@ class GlobalFactors(Result):
 
     @property
     def proved(self) -> bool:
-        """Whether it is proved that no fewer sets suffice."""
+        """True if it is proved that no fewer sets suffice."""
         return self.could_be == len(self.sets)
 
     @property
     def reached(self) -> bool:
-        """Whether the wanted share is covered."""
+        """True if the wanted share is covered."""
         return self.covered >= rows_needed(self.wanted, self.n)
 
     @property

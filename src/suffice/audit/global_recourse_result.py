@@ -272,12 +272,12 @@ class GlobalRecourse(Result):
 
     @property
     def reached(self) -> bool:
-        """Whether the wanted share is covered."""
+        """True if the wanted share is covered."""
         return self.share.hits >= rows_needed(self.wanted, self.n)
 
     @property
     def proved(self) -> bool:
-        """Whether it is proved that no fewer of the changes tried cover the share."""
+        """True if it is proved that no fewer of the changes tried cover the share."""
         return self.could_be == self.fewest
 
     @property

@@ -193,7 +193,7 @@ class _Grader:
         return self._how.tau
 
     def explain(self, x: Any) -> _ExplainedRow:
-        """Explain one input."""
+        """Return the explanation of one input, with the context to read claims about it."""
         decision = self._explainer.decide(x)
         explanation = self._explainer.answer(decision, self._asking)
         return _ExplainedRow(

@@ -90,19 +90,19 @@ class Grade(Result):
 
     @property
     def first(self) -> int | None:
-        """For a ranking: number of first features that reach τ; None if not even all do."""
+        """Number of first features of a ranking that reach τ; None if not even all do."""
         if self.kind != "ranking":
             return None
         return next((mark.size for mark in self.marks if mark.reaches), None)
 
     @property
     def row(self) -> RowMark | None:
-        """For counterfactuals: the cheapest row that flips, or the first if none does."""
+        """The cheapest counterfactual row that flips, or the first if none does."""
         return self.rows[self.chosen] if self.rows and self.chosen is not None else None
 
     @property
     def valid(self) -> int:
-        """For counterfactuals: number of rows that flip."""
+        """Number of counterfactual rows that flip."""
         return sum(row.flips for row in self.rows)
 
     @property

@@ -90,7 +90,7 @@ class SetMark:
 
     @property
     def size(self) -> int:
-        """Number of features."""
+        """Number of features of the set."""
         return len(self.features)
 
     @property
@@ -111,7 +111,7 @@ class SetMark:
 
     @property
     def as_good(self) -> bool | None:
-        """Whether no set of this size is more sufficient."""
+        """True if no set of this size is more sufficient."""
         return None if self.better is None else self.better == 0
 
     @property
@@ -123,7 +123,7 @@ class SetMark:
 
     @property
     def minimal(self) -> bool | None:
-        """Whether the set is τ-minimal (Def. 4): it reaches τ, and no subset does."""
+        """True if the set is τ-minimal (Def. 4): it reaches τ, and no subset does."""
         if not self.reaches:
             return False
         return None if self.spare is None else not self.spare
@@ -300,7 +300,7 @@ class RuleMark:
 
     @property
     def reaches(self) -> bool | None:
-        """Whether its precision is at least τ; None if no row meets the rule."""
+        """True if its precision is at least τ; None if no row meets the rule."""
         return None if self.rule.precision is None else self.rule.precision >= self.rule.tau
 
 

@@ -54,7 +54,7 @@ _MAX_SUBSETS_COMPARED = 6
 
 
 class SameNoiseFlips(FlipCounter):
-    """The same where effects are random: with and without the change, on the same noise.
+    """Counts where effects are random: predictions with and without the change, on the same noise.
 
     A reference counts if the decision stands with its own protected values and falls with the
     reference's. Where those are equal, both rows are the same, so such a reference never counts.

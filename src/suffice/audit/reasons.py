@@ -62,7 +62,7 @@ _TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class Reason:
-    """One principal reason of a decision."""
+    """Principal reason of a decision."""
 
     rank: NaturalNumber
     """Rank from 1; equal reasons share it."""
@@ -104,7 +104,7 @@ class DecisionReasons:
 
     @property
     def hold(self) -> bool:
-        """Whether the decision is held for review."""
+        """True if the decision is held for review."""
         return bool(self.problems)
 
     @property

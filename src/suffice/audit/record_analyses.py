@@ -40,7 +40,7 @@ Arguments = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class AnalysisInputs:
-    """Explanations of the decisions, and the model and rows where they are at hand."""
+    """Explanations of the decisions, with the model and the rows if the caller has them."""
 
     decisions: Sequence[Explanation]
     ids: Sequence[str]
@@ -61,7 +61,7 @@ class AnalysisInputs:
 
     @property
     def model(self) -> Explainer:
-        """The explainer, where `Analysis.missing_input` found that it is at hand."""
+        """The explainer, once `Analysis.missing_input` found that there is one."""
         assert self.explainer is not None
         return self.explainer
 

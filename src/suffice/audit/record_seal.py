@@ -55,7 +55,7 @@ class SealedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RecordManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Content of `manifest.json`."""
+    """Content of `manifest.json`, in the order of the file."""
 
     format: str
     version: NaturalNumber
@@ -93,7 +93,7 @@ FaultKind = Literal["changed", "missing", "extra", "broken"]
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with one file of a record."""
+    """Fault of one file of a record."""
 
     name: str
     kind: FaultKind

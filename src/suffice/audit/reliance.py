@@ -87,7 +87,7 @@ class DecisionReliance:
 
     @property
     def rests(self) -> bool:
-        """Whether protected features alone flip it for a reference, or it does not stand freed."""
+        """True if protected features alone flip it for a reference, or it does not stand freed."""
         return bool(self.flips_most) or self.stands_freed is False
 
 

@@ -87,7 +87,7 @@ class Shift:
 
     @property
     def surely(self) -> bool:
-        """Whether 0 is outside the interval."""
+        """True if 0 is outside the interval."""
         return not self.low <= 0 <= self.high
 
     def __str__(self) -> str:
@@ -158,7 +158,7 @@ class GroupGap:
 
     @property
     def found(self) -> bool:
-        """Whether the difference is significant after Holm's adjustment."""
+        """True if the difference is significant after Holm's adjustment."""
         return self.p_adjusted <= SIGNIFICANCE_LEVEL
 
 

@@ -367,7 +367,7 @@ class Retraining:
         return self._fitted(np.arange(len(self.X)), None, "for all rows")
 
     def refit(self, k: int) -> Iterator[Any]:
-        """Yield k models, each with rows or a seed of its own."""
+        """Yield k models, each fitted to other rows or with another seed."""
         for number in range(k):
             rng = generator(self.seed, Stream.RETRAINED, number)
             rows = np.arange(len(self.X)) if self.resample == "seed" else self._drawn(rng)

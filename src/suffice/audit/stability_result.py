@@ -73,7 +73,7 @@ class StableOption:
 
 @dataclass(frozen=True)
 class StableDecision:
-    """One decision, in the model and in the retrained models."""
+    """Stability of one decision over the retrained models."""
 
     name: str
     outcome: str

@@ -36,7 +36,7 @@ class ToolEntry:
 
     @property
     def nothing(self) -> bool:
-        """Whether the claim is empty: no counterfactual."""
+        """True if the claim is empty: no counterfactual."""
         return self.grade is not None and self.grade.mark is None
 
 

@@ -405,7 +405,7 @@ class Check:
 
 @dataclass(frozen=True, repr=False)
 class Verification(Result):
-    """Whether a record agrees with a recomputation, and what was recomputed."""
+    """Result of `audit.verify`: faults of files, and the parts that were recomputed."""
 
     version: ClassVar[int] = 2
     plots: ClassVar[tuple[str, ...]] = ()
@@ -429,7 +429,7 @@ class Verification(Result):
 
     @property
     def whole(self) -> bool:
-        """Whether every byte is what was sealed, and the seal the one that was kept."""
+        """True if every byte is what was sealed, and the seal is the one that was kept."""
         return not self.faults and self.expected in (None, self.seal)
 
     def having(self, *verdicts: Verdict) -> tuple[Check, ...]:
@@ -443,7 +443,7 @@ class Verification(Result):
 
     @property
     def ok(self) -> bool:
-        """Whether it is whole and all of it that was to be recomputed agrees."""
+        """True if it is whole and everything that was to be recomputed agrees."""
         return self.whole and not self.having("differs", "could not be recomputed")
 
     @property

@@ -170,7 +170,7 @@ def _interrupts_say_how_to_continue(missing: MissingRows, folder: Path) -> Itera
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """Where rows are explained: in this process, in others on this machine, or on Dask."""
+    """Options of the workers: this process, others on this machine, or a Dask cluster."""
 
     workers: int | None
     client: Any

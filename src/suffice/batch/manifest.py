@@ -41,7 +41,7 @@ MAX_ROWS_PER_PART = 10**6
 
 
 class StorageSettings(msgspec.Struct, frozen=True):
-    """How explanations are stored in the folder."""
+    """Options of storing: the id column, the rows of a part, the counts."""
 
     id: str | None
     """The column that identifies rows; None: their numbers do."""
@@ -291,7 +291,7 @@ class RunConstants(msgspec.Struct, frozen=True):
         return (p.alpha, p.adjust, p.max_size, p.size_weights) == mine
 
     def _same_provenance(self, p: Provenance) -> bool:
-        """Return whether a row's provenance differs only in fields of its own."""
+        """Return whether a row's provenance differs only in fields that differ by row."""
         mine = self.provenance
         return (
             (p.model, p.data, p.cost, p.change_rules, p.random_state)

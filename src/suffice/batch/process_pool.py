@@ -229,7 +229,7 @@ class ProcessPool(Generic[R]):
 
 
 class _Worker:
-    """One process with its socket, its piece, and the bytes still to be sent to it."""
+    """Process with its socket, its piece, and the bytes still to be sent to it."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.function: bytes | None = None

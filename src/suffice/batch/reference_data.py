@@ -53,7 +53,7 @@ class Background:
 
     @property
     def sampled(self) -> bool:
-        """Whether the rows are a sample of the file."""
+        """True if the rows are a sample of the file."""
         return self.total > MAX_BACKGROUND_ROWS
 
 

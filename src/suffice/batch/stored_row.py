@@ -1,4 +1,4 @@
-"""One explanation as the cells of a stored row, and the explanation restored from these cells.
+"""Conversion of an explanation to the cells of a stored row, and back.
 
 If every set of features was counted, the counts are stored by bit mask, and every τ can be answered
 later without the model. Any other explanation is stored as its JSON record; if its search counted

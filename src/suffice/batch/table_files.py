@@ -83,7 +83,7 @@ class TableFile(ABC):
 
 
 class ParquetFiles(TableFile):
-    """One Parquet file, or several in the order of their names."""
+    """Parquet file, or several in the order of their names, read a batch at a time."""
 
     total: int
 

@@ -159,7 +159,7 @@ class Workers(Protocol[R]):
 
 
 class LocalWorker(Generic[R]):
-    """One worker: this process. It does not survive a function that hangs or ends the process.
+    """Worker in this process, which a function that hangs or ends the process takes with it.
 
     >>> with LocalWorker(lambda piece: sum(piece.rows)) as worker:
     ...     worker.submit(Piece(0, [1, 2]))
@@ -175,7 +175,7 @@ class LocalWorker(Generic[R]):
         self._queue: deque[Piece] = deque()
 
     def submit(self, piece: Piece) -> None:
-        """Queue a piece."""
+        """Add a piece to the queue."""
         self._queue.append(piece)
 
     def wait(self, seconds: float) -> Sequence[CompletedPiece[R] | LostPiece]:
@@ -190,7 +190,7 @@ class LocalWorker(Generic[R]):
         return [CompletedPiece(piece, result, perf_counter() - started)]
 
     def close(self) -> None:
-        """Discard the queue."""
+        """Remove all pieces from the queue."""
         self._queue.clear()
 
     def __enter__(self) -> Self:

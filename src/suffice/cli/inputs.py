@@ -214,7 +214,7 @@ def make_explainer(
 
 
 def outcome_option_error(error: InputError, options: Mapping[str, Any]) -> InputError:
-    """Return the error with option names, if it says that a model of numbers needs an outcome."""
+    """Return the error with option names if a model of numbers lacks an outcome."""
     if error.argument != "outcome" or contrast_from_options(options).event() is not None:
         return error
     return InputError(

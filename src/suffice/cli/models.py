@@ -270,7 +270,7 @@ def _stops_early(booster: Any) -> bool:
 
 
 def _name_after_file(path: Path, model: Any) -> Any:
-    """Return the model with the name of its file, which says more than its class."""
+    """Return the model named after its file, which users know better than its class."""
     model.__name__ = path.name
     return model
 

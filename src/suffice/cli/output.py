@@ -116,7 +116,7 @@ class RowCounter:
         self._bar.update(int(done) - self._bar.n)
 
     def close(self) -> None:
-        """Close the bar."""
+        """Close the progress bar."""
         if self._bar is not None:
             self._bar.close()
 
@@ -130,7 +130,7 @@ def _open_bar(done: float, total: float | None) -> Any:
         )
 
     class LogLines(tqdm):  # type: ignore[misc,unused-ignore]
-        """A progress bar whose every update is a line of its own."""
+        """Progress bar that prints a line for each update."""
 
         def display(self, msg: str | None = None, pos: int | None = None) -> bool:
             print_message(msg or str(self))

@@ -226,7 +226,7 @@ class Canvas:
                      zorder=0)  # fmt: skip
 
     def box(self, x: float, y: float, width: float, height: float, **how: Any) -> None:
-        """Draw a rectangle."""
+        """Draw a rectangle by its top left corner, width and height."""
         from matplotlib.patches import Rectangle
 
         self.add(Rectangle((x, y), width, height, clip_on=False, **how))

@@ -25,7 +25,7 @@ from suffice.validation import check_name_list as read_names, check_string
 
 _LONGEST_TITLE = 200
 _FEATURES_LISTED = 20
-"""So many features are told of what all have in common."""
+"""Most features listed in the overview of a page."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class IndexEntry:
     score: float | None
     answer: str
     keep: int | None
-    """How many sets keep the outcome; None where it could not be explained."""
+    """Number of sets that keep the outcome; None if the decision could not be explained."""
     flip: int | None
     cost: float | None
     """Of the cheapest change."""
@@ -46,18 +46,18 @@ class IndexEntry:
 
 @dataclass
 class ReportTotals:
-    """What the explanations have in common, counted as they come."""
+    """Totals over the explanations of a page: outcomes, features in sets, failures."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     complete: int = 0
     failed: int = 0
     shares: dict[str, dict[str, float]] = field(default_factory=lambda: {"keep": {}, "flip": {}})
-    """By view and feature: the share of a decision's sets that name it, summed over decisions."""
+    """By view and feature: the share of a decision's sets that have it, summed over decisions."""
     with_sets: Counter[str] = field(default_factory=Counter)
-    """By view: how many decisions have sets at all."""
+    """By view: number of decisions that have sets."""
 
     def add(self, e: Explanation) -> None:
-        """Count one more."""
+        """Add one explanation to the totals."""
         self.outcomes[format_name(e.outcome)] += 1
         self.complete += e.complete
         for view in (e.keep, e.flip):
@@ -69,13 +69,13 @@ class ReportTotals:
 
     @property
     def explained(self) -> int:
-        """How many there are, without those that failed."""
+        """Number of explanations, without failures."""
         return sum(self.outcomes.values())
 
     @property
     def features(self) -> list[tuple[str, float, float]]:
-        """What decisions hang on most: a feature, and the mean share of the sets that name it, to
-        keep the outcome and to flip it."""
+        """Features with the mean share of the sets that have them, to keep and to flip the
+        outcome; the largest first."""
         keep, flip = (
             {f: share / max(self.with_sets[view], 1) for f, share in self.shares[view].items()}
             for view in ("keep", "flip")
@@ -91,24 +91,23 @@ def report(
     title: str | None = None,
     names: Sequence[str] | None = None,
 ) -> str:
-    """Write many explanations as one page, which needs no network and answers by itself.
+    """Write many explanations as one self-contained page.
 
-    It begins with what they have in common and an index that can be searched and sorted. With
-    scripts off it is a plain list. Each explanation is gone through once, so those of
-    `suffice.load` need not be in memory together.
+    The page begins with totals and an index that can be searched and sorted; with scripts off it is
+    a plain list. Explanations are read once, so those of `suffice.load` need not be in memory
+    together.
 
     Parameters
     ----------
     explanations
-        Explanations, as `explain_many` or `load` gives them. An error in the place of one is listed
-        as what could not be explained.
+        Explanations, as `explain_many` or `load` gives them. Errors among them are listed as
+        decisions that could not be explained.
     path
         The file to write; None: only the text is returned.
     title
-        What stands at the top; by default how many decisions there are.
+        Heading of the page. None: the number of decisions.
     names
-        What each is called in the index, such as the number of an application; by default they are
-        numbered.
+        Name of each in the index, such as the number of an application. None: they are numbered.
 
     Returns
     -------

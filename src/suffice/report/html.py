@@ -182,7 +182,7 @@ _GAP_OF_NUMBERS = 6
 
 @dataclass(frozen=True)
 class SvgMark:
-    """One SVG element.
+    """SVG element with its style, its coordinates and its text.
 
     `at` is x1 y1 x2 y2 of a line, x y r of a dot, x y width height of a box, x y of a text, or the
     corners of a path.

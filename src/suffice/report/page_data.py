@@ -46,7 +46,7 @@ class PageBar(msgspec.Struct, array_like=True, frozen=True):
 
 
 class PageView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One view: its names, and the facts that counts alone do not contain."""
+    """Facts of a view that cannot be computed from the counts."""
 
     name: str
     outcome: str
@@ -66,7 +66,7 @@ class PageView(msgspec.Struct, frozen=True, omit_defaults=True):
     mass: list[tuple[int, float]] = []
     """Pairs of a number of hits, and the mass of the outcome that reaches exactly this many."""
     chance: list[tuple[int, float]] = []
-    """The same of all hybrids, whatever their outcome."""
+    """Such pairs of all hybrids, whatever their outcome."""
     tests: int = 1
     """Number of sets that a test is adjusted for."""
     necessity: str = ""

@@ -155,7 +155,7 @@ class TextLimits:
 
     @property
     def brief(self) -> bool:
-        """Whether the text has to fit one screen."""
+        """True if the text has to fit one screen."""
         return self.lines is not None
 
     def fit(self, words: Sequence[str], beside: int, most: int | None = None) -> str:
@@ -212,7 +212,7 @@ def _crossing_note(s: Summary) -> str:
 
 
 def _is_cut(s: Summary, limits: TextLimits) -> bool:
-    """Whether the text in full has more than the one within limits."""
+    """Return whether the full text has more than the one within these limits."""
     if not s.source_text and values_text(s, limits) != values_text(s, FULL):
         return True
     return any(

@@ -19,7 +19,7 @@ _WIDTH = 92
 
 
 def text(result: Result) -> str:
-    """Plain text, for `print` and for files."""
+    """Return plain text, for `print` and for files."""
     s = result.sheet
     lines = [printable(s.title)]
     lines += _wrapped_lines(s.lead)
@@ -31,7 +31,7 @@ def text(result: Result) -> str:
 
 
 def terminal(result: Result) -> Any:
-    """The same words by rich, with bars for shares."""
+    """Return the sheet as what a rich console prints."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.table import Table
@@ -59,14 +59,14 @@ def terminal(result: Result) -> Any:
 
 
 def page(result: Result) -> str:
-    """A whole HTML document."""
+    """Return an HTML document."""
     sheet = result.sheet
     content = render_template("sheet-body.html.j2", s=sheet)
     return document(sheet.title, stylesheet([], "page.css", "sheet.css"), content)
 
 
 def fragment(result: Result) -> str:
-    """A piece of HTML that brings its own style, for a notebook."""
+    """Return HTML with its own style, for a notebook."""
     content = render_template("sheet-body.html.j2", s=result.sheet)
     return render_template(
         "sheet-fragment.html.j2", style=stylesheet([], "sheet.css"), content=content
@@ -74,7 +74,7 @@ def fragment(result: Result) -> str:
 
 
 def _table_lines(panel: Panel) -> list[str]:
-    """Columns side by side; the last one, if it is words, is wrapped into what is left."""
+    """Return the lines of a table; the last column is wrapped into the room that is left."""
     cells = [[*row] for row in panel.texts]
     heads = [printable(column.heading) for column in panel.columns]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]

@@ -39,7 +39,7 @@ _LOWEST_ADVISED_TAU = 0.5
 
 @dataclass(frozen=True)
 class ViewSummary:
-    """One view as text and numbers."""
+    """Text and numbers of a view."""
 
     name: str
     outcome: str
@@ -85,13 +85,13 @@ class ViewSummary:
 
     @property
     def crossing_note(self) -> str:
-        """What the star beside shares means; "" where no share has one."""
+        """Meaning of the star beside shares; "" if no share has one."""
         shown = [*self.factors, *(f for _, f in (self.digest.examples if self.digest else ()))]
         return CROSSING_NOTE if any(factor.crosses_tau for factor in shown) else ""
 
     @property
     def drawn(self) -> bool:
-        """Whether a page draws the signature: with sets, and references that tell τ apart."""
+        """True if a page draws the signature: there are sets, and more than one reference."""
         return self.signature is not None and bool(self.signature.rows) and self.n_references > 1
 
 
