@@ -71,7 +71,7 @@ def _german() -> Iterator[Row]:
 
         found = ask()  # the first call compiles what the engine needs
         detail = (
-            f"{len(found.options)} options, the best at {found.best.cost:.3f}: {found.best.says}"
+            f"{len(found.options)} options, the best at {found.best.cost:.3f}: {found.best.text}"
         )
         took = seconds(ask, runs=5)
         yield at_most(f"German: recourse, {values} values", took, LIMIT, detail, "s")

@@ -128,8 +128,8 @@ def test_reliance_is_told_of_each_set_of_features_by_its_name():
     )
     sets = ("sex", ("sex",)), ("age and sex", ("age", "sex"))
     found = Reliance(sets, (), groups, (), "swapped")
-    assert found.sheet.lead == found.told
-    assert found.told[1].startswith("age and sex: no decision of 4 was found to rest on them")
+    assert found.sheet.lead == found.findings
+    assert found.findings[1].startswith("age and sex: no decision of 4 was found to rest on them")
 
 
 def test_gaps_between_groups_are_told_in_whole_points_with_a_minus_sign():

@@ -285,11 +285,11 @@ def test_a_set_that_is_needlessly_large_now_is_told_from_one_that_fails():
     x = {"a": 1, "b": 1, "c": 1}
     either = Explainer(lambda r: (r["a"] > 0) & (r["b"] > 0), X, references="all")
     (found,) = audit.compare(either.explain(x), both.explain(x))
-    told = {(f.view, f.features): f.says for f in found.factors}
+    told = {(f.view, f.features): f.text for f in found.factors}
     assert told["keep", ("a", "b")] == "lost: a subset suffices"
     assert told["keep", ("a",)] == "gained"
     (back,) = audit.compare(both.explain(x), either.explain(x))
-    told = {(f.view, f.features): f.says for f in back.factors}
+    told = {(f.view, f.features): f.text for f in back.factors}
     assert told["keep", ("a", "b")] == "gained: a subset sufficed"
     assert told["keep", ("a",)] == "lost"
 
@@ -354,7 +354,7 @@ def test_options_are_tried_on_the_model_after(shuffled, explanations):
             for column, value in option.values.items():
                 row[column] = pd.Series([value], index=row.index).astype(rows[column].dtype)
             assert told.works == (model.predict(suffice.tables.as_table(row))[0] == "granted")
-            assert (told.says, told.cost) == (option.says, option.cost)
+            assert (told.text, told.cost) == (option.text, option.cost)
     assert found.fallen.hits == sum(not o.works for d in found for o in d.options)
     assert 0 < found.fallen.hits < found.fallen.n
     assert "Recourse options that no longer work" in str(found)

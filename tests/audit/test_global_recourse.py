@@ -232,7 +232,7 @@ def test_a_row_that_has_as_much_already_pays_nothing_for_it():
     explainer = Explainer(decide, people, cost=lambda column, old, new: abs(new - old) * 1.0)
     found = audit.global_recourse(explainer, people, 1.0, desired=True)
     (change,) = found.changes
-    assert change.says == "income to at least 60, debt to at most 0"
+    assert change.text == "income to at least 60, debt to at most 0"
     # From (10, 9), (50, 9) and (20, 0): what is missing to 60, and what is over 0.
     assert [(row.number, row.cost) for row in found.rows] == [(0, 59), (1, 19), (3, 40)]
 

@@ -123,7 +123,7 @@ def test_noise_accuses_no_feature_and_hides_no_effect(job, effect):
     scm, explainer, es = through_noise(job, reads_the_proxy_alone)
     unknown = audit.reliance(es, "sex")
     assert unknown.noise == "open" and unknown.groups[0].flipped.n == 0
-    assert "flip any decision is not known (effects are drawn anew" in unknown.told[0]
+    assert "flip any decision is not known (effects are drawn anew" in unknown.findings[0]
     assert {row.in_some for row in unknown.rows} == {None}
 
     found = audit.reliance(es, "sex", explainer=explainer)
@@ -145,7 +145,7 @@ def test_noise_accuses_no_feature_and_hides_no_effect(job, effect):
     assert found.groups[0].flipped.hits == (len({r.name for r in found.rows if r.change}))
     assert (found.groups[0].flipped.hits > 0) == effect
     assert found.groups[0].in_some.n == 0
-    assert ("no decision of 12 was found to rest on it" in found.told[0]) != effect
+    assert ("no decision of 12 was found to rest on it" in found.findings[0]) != effect
     assert any("both with the same noise" in note for note in found.sheet.notes)
     mean = sum(row.flips_alone for row in found.rows) / len(found.rows)
     assert (f"(up to 12 references, {mean:.0%} of them on average; the" in found.told[0]) == effect

@@ -150,7 +150,7 @@ def test_each_number_is_that_of_the_models_that_were_fitted(loans):
         for told, option in zip(d.options, first.recourse(row, max_options=3), strict=True):
             changed = pd.DataFrame([{**row, **option.values}])[COLUMNS]
             assert told.works.hits == sum(m.predict(changed)[0] != e.outcome for m in again)
-            assert told.says == option.says
+            assert told.text == option.text
     frame = found.to_frame()
     assert set(frame["kind"]) == {"outcome", "keep", "flip", "recourse"}
     assert (frame["low"] <= frame["share"]).all() and (frame["share"] <= frame["high"]).all()

@@ -130,7 +130,7 @@ def test_truths_and_costs_are_shown_as_on_the_page_and_sent_as_they_are(visit):
         "tr:has(button:text-is('Try it'))",
         "rows => rows.map(r => [...r.cells].slice(1, 3).map(c => c.textContent))",
     )
-    assert rows == [[option.says, f"{option.cost:.3g}"] for option in own]
+    assert rows == [[option.text, f"{option.cost:.3g}"] for option in own]
     assert page.inner_text("caption") == own.sheet.title
     assert page.locator(f".note:text-is('{own.sheet.notes[-1]}')").count() == 1
 

@@ -69,16 +69,16 @@ def test_words_say_what_changes_what_it_costs_and_how_surely_it_works(found):
     lines = str(found).splitlines()
     assert lines[0] == f"From refused to granted: {len(found)} recourse options"
     assert lines[1].split() == ["cost", "sufficiency", "set", "necessity", "by", "chance", "change"]
-    assert lines[2].endswith(found.best.says) and f"{found.best.cost:.3g}" in lines[2]
+    assert lines[2].endswith(found.best.text) and f"{found.best.cost:.3g}" in lines[2]
     assert "The model verified every change: each gives the desired outcome." in str(found)
     legend = (
         "Set necessity: of all changes that do it, the share that change at least these features"
     )
     assert legend in " ".join(str(found).split())
     assert repr(found) == f"<Recourse: From refused to granted: {len(found)} recourse options>"
-    assert repr(found.best) == f"<Option: {found.best.says}>"
+    assert repr(found.best) == f"<Option: {found.best.text}>"
     words = " ".join(str(found.best).split())
-    assert words.startswith(found.best.says) and "Cost: " in words
+    assert words.startswith(found.best.text) and "Cost: " in words
     assert f"Of the {found.best.n} references whose values are allowed here" in words
 
 
@@ -119,7 +119,7 @@ def test_a_search_that_ends_with_the_cheapest_says_that_there_may_be_more():
 def test_frames_have_a_row_per_option_and_per_column(found):
     frame = found.to_frame()
     assert list(frame["cost"]) == [o.cost for o in found]
-    assert list(frame["changes"]) == [o.says for o in found]
+    assert list(frame["changes"]) == [o.text for o in found]
     option = found.best
     columns = option.to_frame()
     assert list(columns["column"]) == list(option.values)
@@ -147,12 +147,12 @@ def test_truth_values_and_dates_are_shown_as_people_write_them():
     explainer = Explainer(lambda rows: rows["member"].to_numpy().astype(int), X)
     x = {"member": False, "since": datetime(2020, 1, 31), "debt": 20.0}
     r = explainer.recourse(x)
-    assert r.best.says == "member no → yes"
+    assert r.best.text == "member no → yes"
     late = Explainer(lambda rows: (rows["since"] > "2021").to_numpy().astype(int), X).recourse(x)
-    assert late.best.says == "since 2020-01-31 → 2021-06-30"
+    assert late.best.text == "since 2020-01-31 → 2021-06-30"
     assert late.best.values == {"since": "2021-06-30T00:00:00"}
     less = Explainer(lambda rows: (rows["debt"] < 1).to_numpy().astype(int), X).recourse(x)
-    assert less.best.says == "debt 20 → 0.3333"
+    assert less.best.text == "debt 20 → 0.3333"
     assert type(less).from_json(less.to_json()) == less
 
 

@@ -280,7 +280,7 @@ def _retest_recourse(
     works = retest_options(asked, offered.values(), desired)
     return {
         i: tuple(
-            RetestedOption(option.says, option.cost, worked)
+            RetestedOption(option.text, option.cost, worked)
             for option, worked in zip(one.recourse.options, each, strict=True)
         )
         for (i, one), each in zip(offered.items(), works, strict=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from suffice.audit.decision_counts import own_masks
@@ -62,7 +63,7 @@ class FactorChange:
         return before is None or after is None or before.share == after.share
 
     @property
-    def says(self) -> str:
+    def text(self) -> str:
         """The fate as text, with whether a subset suffices in place of the set."""
         if self.fate == "lost":
             return "lost: a subset suffices" if self.suffices else "lost"
@@ -71,11 +72,12 @@ class FactorChange:
         return "kept"
 
 
-@dataclass(frozen=True)
-class RetestedOption:
+# Stored under the name that the field had in version 0.5.0.
+class RetestedOption(msgspec.Struct, frozen=True, rename={"text": "says"}):
     """A recourse option, retested on the model after."""
 
-    says: str
+    text: str
+    """The change as text."""
     cost: NonNegative
     works: bool
 

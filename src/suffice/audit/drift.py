@@ -195,7 +195,7 @@ _FACTOR_FIELDS = (
     ),
     Field("n_before", value=lambda row: _part(row[1].before, "n")),
     Field("n_after", value=lambda row: _part(row[1].after, "n")),
-    Field("", "", value=lambda row: row[1].says),
+    Field("", "", value=lambda row: row[1].text),
 )
 _SET_FIELDS = (
     Field("features", "set", show=format_features),
@@ -219,7 +219,7 @@ _CODE_FIELDS = (
 _OPTION_FIELDS = (
     Field("", "decision", value=lambda row: row[0].name),
     Field("", "cost", "number", value=lambda row: row[1].cost),
-    Field("", "change", value=lambda row: row[1].says),
+    Field("", "change", value=lambda row: row[1].text),
 )
 
 _SHOWN = 10

@@ -122,7 +122,7 @@ def global_recourse(
     >>> found = audit.global_recourse(
     ...     explainer, X.iloc[:60], cover=0.8, desired="granted", immutable="age", max_size=1
     ... )
-    >>> [change.says for change in found.changes], found.proved
+    >>> [change.text for change in found.changes], found.proved
     (['income to at least 86'], True)
     >>> found.share.hits, found.n, len(found.left)
     (32, 36, 4)

@@ -34,7 +34,7 @@ class Move:
     value: Scalar
 
     @property
-    def says(self) -> str:
+    def text(self) -> str:
         """The requirement as text."""
         how = "to" if self.how == "to" else f"to {self.how}"
         return f"{format_name(self.column)} {how} {format_value(self.value)}"
@@ -48,9 +48,9 @@ class GlobalChange:
     moves: tuple[Move, ...]
 
     @property
-    def says(self) -> str:
+    def text(self) -> str:
         """The change as text, on one line."""
-        return ", ".join(move.says for move in self.moves)
+        return ", ".join(move.text for move in self.moves)
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class GlobalRecourse(Result):
     >>> people = pd.DataFrame({"pay": [30, 60, 45, 60, 20, 40], "debt": [20, 20, 0, 40, 10, 5]})
     >>> explainer = Explainer(lambda rows: rows["pay"] - rows["debt"] >= 40, people)
     >>> found = audit.global_recourse(explainer, people, cover=0.7, desired=True)
-    >>> [change.says for change in found.changes], found.share, found.left
+    >>> [change.text for change in found.changes], found.share, found.left
     (['pay to at least 60'], Share(hits=3, n=4), ('3',))
     >>> found.to_frame()[["row", "cost", "left_out"]].round(2)
       row  cost  left_out
@@ -391,7 +391,7 @@ class GlobalRecourse(Result):
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each refused row: its change and cost."""
-        named = [change.says for change in self.changes]
+        named = [change.text for change in self.changes]
         fields = (
             Field("row", value=lambda row: row.name),
             Field("group"),
@@ -409,7 +409,7 @@ _CHANGE_FIELDS = (
     Field("", "rows it adds", "number", value=lambda row: row[1].new),
     Field("", "mean cost", "number", value=lambda row: row[1].mean_cost),
     Field("", "median cost", "number", value=lambda row: row[1].median_cost),
-    Field("", "change", value=lambda row: row[0].says),
+    Field("", "change", value=lambda row: row[0].text),
 )
 _GROUP_FIELDS = (
     Field("group", "group", show=lambda group: "all" if group is None else format_name(group)),

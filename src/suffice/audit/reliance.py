@@ -189,7 +189,7 @@ class Reliance(Result):
             )
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def findings(self) -> tuple[str, ...]:
         """A sentence for each set of protected features, over all decisions."""
         features = dict(self.protected)
         why = _RANDOM_NOTE if self.noise == "open" else _UNCOUNTED_NOTE
@@ -209,7 +209,7 @@ class Reliance(Result):
         )
 
     def _lead(self) -> Iterator[str]:
-        yield from self.told
+        yield from self.findings
         if self.gaps:
             hidden = len(self.gaps) - _GAPS_SHOWN
             rest = f"; {hidden:,} of {len(self.gaps):,} pairs not shown: .gap_frame()"

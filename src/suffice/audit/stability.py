@@ -121,7 +121,7 @@ def stability(
     >>> found = audit.stability(tree, X, y, rows=X.iloc[[8]], recourse=True)
     >>> [(f.view, f.features, f.holds.hits) for f in found[0].factors]
     [('keep', ('income', 'debt'), 10), ('flip', ('income', 'debt'), 10)]
-    >>> [(o.says, o.works.hits) for o in found[0].options]
+    >>> [(o.text, o.works.hits) for o in found[0].options]
     [('income 37 → 48', 5), ('debt 16 → 6', 4)]
     """
     table = as_table(X, argument="X")
@@ -239,7 +239,7 @@ class _DecisionTracker:
             ),
             distance=fmean(self._distances) if self._distances else None,
             options=tuple(
-                StableOption(option.says, option.cost, Share(int(n), self._seen))
+                StableOption(option.text, option.cost, Share(int(n), self._seen))
                 for option, n in zip(options, self._works, strict=True)
             ),
         )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
+import msgspec
+
 from suffice.audit.shares import Share
 from suffice.formatting import (
     format_features,
@@ -62,11 +64,12 @@ class OtherMinimalSet:
     minimal: Share
 
 
-@dataclass(frozen=True)
-class StableOption:
+# Stored under the name that the field had in version 0.5.0.
+class StableOption(msgspec.Struct, frozen=True, rename={"text": "says"}):
     """A recourse option of the model, retested on the retrained models."""
 
-    says: str
+    text: str
+    """The change as text."""
     cost: NonNegative
     works: Share
 
@@ -221,7 +224,7 @@ class Stability(Result):
         for d in self.decisions:
             rows.append((d.name, "outcome", d.outcome, d.same, None))
             rows += [(d.name, f.view, f.features, f.holds, f) for f in d.factors]
-            rows += [(d.name, "recourse", o.says, o.works, None) for o in d.options]
+            rows += [(d.name, "recourse", o.text, o.works, None) for o in d.options]
         return make_frame(_FRAME_FIELDS, rows)
 
 
@@ -261,7 +264,7 @@ _DECISION_FIELDS = (
 )
 _OPTION_FIELDS = (
     Field("", "decision", value=lambda row: row[0].name),
-    Field("", "change", value=lambda row: row[1].says),
+    Field("", "change", value=lambda row: row[1].text),
     Field("", "cost", "number", value=lambda row: row[1].cost),
     Field("", "valid in", value=lambda row: _fraction_text(row[1].works)),
     Field("", "share of models", "share", value=lambda row: row[1].works),

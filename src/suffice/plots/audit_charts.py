@@ -218,7 +218,7 @@ def _feature_rows(result: Drift, most: int) -> list[ChartRow]:
 
 
 def _set_change_row(f: FactorChange) -> ChartRow:
-    words = printable(format_features(f.features)), f"to {f.view}; {f.says}"
+    words = printable(format_features(f.features)), f"to {f.view}; {f.text}"
     before, after = (None if s is None else s.share for s in (f.before, f.after))
     shift = ChartCell(None, "–") if f.shift is None else ChartCell(f.shift.difference, str(f.shift))
     return ChartRow(words, (_before_after_cell(before, after), shift))
@@ -286,7 +286,7 @@ def _decision_rows(d: StableDecision) -> Iterator[ChartRow]:
         yield ChartRow(words, (_models_cell(f.holds),))
     for o in d.options:
         yield ChartRow(
-            (printable(o.says), f"a recourse option, cost {format_cost(o.cost)}"),
+            (printable(o.text), f"a recourse option, cost {format_cost(o.cost)}"),
             (_models_cell(o.works),),
         )
 
@@ -403,7 +403,7 @@ def reliance_chart(result: Reliance, most: int = 20) -> Chart:
     )
     return Chart(
         title=result.sheet.title,
-        lead=result.told,
+        lead=result.findings,
         columns=(
             ChartColumn("fall with them freed", "share"),
             ChartColumn("flipped by some reference", "share"),

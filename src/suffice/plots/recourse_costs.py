@@ -81,7 +81,7 @@ def recourse_costs_of(result: GlobalRecourse, most: int = 12) -> RecourseCosts:
     sheet = result.sheet
     rows = tuple(
         ChartRow(
-            first_lines([move.says for move in change.moves], 4),
+            first_lines([move.text for move in change.moves], 4),
             (
                 proportion_cell(worth.works),
                 ChartCell(worth.taken, f"{worth.taken:,}"),

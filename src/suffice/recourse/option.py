@@ -115,7 +115,7 @@ class Option(Result):
         return len(self.features)
 
     @property
-    def says(self) -> str:
+    def text(self) -> str:
         """The change in words, on one line."""
         moves = [
             f"{name} {format_value(old)} → {format_value(new)}"
@@ -147,7 +147,7 @@ class Option(Result):
             lead.append(f"{share} of all changes that do it change {what}{chance}.")
         if self.reliability < 1:
             lead.append(f"These very values work in {percent(self.reliability)} of the draws.")
-        return Sheet(self.says, (" ".join(lead),))
+        return Sheet(self.text, (" ".join(lead),))
 
     def to_frame(self) -> Any:
         """Return a pandas frame with one row per column of the features."""
@@ -230,7 +230,7 @@ class Recourse(Result, Sequence[Option]):
                 o.necessity,
                 o.necessity_baseline,
                 *[o.reliability] * random,
-                o.says,
+                o.text,
             )
             for o in self.options[:_OPTIONS_SHOWN]
         ]
@@ -265,7 +265,7 @@ class Recourse(Result, Sequence[Option]):
         rows = [
             (
                 ", ".join(o.features),
-                o.says,
+                o.text,
                 o.cost,
                 o.sufficiency,
                 o.n,

@@ -402,7 +402,7 @@ def infeasibility_reasons(
 def _describe_option(option: Option) -> str:
     draws = f" in {percent(option.reliability)} of the draws" if option.reliability < 1 else ""
     features = ", ".join(option.features)
-    return f"{{{features}}} at cost {option.cost:.3g} would do{draws} ({option.says})"
+    return f"{{{features}}} at cost {option.cost:.3g} would do{draws} ({option.text})"
 
 
 def _describe_undecided(undecided: list[str]) -> list[str]:
