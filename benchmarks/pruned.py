@@ -31,15 +31,15 @@ from threadpoolctl import threadpool_limits
 from benchmarks.timing import Row, at_most
 from suffice import Target
 from suffice.context import make_players
+from suffice.context.hybrids import SwapHybrids
 from suffice.context.references import canonical_order
-from suffice.context.swap import SwapHybrids
 from suffice.engines.blackbox import BlackBox
 from suffice.models import wrap_model
 from suffice.search import Question as Asked, exhaustive_search
+from suffice.search.exhaustive import Tally
 from suffice.search.findings import DecidedSets
 from suffice.search.profile import Profile
 from suffice.search.pruned import pruned_search
-from suffice.search.tally import Tally
 from suffice.tables import as_table
 from suffice.target import event_for
 

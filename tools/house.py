@@ -151,7 +151,7 @@ def calls() -> dict[str, Callable[[], object]]:
     from sklearn.ensemble import RandomForestClassifier
 
     from suffice import Explainer, datasets
-    from suffice.engines.backend import load_numba
+    from suffice.engines.work import load_numba
 
     load_numba()
     X, y = datasets.loans()

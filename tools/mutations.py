@@ -131,7 +131,7 @@ MUTATIONS = (
     ),
     Mutation(
         "greedy-early-failure",
-        _SRC + "search/sequential_testing.py",
+        _SRC + "search/outcome_cache.py",
         "(hits >= fails)",
         "(hits > fails)",
         (_TESTS + "search/test_greedy_search.py",),
@@ -147,7 +147,7 @@ MUTATIONS = (
     # -- contexts -----------------------------------------------------------------------
     Mutation(
         "swap-keys-collide",
-        _SRC + "context/swap.py",
+        _SRC + "context/hybrids.py",
         "self.codes.max(axis=0) + 1",
         "self.codes.max(axis=0)",
         (_TESTS + "explainer/test_models_and_tables.py",),

@@ -7,7 +7,6 @@ from .attribution import (
     shapley_interactions as shapley_interactions,
     shapley_values as shapley_values,
 )
-from .basis import Basis as Basis
 from .batch.load import load as load
 from .causation import (
     Causation as Causation,
@@ -72,6 +71,7 @@ from .search import (
     MinimalFactors as MinimalFactors,
     minimal_sufficient_factors as minimal_sufficient_factors,
 )
+from .search.algorithm1 import Basis as Basis
 from .search.limits import Stop as Stop
 from .search.plan import Plan as Plan
 from .target import (

@@ -11,7 +11,7 @@ import numpy as np
 
 from suffice.context.change_rules import DeclaredChanges
 from suffice.context.cost import CostSpec
-from suffice.context.hybrids import Context, Hybrids
+from suffice.context.hybrids import Context, Hybrids, SwapContext
 from suffice.context.players import Players
 from suffice.context.references import (
     CachedRows,
@@ -21,7 +21,6 @@ from suffice.context.references import (
     ReferenceSpec,
     choose_references,
 )
-from suffice.context.swap import SwapContext
 from suffice.engines import EngineSelector, Evaluator
 from suffice.errors import ModelError, SufficeError
 from suffice.models.wrapped_model import WrappedModel

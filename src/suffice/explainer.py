@@ -40,7 +40,7 @@ from suffice.search import Limits, Question
 from suffice.search.plan import Plan
 from suffice.search.strategies import STRATEGIES
 from suffice.tables import Table, as_table, has_several_rows, read_row
-from suffice.tables.casting import conform
+from suffice.tables.table import conform
 from suffice.typing import Values, ViewName
 from suffice.validation import check_alpha, check_choice, check_integer, check_number, check_tau
 

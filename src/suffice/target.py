@@ -16,7 +16,7 @@ import numpy as np
 
 from suffice import validation as checks
 from suffice.errors import InputError, short_repr
-from suffice.tables.labels import (
+from suffice.tables.cells import (
     equals_label,
     label_index,
     label_text,

@@ -13,19 +13,12 @@ from hypothesis import given, settings, strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from suffice import (
-    CausalContext,
-    CausalModel,
-    Explainer,
-    InputError,
-    ModelError,
-    at_least,
-)
+from suffice import CausalContext, CausalModel, Explainer, InputError, ModelError, at_least
 from suffice.batch.arrow import CHUNK_SCHEMA, ChunkToArrow
 from suffice.batch.factor_columns import minimal_sets_of_rows
 from suffice.batch.stored_row import explanation_from_cells, scalar_from_cells, scalar_to_cells
+from suffice.search.exhaustive import Tally
 from suffice.search.profile import Profile
-from suffice.search.tally import Tally
 from tests.effort import examples
 
 COLUMNS = ("sufficiency", "low", "high", "n", "p_value", "minimal_above", "minimal_up_to", "cost")

@@ -35,9 +35,9 @@ from suffice import (
     within,
 )
 from suffice.batch.explain_many import explain_rows
+from suffice.context.hybrids import SwapHybrids
 from suffice.context.players import make_players
 from suffice.context.references import CachedRows, Pool, ReferenceCache, References
-from suffice.context.swap import SwapHybrids
 from suffice.tables import as_table
 from tests.effort import examples
 

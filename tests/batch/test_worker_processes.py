@@ -220,7 +220,7 @@ def test_cores_are_shared_out_among_the_processes(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
 
     def cores_used(piece):
-        from suffice.engines.backend import available_cores
+        from suffice.engines.work import available_cores
 
         return [(available_cores(), os.environ["OPENBLAS_NUM_THREADS"])]
 

@@ -22,8 +22,8 @@ from suffice import (
     result_schema,
 )
 from suffice.context import make_players
+from suffice.context.hybrids import SwapHybrids
 from suffice.context.plausibility import Plausibility
-from suffice.context.swap import SwapHybrids
 from suffice.tables import as_table
 from tests.random_problems import VALUES, has_both_outcomes, problems, subsets
 

@@ -29,10 +29,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from suffice.engines import backend
-from suffice.engines.backend import SkiRental, choose_backend
+from suffice.engines import work as backend
 from suffice.engines.trees import lattice_sweep as blocks, read_trees, tree_engine as engine
-from suffice.engines.work import estimate_seconds
+from suffice.engines.work import SkiRental, choose_backend, estimate_seconds
 from suffice.factors.lattice import held_of_masks
 from suffice.target import at_least, at_most, versus, within
 from tests.effort import examples

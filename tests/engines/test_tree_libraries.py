@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from suffice.engines.backend import numba_is_installed
 from suffice.engines.evaluator import Unreadable
 from suffice.engines.trees import read_trees
+from suffice.engines.work import numba_is_installed
 from suffice.models import wrap_model
 from suffice.tables import as_table
 from suffice.target import at_least, at_most, versus, within

@@ -22,10 +22,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from suffice import Explainer, at_least, datasets, versus
-from suffice.engines.backend import numba_is_installed
 from suffice.engines.trees import TreeEngine, TreeModel, read_trees
 from suffice.engines.trees.encoded_input import encode_input
 from suffice.engines.trees.tree_engine import read_library_sums, scores_match, sum_like_library
+from suffice.engines.work import numba_is_installed
 from suffice.tables import as_table
 from suffice.target import at_most, within
 from tests.effort import examples

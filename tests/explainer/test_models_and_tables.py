@@ -264,7 +264,7 @@ def test_distinct_rows_are_asked_once_and_answers_stay_the_same(monkeypatch):
     blocks = BlackBox(target, context, True, distinct=True)
     assert (np.concatenate([blocks.outcomes(h) for h in np.array_split(held, 7)]) == expected).all()
     assert blocks.rows_predicted == len(every)
-    import suffice.context.swap as swap
+    import suffice.context.hybrids as swap
 
     large, swap.MAX_EXACT_INTEGER = swap.MAX_EXACT_INTEGER, 500
     try:

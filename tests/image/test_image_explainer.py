@@ -6,9 +6,8 @@ from hypothesis import given, settings, strategies as st
 
 from suffice import Explanation, InputError, ModelError, at_least, versus
 from suffice.image import ImageExplainer
-from suffice.image.image_model import NumpyComposer, TorchComposer
+from suffice.image.image_model import NumpyComposer, TorchComposer, find_references
 from suffice.image.pixels import as_image_array
-from suffice.image.references import find_references
 from tests.effort import examples
 from tests.image.pixel_models import factor_sets, grid_cells
 

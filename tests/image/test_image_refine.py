@@ -6,8 +6,8 @@ from hypothesis import given, settings, strategies as st
 
 from suffice import Explanation, InputError
 from suffice.image import ImageExplainer
+from suffice.image.image_model import find_references
 from suffice.image.pixels import as_image_array, read_png
-from suffice.image.references import find_references
 from suffice.image.regions import find_regions, split_regions
 from tests.effort import examples
 from tests.image.pixel_models import factor_sets, grid_cells, lit_pixel

@@ -21,7 +21,7 @@ from suffice import (
     versus,
     within,
 )
-from suffice.tables.labels import distinct_labels, equals_label, label_array, label_index
+from suffice.tables.cells import distinct_labels, equals_label, label_array, label_index
 
 X, _ = datasets.loans(60)
 X = X[["age", "income", "debt"]]

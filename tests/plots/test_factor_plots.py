@@ -9,12 +9,7 @@ import pytest
 import suffice
 from suffice import Explainer, InputError
 from suffice.plots.signature import signature_figure
-from suffice.plots.thresholds import (
-    BarRow,
-    NecessityCurve,
-    barcode_of,
-    necessity_curves_of,
-)
+from suffice.plots.thresholds import BarRow, NecessityCurve, barcode_of, necessity_curves_of
 from suffice.summary.signature import SignatureColumn, SignatureRow, axis_start, step_corners
 from tests.plots.image_comparison import (
     MAX_DIFFERENCE,

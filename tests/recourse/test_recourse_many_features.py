@@ -12,11 +12,7 @@ from suffice.context.cost import change_costs
 from suffice.engines.work import UNKNOWN_MODEL
 from suffice.recourse import RecourseRequest, find_recourse
 from suffice.recourse.candidates import Candidate, make_actionable_features, make_set_table
-from suffice.recourse.large_sets import (
-    LargeSetSearch,
-    minimal_candidates,
-    select_with_large_sets,
-)
+from suffice.recourse.large_sets import LargeSetSearch, minimal_candidates, select_with_large_sets
 from suffice.recourse.solver import RecourseSolver
 from suffice.search.limits import DEFAULT_WORK, LimitKeeper
 from tests.effort import examples

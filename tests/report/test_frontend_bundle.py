@@ -16,8 +16,8 @@ from suffice.inference import lower_bound, p_value
 from suffice.report.html import draw_signature, script_bundle
 from suffice.report.page_data import page_scripts
 from suffice.report.render_explanation import page
+from suffice.search.exhaustive import Tally
 from suffice.search.profile import Profile
-from suffice.search.tally import Tally
 from suffice.summary import SignatureLimits, summarise
 
 ROOT = Path(__file__).parents[2]

@@ -15,18 +15,12 @@ from sklearn.tree import DecisionTreeClassifier
 from suffice import Explainer, ImageExplainer, Stop, TextExplainer
 from suffice.cli.options import OPTION_NAMES
 from suffice.explanation import view as view_module
+from suffice.search.exhaustive import Tally
 from suffice.search.findings import Findings, FoundSet
 from suffice.search.hybrid_sampling import HybridSample
 from suffice.search.plan import Suggestion
 from suffice.search.profile import Profile
-from suffice.search.tally import Tally
-from suffice.summary import (
-    LISTED_SETS,
-    ReaderHints,
-    SignatureLimits,
-    summarise,
-    view_summary,
-)
+from suffice.summary import LISTED_SETS, ReaderHints, SignatureLimits, summarise, view_summary
 from tests.effort import examples
 
 

@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from suffice import Explainer
+from suffice.context.hybrids import SwapHybrids
 from suffice.context.players import Players
-from suffice.context.swap import SwapHybrids
 from suffice.engines import BlackBox
 from suffice.search import LimitKeeper, Limits, Question
 from suffice.search.findings import Findings, FoundSet, merge_findings

@@ -23,7 +23,7 @@ from suffice.search import (
     Stop,
     bounds as frontier,
     exhaustive_search,
-    minimal_sets as passing,
+    findings as passing,
 )
 from suffice.search.bounds import bounds_search
 from suffice.search.limits import LimitKeeper

@@ -11,22 +11,22 @@ from scipy.stats import binom
 
 from suffice import Explainer
 from suffice.context import make_players
-from suffice.context.swap import SwapHybrids
+from suffice.context.hybrids import SwapHybrids
 from suffice.engines.blackbox import BlackBox, PredictionCache
 from suffice.inference import p_value
 from suffice.search import outcome_cache as memo_module
 from suffice.search.exhaustive import exhaustive_search
 from suffice.search.greedy import greedy_search, hitting_set
 from suffice.search.limits import LimitKeeper, Limits
-from suffice.search.outcome_cache import OutcomeCache
-from suffice.search.profile import Profile
-from suffice.search.question import Question
-from suffice.search.sequential_testing import (
+from suffice.search.outcome_cache import (
+    OutcomeCache,
     alpha_spent,
     curtailed_boundary,
     sequential_boundary,
     verdicts_by_looks,
 )
+from suffice.search.profile import Profile
+from suffice.search.question import Question
 from suffice.search.strategies import run_search
 from suffice.tables import as_table
 from suffice.target import Event, Target

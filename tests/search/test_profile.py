@@ -17,8 +17,8 @@ from suffice.inference import (
     lower_bound,
     p_value,
 )
+from suffice.search.exhaustive import Tally
 from suffice.search.profile import Profile
-from suffice.search.tally import Tally
 
 
 @st.composite

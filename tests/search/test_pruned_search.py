@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 from suffice import InputError, Target, datasets
 from suffice.context import make_players
-from suffice.context.swap import SwapHybrids
+from suffice.context.hybrids import SwapHybrids
 from suffice.engines.blackbox import BlackBox
 from suffice.search import Limits, Question, Stop, exhaustive_search, pruned as rows_module
 from suffice.search.profile import Profile

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import RandomForestClassifier
 
 from suffice import Explainer, datasets
-from suffice.engines import backend
+from suffice.engines import work as backend
 from suffice.explanation import explain
 from suffice.search import plan
 from tests.fakes import fake_time

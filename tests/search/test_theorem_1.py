@@ -13,7 +13,7 @@ from suffice import (
     minimal_sufficient_factors as algorithm1,
 )
 from suffice.context import Sample, make_players
-from suffice.context.swap import SwapHybrids
+from suffice.context.hybrids import SwapHybrids
 from suffice.factors.lattice import Lattice, by_level, by_mask
 from suffice.factors.predicates import HELD_PREFIX
 from suffice.search.intervals import climb, climb_dense, climb_levels, climb_steps

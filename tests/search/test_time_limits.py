@@ -5,7 +5,7 @@ import pytest
 
 from suffice import Explainer, Explanation, Target
 from suffice.context import make_players
-from suffice.context.swap import SwapHybrids
+from suffice.context.hybrids import SwapHybrids
 from suffice.engines.blackbox import BlackBox
 from suffice.progress import progress_bar
 from suffice.search import LimitKeeper, Limits, Question, Stop, exhaustive_search

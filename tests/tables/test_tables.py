@@ -15,13 +15,13 @@ from hypothesis import given, strategies as st
 from suffice import InputError
 from suffice.cli.inputs import identifier_columns
 from suffice.context import make_players
+from suffice.context.hybrids import SwapHybrids
 from suffice.context.references import canonical_order
-from suffice.context.swap import SwapHybrids
 from suffice.tables import as_scalar, as_table, column_codes, read_row
 from suffice.tables.backends import HiddenColumnTable
-from suffice.tables.casting import conform, same_value
 from suffice.tables.cells import is_missing, object_array
 from suffice.tables.conversion import as_csv
+from suffice.tables.table import conform, same_value
 from suffice.text.text_model import CellTable
 
 

@@ -43,7 +43,7 @@ from suffice import (
     held,
 )
 from suffice.context import Context
-from suffice.context.swap import PooledHybrids, SwapHybrids
+from suffice.context.hybrids import PooledHybrids, SwapHybrids
 from suffice.engines import register_reader
 from suffice.engines.additive_model import AdditiveReading
 from suffice.image.image_explainer import RegionContext

@@ -34,17 +34,9 @@ from suffice.errors import InputError, did_you_mean, short_repr
 from suffice.explanation.view import necessity_curve
 from suffice.factors.lattice import members_of
 from suffice.formatting import format_features, format_name, join_first, join_words, percent, plural
-from suffice.results import (
-    Field,
-    OmittedRows,
-    Panel,
-    Result,
-    Sheet,
-    make_frame,
-    make_panel,
-)
+from suffice.results import Field, OmittedRows, Panel, Result, Sheet, make_frame, make_panel
+from suffice.search.exhaustive import Tally, smallest_count_dtype
 from suffice.search.profile import Profile
-from suffice.search.tally import Tally, smallest_count_dtype
 from suffice.typing import (
     VIEWS,
     Counts,

@@ -12,11 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suffice.audit.catalogue import Catalogue, read_catalogue
-from suffice.audit.decision_counts import (
-    DecisionCounts,
-    count_feature_set,
-    minimal_feature_sets,
-)
+from suffice.audit.decision_counts import DecisionCounts, count_feature_set, minimal_feature_sets
 from suffice.audit.decision_drift import (
     DecisionDrift,
     FactorChange,
@@ -43,8 +39,7 @@ from suffice.formatting import format_value, plural
 from suffice.progress import progress_bar
 from suffice.recourse import Recourse
 from suffice.tables import as_scalar, read_row
-from suffice.tables.casting import same_value
-from suffice.tables.table import Table
+from suffice.tables.table import Table, same_value
 from suffice.target import Event, Target, event_for
 from suffice.typing import Scalar, ViewName
 from suffice.validation import check_integer, check_tau

@@ -24,15 +24,7 @@ from suffice.formatting import (
     plural,
     three_digits,
 )
-from suffice.results import (
-    Field,
-    OmittedRows,
-    Panel,
-    Result,
-    Sheet,
-    make_frame,
-    make_panel,
-)
+from suffice.results import Field, OmittedRows, Panel, Result, Sheet, make_frame, make_panel
 from suffice.typing import NaturalNumber, Proportion
 
 

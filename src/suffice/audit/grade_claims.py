@@ -29,7 +29,7 @@ from suffice.formatting import join_first
 from suffice.recourse import Option, Recourse
 from suffice.rules import AnchorRules, Rule
 from suffice.tables import Table, as_scalar, is_frame, utf8_text
-from suffice.tables.labels import label_index, unwrap_label
+from suffice.tables.cells import label_index, unwrap_label
 from suffice.validation import check_number
 
 

@@ -41,8 +41,8 @@ from suffice.results import (
     make_panel,
     write_text,
 )
+from suffice.tables.cells import label_text, unwrap_label
 from suffice.tables.conversion import as_csv
-from suffice.tables.labels import label_text, unwrap_label
 from suffice.typing import NaturalNumber, RoundedShare, Scalar
 from suffice.validation import check_choice, check_integer, check_name_list, check_string
 

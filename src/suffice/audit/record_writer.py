@@ -59,7 +59,7 @@ from suffice.formatting import format_name, plural, printable
 from suffice.progress import listen_to_progress, progress_bar
 from suffice.results import write_bytes
 from suffice.tables import Table, as_table
-from suffice.tables.labels import label_text, unwrap_label
+from suffice.tables.cells import label_text, unwrap_label
 from suffice.target import Target, event_for, needs_input
 from suffice.validation import check_bool, check_string
 

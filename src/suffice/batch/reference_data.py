@@ -15,13 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.batch.table_files import (
-    BOOLEAN_WORDS,
-    CsvFile,
-    ParquetFiles,
-    TableFile,
-    parse_numbers,
-)
+from suffice.batch.table_files import BOOLEAN_WORDS, CsvFile, ParquetFiles, TableFile, parse_numbers
 from suffice.errors import InputError
 from suffice.randomness import Stream, generator
 from suffice.typing import BoolVector, Counts

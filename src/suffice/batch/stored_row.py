@@ -26,8 +26,8 @@ from suffice.explanation.schema import Direction, ExplanationRecord
 from suffice.explanation.storage import only_at_its_tau, to_record, without_timing
 from suffice.factors.lattice import members_of
 from suffice.results import json_text, read_json
+from suffice.search.exhaustive import Tally
 from suffice.search.profile import Profile
-from suffice.search.tally import Tally
 from suffice.target import PredictionScore
 from suffice.typing import Scalar, SmallCounts
 

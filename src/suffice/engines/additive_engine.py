@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.context.swap import SwapHybrids
+from suffice.context.hybrids import SwapHybrids
 from suffice.engines.additive_margins import (
     WORD_DTYPE,
     AdditiveMargins,
@@ -25,11 +25,7 @@ from suffice.engines.additive_margins import (
     meet_in_the_middle,
     read_additive_margins,
 )
-from suffice.engines.additive_model import (
-    AdditiveModel,
-    SupportsAdditiveScores,
-    wrong_reading,
-)
+from suffice.engines.additive_model import AdditiveModel, SupportsAdditiveScores, wrong_reading
 from suffice.engines.blackbox import BaseEngine, sweep_by_lists
 from suffice.engines.evaluator import (
     Evaluator,

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.engines.evaluator import Unreadable
-from suffice.tables.labels import label_index
+from suffice.tables.cells import label_index
 from suffice.target import Event
 from suffice.typing import BitWords, BoolVector, Counts, HeldSets, Outcomes, Reals, Values
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from suffice.context.hybrids import SwapHybrids
 from suffice.context.players import Players
 from suffice.context.references import Pool
-from suffice.context.swap import SwapHybrids
 from suffice.engines.additive_margins import AdditiveScores, DecisionRule
 from suffice.engines.evaluator import (
     Unreadable,

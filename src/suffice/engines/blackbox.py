@@ -15,8 +15,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.context.hybrids import Hybrids, KeyedHybrids
-from suffice.context.swap import SwapHybrids
+from suffice.context.hybrids import Hybrids, KeyedHybrids, SwapHybrids
 from suffice.engines.evaluator import ProgressCallback, SweepBlock
 from suffice.engines.work import LOOKUP, row_work
 from suffice.errors import SufficeError

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from suffice.context.hybrids import Hybrids
-from suffice.context.swap import SwapHybrids
+from suffice.context.hybrids import Hybrids, SwapHybrids
 from suffice.engines.blackbox import BlackBox
 from suffice.engines.evaluator import Evaluator, Unreadable
 from suffice.engines.work import MIN_WORK_SAVED, lattice_work

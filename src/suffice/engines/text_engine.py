@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.context.swap import SwapHybrids
+from suffice.context.hybrids import SwapHybrids
 from suffice.engines.additive_margins import rounding_factor, score_combinations
 from suffice.engines.additive_model import wrong_reading
 from suffice.engines.blackbox import BaseEngine, sweep_by_lists

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from suffice.context.swap import SwapHybrids
+from suffice.context.hybrids import SwapHybrids
 from suffice.engines.additive_margins import AdditiveScores
 from suffice.engines.additive_model import (
     InputCheckSchedule,

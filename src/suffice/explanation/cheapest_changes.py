@@ -22,9 +22,8 @@ import numpy as np
 
 from suffice.context.change_rules import declared_change_costs
 from suffice.context.cost import SetCosts, total_costs
-from suffice.context.hybrids import Hybrids
+from suffice.context.hybrids import Hybrids, PooledHybrids
 from suffice.context.references import Pool
-from suffice.context.swap import PooledHybrids
 from suffice.decision import Decision
 from suffice.engines import Evaluator
 from suffice.explanation.schema import Direction

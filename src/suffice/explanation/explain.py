@@ -10,8 +10,8 @@ from time import perf_counter
 from typing import Any, Literal
 
 from suffice.context.cost import CostSpec
+from suffice.context.hybrids import SwapHybrids
 from suffice.context.players import association_matrix, cluster_columns, duplicate_columns
-from suffice.context.swap import SwapHybrids
 from suffice.decision import INPUT_ROWS_AGAIN, Decision
 from suffice.engines import Evaluator
 from suffice.explanation.cheapest_changes import find_cheapest_changes
@@ -22,12 +22,7 @@ from suffice.factors.lattice import Lattice
 from suffice.search import LimitKeeper, Question
 from suffice.search.limits import STREAMED_PLAYERS, Limits
 from suffice.search.plan import DEFAULT_TIME_LIMIT, Plan, Suggestion, Suggestions, make_plan
-from suffice.search.question import (
-    VIEW_ENDS,
-    SearchTask,
-    drop_idle_players,
-    may_drop_idle_players,
-)
+from suffice.search.question import VIEW_ENDS, SearchTask, drop_idle_players, may_drop_idle_players
 from suffice.search.strategies import SearchResult, run_search
 from suffice.tables import as_scalar
 

@@ -36,10 +36,10 @@ from suffice.explanation.sufficient_factor import Change, LeftOutFeature, Player
 from suffice.factors.lattice import Lattice
 from suffice.formatting import format_integer, format_value
 from suffice.inference import check_adjustment
+from suffice.search.exhaustive import Tally
 from suffice.search.findings import Findings, FoundSet
 from suffice.search.hybrid_sampling import HybridSample
 from suffice.search.profile import Profile
-from suffice.search.tally import Tally
 from suffice.validation import check_alpha, check_tau
 
 

@@ -20,9 +20,9 @@ from suffice.formatting import format_name
 from suffice.inference import Adjustment, clopper_pearson, interval_and_p_value
 from suffice.measures import Measures, ratio
 from suffice.results import Result, Sheet, find_renderer
+from suffice.search.exhaustive import Tally
 from suffice.search.findings import Proof
 from suffice.search.profile import MinimalSet, Profile
-from suffice.search.tally import Tally
 from suffice.typing import ViewName
 from suffice.validation import check_bool
 

@@ -13,8 +13,7 @@ import numpy as np
 from suffice import validation as checks
 from suffice.errors import InputError, did_you_mean, one_line, short_repr
 from suffice.results import json_text, read_json
-from suffice.tables.cells import missing_mask
-from suffice.tables.labels import equals_label
+from suffice.tables.cells import equals_label, missing_mask
 from suffice.typing import BoolVector, Scalar, Values
 
 SampleColumns = Mapping[str, Values]

@@ -16,15 +16,15 @@ import msgspec
 import numpy as np
 
 from suffice.context import Context, SwapContext
+from suffice.context.hybrids import PooledHybrids
 from suffice.context.players import Players
-from suffice.context.swap import PooledHybrids
 from suffice.errors import InputError, short_repr
 from suffice.explainer import Explainer, ExplainOptions
 from suffice.explanation import Explanation, Player, ReferencesRecord
 from suffice.explanation.explanation import features_to_refine
 from suffice.explanation.schema import ImageSubject
 from suffice.formatting import join_words, plural
-from suffice.image.image_model import ImageModel, check_image_model
+from suffice.image.image_model import ImageModel, check_image_model, find_references
 from suffice.image.overlays import image_subject
 from suffice.image.pixels import (
     Channels,
@@ -34,12 +34,11 @@ from suffice.image.pixels import (
     require_pillow,
     write_png,
 )
-from suffice.image.references import find_references
 from suffice.image.regions import Regions, find_regions, part_marks, part_names, split_regions
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from suffice.search.strategies import STRATEGIES
 from suffice.tables.backends import ArrayTable, HiddenColumnTable
-from suffice.tables.labels import (
+from suffice.tables.cells import (
     is_plausible_label,
     label_index,
     lookalike_labels,

@@ -28,7 +28,7 @@ from suffice.models.outputs import (
     no_scores_error,
     score_table,
 )
-from suffice.tables.labels import is_label, label_array, unwrap_label
+from suffice.tables.cells import is_label, label_array, unwrap_label
 from suffice.typing import Values
 
 

@@ -11,8 +11,8 @@ from suffice.errors import InputError, ModelError, short_repr
 from suffice.models.adapter import Adapter, AdapterOptions
 from suffice.models.input_columns import columns_as_numbers, find_columns
 from suffice.models.outputs import labels_at, no_scores_error
+from suffice.tables.cells import label_array
 from suffice.tables.conversion import as_table
-from suffice.tables.labels import label_array
 from suffice.typing import Values
 
 _DTYPES = {

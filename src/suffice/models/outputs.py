@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, ModelError, SufficeError, one_line, short_repr
-from suffice.tables.labels import label_array, label_index, unwrap_label
+from suffice.tables.cells import label_array, label_index, unwrap_label
 from suffice.tables.table import Table
 from suffice.typing import Values
 

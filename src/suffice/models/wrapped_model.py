@@ -18,8 +18,7 @@ from suffice.formatting import join_first
 from suffice.models.adapter import Adapter, adapt_if_known, require_model
 from suffice.models.input_columns import fitted_columns
 from suffice.models.outputs import call_model, labels_at
-from suffice.tables.conversion import as_table
-from suffice.tables.labels import (
+from suffice.tables.cells import (
     distinct_labels,
     equals_label,
     is_plausible_label,
@@ -27,6 +26,7 @@ from suffice.tables.labels import (
     label_text,
     unwrap_label,
 )
+from suffice.tables.conversion import as_table
 from suffice.tables.table import Table
 from suffice.target import PredictionScore, Target, event_for, needs_input
 from suffice.typing import Values

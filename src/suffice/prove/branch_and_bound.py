@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.engines.backend import load_numba
+from suffice.engines.work import load_numba
 from suffice.typing import Counts
 
 F = TypeVar("F", bound=Callable[..., Any])

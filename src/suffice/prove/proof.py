@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Literal
 
-from suffice.context.swap import SwapContext
+from suffice.context.hybrids import SwapContext
 from suffice.decision import Decision, SupportsDecide
 from suffice.engines.additive_model import AdditiveModel
 from suffice.engines.evaluator import Unreadable
@@ -21,9 +21,8 @@ from suffice.engines.trees.tree_model import WRONG_TREES, TreeModel
 from suffice.errors import InputError
 from suffice.formatting import format_features, format_value, percent, plural
 from suffice.models.adapter import Adapter
-from suffice.prove.additive_cells import read_columns
 from suffice.prove.domain import DOMAINS, Domain, DomainKind, make_domain, with_input
-from suffice.prove.leaf_boxes import EnsembleBoxes, directions, read_boxes
+from suffice.prove.leaf_boxes import EnsembleBoxes, directions, read_boxes, read_columns
 from suffice.prove.prover import (
     Finding,
     MinimalSets,

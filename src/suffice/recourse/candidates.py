@@ -18,16 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.context.cost import SetCosts, cheapest_first
-from suffice.context.hybrids import RestrictedHybrids
+from suffice.context.hybrids import RestrictedHybrids, SwapHybrids
 from suffice.context.players import Players
-from suffice.context.swap import SwapHybrids
 from suffice.decision import Decision
-from suffice.engines import (
-    BlackBox,
-    CompiledEvaluator,
-    Evaluator,
-    LatticeEvaluator,
-)
+from suffice.engines import BlackBox, CompiledEvaluator, Evaluator, LatticeEvaluator
 from suffice.engines.work import LOOKUP, UNITS_PER_SECOND, estimate_seconds, row_work
 from suffice.factors.lattice import Lattice, drop_one_ranks, masks_by_size, over_supersets
 from suffice.factors.order import cost_at_most

@@ -35,13 +35,7 @@ from suffice.tables import as_scalar
 from suffice.tables.cells import missing_mask, utf8_text
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, HeldSets, Outcomes
-from suffice.validation import (
-    check_bool,
-    check_choice,
-    check_integer,
-    check_number,
-    check_tau,
-)
+from suffice.validation import check_bool, check_choice, check_integer, check_number, check_tau
 
 ValueSource = Literal["observed", "grid"]
 

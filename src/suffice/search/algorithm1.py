@@ -1,4 +1,4 @@
-"""Algorithm 1 of the paper (LENS), line by line, on any basis.
+"""Algorithm 1 of the paper (LENS), line by line, on any basis ⟨f, D, C, ⪯⟩ (Def. 1).
 
 This is the oracle that everything faster is tested against, and the way to ask about factors that
 are not sets of features. The comments give the line numbers of the paper's listing.
@@ -24,22 +24,88 @@ are not sets of features. The comments give the line numbers of the paper's list
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
-from suffice.basis import Basis
-from suffice.errors import InputError
-from suffice.factors.order import linear_extension
-from suffice.factors.predicates import AnyFactor
+from suffice.context.hybrids import Sample
+from suffice.errors import InputError, did_you_mean
+from suffice.factors.order import Order, Relation, SubsetOrder, linear_extension, read_relation
+from suffice.factors.predicates import AnyFactor, Auxiliary, Factor, read_factors
 from suffice.factors.rule_text import format_rule
 from suffice.formatting import chance_phrase, format_name, join_first, percent, plural
 from suffice.inference import Adjustment, adjusted_p_values, check_adjustment, p_value
 from suffice.measures import Measures, measure, measure_any, ratio
 from suffice.results import Column, Panel, Result, Sheet
-from suffice.typing import NaturalNumber, Scalar
+from suffice.target import Target
+from suffice.typing import BoolVector, NaturalNumber, SatisfiedRows, Scalar
 from suffice.validation import check_alpha, check_bool, check_tau
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """A target, a sample of the context, a finite space of factors and an order on it.
+
+    Its parts are checked against each other when it is made: factors must read columns that the
+    sample has, and the order must be one on these factors.
+
+    >>> import pandas as pd
+    >>> from suffice import Basis, Sample, compare, make_target
+    >>> z = pd.DataFrame({"income": [20, 60, 80], "age": [30, 50, 40]})
+    >>> target = make_target(lambda rows: rows["income"] > 50, z, True)
+    >>> basis = Basis(target, Sample(z), [compare("income", ">", 50), compare("age", ">", 35)])
+    >>> len(basis.factors)
+    2
+    """
+
+    target: Target
+    sample: Sample
+    factors: Sequence[Factor]
+    order: Order = field(default_factory=SubsetOrder)
+
+    def __post_init__(self) -> None:
+        target: object = self.target
+        if not isinstance(target, Target):
+            hint = "make_target(model, data, outcome) makes one of any model."
+            raise InputError("target", target, "a Target", hint)
+        sample: object = self.sample
+        if not isinstance(sample, Sample):
+            raise InputError("sample", sample, "a Sample", "Sample(frame) makes one of any table.")
+        object.__setattr__(self, "factors", read_factors(self.factors))
+        if not self.factors:
+            raise InputError("factors", "no factor", "a finite space of at least one factor")
+        seen: set[Factor] = set()
+        for factor in self.factors:
+            if factor in seen:
+                raise InputError("factors", f"{factor!r} twice", "distinct factors")
+            seen.add(factor)
+            for name in factor.columns():
+                if name not in self.sample:
+                    hint = did_you_mean(name, self.sample)
+                    raise InputError("factors", f"{factor!r}", "factors on columns of z", hint)
+            for atom in factor.atoms():
+                if isinstance(atom, Auxiliary) and atom.name not in self.sample.auxiliaries:
+                    hint = f"{atom.name!r} is a column of x; use equals or compare."
+                    raise InputError("factors", f"{factor!r}", "auxiliaries of the sample", hint)
+        _ = self.relation  # an order that is none is told now
+
+    @cached_property
+    def relation(self) -> Relation:
+        """[i, j]: factor i ⪯ factor j."""
+        return read_relation(self.order, self.factors)
+
+    @cached_property
+    def outcomes(self) -> BoolVector:
+        """f(z) for every row of the sample."""
+        return self.target(self.sample.x)
+
+    @cached_property
+    def satisfied(self) -> SatisfiedRows:
+        """(factors, rows): c(z)."""
+        return np.stack([factor(self.sample) for factor in self.factors])
 
 
 @dataclass(frozen=True, repr=False)

@@ -18,12 +18,11 @@ from suffice.engines import CubeEvaluator, Evaluator, MonotoneEvaluator
 from suffice.factors import bitsets
 from suffice.factors.lattice import Lattice, held_of_masks
 from suffice.progress import progress_bar
-from suffice.search.findings import DecidedSets, Findings, FoundSet, Proof
+from suffice.search.exhaustive import Tally
+from suffice.search.findings import DecidedSets, Findings, FoundSet, MinimalSetFamily, Proof
 from suffice.search.hybrid_sampling import SAMPLE_SIZE, HybridSample, draw_hybrids
 from suffice.search.limits import LimitKeeper, Stop
-from suffice.search.minimal_sets import MinimalSetFamily
 from suffice.search.question import Question
-from suffice.search.tally import Tally
 from suffice.typing import BoolVector, Counts, HeldSets, Outcomes, Reals, ViewName
 
 KnownSets = Iterable[Sequence[int]]

@@ -24,9 +24,8 @@ from suffice.progress import Progress, progress_bar
 from suffice.randomness import Stream, generator
 from suffice.search.findings import Findings, FoundSet, Proof
 from suffice.search.limits import LimitKeeper, LimitReached, Stop
-from suffice.search.outcome_cache import OutcomeCache
+from suffice.search.outcome_cache import OutcomeCache, SufficiencyTest
 from suffice.search.question import Question
-from suffice.search.sequential_testing import SufficiencyTest
 from suffice.typing import BoolVector, Counts, HeldSets, Reals, ViewName
 
 Members = tuple[int, ...]

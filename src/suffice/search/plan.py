@@ -15,15 +15,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from suffice.context.hybrids import Hybrids
-from suffice.context.swap import SwapHybrids
+from suffice.context.hybrids import Hybrids, SwapHybrids
 from suffice.engines import Evaluator, LatticeEvaluator
-from suffice.engines.work import (
-    LOOKUP,
-    UNITS_PER_SECOND,
-    estimate_seconds,
-    max_distinct_rows,
-)
+from suffice.engines.work import LOOKUP, UNITS_PER_SECOND, estimate_seconds, max_distinct_rows
 from suffice.factors.lattice import Lattice
 from suffice.formatting import duration, duration_phrase, format_integer, plural
 from suffice.results import Column, FrozenDict, Panel, Result, Sheet

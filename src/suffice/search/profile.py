@@ -26,12 +26,12 @@ from suffice.inference import (
     passing_taus,
     passing_taus_by_count,
 )
+from suffice.search.exhaustive import Tally
 from suffice.search.findings import Findings, Proof
 from suffice.search.hybrid_sampling import HybridSample, draw_hybrids
 from suffice.search.intervals import Ladder, Steps, climb, climb_steps
 from suffice.search.limits import Limits
 from suffice.search.question import Question
-from suffice.search.tally import Tally
 from suffice.typing import BoolVector, Counts, HeldSets, Reals, SmallCounts
 
 

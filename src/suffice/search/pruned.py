@@ -15,16 +15,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.context.swap import SwapHybrids
+from suffice.context.hybrids import SwapHybrids
 from suffice.engines import Evaluator
 from suffice.engines.blackbox import CachedAnswers, PredictionCache
 from suffice.factors.lattice import Lattice, held_of_masks, masks_of_held
 from suffice.progress import LARGEST_TOTAL, progress_bar
+from suffice.search.exhaustive import Tally
 from suffice.search.findings import DecidedSets, Findings, FoundSet, UndecidedSets
 from suffice.search.hybrid_sampling import SAMPLE_SIZE, HybridSample, draw_hybrids
 from suffice.search.limits import LimitKeeper, Stop
 from suffice.search.question import Question
-from suffice.search.tally import Tally
 from suffice.tables.cells import distinct_keys
 from suffice.typing import BoolVector, Counts, HeldSets, Reals
 

@@ -8,8 +8,7 @@ from typing import Literal, TypeGuard
 
 import numpy as np
 
-from suffice.context.hybrids import Hybrids
-from suffice.context.swap import SwapHybrids
+from suffice.context.hybrids import Hybrids, SwapHybrids
 from suffice.engines import Evaluator, IdlePlayerEvaluator, IdleReason
 from suffice.errors import InputError
 from suffice.inference import Adjustment, fewest_hits

@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from suffice.context.hybrids import Hybrids
-from suffice.context.swap import SwapHybrids
+from suffice.context.hybrids import Hybrids, SwapHybrids
 from suffice.engines import CubeEvaluator, Evaluator, LatticeEvaluator, MonotoneEvaluator
 from suffice.errors import InputError
 from suffice.factors.lattice import Lattice

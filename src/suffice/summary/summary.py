@@ -7,14 +7,7 @@ from dataclasses import dataclass
 
 from suffice.explanation import Explanation, View
 from suffice.explanation.schema import ImageSubject, MaskRecord, TextSubject
-from suffice.formatting import (
-    format_name,
-    format_value,
-    join_words,
-    percent,
-    plural,
-    printable,
-)
+from suffice.formatting import format_name, format_value, join_words, percent, plural, printable
 from suffice.summary.completeness import (
     completeness_text,
     duplicate_features_note,

@@ -9,9 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.formatting import join_first
-from suffice.tables.casting import cast_column, cast_numpy, cast_pandas
 from suffice.tables.cells import MAX_EXACT_INTEGER, is_missing, object_array, utf8_text
-from suffice.tables.table import Table
+from suffice.tables.table import Table, cast_column, cast_numpy, cast_pandas
 from suffice.typing import Counts, HeldSets, Values
 
 

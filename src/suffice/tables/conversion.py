@@ -12,9 +12,8 @@ import numpy as np
 from suffice.errors import InputError, short_repr
 from suffice.formatting import join_first, plural
 from suffice.tables.backends import ArrayTable, NarwhalsTable, PandasTable
-from suffice.tables.casting import check_column_names, conform
 from suffice.tables.cells import object_array, utf8_text
-from suffice.tables.table import Table, is_frame
+from suffice.tables.table import Table, check_column_names, conform, is_frame
 from suffice.typing import Values
 
 _TABLE_FORMS = "a pandas, polars or pyarrow frame, or a two-dimensional array"

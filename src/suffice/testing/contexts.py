@@ -7,9 +7,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from suffice.context.hybrids import Context, ContextKind, Hybrids, KeyedHybrids
+from suffice.context.hybrids import Context, ContextKind, Hybrids, KeyedHybrids, PooledHybrids
 from suffice.context.players import Players, make_players
-from suffice.context.swap import PooledHybrids
 from suffice.errors import InputError, short_repr
 from suffice.tables.cells import as_scalar
 from suffice.tables.conversion import as_table

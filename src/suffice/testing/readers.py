@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from suffice.context.hybrids import SwapHybrids
 from suffice.context.players import make_players
-from suffice.context.swap import SwapHybrids
 from suffice.engines import (
     BlackBox,
     CubeEvaluator,

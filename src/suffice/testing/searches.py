@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.hybrids import Hybrids
+from suffice.context.hybrids import Hybrids, SwapHybrids
 from suffice.context.players import make_players
-from suffice.context.swap import SwapHybrids
 from suffice.engines import BlackBox, EngineSelector, Evaluator
 from suffice.errors import short_repr
 from suffice.explanation.explanation import mirror_profile

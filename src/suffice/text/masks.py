@@ -16,7 +16,7 @@ from suffice.engines.pipeline_columns import pipeline_steps
 from suffice.errors import InputError, short_repr
 from suffice.explanation.schema import MaskRecord
 from suffice.randomness import Stream, generator
-from suffice.tables.labels import is_label, is_plausible_label, label_array, unknown_class_error
+from suffice.tables.cells import is_label, is_plausible_label, label_array, unknown_class_error
 from suffice.text.segmentation import TextParts, words
 from suffice.text.text_model import CellJoiner, TextDecision, decide_text
 from suffice.typing import BoolVector, Values

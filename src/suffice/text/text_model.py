@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 
 from suffice.context import Hybrids, Players, SwapHybrids
-from suffice.context.hybrids import Context
-from suffice.context.swap import PooledHybrids
+from suffice.context.hybrids import Context, PooledHybrids
 from suffice.models import WrappedModel, require_model, wrap_model
 from suffice.tables import Table
 from suffice.tables.backends import ArrayTable, HiddenColumnTable
-from suffice.tables.labels import label_array
+from suffice.tables.cells import label_array
 from suffice.target import Event, Outcome, Target, class_event, event_for
 from suffice.text.segmentation import Span
 from suffice.typing import BoolVector, Counts, Values

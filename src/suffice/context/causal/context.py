@@ -15,9 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from suffice.context.causal.model import CausalModel, NoiseSource, check_noise_source
-from suffice.context.hybrids import Context
+from suffice.context.hybrids import Context, PooledHybrids
 from suffice.context.players import Players
-from suffice.context.swap import PooledHybrids
 from suffice.errors import InputError, did_you_mean
 from suffice.randomness import Stream, generator
 from suffice.tables.table import Table

@@ -18,16 +18,16 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.engines.backend import (
+from suffice.engines.trees.encoded_input import LANES, EncodedInput
+from suffice.engines.trees.ensemble import Ints
+from suffice.engines.trees.margins import IntegerMargin
+from suffice.engines.work import (
     Backend,
     available_cores,
     load_numba,
     numba_is_installed,
     run_in_threads,
 )
-from suffice.engines.trees.encoded_input import LANES, EncodedInput
-from suffice.engines.trees.ensemble import Ints
-from suffice.engines.trees.margins import IntegerMargin
 from suffice.typing import BitWords, BoolVector, Counts, HeldSets, Outcomes, Reals
 
 CubeStates = NDArray[np.uint8]

@@ -22,8 +22,8 @@ from functools import cached_property
 
 import numpy as np
 
+from suffice.context.hybrids import SwapHybrids
 from suffice.context.references import Pool
-from suffice.context.swap import SwapHybrids
 from suffice.engines.evaluator import unreadable_on_error
 from suffice.engines.trees.ensemble import Ensemble, Ints, SplitTable
 from suffice.engines.trees.margins import EventMargins

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from suffice.engines.evaluator import Unreadable
 from suffice.engines.pipeline_columns import describe_model
 from suffice.errors import short_repr
-from suffice.tables.cells import distinct_keys, is_missing
-from suffice.tables.labels import unwrap_label
+from suffice.tables.cells import distinct_keys, is_missing, unwrap_label
 from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, Reals
 

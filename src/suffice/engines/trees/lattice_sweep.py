@@ -22,17 +22,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.engines.backend import (
+from suffice.engines.trees.encoded_input import EncodedInput
+from suffice.engines.trees.ensemble import Ints
+from suffice.engines.trees.margins import IntegerMargin
+from suffice.engines.work import (
+    LATTICE_CELL,
+    LEAF,
     Backend,
     _thread_pool,
     available_cores,
     choose_backend,
     run_in_threads,
 )
-from suffice.engines.trees.encoded_input import EncodedInput
-from suffice.engines.trees.ensemble import Ints
-from suffice.engines.trees.margins import IntegerMargin
-from suffice.engines.work import LATTICE_CELL, LEAF
 from suffice.factors.lattice import over_subsets
 from suffice.typing import BitWords, BoolVector, Counts, Reals
 

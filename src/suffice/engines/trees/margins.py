@@ -31,7 +31,7 @@ import numpy as np
 
 from suffice.engines.evaluator import Unreadable
 from suffice.engines.trees.ensemble import Ensemble, Ints
-from suffice.tables.labels import label_array
+from suffice.tables.cells import label_array
 from suffice.target import Event
 from suffice.typing import BoolVector, Reals
 

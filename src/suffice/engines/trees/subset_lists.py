@@ -18,11 +18,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.engines.backend import Backend, available_cores, choose_backend, run_in_threads
 from suffice.engines.trees.encoded_input import LANES, EncodedInput
 from suffice.engines.trees.ensemble import Ints
 from suffice.engines.trees.margins import IntegerMargin
-from suffice.engines.work import LIST_LEAF
+from suffice.engines.work import LIST_LEAF, Backend, available_cores, choose_backend, run_in_threads
 from suffice.typing import BitWords, Counts, HeldSets, Reals
 
 Verdicts = NDArray[np.uint8]

@@ -17,14 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.context.swap import SwapHybrids
-from suffice.engines.backend import (
-    NUMPY_FACTOR,
-    Backend,
-    load_numba,
-    numba_is_installed,
-    numba_is_loaded,
-)
+from suffice.context.hybrids import SwapHybrids
 from suffice.engines.blackbox import BaseEngine, scale_progress, sweep_by_lists
 from suffice.engines.evaluator import IdleReason, ProgressCallback, SweepBlock
 from suffice.engines.trees.encoded_input import LANES, EncodedInput, encode_input
@@ -37,10 +30,17 @@ from suffice.engines.trees.lattice_sweep import (
 )
 from suffice.engines.trees.subset_lists import DOUBT, FAILS, HOLDS, SubsetLists, Verdicts
 from suffice.engines.trees.tree_model import FIRST_CHECKS, WRONG_TREES, TreeModel
-from suffice.engines.work import estimate_seconds
+from suffice.engines.work import (
+    NUMPY_FACTOR,
+    Backend,
+    estimate_seconds,
+    load_numba,
+    numba_is_installed,
+    numba_is_loaded,
+)
 from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
-from suffice.tables.labels import label_array
+from suffice.tables.cells import label_array
 from suffice.target import Event, Target
 from suffice.typing import BitWords, BoolVector, Counts, HeldSets, Outcomes, Reals, SmallCounts
 
