@@ -393,6 +393,15 @@ def test_an_engine_that_gives_up_keeps_the_time_of_a_call(monkeypatch: pytest.Mo
     assert max(largest) <= 50
 
 
+@pytest.mark.parametrize("engine", ["blackbox", "additive", "trees"])
+def test_the_shares_of_an_empty_list_add_up_to_1(engine: str) -> None:
+    case = Case({"additive": LINEAR}.get(engine, FOREST), X)
+    found = case.box() if engine == "blackbox" else getattr(case, engine)()
+    shares: list[float] = []
+    assert found.outcomes(case.held[:0], shares.append).shape == (0, found.n)
+    assert shares == [1.0]
+
+
 class Words:
     """A classifier with labels that are words, whose reader forgets to say so."""
 

@@ -228,6 +228,15 @@ def test_plain_counts_go_to_the_additive_engine_and_norms_to_the_texts_own() -> 
     assert engine.rows_predicted == asked
 
 
+def test_a_reading_of_texts_is_checked_ever_more_seldom() -> None:
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(TRAIN, LABELS)
+    case = TextCase(model, "good plot the bad", [["UNK"] * 4])
+    read = read_additive(case.joined, case.hybrids.pool.names)
+    given = read, case.target, case.hybrids, case.y
+    asked = [make_additive_engine(*given).rows_predicted for _ in range(4)]
+    assert [rows > 0 for rows in asked] == [True, True, False, True]
+
+
 def test_ties_are_the_models_own() -> None:
     model = make_pipeline(TfidfVectorizer(use_idf=False), LogisticRegression()).fit(TRAIN, LABELS)
     final, known = model[-1], model[0].vocabulary_

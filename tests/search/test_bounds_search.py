@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from suffice import InputError, at_least, within
 from suffice.engines import CubeEvaluator
+from suffice.progress import listen_to_progress
 from suffice.search import (
     Limits,
     Question,
@@ -350,10 +351,13 @@ def test_a_crowded_frontier_takes_the_large_sets_first_and_finds_the_same(monkey
 
 
 class Misread:
-    """An engine that finds out in the middle of a search that it had read the model wrongly."""
+    """An engine that finds out in the middle of a search that it had read the model wrongly.
 
-    def __init__(self, engine, after):
-        self._engine, self._left = engine, after
+    With `whole` it is right about the cube of all sets.
+    """
+
+    def __init__(self, engine, after, whole=False):
+        self._engine, self._left, self.whole = engine, after, whole
         self.note, self.name, self.n = None, engine.name, engine.n
         self.rows_predicted, self.model_seconds = 0, 0.0
 
@@ -371,10 +375,11 @@ class Misread:
 
     def bound_cubes(self, held, freed):
         self._left -= len(held)
-        if self._left > 0:  # nothing passes, it says
+        told = not self.whole or (held | freed).any(axis=1).all()
+        if self._left > 0 and told:  # nothing passes, it says
             nobody = np.zeros((len(held), self.n), dtype=bool)
             return nobody, nobody
-        self.note = "misread"
+        self.note = "misread" if self._left <= 0 else None
         return self._engine.bound_cubes(held, freed)
 
 
@@ -383,6 +388,15 @@ def test_what_a_wrong_reading_closed_is_opened_again(after):
     engine = linear_case(1)
     result, plain = bounded(Misread(engine, after)), bounded(engine)
     assert (result.keep, result.flip) == (plain.keep, plain.flip)
+
+
+def test_progress_does_not_fall_where_all_is_opened_again(monkeypatch):
+    monkeypatch.setattr(frontier, "_CUBES_AT_ONCE", 1)
+    engine, shown = linear_case(1), []
+    with listen_to_progress(lambda what, done, total: shown.append(done)):
+        found = bounded(Misread(engine, 5, whole=True))
+    assert found.keep == bounded(engine).keep
+    assert shown == sorted(shown) and shown[-1] == pytest.approx(100)
 
 
 def test_nothing_can_pass_with_too_few_references():
