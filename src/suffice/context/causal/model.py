@@ -66,9 +66,10 @@ class CausalModel:
         A frame with a column per node, from which the mechanisms not given are fitted.
     mechanisms
         For each node: a function of its causes by keyword, vectorised over arrays; `additive(...)`
-        or `noisy(...)`; a scikit-learn estimator to fit; or an instance of
-        `suffice.context.causal.Mechanism`. For a node without causes: a distribution
-        {value: probability}, a probability (of True), values to resample, a sampler of (n, rng).
+        or `noisy(...)`; or a scikit-learn estimator to fit. For a node without causes: a
+        distribution {value: probability}, a probability (of True), values to resample, a sampler of
+        (n, rng). An instance of `suffice.context.causal.Mechanism` is taken as it is, but is not
+        supported: that class may change in any release.
     fit
         How mechanisms that are not given are fitted. Nodes without causes: the observed values,
         drawn again. Numbers: a linear regression with Gaussian noise whose variance is the residual
