@@ -90,8 +90,9 @@ def test_the_algebra_is_boolean(a, b):
 
 
 def test_held_reads_what_was_recorded():
-    recorded = {"held:a": [True, True, False, False], "held:b": [True, False, True, False]}
-    hybrids = Sample(CONTEXT.x.native.assign(**recorded), auxiliaries=list(recorded))
+    hybrids = Sample.of_hybrids(
+        CONTEXT.x, {"a": np.array([1, 1, 0, 0], bool), "b": np.array([1, 0, 1, 0], bool)}
+    )
     assert held("a")(hybrids).tolist() == [False, True, False, False]
     assert held("b", "a")(hybrids).tolist() == [True, False, False, False]
     assert held()(hybrids).tolist() == [False, False, False, True]

@@ -52,6 +52,7 @@ NOT_FOR_USERS = {
     "CausalModel.read",
     "CausalModel.abduct",
     "CausalModel.respond",
+    "Sample.of_hybrids",
     "Explainer.read_rows",
     "Explainer.asking",
     "Explainer.answer",

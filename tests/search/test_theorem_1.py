@@ -1,7 +1,6 @@
 """Theorem 1, soundness and completeness: three ways to the τ-minimal factors agree."""
 
 import numpy as np
-import pandas as pd
 from hypothesis import assume, given, strategies as st
 
 from suffice import (
@@ -15,7 +14,6 @@ from suffice import (
 from suffice.context import Sample, make_players
 from suffice.context.hybrids import SwapHybrids
 from suffice.factors.lattice import Lattice, by_level, by_mask
-from suffice.factors.predicates import HELD_PREFIX
 from suffice.search.intervals import climb, climb_dense, climb_levels, climb_steps
 from suffice.tables import as_table
 from suffice.target import Event
@@ -49,10 +47,8 @@ def all_hybrids(hybrids: SwapHybrids) -> Sample:
     held = np.concatenate([lattice.held(size) for size in range(hybrids.d + 1)])
     held = np.repeat(held, hybrids.n, axis=0)
     references = np.tile(np.arange(hybrids.n), 1 << hybrids.d)
-    z = pd.DataFrame(hybrids.rows(held, references).native)
-    recorded = [HELD_PREFIX + name for name in hybrids.players.names]
-    z[recorded] = held
-    return Sample(z, auxiliaries=recorded)
+    columns = {name: held[:, i] for i, name in enumerate(hybrids.players.names)}
+    return Sample.of_hybrids(hybrids.rows(held, references), columns)
 
 
 def written_out(world, flip: bool = False) -> Basis:

@@ -19,6 +19,7 @@ from suffice.context.players import Players
 from suffice.context.references import Pool
 from suffice.errors import InputError
 from suffice.factors.lattice import masks_of_held
+from suffice.factors.predicates import HELD_PREFIX
 from suffice.tables.cells import MAX_EXACT_INTEGER, distinct_rows, joint_codes
 from suffice.tables.conversion import as_table
 from suffice.tables.table import Table
@@ -186,6 +187,14 @@ class Sample(Mapping[str, Values]):
             )
         self.x: Table = table.select(predictors)
         self.w: dict[str, Values] = {table.names[j]: table.column(j) for j in positions}
+
+    @classmethod
+    def of_hybrids(cls, x: Table, held: Mapping[str, Values]) -> Sample:
+        """Return a sample of hybrids, with a Boolean auxiliary column per player: was it held?"""
+        sample = cls.__new__(cls)
+        sample.x = x
+        sample.w = {HELD_PREFIX + player: values for player, values in held.items()}
+        return sample
 
     @property
     def auxiliaries(self) -> tuple[str, ...]:
