@@ -1,11 +1,12 @@
-"""Run benchmarks: ratios against a baseline measured in the same run.
+"""Run benchmarks, most of them ratios against a baseline measured in the same run.
 
     python -m benchmarks                       all of them, as `make bench`
     python -m benchmarks trees startup_time    the named ones
 
-Machines are noisy, so seconds are shown for orientation and only ratios have targets. What was
-measured is written into `benchmarks/RESULTS.md`, a section for each benchmark and without dates, so
-that a change of speed is a diff; sections of benchmarks that were not run stay.
+Machines are noisy, so targets are ratios wherever there is something to compare with; the start,
+the page and a few whole calls have targets in seconds, for an idle laptop. What was measured is
+written into `benchmarks/RESULTS.md`, a section for each benchmark and without dates, so that a
+change of speed is a diff; sections of benchmarks that were not run stay.
 """
 
 import argparse
@@ -73,7 +74,7 @@ def write_results(path: Path, measured: dict[str, list[Row]]) -> None:
         table = "| what | measured | target | |\n|---|---|---|---|\n"
         sections[name] = table + "".join(f"{line}\n" for line in lines)
     parts = [f"## {name}\n\n{sections[name].strip()}\n" for name in NAMES if name in sections]
-    title = "# Ratios measured\n\nWritten by `python -m benchmarks`.\n\n"
+    title = "# Measured\n\nWritten by `python -m benchmarks`.\n\n"
     path.write_text(title + "\n".join(parts), encoding="utf-8")
 
 

@@ -67,3 +67,17 @@ def fitted(table: pd.DataFrame, seed: int = 0) -> Any:
     y = np.where(noisy, np.where(y == "detained", "released", "detained"), y)
     model = HistGradientBoostingClassifier(max_iter=30, max_leaf_nodes=8, random_state=seed)
     return make_pipeline(columns, model).fit(table, y)
+
+
+def people(n=400, seed=0):
+    """Return a table in which the job follows from the sex of nine in ten."""
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["f", "m"], n)
+    return pd.DataFrame(
+        {
+            "sex": sex,
+            "job": np.where(rng.random(n) < 0.9, np.where(sex == "m", "smith", "nurse"), "clerk"),
+            "pay": rng.integers(20, 80, n),
+            "age": rng.integers(18, 70, n),
+        }
+    )

@@ -9,7 +9,7 @@ from experiments.german.setting import setting
 from suffice import CausalContext, CausalModel, Explainer, InputError, audit
 from suffice.context.causal import noisy
 from suffice.randomness import Stream, generator
-from tests.audit.test_roles_reliance_cohorts import people
+from tests.audit.mixed_table import people
 
 
 def reads_the_proxy_alone(rows):

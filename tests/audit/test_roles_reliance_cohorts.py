@@ -13,6 +13,7 @@ from suffice import Explainer, InputError, audit
 from suffice.audit import Reliance
 from suffice.audit.set_cover import smallest_cover
 from suffice.audit.shares import Share, compare_groups, compare_shares
+from tests.audit.mixed_table import people
 from tests.random_problems import (
     Problem,
     has_both_outcomes,
@@ -236,19 +237,6 @@ def test_with_alpha_a_decision_stands_only_where_the_test_passes(adjust):
         audit.reliance(explainer.explain(applicants.iloc[0], tau=0.5), "sex").rows[0].stands_freed
     )
     assert stands == {0.5: True, 0.05: False}
-
-
-def people(n=400, seed=0):
-    rng = np.random.default_rng(seed)
-    sex = rng.choice(["f", "m"], n)
-    return pd.DataFrame(
-        {
-            "sex": sex,
-            "job": np.where(rng.random(n) < 0.9, np.where(sex == "m", "smith", "nurse"), "clerk"),
-            "pay": rng.integers(20, 80, n),
-            "age": rng.integers(18, 70, n),
-        }
-    )
 
 
 def decisions(model, rows=100):

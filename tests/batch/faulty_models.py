@@ -1,4 +1,4 @@
-"""A model that some rows do harm to, and what of it the tests of processes and clusters share."""
+"""A model that some rows do harm to, and what the tests of processes and clusters share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
 
 FAULTS = {
     -1: "crash",
@@ -64,3 +65,26 @@ class NanModel(FaultyModel):
 
     def predict(self, rows: pd.DataFrame) -> np.ndarray:
         return np.where(rows["a"] == -5, np.nan, rows.sum(axis=1).to_numpy(float))
+
+
+def gone(pids):
+    """Are all of these ended? Waited for, since an end takes its time."""
+    left = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
+    return not psutil.wait_procs(left, timeout=120)[1]
+
+
+def skipping_clock(folder):
+    """Return a clock on which an hour goes by at every look while a process hangs.
+
+    A process that is going to hang makes a file of the folder, whose name is its number. Nothing
+    else is ever late, however busy the machine is, as long as it is the only process.
+    """
+    skipped = 0
+
+    def clock():
+        nonlocal skipped
+        if any(psutil.pid_exists(int(file.name)) for file in folder.iterdir()):
+            skipped += 3600
+        return time.monotonic() + skipped
+
+    return clock

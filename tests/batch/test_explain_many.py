@@ -15,8 +15,7 @@ from suffice.batch import process_pool as processes, workers as driving
 from suffice.batch.explain_many import ExplainPiece
 from suffice.batch.workers import RowsInMemory
 from suffice.errors import LostRowsError
-from tests.batch.faulty_models import DATA, FaultyModel, rows_with_faults
-from tests.batch.test_worker_processes import gone, skipping_clock
+from tests.batch.faulty_models import DATA, FaultyModel, gone, rows_with_faults, skipping_clock
 from tests.effort import examples
 
 

@@ -9,13 +9,13 @@ import threading
 import time
 import warnings
 
-import psutil
 import pytest
 
 from suffice import InputError
 from suffice.batch import process_pool as processes
 from suffice.batch.process_pool import ProcessPool
 from suffice.batch.workers import Piece, RowsInMemory, WorkerError, run_pieces
+from tests.batch.faulty_models import gone, skipping_clock
 
 
 def doubled(piece):
@@ -30,12 +30,6 @@ def told(team, rows, **options):
     ):
         found |= enumerate(result, piece.first)
     return [found[i] for i in range(rows)]
-
-
-def gone(pids):
-    """Are all of these ended? Waited for, since an end takes its time."""
-    left = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
-    return not psutil.wait_procs(left, timeout=120)[1]
 
 
 def test_rows_that_crash_or_raise_are_found_and_the_rest_is_done():
@@ -59,23 +53,6 @@ def test_rows_that_crash_or_raise_are_found_and_the_rest_is_done():
     }
     assert found == [reasons.get(i, 2 * i) for i in range(40)]
     assert gone(pids)
-
-
-def skipping_clock(folder):
-    """Return a clock on which an hour goes by at every look while a process hangs.
-
-    A process that is going to hang makes a file of the folder, whose name is its number. Nothing
-    else is ever late, however busy the machine is, as long as it is the only process.
-    """
-    skipped = 0
-
-    def clock():
-        nonlocal skipped
-        if any(psutil.pid_exists(int(file.name)) for file in folder.iterdir()):
-            skipped += 3600
-        return time.monotonic() + skipped
-
-    return clock
 
 
 def test_a_row_that_hangs_is_found_and_the_rest_is_done(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import json
 import pickle
 import shutil
 import tomllib
+from collections import Counter
 from importlib import import_module
 
 import pandas as pd
@@ -11,9 +12,10 @@ import pytest
 
 from suffice import datasets
 from suffice.audit.record_analyses import ANALYSES
+from suffice.audit.record_seal import seal_file
 from suffice.cli.audit_config import _SECTIONS, example_config, read_audit_config
 from suffice.cli.models import train
-from tests.cli.test_explain_command import run_command
+from tests.cli.command_call import run_command
 
 X, Y = datasets.loans(150)
 SMALL = X[["age", "income", "debt", "late payments"]]
@@ -137,7 +139,7 @@ def test_a_changed_byte_ends_in_exit_code_1(place, capsys):
     assert "Refused" in out and "tables/reliance.csv" in out
 
 
-def test_another_table_is_noticed(place, capsys):
+def test_another_table_is_noticed(place, capsys, monkeypatch):
     _, _, _, seal = audited(capsys)
     table = pd.read_csv(place / "loans.csv")
     table.assign(income=table["income"] + 1).to_csv(place / "loans.csv", index=False)
@@ -149,7 +151,15 @@ def test_another_table_is_noticed(place, capsys):
     code, _, err = run_command("audit", "verify", "record", capsys=capsys)
     assert code == 2
     assert "[data] file" in err and "which is not there" in err
+    hashed = Counter()
+
+    def counted(name, path):
+        hashed[name] += 1
+        return seal_file(name, path)
+
+    monkeypatch.setattr("suffice.audit.record_seal.seal_file", counted)
     assert run_command("audit", "verify", "record", "--rows", 0, capsys=capsys)[0] == 0
+    assert len(hashed) > 10 and set(hashed.values()) == {1}
     table.to_csv(place / "moved.csv", index=False)
     ask = ("audit", "verify", "record", "--seal", seal, "--data", "moved.csv")
     assert run_command(*ask, capsys=capsys)[0] == 0

@@ -33,7 +33,7 @@ from tests.batch.command_run import (
     write_held_portfolio,
     write_portfolio,
 )
-from tests.cli.test_explain_command import run_command
+from tests.cli.command_call import run_command
 
 N = 40
 
@@ -105,6 +105,7 @@ def test_a_bad_row_is_an_error_of_its_own_and_told(tmp_path, capsys):
     )
     assert code == 0, err
     assert "'age' is a column of numbers, but 1 cell is not ('unknown' in row 17)" in err
+    assert "from the 199 of 200 rows of t.csv whose numbers are all numbers." in err
     assert "29 explanations, 1 error (InputError: 1)." in out
     [failed] = suffice.load(tmp_path / "out").errors.to_dict("records")
     assert (failed["id"], failed["row"], failed["kind"]) == ("p17", 17, "InputError")
@@ -455,6 +456,11 @@ def test_without_a_terminal_a_line_comes_now_and_then(capsys, monkeypatch):
         "1100 of 1100 rows, 16.67 rows/s, 00:00 left, 2 errors",
     ]
     assert counter.rows == 1000
+    silent = RowCounter(None)  # an audit does not count errors, and shows none
+    silent.see("explanations", 0, 2)
+    now[0] += 60
+    silent.see("explanations", 2, 2)
+    assert capsys.readouterr().err == "2 of 2 rows,  0.03 rows/s, 00:00 left\n"
 
 
 @pytest.mark.filterwarnings("ignore:`sklearn.utils.parallel.delayed`:UserWarning")

@@ -24,7 +24,7 @@ from suffice.cli import app
 from suffice.web.api import notebook_code
 from suffice.web.requests import ExplainRequest, Input
 from suffice.web.session import Session
-from tests.cli.test_explain_command import run_command
+from tests.cli.command_call import run_command
 
 X, Y = datasets.loans(150)
 SMALL = X[["age", "income", "debt"]]

@@ -13,7 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from suffice import Explanation, datasets
-from suffice.cli import app, main
+from suffice.cli import app
+from tests.cli.command_call import run_command
 
 X, Y = datasets.loans(150)
 NUMERIC = X[["age", "income", "debt"]].astype("float32")
@@ -31,18 +32,6 @@ def numbers(tmp_path):
     path = tmp_path / "numbers.csv"
     NUMERIC.assign(decision=Y).to_csv(path, index=False)
     return path
-
-
-def run_command(*arguments, capsys):
-    """Run in this process; give exit code, output and errors."""
-    try:
-        main([str(a) for a in arguments])
-    except SystemExit as stop:
-        code = stop.code or 0
-    else:
-        code = 0
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_demo_writes_a_report(tmp_path):

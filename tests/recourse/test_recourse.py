@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings, strategies as st
 from suffice import ConditionalContext, Explainer, InputError, at_least, datasets, equals, versus
 from tests.effort import examples
 from tests.random_problems import has_both_outcomes, subsets
+from tests.recourse.loan_cases import changed, loans_explainer
 from tests.recourse.recourse_oracle import (
     Constraints,
     feature_numbers,
@@ -160,22 +161,6 @@ def test_values_that_no_reference_has_are_not_ruled_out():
 
 
 # -- outcomes, kinds of data, groups -----------------------------------------------------
-
-
-def loans_explainer(**options):
-    from sklearn.ensemble import RandomForestClassifier
-
-    X, y = datasets.loans(300)
-    X = X[["age", "income", "debt", "late payments"]]
-    model = RandomForestClassifier(n_estimators=20, random_state=0).fit(X, y)
-    return Explainer(model, X, **options), X, model
-
-
-def changed(X, position, option):
-    row = X.iloc[[position]].copy()
-    for name, value in option.values.items():
-        row[name] = value
-    return row
 
 
 def test_a_tree_engine_serves_and_its_flips_are_real():

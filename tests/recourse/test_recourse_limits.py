@@ -8,7 +8,7 @@ from suffice import CausalContext, CausalModel, Explainer, compare
 from suffice.context.causal import additive
 from suffice.recourse import RecourseRequest, find_recourse
 from tests.fakes import FakeClock, limits_timed_by
-from tests.recourse.test_recourse import changed, loans_explainer
+from tests.recourse.loan_cases import changed, loans_explainer
 
 
 class Counted:

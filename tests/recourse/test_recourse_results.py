@@ -12,7 +12,7 @@ import pytest
 from suffice import Explainer, InputError, Option, Recourse
 from suffice.plots.result_charts import chart_of
 from suffice.results import Result, result_schema
-from tests.recourse.test_recourse import loans_explainer
+from tests.recourse.loan_cases import loans_explainer
 
 X = pd.DataFrame(
     {
