@@ -127,3 +127,37 @@ def test_every_row_counts_once_and_the_budget_is_kept(search, budget):
     rows = 0
     e = explainer.explain(X.iloc[0], search=search, budget=budget)
     assert rows == e.provenance.rows_predicted <= budget
+
+
+@pytest.mark.parametrize("kind", ["black box", "trees"])
+@pytest.mark.parametrize("rounded", [False, True])
+def test_every_complete_search_reports_the_same_cheapest_changes(kind, rounded, monkeypatch):
+    """Also one that decides sets without counting them, and so sees few of all changes."""
+    data, rows = wide(6, 40), 0
+    data = data.round() if rounded else data  # equal costs, and rows that several sets share
+    y = (data["x0"] + data["x1"] * data["x2"] - data["x3"] > 0).astype(int).to_numpy()
+    model = RandomForestClassifier(5, max_depth=3, random_state=0).fit(data, y)
+
+    def asked(table):
+        nonlocal rows
+        rows += len(table)
+        return model.predict(table)
+
+    explainer = Explainer(model if kind == "trees" else asked, data)
+    for row in range(2):
+        x = data.iloc[row]
+        whole, complete = explainer.explain(x, search="exhaustive"), []
+        for search in ("pruned", "greedy", "bounds", "streamed"):
+            if kind == "black box" and search in ("bounds", "streamed"):
+                continue
+            rows = 0
+            with monkeypatch.context() as patch:
+                if search == "streamed":
+                    patch.setattr(plan, "EXHAUSTIVE_PLAYERS", 3)
+                e = explainer.explain(x, search="exhaustive" if search == "streamed" else search)
+            assert kind == "trees" or rows == e.provenance.rows_predicted
+            if e.complete:
+                complete.append(search)
+                assert (e.cheapest, e.cheapest_ties) == (whole.cheapest, whole.cheapest_ties)
+                assert [f.features for f in e.flip] == [f.features for f in whole.flip]
+        assert "pruned" in complete and (kind == "black box" or "streamed" in complete)

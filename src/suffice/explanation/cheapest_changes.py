@@ -16,7 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from heapq import heapify, heappop, heappush
+from itertools import islice
 
 import numpy as np
 
@@ -25,13 +27,14 @@ from suffice.context.cost import SetCosts, total_costs
 from suffice.context.hybrids import Hybrids, PooledHybrids
 from suffice.context.references import Pool
 from suffice.decision import Decision
-from suffice.engines import Evaluator
+from suffice.engines import Evaluator, LatticeEvaluator
 from suffice.explanation.schema import Direction
 from suffice.explanation.sufficient_factor import Change, Player
 from suffice.factors.lattice import held_of_masks, members_of
 from suffice.factors.order import COST_TOLERANCE
 from suffice.recourse.causal import cheapest_reliable_change, has_random_consequences
 from suffice.search.exhaustive import Sweep
+from suffice.search.findings import OutcomesOf
 from suffice.search.limits import LimitKeeper
 from suffice.search.profile import Profile
 from suffice.search.question import SearchTask
@@ -52,6 +55,12 @@ MOST_TIES = 8
 """Most other changes of the same cost that an explanation lists."""
 _MOST_EQUAL_PAIRS = 1 << 12
 """Most pairs of equal least cost that are remembered; the first in the order of recourse stay."""
+
+
+_FIRST_ASKED_PAIRS = 32
+"""Pairs that are asked about together at first; later a quarter of those asked about before."""
+_MOST_ASKED_PAIRS = 1 << 17
+"""Pairs that are asked about for the cheapest change, where the search has not seen them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +170,15 @@ def find_cheapest_changes(
         found = cheapest_reliable_change(decision, swept, costs, evaluator, keeper)
         some = (changes.change(mask, c.cost, int(c.rows.max()), c.reliability) for mask, c in found)
         return changes, tuple(some), {}
-    equal = find_cheapest_pairs(swept, priced, hybrids, costs, decision.context.is_causal)
+    outcomes_of = None
+    seen = swept is not None and swept.tally.complete
+    if flip.decided and not seen:  # the outcomes of many sets are not known yet
+        outcomes_of = answer.outcomes_of
+        # A pruned search asks nothing where no set could pass the test, and so does this.
+        if outcomes_of is None and (swept or isinstance(evaluator, LatticeEvaluator)):
+            outcomes_of = partial(keeper.ask, evaluator)
+    causal = decision.context.is_causal
+    equal = find_cheapest_pairs(swept, priced, hybrids, costs, causal, outcomes_of)
     directions = find_directions(swept, hybrids, costs, players)
     return changes, tuple(changes.change(p.mask, p.cost, p.row) for p in equal), directions
 
@@ -249,11 +266,17 @@ class CheapestPair:
 
 
 def find_cheapest_pairs(
-    sweep: Sweep | None, known: PricedSets, hybrids: Hybrids, costs: Reals, causal: bool
+    sweep: Sweep | None,
+    known: PricedSets,
+    hybrids: Hybrids,
+    costs: Reals,
+    causal: bool,
+    outcomes_of: OutcomesOf | None = None,
 ) -> list[CheapestPair]:
     """Return the cheapest change and others of the same cost; empty where nothing flips.
 
-    `known` are changes of single sets, whose costs bound the search.
+    `known` are changes of single sets, whose costs bound the search. `outcomes_of` is asked about
+    all pairs that might be cheaper, so that every complete answer has the same cheapest change.
     """
     changed = _differs_from_input(hybrids)
     search = _CheapestPairSearch(sweep, np.where(changed, costs, np.inf))
@@ -266,8 +289,11 @@ def find_cheapest_pairs(
         if moved == mask or not causal:
             search.remember(CheapestPair(moved, cost, row))
     # Where each set has references of its own, only the known changes of each can be compared.
-    if sweep is not None and isinstance(hybrids, PooledHybrids):
-        search.run()
+    if isinstance(hybrids, PooledHybrids):
+        if outcomes_of is not None:
+            search.ask(outcomes_of)
+        elif sweep is not None:
+            search.run()
     return search.distinct(hybrids)
 
 
@@ -277,6 +303,29 @@ def _differs_from_input(hybrids: Hybrids) -> HeldSets:
     if codes is None:
         codes = hybrids.players.codes(hybrids.pool.codes())
     return np.asarray(codes[1:] != codes[0])
+
+
+def _pairs_by_cost(prices: Reals) -> Iterator[tuple[float, tuple[int, ...], int]]:
+    """Yield all pairs of a set and a reference as (cost, set, reference), the cheapest first.
+
+    A set's features are added in the order of their costs; each set follows from one other, by
+    its last feature moved one place up, or by the next one added.
+
+    >>> [pair[:2] for pair in _pairs_by_cost(np.array([[2.0, 1.0, np.inf]]))]
+    [(1.0, (1,)), (2.0, (0,)), (3.0, (1, 0))]
+    """
+    order = np.argsort(prices, axis=1, kind="stable").tolist()
+    ascending = [row[row < np.inf].tolist() for row in np.sort(prices, axis=1)]
+    heap: list[tuple[float, float, int, tuple[int, ...]]]
+    heap = [(row[0], 0.0, i, (0,)) for i, row in enumerate(ascending) if row]
+    heapify(heap)
+    while heap:
+        cost, without_last, i, places = heappop(heap)
+        yield cost, tuple(order[i][place] for place in places), i
+        if (last := places[-1] + 1) < len(ascending[i]):
+            more = ascending[i][last]
+            heappush(heap, (without_last + more, without_last, i, (*places[:-1], last)))
+            heappush(heap, (cost + more, cost, i, (*places, last)))
 
 
 class _CheapestPairSearch:
@@ -326,6 +375,28 @@ class _CheapestPairSearch:
             if len(out) > MOST_TIES:
                 break
         return out
+
+    def ask(self, outcomes_of: OutcomesOf) -> None:
+        """Ask about pairs in the order of their costs, up to the cost of those that flip."""
+        pairs, asked = _pairs_by_cost(self._prices), 0
+        while asked < _MOST_ASKED_PAIRS:
+            together = list(islice(pairs, max(_FIRST_ASKED_PAIRS, asked // 4)))
+            some = [pair for pair in together if pair[0] <= self.limit]
+            if not some:
+                return
+            replaced = np.zeros((len(some), self._prices.shape[1]), dtype=bool)
+            for row, (_, members, _) in zip(replaced, some, strict=True):
+                row[list(members)] = True
+            references = np.array([reference for _, _, reference in some], dtype=np.int64)
+            kept = outcomes_of(~replaced, references)
+            flips = np.flatnonzero(~kept)
+            exact = total_costs(np.where(replaced, self._prices[references], 0.0)[flips])
+            for i, price in zip(flips.tolist(), exact.tolist(), strict=True):
+                mask = sum(1 << player for player in some[i][1])
+                self.remember(CheapestPair(mask, price, 1 + some[i][2]))
+            if len(kept) < len(some) or len(some) < len(together):
+                return
+            asked += len(some)
 
     def run(self) -> None:
         """Grow the sets of all references with a feature that is cheap enough, cheapest first."""

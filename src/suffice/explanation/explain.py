@@ -90,11 +90,12 @@ def explain_decision(
     described = _describe_players(decision)
     players = tuple(described[p] for p in narrowed.players)
     flip = mirror_profile(flipped.keep, flipped.flip_findings)
-    rows = keeper.rows
+    evaluator = searches[-1].evaluator  # which counts the rows that it is asked about itself
+    rows = keeper.rows - evaluator.rows_predicted
     changes, cheapest, directions = find_cheapest_changes(
-        decision, narrowed, flipped, flip, players, searches[-1].evaluator, keeper
+        decision, narrowed, flipped, flip, players, evaluator, keeper
     )
-    rows = keeper.rows - rows
+    rows = keeper.rows - evaluator.rows_predicted - rows
     return Explanation(
         prediction=as_scalar(decision.prediction),
         score=score,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -96,6 +96,10 @@ def _without_supersets(sets: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]
 # What a search gives that decides every set at one τ, rather than counting all of them.
 
 
+OutcomesOf = Callable[[HeldSets, Counts], BoolVector]
+"""Returns the outcomes of single hybrids in their order, up to the first that a limit forbids."""
+
+
 @dataclass(frozen=True, eq=False)
 class DecidedSets:
     """The factors of both views at one τ, and how the work went."""
@@ -111,6 +115,8 @@ class DecidedSets:
     """A sample of D, for necessity; None where none was needed, or there was no room for one."""
     stopped: Stop | None
     """What ended the search; None if every set is decided."""
+    outcomes_of: OutcomesOf | None = None
+    """Outcomes of single hybrids, where the search remembers those that it asked about."""
 
 
 # Which sets of a small lattice a search has still to decide: with none left it has seen all.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,10 +47,11 @@ def pruned_search(
     largest = limits.largest(d)
     least = question.fewest_hits(n, Lattice(d).count_up_to(largest))
     keep, flip = _ViewSets(d), _ViewSets(d)
-    draws, decided, stopped = None, largest, None
+    draws, decided, stopped, outcomes_of = None, largest, None, None
     levels = [np.empty(0, dtype=np.int64)] * (d + 1)
     if least <= n:  # else not even a set that hits for every reference would pass
         curtailed = CurtailedEvaluation(evaluator, hybrids, least, keeper)
+        outcomes_of = partial(curtailed.outcomes_of, keeper=keeper)
         # The sample comes first: it is asked for anyway, and tells where to look.
         draws = _sample_curtailed(curtailed, hybrids, question, keeper)
         decided, stopped = _decide_by_size(curtailed, keep, flip, largest, keeper, question)
@@ -64,6 +66,7 @@ def pruned_search(
         tuple(flip.outcomes),
         draws,
         stopped,
+        outcomes_of,
     )
 
 

@@ -23,7 +23,7 @@ from suffice.engines import CubeEvaluator, Evaluator, LatticeEvaluator, Monotone
 from suffice.errors import InputError
 from suffice.factors.lattice import Lattice
 from suffice.search.exhaustive import Sweep, exhaustive_search
-from suffice.search.findings import DecidedSets, Findings, FoundSet, merge_findings
+from suffice.search.findings import DecidedSets, Findings, FoundSet, OutcomesOf, merge_findings
 from suffice.search.greedy import greedy_search
 from suffice.search.limits import DEFAULT_WORK, LimitKeeper, LimitReached, Stop
 from suffice.search.outcome_cache import OutcomeCache
@@ -96,6 +96,8 @@ class SearchResult:
     flips: Mapping[tuple[int, ...], BoolVector]
     """For factors found outside the sweep: the references that flip when it is replaced."""
     stopped: Stop | None
+    outcomes_of: OutcomesOf | None = None
+    """Outcomes of single hybrids, where the search remembers those that it asked about."""
 
     @classmethod
     def of_decided(cls, found: DecidedSets, question: Question) -> SearchResult:
@@ -104,7 +106,7 @@ class SearchResult:
         profile = Profile.of(found.tally, question, draws, found.keep)
         members = [factor.members for factor in found.flip.factors]
         flips = {m: ~kept for m, kept in zip(members, found.flip_outcomes, strict=True)}
-        return cls(profile, found.flip, None, flips, found.stopped)
+        return cls(profile, found.flip, None, flips, found.stopped, found.outcomes_of)
 
 
 # The best sets that can be verified in time, whatever the model and however many features.
