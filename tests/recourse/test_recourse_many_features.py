@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given, settings, strategies as st
+from sklearn.linear_model import LogisticRegression
 
 from suffice import Explainer, InputError
 from suffice.context.cost import change_costs
@@ -214,6 +215,22 @@ def test_a_short_time_limit_does_not_wait_for_compiled_kernels(monkeypatch):
     monkeypatch.setattr("suffice.engines.trees.tree_engine.load_numba", pytest.fail)
     r = explainer.recourse(data[int(np.flatnonzero(~model.predict(data))[0])], time_limit=1.0)
     assert r.feasible and all(option.hits is not None for option in r)
+
+
+def test_an_engine_is_made_once_for_a_question_that_takes_long(monkeypatch):
+    data = np.random.default_rng(0).normal(size=(60, 26)).round(1)
+    model = LogisticRegression().fit(data, data.sum(axis=1) > 0)
+    explainer, made = Explainer(model, data, n_references=5), []
+
+    def counted(decision, numbers, *more):
+        made.append(numbers)
+        return make_actionable_features(decision, numbers, *more)
+
+    monkeypatch.setattr("suffice.recourse.solver.make_actionable_features", counted)
+    monkeypatch.setattr("suffice.recourse.solver.DEFAULT_WORK", 1e7)
+    r = explainer.recourse(data[int(np.flatnonzero(~model.predict(data))[0])])
+    assert r.feasible and not r.complete
+    assert len(made) == len(set(made)) > 0
 
 
 @settings(max_examples=examples(60))
