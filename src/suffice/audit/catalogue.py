@@ -49,6 +49,8 @@ class Catalogue:
 
     def entry(self, feature: str, direction: ChangeDirection | None) -> CatalogueEntry | None:
         """Return the entry for this direction, else one for "any" or without any, else None."""
+        # A text for the direction that helps says more than one for any; one without direction is
+        # for categories.
         own = {e.direction: e for e in self.entries if e.feature == feature}
         return (own.get(direction) if direction else None) or own.get("any") or own.get(None)
 
@@ -111,6 +113,8 @@ def _check_entries(entries: Iterable[CatalogueEntry], blanks: bool) -> Iterator[
 
 def _from_mapping(given: Mapping[Any, Any]) -> Iterator[CatalogueEntry]:
     for feature, said in given.items():
+        # {"code": …, "text": …} and {"higher": …} are both mappings: a known direction tells them
+        # apart.
         if isinstance(said, Mapping) and set(said) & set(_DIRECTIONS):
             for direction, part in said.items():
                 yield CatalogueEntry(

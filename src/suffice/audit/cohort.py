@@ -413,6 +413,7 @@ class CohortCounts:
 def _step_curve(shares: Reals) -> StepCurve:
     """Return (τ, share of decisions whose level is at least τ) at every level above 0."""
     taus, times = np.unique(shares, return_counts=True)
+    # The share of decisions with a level of at least τ, counted from the highest level down.
     left = times[::-1].cumsum()[::-1] / len(shares)
     return tuple((float(t), float(s)) for t, s in zip(taus, left, strict=True) if t > 0)
 
@@ -446,6 +447,7 @@ class BrittleRanking:
         )
         if len(self.found) == _MAX_BRITTLE and self._order(one) > self._order(self.found[-1]):
             return
+        # Formatting a change reads its values from storage, so it is done for those that stay only.
         one = replace(one, change=None if cost is None else str(decision.cheapest))
         self.found = tuple(sorted((*self.found, one), key=self._order)[:_MAX_BRITTLE])
 
@@ -533,6 +535,7 @@ def _cohort_gaps(
     for outcome, group, view in grouped:
         masks.setdefault((outcome, view), {}).update(dict.fromkeys(listed[outcome, group, view]))
     shares = {key: sums[key].shares(list(masks[key[0], key[2]])) for key in grouped}
+    # Sets that only one of two groups lists are compared, too: that is where they differ.
     pairs = [
         ((outcome, view, mask), [(str(key[1]), shares[key][mask]) for key in (one, other)])
         for one, other in combinations(grouped, 2)

@@ -110,6 +110,7 @@ def compare(
             "k", f"{short_repr(k)} without a catalogue", "None", "Pass catalogue=… as well."
         )
     most = 4 if k is None else check_integer("k", k, also="None")
+    # All options are retested before the loop, so that the model is called once for all rows.
     again = _retest_recourse(pairs, recourse, explainer, desired)
     found: list[DecisionDrift] = []
     thresholds: set[float] = set()
@@ -139,6 +140,7 @@ def _common_tau(pair: DecisionPair, asked: float | None) -> float:
     """Return the threshold for both sides; raise if their tests or thresholds differ."""
     a, b = pair.before, pair.after
     tests = [(e.keep_profile.alpha, e.keep_profile.adjust) for e in (a, b)]
+    # A set may pass one test and not the other without any change of the model.
     if tests[0] != tests[1]:
         (alpha, adjust), (other, adjusted) = tests
         got = f"decision {pair.name} with alpha={other}, adjust={adjusted!r}"
@@ -160,6 +162,7 @@ def _decision_drift(
 ) -> DecisionDrift:
     a, b = pair.before, pair.after
     same_outcome = a.outcome == b.outcome
+    # With another outcome sets suffice for something else: they are not compared.
     changes: list[FactorChange] = []
     if same_outcome:
         changes += [*factor_changes(a.keep, b.keep, tau), *factor_changes(a.flip, b.flip, tau)]
@@ -192,6 +195,7 @@ def factor_changes(before: View, after: View, tau: float) -> Iterator[FactorChan
     old, new = (dict.fromkeys(minimal_feature_sets(view, tau)) for view in (before, after))
     order = {name: i for i, name in enumerate(_player_names(before, after))}
     name: ViewName = before.name
+    # A dict keeps the order: sets that were minimal before come first.
     for features in {**old, **new}:
         fate: Fate = "lost" if features not in new else "kept" if features in old else "gained"
         was, sufficed = count_feature_set(before, features, tau)
@@ -228,6 +232,7 @@ def _score(e: Explanation) -> float | None:
 
 def _reason_codes(name: str, e: Explanation, catalogue: Catalogue, k: int) -> DecisionReasons:
     """Return the reasons of one side, by the catalogue entries of the features that it has."""
+    # Entries of features that only the other side has would be an error here.
     own = Catalogue(
         tuple(entry for entry in catalogue.entries if entry.feature in _all_features(e))
     )
@@ -339,6 +344,7 @@ def pair_decisions(a: Any, b: Any, ids: Sequence[Any] | None = None) -> Decision
             raise InputError("b", got, allowed, hint)
         places = tuple((i, i) for i in range(len(before)))
         return DecisionPairs(before, after, places, tuple(decision_names(before, ids)))
+    # Only stored batches have ids; lists can be paired by position alone.
     known = _positions_by_id("b", after.ids)
     mine = _positions_by_id("a", before.ids)
     places = tuple((i, known[id]) for id, i in mine.items() if id in known)
@@ -364,6 +370,7 @@ def _require_same_row(pair: DecisionPair) -> None:
     """Raise unless both sides explain the same input with the same groups of columns."""
     mine, other = input_values(pair.before), input_values(pair.after)
     shared = [column for column in mine if column in other]
+    # Texts and images have players made by cutting, so their columns need not agree.
     alike = _subject_key(pair.before.subject) == _subject_key(pair.after.subject)
     if not alike or not (shared or pair.before.subject is not None):
         what = "another text or picture" if not alike else "no column that a has"
@@ -376,6 +383,7 @@ def _require_same_row(pair: DecisionPair) -> None:
             )
             hint = "Pass both in the same order, or as stored batches, which are paired by id."
             raise InputError("b", got, _SAME_ROWS, hint)
+    # With other groups a set of the same name would hold other columns.
     parts, others = (_feature_of_column(e) for e in (pair.before, pair.after))
     for column in shared:
         if parts[column] != others[column]:
@@ -443,6 +451,7 @@ def retest_options(
         _desired_event(explainer, one, desired) if one.recourse.options else None for one in asked
     ]
     model = explainer.decider.model
+    # Labels and scores are each predicted once for all rows, whichever events need them.
     needs = {event[0].needs_scores for event in events if event is not None}
     answers = {scores: model.scores(table) if scores else model.predict(table) for scores in needs}
     found: list[tuple[bool, ...]] = []
@@ -485,10 +494,12 @@ def _desired_event(explainer: Explainer, one: OfferedRecourse, desired: Any) -> 
     model, recourse = explainer.decider.model, one.recourse
     label: Any = one.prediction
     for known in model.classes or ():
+        # 1, 1.0 and True are equal in Python; the type tells labels apart.
         if as_scalar(known) == one.prediction and type(as_scalar(known)) is type(one.prediction):
             label = known
     argument = "outcome" if desired is None else "desired"
     event = event_for(explainer.outcome if desired is None else desired, model, label, argument)
+    # Options carry only the text of their outcome; that of the event shows which way they lead.
     if recourse.desired == event.says:
         return event, True
     if recourse.outcome == event.says:

@@ -229,6 +229,8 @@ def _count_members(
     view: View, members: Sequence[int], tau: float
 ) -> tuple[int | None, bool | None]:
     """Return the hits of a set of players and whether it suffices: by share, or by the test."""
+    # The order of the cases matters: without a test the share decides; with one, sets beyond the
+    # tested family have only their own p-value.
     profile, n = view.profile, view.tally.n
     try:
         hits = profile.hits(members)
@@ -261,11 +263,13 @@ class FeatureIndex:
 
     def add(self, decision: DecisionCounts) -> None:
         """Take the names from the first decision; raise if a later one has other features."""
+        # All masks of a result refer to the first decision's order of features.
         if not self.names:
             self.names = decision.all_features
             self._all = frozenset(self.names)
         if decision.features == self.names:
             return
+        # Decisions may leave out different features; together with these all must have the same.
         own = frozenset(decision.all_features)
         if own != self._all:
             odd = join_first(map(repr, sorted(own ^ self._all)), 4)
@@ -304,6 +308,7 @@ def _positions(features: tuple[str, ...], names: tuple[str, ...]) -> tuple[int, 
 @lru_cache(maxsize=16)
 def own_masks(features: tuple[str, ...], names: tuple[str, ...]) -> Counts:
     """Return, for every bit mask over `names`, the mask over `features` (a subset of `names`)."""
+    # An irrelevant feature changes no count, so masks that differ only in its bit read one entry.
     masks = np.arange(1 << len(names))
     found = np.zeros_like(masks)
     for i, at in enumerate(_positions(features, names)):
@@ -318,6 +323,7 @@ def submasks(mask: int) -> Counts:
     >>> submasks(0b101).tolist()
     [0, 1, 4, 5]
     """
+    # Each member doubles the list; appending the sets with it keeps the list sorted.
     found = np.zeros(1, dtype=np.int64)
     for i in members_of(mask):
         found = np.concatenate([found, found | 1 << i])
@@ -329,6 +335,7 @@ def contains_minimal(minimal: list[int], d: int) -> BoolVector | None:
     if d > MAX_LISTED_FEATURES:
         return None
     found = np.zeros(1 << d, dtype=bool)
+    # Closing upwards: a set is reached if any subset of it is marked.
     found[minimal] = True
     return over_subsets(found, np.logical_or)
 

@@ -201,6 +201,7 @@ def set_drifts(decisions: Iterable[DecisionDrift]) -> tuple[SetDrift, ...]:
             if f.fate != "kept":
                 counted = lost if f.fate == "lost" else gained
                 counted[f.view, d.outcomes[0], f.features] += 1
+    # A set may be lost in some decisions and gained in others, so both counts share a row.
     found = [SetDrift(*key, lost[key], gained[key], of[key[1]]) for key in {**lost, **gained}]
     return tuple(sorted(found, key=_set_order))
 
@@ -216,6 +217,7 @@ def feature_drifts(decisions: Iterable[DecisionDrift]) -> tuple[FeatureDrift, ..
     Counts decisions that have minimal sets on both sides; all must have the same outcome on both.
     """
     shares: dict[str, list[tuple[float, float]]] = {}
+    # Without minimal sets on one side there is no share of them that has a feature.
     known = [d for d in decisions if all(d.n_minimal)]
     for d in known:
         before, after = d.n_minimal
@@ -274,10 +276,14 @@ def _reach_by_mask(view: View, features: tuple[str, ...]) -> tuple[Reals, SmallC
 
 def _mean_jaccard(taus: Reals, first: SmallCounts, others: Reals, second: SmallCounts) -> float:
     """Integrate over τ the Jaccard distance of the sets that reach it in either view."""
+    # Between two neighbouring thresholds neither barcode changes, so the integral is a finite sum.
     every = np.union1d(taus, others)  # both begin with 0
     one, other = np.searchsorted(every, taus)[first], np.searchsorted(every, others)[second]
+    # A set is in both closures up to the lower of its two thresholds, and in either up to the
+    # higher.
     both = _count_reaching(np.minimum(one, other), len(every))
     either = _count_reaching(np.maximum(one, other), len(every))
+    # Where no set reaches a threshold in either view, the views agree: distance 0.
     apart = np.where(either > 0, 1 - both / np.maximum(either, 1), 0.0)
     return float(np.diff(every) @ apart[1:])
 

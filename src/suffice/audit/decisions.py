@@ -45,6 +45,7 @@ def as_explanations(given: Any, argument: str = "explanations") -> Sequence[Expl
     allowed = "an explanation, a list of them, or suffice.load(folder)"
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise InputError(argument, given, allowed)
+    # A stored batch is a sequence that reads each explanation on demand, so it is not copied.
     found = given if isinstance(given, Sequence) else list(given)
     if not len(found):
         raise InputError(argument, "none", "at least one explanation")
@@ -95,6 +96,7 @@ def as_label(value: Any) -> str:
     if isinstance(scalar, bool):
         return "yes" if scalar else "no"
     if isinstance(scalar, float):
+        # Integer columns become floats where a value is missing: group "1" stays group "1".
         return repr(scalar + 0.0).removesuffix(".0")  # -0.0 is 0.0
     return str(scalar)
 
@@ -111,6 +113,7 @@ def group_function(by: GroupBy, n: int) -> Callable[[DecisionCounts], str | None
 
     def group(decision: DecisionCounts) -> str:
         label = label_of(decision)
+        # Counted as they come: a function of the explanation may give a group for every decision.
         seen.add(label)
         if len(seen) > _MAX_GROUPS:
             raise _too_many_groups(f"more than {_MAX_GROUPS}")

@@ -107,6 +107,7 @@ class Drift(Result):
     @property
     def stranded(self) -> tuple[DecisionDrift, ...]:
         """Decisions with the same outcome of whose recourse options none works any more."""
+        # A decision with another outcome needs no option any more.
         return tuple(d for d in self.same_outcome if d.options and d.fallen == d.options)
 
     @property
@@ -298,6 +299,7 @@ def _lead_of_many(drift: Drift) -> Iterator[str]:
             f"every threshold, 1: nothing in common); farthest, decision {far.name}: "
             f"{three_digits(far.distance)}."
         )
+    # Sorted by change: the first that moved is the one that moved most.
     most_moved = next((f for f in drift.by_feature if f.difference), None)
     if most_moved is not None:
         f = most_moved
@@ -320,6 +322,7 @@ def _lead_of_many(drift: Drift) -> Iterator[str]:
 def _panels_of_one(drift: Drift) -> Iterator[Panel]:
     (d,) = drift.decisions
     if d.factors:
+        # A stable sort keeps the order of sets within each fate.
         order = sorted(d.factors, key=lambda f: _FATE_ORDER.index(f.fate))
         more = OmittedRows(len(order) - _SHOWN, ".to_factor_frame()")
         yield make_panel(_FACTOR_FIELDS, [(d, f) for f in order[:_SHOWN]], more=more)
@@ -342,6 +345,7 @@ def _panels(drift: Drift) -> Iterator[Panel]:
         yield make_panel(_DECISION_FIELDS, drift.farthest[:_SHOWN], heading, more)
     moved = Counter(d.codes for d in drift.decisions if d.codes is not None and d.other_codes)
     if moved:
+        # Ties by code, so that the same drift gives the same page.
         often = sorted(moved.items(), key=lambda item: (-item[1], item[0]))
         more = OmittedRows(len(often) - _SHOWN, ".to_frame()")
         yield make_panel(_CODE_FIELDS, often[:_SHOWN], "Reason codes that changed", more)

@@ -168,6 +168,7 @@ def global_factors(
     cover_of, bound = smallest_cover(table, wanted)
     chosen = _shrink_chosen(table, cover_of, sizes, wanted)
     factors, covered = [], np.zeros(len(table), dtype=bool)
+    # The set that suffices most often first, then what each next one adds.
     for j in sorted(chosen, key=lambda j: -int(table[:, j].sum())):
         new = int((table[:, j] & ~covered).sum())
         covered |= table[:, j]
@@ -182,6 +183,8 @@ def global_factors(
         max_size=largest,
         sets=tuple(factors),
         covered=int(covered.sum()),
+        # A cover of a part of the sets bounds nothing: a set that was not considered might do it
+        # alone.
         could_be=bound if every_set else min(bound, 1),
         left=left,
         left_names=tuple(names[i] for i in left),
@@ -211,6 +214,7 @@ def _candidates(
     often = np.zeros(len(sets), dtype=np.int64)
     for features, by_mask in suffices:
         often += by_mask[own[features]]
+    # Ties by size and mask, so that the limit cuts the same candidates every time.
     order = sorted(np.flatnonzero(often), key=lambda j: (-often[j], sets[j].bit_count(), sets[j]))
     return [sets[j] for j in order[:_MAX_CANDIDATES]], all_of_them and len(order) <= _MAX_CANDIDATES
 
@@ -237,5 +241,7 @@ def _shrink_chosen(table: Outcomes, chosen: list[int], sizes: list[int], share: 
     for at, own in enumerate(found):
         others = np.asarray(table[:, found[:at] + found[at + 1 :]].any(axis=1))
         enough = np.flatnonzero((table | others[:, None]).sum(axis=0) >= needed)
+        # The integer program minimises the number of sets only; of equal covers, smaller sets say
+        # more.
         found[at] = min((int(j) for j in enough), key=lambda j: (sizes[j], j), default=own)
     return found

@@ -161,6 +161,7 @@ def global_recourse(
         given = given.select(known)
     table = _read_rows(explainer, given)
     target, wants = _desired_target(explainer, table, desired)
+    # Rows with the desired outcome would be helped by every change at no cost.
     has = _predict_outcomes(target, table) == wants
     refused = np.flatnonzero(~has)
     if not len(refused):
@@ -183,6 +184,7 @@ def global_recourse(
     )
     with progress_bar("changes tried", len(rows) * len(trial.candidates), shown) as bar:
         costs = trial.costs(bar)
+    # The table of costs is all that the cover needs: the model is not called any more.
     found = cheapest_cover(costs, wanted, wished)
     paid = tuple(
         _row_recourse(int(i), names[i], groups[i], each, found.chosen)
@@ -258,6 +260,8 @@ def _desired_target(explainer: Explainer, table: Table, desired: Any) -> tuple[T
     first = model.predict(table.take(np.array([0])))[0]
     if desired is not None:
         return Target(model, event_for(desired, model, first, "desired")), True
+    # Without `desired`, the wanted outcome is "not the present one", which needs one present
+    # outcome.
     target = Target(model, event_for(outcome, model, first))
     truth = _predict_outcomes(target, table)
     if len(set(truth.tolist())) > 1:

@@ -144,6 +144,7 @@ def group_recourse(label: str | None, rows: Sequence[RowRecourse]) -> GroupRecou
     """Return the recourse of one group of rows; of all rows if the label is None."""
     rows = [row for row in rows if label in (None, row.group)]
     covered = [row for row in rows if row.cost is not None]
+    # Over the same rows as the cost paid, so that the two means can be compared.
     own, _ = _mean_and_median(row.own for row in covered)
     mean, median = _mean_and_median(row.cost for row in covered)
     hopeless = sum(row.own is None for row in rows)
@@ -156,6 +157,7 @@ def recourse_gaps(
     """Compare every two groups; the smallest adjusted p-value first."""
     costs = {str(g.group): [r.cost for r in rows if r.group == g.group] for g in groups}
     found = []
+    # One family: all pairs of groups are adjusted for together.
     for _, pair in compare_groups([(None, [(str(g.group), g.covered) for g in groups])]):
         cost, interval = _cost_difference(*(costs[g] for g in pair.groups))
         found.append(RecourseGap(cost=cost, cost_interval=interval, **vars(pair)))
@@ -184,6 +186,7 @@ def _cost_difference(
         return more, None
     from scipy.special import stdtrit
 
+    # Welch–Satterthwaite degrees of freedom, for groups of unequal variance.
     freedom = 1 / float(((parts / total) ** 2 / (np.array([len(a), len(b)]) - 1)).sum())
     room = float(stdtrit(freedom, 0.975) * total**0.5 * scale)
     return more, (more - room, more + room)

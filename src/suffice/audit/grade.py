@@ -235,6 +235,8 @@ class _Grader:
         size = self._how.k
         if size is None:
             needed, best = marker.smallest(), marker.view.best  # the best if no set reaches τ
+            # At the size of the smallest sufficient set the best possible score is known to be at
+            # least τ.
             size = max(1, len(needed) if needed is not None else best.size if best else 0)
         elif size > len(marks):
             got = f"{size} of a ranking of {len(marks)}"
@@ -262,6 +264,7 @@ class _Grader:
         marks = tuple(marker.mark(one.features) for one in rows)
         flips = [i for i, one in enumerate(rows) if one.flips]
         costs = [np.inf if one.cost is None else one.cost for one in rows]
+        # The cheapest row that flips; the first one where none does, to show what was tried.
         chosen = min(flips, key=lambda i: costs[i], default=0)
         return replace(
             start,
@@ -339,6 +342,7 @@ def _tool_entry(
     try:
         return ToolEntry(tool, number, grader.grade(about, read_claim(other, about.about), tool))
     except InputError as error:
+        # A wrong `k` is the caller's mistake, not a tool's.
         if error.argument == "k":
             raise
         grader.first_error = grader.first_error or error.at(f"row {number}")
@@ -357,6 +361,7 @@ def is_tool_mapping(other: Any) -> bool:
 
 def is_row_function(other: Any) -> bool:
     """Return whether `other` is a function to call with each row."""
+    # Factors and LIME's explanations can be called or look like it, and are claims.
     return callable(other) and not isinstance(other, Factor) and not hasattr(other, "as_map")
 
 
@@ -397,6 +402,7 @@ def _is_claim_list(other: Sequence[Any]) -> bool:
         return any(_looks_like_a_rule(item) for item in other)
     if all(isinstance(item, int | float | np.number) for item in other):
         return False
+    # LIME's as_list() is a list of (condition, score): one claim, not one for each row.
     pairs = all(isinstance(item, tuple) and len(item) == 2 for item in other)
     return not (pairs and all(isinstance(score, int | float | np.number) for _, score in other))
 

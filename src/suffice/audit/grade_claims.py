@@ -88,11 +88,13 @@ def _rank_features(
         allowed = f"a finite number for {name!r}"
         value = check_number("other", score, allowed)
         player = about.feature_of(name)
+        # Columns of a group share its name and are added up; a feature named twice is a mistake.
         if player == name and player in totals:
             raise InputError("other", f"two scores for {name!r}", "one for each feature")
         totals[player] = totals.get(player, 0.0) + value
     if not totals:
         raise InputError("other", "no scores", "one for each feature")
+    # Equal scores rank in the data's order, so that a ranking does not depend on a dict's.
     order = {name: place for place, name in enumerate(about.players.names)}
     ranked = sorted(
         totals,
@@ -190,6 +192,7 @@ def check_labels(labels: object, data: Table) -> ValueNames | None:
 
 def read_claim(other: Any, about: ClaimContext) -> Claim:
     """Read one claim of any tool; raise `InputError` if it is of no known form."""
+    # Own results are known by their type; only then are attributes of other tools looked at.
     return _own_claim(other, about) or _tool_claim(other, about) or _plain_claim(other, about)
 
 
@@ -290,11 +293,13 @@ def _read_shap(other: Any, about: ClaimContext) -> RankingClaim:
     named = getattr(other, "feature_names", None)
     names = None if named is None else list(named)
     width = len(about.data.names) if names is None else len(names)
+    # A one-row Explanation of shap keeps its axis of rows.
     if values.ndim > 1 and values.shape[0] == 1:
         values = values[0]
     if values.ndim == 2 and values.shape[0] == width:
         number = about.class_number
         classes = len(about.decision.target.model.classes or ())
+        # Taking some class's values without knowing which would grade another explanation.
         if number is None or values.shape[1] != classes:
             got = f"shap values for {values.shape[1]} outputs"
             allowed = f"one output, or one for each of {classes} classes"
@@ -365,6 +370,7 @@ def _read_counterfactuals(frame: Any, about: ClaimContext) -> CounterfactualClai
     if missing:
         got = f"rows without {join_first(map(repr, missing), 4)}"
         raise InputError("other", got, "counterfactual rows with all columns of the data")
+    # DiCE's frames have the outcome as a further column.
     kept = frame[[name for name, text in names.items() if text in about.data.names]]
     columns = [names[name] for name in kept.columns]
     cells = [kept.iloc[:, j].tolist() for j in range(len(columns))]

@@ -138,6 +138,7 @@ class Grade(Result):
             yield f"Of these, {_features_text(mark.spare)} can be left out: the rest does as well."
         elif mark.minimal:
             yield "Nothing can be left out of it."
+        # What is left without the spare features is named already.
         rest = set(mark.features) - set(mark.spare or ())
         if mark.smaller is not None and set(mark.smaller) != rest:
             yield f"A smaller set does as well: {_features_text(mark.smaller)}."
@@ -242,6 +243,7 @@ class Grade(Result):
         found = []
         for i, mark in enumerate(self.marks or (None,)):
             line: dict[str, Any] = dict.fromkeys(GRADE_COLUMNS) | about
+            # Every size of a ranking has a row; this one stands for the claim.
             line["chosen"] = i == self.chosen
             if mark is not None:
                 line |= {name: getattr(mark, name) for name in _MARK_COLUMNS}

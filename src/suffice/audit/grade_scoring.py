@@ -156,6 +156,8 @@ class SetMarker:
         features = tuple(name for name in self.names if name in wanted)
         size = len(features)
         (hits,) = self.hits([features])
+        # A subset "does as well" if it reaches τ where the set does, and else if it has as many
+        # hits.
         level = min(hits, self.min_hits)
         best, best_hits = self.best_of_size(size) or (None, None)
         better, worse, sets = self._rank(size, hits) or (None, None, None)
@@ -195,6 +197,7 @@ class SetMarker:
             return None
         hits, of_players, place = found
         members = self._tally.lattice.members(of_players, place, place + 1)[0].tolist()
+        # Irrelevant features fill the set up to its size without changing its hits.
         chosen = {*(self._names[m] for m in members), *self._idle[: size - of_players]}
         return tuple(name for name in self.names if name in chosen), hits
 
@@ -220,6 +223,7 @@ class SetMarker:
             level = self._level(of_players)
             if level is None:
                 return None
+            # A set of relevant features stands for all sets that add irrelevant ones to it.
             better += ways * int((level > hits).sum())
             worse += ways * int((level < hits).sum())
             sets += ways * len(level)
@@ -317,6 +321,7 @@ def mark_rule(
         rule = score_rule(explainer, decision.row, factor, distribution="observed", tau=tau)
         return RuleMark(rule, held, len(conditions), None)
     rule = score_rule(explainer, decision.row, factor, tau=tau)
+    # All combinations are counted, which doubles with each condition.
     few = len(conditions) <= _MAX_CONDITIONS
     return RuleMark(
         rule, held, len(conditions), _spare_conditions(decision, conditions, tau) if few else None

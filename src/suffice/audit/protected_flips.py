@@ -39,6 +39,7 @@ class FlipCounter:
         """Return the references that flip it by the whole set, and the most of any subset."""
         flipped, _ = self.found.count_set("flip", own)
         hits = self.found.hits("flip")
+        # The empty set comes first and is left out: it flips nothing that was changed.
         most = flipped if hits is None else int(hits[submasks(own)[1:]].max(initial=0))
         return flipped, most
 
@@ -86,8 +87,10 @@ class SameNoiseFlips(FlipCounter):
         best: tuple[float, int, int] | None = None
         for mask in self._subsets(own):
             price = costs[:, list(members_of(mask))].sum(axis=1)
+            # Only references that flip by their values, not by the draw, offer a change.
             price[~self._by_reference(mask)] = np.inf
             reference = int(price.argmin())
+            # A later, larger set wins only if it is cheaper beyond rounding: sets come by size.
             if price[reference] < (np.inf if best is None else best[0] * (1 - COST_TOLERANCE)):
                 best = float(price[reference]), mask, reference
         if best is None:
@@ -98,6 +101,7 @@ class SameNoiseFlips(FlipCounter):
         )
         names = d.pool.names
         new = {
+            # Row 0 of the pool is the input itself.
             column: as_scalar(d.pool.column(names.index(column))[reference + 1])
             for player in players
             for column in player.values
@@ -118,8 +122,11 @@ class SameNoiseFlips(FlipCounter):
             each = np.arange(n)
             falls = target(self.hybrids.rows(held, each)) != y
             counted, _ = self.found.count_set("flip", mask)
+            # The stored count is that of the same draws, so any other number shows another
+            # explainer.
             if counted not in (None, int(falls.sum())):
                 raise self._other_explainer()
+            # The same draw with the own protected values: where that falls too, the noise did it.
             stands = target(self.hybrids.rows_by_noise_alone(held, each)) == y
             self._flips[mask] = np.asarray(stands & falls)
         return self._flips[mask]

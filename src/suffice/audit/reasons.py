@@ -324,6 +324,7 @@ def reasons(
         if wanted is not None and decision.outcome != wanted:
             others[decision.outcome] += 1
             continue
+        # Reasons for a grant in a letter of refusal would be the opposite of the truth.
         if found and decision.outcome != found[0].outcome:
             raise _ambiguous_adverse(found[0].outcome, decision.outcome)
         if not found:
@@ -370,7 +371,9 @@ def decision_reasons(
     if not out.total:
         return none("nothing gives another outcome: no change of these features is a reason")
     necessity = out.necessity
+    # Half of all hybrids replace any one feature, so only more than chance counts as helping.
     helps = necessity > out.expected + _TOLERANCE
+    # Rounded, so that ties do not depend on the order in which floats were summed.
     share = {i: _rounded(necessity[i]) for i in np.flatnonzero(helps).tolist()}
     if not share:
         problem = "no single feature's change helps more than chance would have it"
@@ -400,6 +403,7 @@ def decision_reasons(
                 also=tuple(known.features[i] for i in more),
             )
         )
+    # Equal to the last one given: leaving it out was a choice of order, which `equal` discloses.
     last = share[given[-1].members[0]]
     return DecisionReasons(
         name=known.name,

@@ -84,6 +84,7 @@ def seal_manifest(
     >>> len(one.seal), one.seal == other.seal
     (64, False)
     """
+    # The seal covers the manifest with an empty seal: no file can contain its own hash.
     bare = RecordManifest(RECORD_FORMAT, RECORD_VERSION, previous, tuple(facts), tuple(files), "")
     return msgspec.structs.replace(bare, seal=sha256(bare.encode()).hexdigest())
 
@@ -134,6 +135,7 @@ def read_record_manifest(folder: Path, argument: str = "folder") -> RecordManife
         return Fault(RECORD_MANIFEST, "broken", f"it cannot be read: {short_repr(str(error))}")
     if found.format != RECORD_FORMAT:
         return Fault(RECORD_MANIFEST, "broken", f"format {short_repr(found.format)}")
+    # Both are needed: the seal finds changed content, the bytes find another spelling of it.
     sealed = seal_manifest(found.facts, found.files, found.previous)
     if sealed.seal != found.seal or found.encode() != text:
         return Fault(RECORD_MANIFEST, "changed", "its seal does not follow from its content")
@@ -168,11 +170,13 @@ def find_faults(folder: Path, manifest: RecordManifest) -> Iterator[Fault]:
     """Yield files that differ from what was sealed, that are missing, and that were added."""
     sealed = {file.name: file for file in manifest.files}
     there = dict(list_files(folder))
+    # A file that was added is a fault as well: a page may link to it.
     for name in sorted(sealed.keys() | there.keys()):
         if name not in there:
             yield Fault(name, "missing")
         elif name not in sealed:
             yield Fault(name, "extra")
+        # A link could lead to content that changes after it was checked.
         elif there[name].is_symlink() or not there[name].is_file():
             yield Fault(name, "changed", "it is a link, not a file")
         else:
@@ -211,6 +215,7 @@ def hashes_with_predictions(
     explainer: Explainer, given: Mapping[str, str] | None
 ) -> dict[str, str]:
     """Return the given hashes with that of the model's predictions for its data."""
+    # The hash of a model object may differ between processes; its predictions identify it as well.
     answers = [as_scalar(answer) for answer in explainer.answers.tolist()]
     return {**(given or {}), "answers": sha256(json_text(answers).encode()).hexdigest()}
 

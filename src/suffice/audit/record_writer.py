@@ -225,6 +225,7 @@ def _write_record(
     found = []
     with progress_bar(ANALYSES_PROGRESS, len(analyses), progress) as bar:
         for name, arguments in analyses.items():
+            # Analyses read what was stored, not what is in memory, as `verify` will.
             found.append(Finding(name, run_analysis(name, inputs, arguments)))
             bar.update()
     about = tuple(describe_audit(stored))
@@ -232,6 +233,8 @@ def _write_record(
     title = plan.title or f"Audit of {plural(len(stored), 'decision')} of {model}"
     head = RecordHead(title, plan.date, about, analyses, labels)
     facts = tuple(sealed_facts(stored, analyses))
+    # The page shows the facts, not the hashes of files, so it can be written before these are
+    # known.
     unsealed = Record.from_head(head, found, seal_manifest(facts, previous=plan.previous))
     files = [*record_files(unsealed, figures, progress), *filter(None, [plan.declaration])]
     for name, content in files:
@@ -279,6 +282,7 @@ def _explain_into_folder(
         **plan.question,
     )
     for name in (LOG_FILE, LOCK_FILE):
+        # The log has times and the lock a process: with them no two runs would have the same seal.
         (inside / name).unlink(missing_ok=True)
     if not len(stored):
         why = stored.errors["message"].iloc[0]

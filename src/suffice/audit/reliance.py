@@ -211,6 +211,7 @@ class Reliance(Result):
     def _lead(self) -> Iterator[str]:
         yield from self.findings
         if self.gaps:
+            # Sorted by p-value, so the pairs that are shown are the surest.
             hidden = len(self.gaps) - _GAPS_SHOWN
             rest = f"; {hidden:,} of {len(self.gaps):,} pairs not shown: .gap_frame()"
             yield f"{self.differing}{rest * (hidden > 0)}."
@@ -398,6 +399,8 @@ def reliance(
             sets = _protected_sets(protected, decision.explanation)
             context = given.words
         group = group_of(decision)
+        # Counts show flips only where effects are fixed: where they are drawn anew, a set of
+        # features may flip by the draw alone, whatever the protected values are.
         counter: FlipCounter | None = FlipCounter(decision)
         if given.draws_effects:
             counter = None if explainer is None else SameNoiseFlips(decision, explainer)
@@ -408,6 +411,7 @@ def reliance(
         ]
     labels = sorted({row.group for row in rows if row.group is not None})
     groups = tuple(_group_reliances(rows, sets, labels))
+    # All sets of protected features are one family of comparisons.
     compared = compare_groups(
         (
             name,
@@ -443,6 +447,8 @@ def _features(given: Any, e: Explanation) -> tuple[str, ...]:
     for name in found:
         if name in known:
             continue
+        # A column of a group cannot be freed alone, so its role could only be that of the whole
+        # group.
         inside = [p.name for p in players if name in p.values]
         if inside:
             got = f"{name!r}, a column of the group {inside[0]!r}"
@@ -465,6 +471,7 @@ def _decision_reliance(
     flipped, most = (None, None) if counter is None else counter.flips(own)
     change = None if counter is None else counter.change(own)
     minimal = None if counter is None else counter.minimal
+    # Freeing the protected features is holding all others: a set of the keep view.
     _, stands = decision.count_set("keep", (1 << len(decision.features)) - 1 & ~own)
     return DecisionReliance(
         number=decision.number,
@@ -477,6 +484,7 @@ def _decision_reliance(
         interval=None if flipped is None else interval_and_p_value(flipped, n, decision.tau)[0],
         flips_most=None if most is None else most / n,
         in_some=None if minimal is None else any(mask & own for mask in minimal),
+        # Without any minimal set "in every one" would be true of nothing, so it counts as false.
         in_every=None if minimal is None else bool(minimal) and all(m & own for m in minimal),
         stands_freed=stands,
         change=None if change is None else str(change),
@@ -490,6 +498,7 @@ def _group_reliances(
 ) -> Iterator[GroupReliance]:
     by_set: dict[tuple[str, str | None], list[DecisionReliance]] = {}
     for row in rows:
+        # Without groups the label is None itself: the set keeps such a row from counting twice.
         for label in {None, row.group}:
             by_set.setdefault((row.protected, label), []).append(row)
     for name in sets:
@@ -502,6 +511,8 @@ def _group_reliance(name: str, label: str | None, rows: list[DecisionReliance]) 
         protected=name,
         group=label,
         decisions=len(rows),
+        # Decisions of which a set was not counted are in no share: they are neither accused nor
+        # cleared.
         flipped=Share.of(None if r.flips_most is None else r.flips_most > 0 for r in rows),
         in_some=Share.of(r.in_some for r in rows),
         in_every=Share.of(r.in_every for r in rows),

@@ -243,6 +243,7 @@ def _add_decision(
     hybrids = weighted_hybrids(decision, view)
     necessity = hybrids.necessity if hybrids is not None and hybrids.total else None
     hits = decision.hits(view)
+    # Shapley values weigh all sets, so they exist also where no set reaches τ.
     values = None if hits is None else shapley_from_counts(hits, decision.n_references)
     for i, name in enumerate(decision.all_features):
         found = totals.setdefault((view, name), _RoleTotals())
@@ -273,4 +274,5 @@ def _pivotal_share(closure: BoolVector, i: int) -> float:
     """Return the share of the closure's sets that leave it when feature i is taken out."""
     masks = np.flatnonzero(closure)
     with_it = masks[(masks >> i) & 1 == 1]
+    # Flipping the bit of feature i takes it out of every set that has it.
     return float((~closure[with_it ^ (1 << i)]).sum() / len(masks)) if len(masks) else 0.0

@@ -30,9 +30,11 @@ def smallest_cover(table: Outcomes, share: float) -> tuple[list[int], int]:
     >>> smallest_cover(table, 1.0), smallest_cover(table, 0.5)
     (([0, 1], 2), ([0], 1))
     """
+    # Rows that no column covers would make the integer program infeasible.
     reachable = int(table.any(axis=1).sum()) if table.size else 0
     needed = min(rows_needed(share, len(table)), reachable)
     greedy = _greedy(table, needed)
+    # One column is the fewest there can be, so nothing is left to prove.
     if len(greedy) <= 1:
         return greedy, len(greedy)
     exact, bound = _exact(table, needed)
@@ -79,10 +81,12 @@ def _exact(table: Outcomes, needed: int) -> tuple[list[int] | None, int]:
         constraints=[LinearConstraint(covers, lb=0), LinearConstraint(total, lb=needed - 1e-6)],
         options={"time_limit": _TIME_LIMIT},
     )
+    # The solver's bound is a float: 2.0000001 stands for 2.
     bound = 1 if found.mip_dual_bound is None else int(np.ceil(found.mip_dual_bound - 1e-6))
     if found.x is None:
         return None, max(1, bound)
     chosen = [int(columns[j]) for j in np.flatnonzero(found.x[:m] > 0.5)]
+    # The solver works within tolerances, so its cover is counted before it is believed.
     known = table[:, chosen].any(axis=1).sum()
     return (chosen if known >= needed else None), max(1, bound)
 

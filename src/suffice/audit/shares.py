@@ -119,6 +119,7 @@ def compare_shares(one: Share, other: Share) -> Gap:
     from scipy.stats import fisher_exact
 
     table = [[one.hits, one.n - one.hits], [other.hits, other.n - other.hits]]
+    # Exact, since groups may have a handful of decisions.
     return Gap(*newcombe_interval(one, other), p_value=float(fisher_exact(table).pvalue))
 
 
@@ -137,6 +138,8 @@ def newcombe_interval(
     (low1, high1), (low2, high2) = (
         (float(a), float(b)) for a, b in (wilson(s.hits, s.n, confidence) for s in (one, other))
     )
+    # Newcombe's "square and add": Wilson's limits, unlike a normal approximation, stay within 0 and
+    # 1, so the interval holds for shares of 0 and 1 and for small groups.
     below = sqrt((p - low1) ** 2 + (high2 - q) ** 2)
     above = sqrt((high1 - p) ** 2 + (q - low2) ** 2)
     return p - q, p - q - below, p - q + above
@@ -184,6 +187,8 @@ def compare_groups(
         return []
     gaps = [compare_shares(*shares) for _, _, shares in pairs]
     holm = adjusted_p_values(np.array([gap.p_value for gap in gaps]), "holm")
+    # Holm's method gives p-values but no intervals, so the intervals are by Bonferroni's, which is
+    # at most wider.
     confidence = 1 - SIGNIFICANCE_LEVEL / len(pairs)
     return [
         (

@@ -199,6 +199,7 @@ class _DecisionTracker:
     def add_model(self, e: Explanation) -> None:
         """Count the sets that hold in one more model; with another outcome none does."""
         self._seen += 1
+        # A model with another outcome counts against every set, so it stays in the denominator.
         if e.outcome != self.base.outcome:
             return
         self._same += 1
@@ -208,6 +209,8 @@ class _DecisionTracker:
                 self._minimal[key] += change.fate != "lost"
                 if change.fate == "gained":
                     continue
+                # A bounded search may not have counted the set: such a model is left out of its
+                # share.
                 if change.after is None:
                     self._unknown[key] += 1
                 else:
@@ -225,6 +228,7 @@ class _DecisionTracker:
         half = [
             (key, n)
             for key, n in self._minimal.most_common()
+            # Others that are minimal in a few models only are noise of the training.
             if 2 * n >= self._seen and key not in self._shares
         ]
         options = () if self.recourse is None else self.recourse.options
@@ -311,6 +315,7 @@ def _recourse_options(given: Any) -> dict[str, Any] | None:
             hint = did_you_mean(name, set(known) - {"self", "x", "progress"})
             allowed = "options of Explainer.recourse by name"
             raise InputError("recourse", f"an option called {name!r}", allowed, hint)
+    # The models have a bar already; one for each row would hide it.
     return {"max_options": _MAX_OPTIONS, **given, "progress": False}
 
 
@@ -369,6 +374,7 @@ class Retraining:
     def refit(self, k: int) -> Iterator[Any]:
         """Yield k models, each fitted to other rows or with another seed."""
         for number in range(k):
+            # A stream for each model, so that model 3 is the same whether k is 5 or 50.
             rng = generator(self.seed, Stream.RETRAINED, number)
             rows = np.arange(len(self.X)) if self.resample == "seed" else self._drawn(rng)
             seed = int(rng.integers(1 << 31))
@@ -386,6 +392,8 @@ class Retraining:
         codes, values = pd.factorize(self.y)
         for _ in range(_MAX_DRAWS):
             rows = rng.integers(n, size=n)
+            # A model fitted without a class cannot predict it, and would be compared on other
+            # outcomes.
             if len(values) > _MAX_CLASSES or len(np.unique(codes[rows])) == len(np.unique(codes)):
                 return np.asarray(rows, dtype=np.int64)
         rarest = values[np.bincount(codes[codes >= 0]).argmin()]
@@ -411,6 +419,7 @@ def make_retraining(fit: Any, X: Table, y: Values, resample: Resample, seed: int
 
 def _estimator_fit(fit: Any) -> tuple[FitFunction, bool]:
     def seeds(estimator: Any) -> list[str]:
+        # Pipelines have seeds in their steps: "forest__random_state".
         known = estimator.get_params() if hasattr(estimator, "get_params") else ()
         return [name for name in known if name.endswith(("random_state", "random_seed"))]
 
@@ -437,6 +446,7 @@ def _function_fit(fit: Callable[..., Any], usual: int) -> tuple[FitFunction, boo
         parameters = inspect.signature(fit).parameters.values()
     except (TypeError, ValueError):  # some built-in functions have no signature
         parameters = ()  # type: ignore[assignment]
+    # Keyword-only parameters cannot take the seed, which is passed by position.
     placed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(placed) < 3:
         return lambda X, y, seed: fit(X, y), False

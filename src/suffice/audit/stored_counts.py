@@ -31,6 +31,8 @@ def read_stored_counts(
     stored: Stored, names: Sequence[str], tau: float | None
 ) -> Iterator[DecisionCounts]:
     """Yield the counts of every decision of a stored batch, in order."""
+    # An adjusted test depends on all counts of a row, and other weights on its context: both need
+    # the explanation.
     shared, first = stored.manifest.shared, 0
     plain = shared.adjust == "none" and shared.size_weights is None
     plain = plain and (shared.max_size is None or shared.max_size >= shared.n_players)
@@ -52,6 +54,7 @@ class _StoredRows:
         self._table, self.stored, self.shared = table, stored, stored.manifest.shared
         self.features = tuple(name for name, _ in self.shared.players)
         self.has_counts = ~np.asarray(table["counts"].is_null())
+        # Rows without counts have no place in the arrays of counts.
         self.where = np.cumsum(self.has_counts) - 1
         """Position of each row among the rows that have counts."""
         self.outcome = table["outcome"].to_pylist()
@@ -74,14 +77,17 @@ class _StoredRows:
         own = ~np.asarray(self._table["flip_counts"].is_null())
         swept = self.keep
         if own.any():
+            # Arrow's buffers are read-only, and `keep` needs its own counts unchanged.
             swept = swept.copy()
             swept[self.where[own]] = self._counts("flip_counts", own)
+        # What does not keep the outcome flips it.
         return self.n[self.has_counts, None].astype(swept.dtype) - swept[:, ::-1]
 
     def _counts(self, column: str, there: Any) -> Any:
         cells, sets = _column(self._table, column), 1 << self.shared.n_players
         flat = np.asarray(cells.flatten())
         n = self.n[there]
+        # A Parquet file may have been edited: counts index arrays below, so they are checked first.
         if len(flat) != len(n) * sets or flat.min(initial=0) < 0:
             raise InputError("counts", f"{len(flat)} counts", f"{sets} of each decision")
         found = flat.reshape(-1, sets)
@@ -96,6 +102,7 @@ class _StoredRows:
             hits = self.keep if view == "keep" else self.flip
             n, alpha = self.n[self.has_counts], self.shared.alpha
             found = minimal_sets_of_rows(hits, n, tau, alpha)
+            # Results are sorted by row, so each row is a slice.
             cuts = np.searchsorted(found.rows, np.arange(len(n) + 1))
             self._minimal_masks[key] = found.masks, cuts
         masks, cuts = self._minimal_masks[key]
@@ -212,6 +219,7 @@ class _StoredCounts(DecisionCounts):
     def change(self, mask: int) -> Change:
         starts, masks, costs, donors = self._group.changes
         start, stop = starts[self._row], starts[self._row + 1]
+        # If a mask is stored twice, the later change is the one that a loaded explanation has.
         at = start + int(np.flatnonzero(masks[start:stop] == mask)[-1])
         begin, cells = self._group.donors
         text = cells[int(begin[self._row]) + int(donors[at])].as_py()

@@ -124,6 +124,7 @@ class Grades(Result):
         wanted = [
             (tool, row) for row in range(len(self.decision_names)) for tool in self.tool_names
         ]
+        # One entry for each decision and tool, so that no mean counts a decision twice.
         if [(entry.tool, entry.row) for entry in self.entries] != wanted or not wanted:
             raise InputError("entries", f"{len(self.entries)} entries", "one by tool and decision")
 
@@ -291,6 +292,7 @@ def _tool_marks(name: str, entries: list[ToolEntry]) -> ToolMarks:
     marked = [g for g in grades if g.mark is not None]
     marks = [g.mark for g in marked if g.mark is not None]
     known = [m for m in marks if m.best_sufficiency is not None]
+    # Means of two things that are compared are taken over the same decisions.
     first = [g for g in marked if g.first is not None and g.smallest is not None]
     rules = [g.rule for g in marked if g.rule is not None]
     rows = [row for g in marked for row in g.rows]

@@ -210,6 +210,7 @@ def _check_given(given: Any) -> dict[str, Mapping[str, Any]]:
 
 def check_bytes(folder: Path, expected: str | None = None) -> Verification:
     """Compare every byte, and the seal; the manifest is None unless all agree."""
+    # Nothing else of the folder is read before its bytes agree: a changed file may be hostile.
     title, manifest = f"The record in {folder.name}", read_record_manifest(folder)
     if isinstance(manifest, Fault):
         return Verification(title, None, expected, 0, (manifest,), (), ())
@@ -233,7 +234,9 @@ def _recheck_explanations(
     from suffice.batch.row_sources import open_source
 
     kept = stored.manifest
+    # Only a sample is explained again, but the hash of the input is that of all rows.
     whole_input = open_source(table.native, explainer.data, id=kept.storing.id)
+    # Drawn with the caller's seed, so that another seed checks other rows.
     places = np.sort(rng.permutation(len(table))[:wanted])
     what = plural(len(places), "explanation")
     asked = {name: value for name, value in kept.question.items() if value is not None}
@@ -309,6 +312,8 @@ def _recheck_findings(
     again = []
     with progress_bar(ANALYSES_PROGRESS, len(record.findings), progress) as bar:
         for finding in record.findings:
+            # A finding that cannot be recomputed keeps its place, so that files can still be
+            # compared.
             check, found = _recheck_finding(record, finding, inputs)
             again.append(found)
             yield check
@@ -338,6 +343,7 @@ def _recheck_finding(
 def _recheck_files(folder: Path, record: Record, stored: Stored, progress: bool | None) -> Check:
     """Compare all files with those made again; a record has no others."""
     facts = tuple(sealed_facts(stored, record.analyses))
+    # Other versions of libraries are reported on their own and are no fault.
     recorded = [fact for fact in record.rests_on if fact.kind != "version"]
     odd = [] if recorded == [f for f in facts if f.kind != "version"] else [RECORD_MANIFEST]
     now = replace(record, about=tuple(describe_audit(stored)))
