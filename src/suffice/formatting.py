@@ -410,6 +410,7 @@ def excerpt(pieces: MarkedPieces, room: int) -> list[tuple[str, bool]]:
         return flat
     if len(flat) == 1 and not flat[0][1]:  # without marks, show the beginning
         return [(_shortened(flat[0][0], room, start=True, end=False), False)]
+    # Every mark gets the same room, however long the text between two of them.
     near = max(_EXCERPT_MARGIN, room // (2 * len(flat)))
     last = len(flat) - 1
     return [

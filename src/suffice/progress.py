@@ -86,6 +86,8 @@ def listen_to_progress(watcher: ProgressListener) -> Iterator[None]:
     0 of 10 rows
     4 of 10 rows
     """
+    # A context variable: requests of several visitors run in threads and must not hear of each
+    # other.
     before = _listener.set(watcher)
     try:
         yield

@@ -153,6 +153,7 @@ class Field:
         found = self.read(row)
         if isinstance(self.name, str):
             return {self.name: found} if self.name else {}
+        # Frames have a column for the value and one for each end of its interval.
         ends = (None, None, None) if found is None else (found.value, found.low, found.high)
         return dict(zip(self.name, ends, strict=True))
 
@@ -262,6 +263,7 @@ class Result(ABC):
     def from_json(cls, text: str | bytes) -> Self:
         """Return the result that a JSON text stores; it equals the original."""
         allowed = f"JSON written by {cls.__name__}.to_json"
+        # The envelope is checked first, so that an error names the version and not some field.
         envelope = read_json(text, allowed)
         if envelope.get("result") != cls.__name__:
             raise InputError("text", f"a stored {short_repr(envelope.get('result'))}", allowed)

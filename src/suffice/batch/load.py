@@ -121,6 +121,7 @@ class Stored(Sequence[Explanation]):
         if isinstance(at, slice):
             return [self[i] for i in range(*at.indices(len(self)))]
         number = range(len(self))[at]
+        # Parts may be of different lengths: the last one, and those with errors.
         part = bisect_right(self._ends, number)
         within = number - (self._ends[part - 1] if part else 0)
         return self._read(part, within)
@@ -170,6 +171,7 @@ class Stored(Sequence[Explanation]):
     def to_frame(self) -> Any:
         """Return a pandas frame with one row for each explanation, without the counts."""
         columns = pq.read_schema(self._parts[0]).names if self._parts else []
+        # Columns of counts are far larger than all others together.
         omitted = ("counts", "flip_counts", "changes", "donors", "record")
         return self._frame("explanations", [name for name in columns if name not in omitted])
 
@@ -223,6 +225,7 @@ class Stored(Sequence[Explanation]):
                     self._cache[key] = _read_row_group(file, group, self.manifest)
             except (OSError, *_UNREADABLE) as error:
                 raise _broken_part_error(self._parts[part], error) from error
+            # The least recently used row group goes first.
             while len(self._cache) > _MAX_CACHED_GROUPS:
                 self._cache.popitem(last=False)
         self._cache.move_to_end(key)

@@ -115,6 +115,7 @@ def describe_run(
     `asked` is the search as the user named it; `hashes` replace those computed here.
     """
     limits = question.limits
+    # Everything that a row's answer depends on: one difference, and a run is not resumed.
     found: dict[str, str | None] = {
         "data": hash_table(given.data),
         "references": hash_object(given.references),
@@ -186,6 +187,7 @@ def read_manifest(folder: Path) -> Manifest:
     except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError) as error:
         got = f"{path}, which is not a valid manifest ({error})"
         raise InputError("folder", got, allowed, broken) from error
+    # Last, since a manifest of another version has another hash.
     if found.check != found.with_hash().check:
         raise InputError("folder", f"{path}, which was edited", allowed, broken)
     return found
@@ -283,6 +285,7 @@ class RunConstants(msgspec.Struct, frozen=True):
     def matches(self, e: Explanation) -> bool:
         """Return whether an explanation has all these constants."""
         names = [player.name for player in e.players]
+        # An explanation of other players, or with features left out, is stored whole in its row.
         same = names == [name for name, _ in self.players] and not e.left_out
         return same and self._same_test(e.keep_profile) and self._same_provenance(e.provenance)
 

@@ -65,6 +65,7 @@ def _sample_row_numbers(total: int, seed: int, file: TableFile) -> Counts:
         raise InputError(file.argument, f"{file}, which has no rows", "a table with rows")
     if total <= MAX_BACKGROUND_ROWS:
         return np.arange(total)
+    # Without replacement, and read in the order of the file, which cannot be read backwards.
     drawn = generator(seed, Stream.BACKGROUND).choice(
         total, size=MAX_BACKGROUND_ROWS, replace=False
     )

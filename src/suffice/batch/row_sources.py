@@ -69,8 +69,10 @@ class RowSource(ABC):
         >>> source.rows(1, 10).native["age"].tolist(), source.rows(3, 10)
         ([23, 60], None)
         """
+        # Going back, or far ahead where that is cheap, opens the table again.
         if self._iterator is None or first < self._at or (first > self._at and self.can_seek):
             self._iterator, self._buffer, self._at = self._read_from(first), None, first
+        # A source that cannot seek reads and drops the rows before.
         while self._at < first:
             if self._take(min(first - self._at, BATCH_ROWS)) is None:
                 return None
@@ -344,6 +346,7 @@ def parse_selection(text: str, argument: str = "rows") -> RowSelection:
             raise InputError(argument, repr(text), _ALLOWED_SELECTIONS)
         return RowSelection(column=column, value=value, text=text, argument=argument)
     ranges = [_parse_range(part.strip(), text, argument) for part in text.split(",")]
+    # Sorted, so that the file is read once from its beginning.
     ranges.sort(key=lambda r: r[0])
     for (_, stop), (start, _) in pairwise(ranges):
         if stop is None or start < stop:

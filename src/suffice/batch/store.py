@@ -158,6 +158,7 @@ class ExplanationStore:
             raise InputError("out", f"{folder}, which is not empty", "a new or an empty folder")
         with translate_os_errors(folder):
             folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        # Locked before anything of the folder is removed or written.
         release_lock = lock_folder(folder)
         try:
             if started:
@@ -259,6 +260,7 @@ class ExplanationStore:
         first, at = chunk["row"][0].as_py(), 0
         while at < chunk.num_rows:
             part = self._part_of(first + at)
+            # A chunk may span two parts: parts begin at fixed rows, chunks where workers ended.
             stop = min(chunk.num_rows, part + self._rows - first)
             if part not in self._finished_parts:
                 self._add_to_part(part, first + at, chunk.slice(at, stop - at))

@@ -142,6 +142,7 @@ def read_audit_config(path: Path, *, recorded: bool = False) -> AuditConfig:
     sections = {name: _read_section(name, raw.get(name) or {}) for name in _SECTIONS}
     if "file" not in sections["data"]:
         raise InputError("[data]", "no file", "the file of decisions")
+    # Both or neither: the audit would not know which model it is about.
     if ("file" in sections["model"]) == ("train" in sections["model"]):
         raise InputError("[model]", "both file and train, or neither", "exactly one of the two")
     analyses = {name: dict(raw[name] or {}) for name in raw if name in ANALYSES}
@@ -219,6 +220,7 @@ def find_files(declared: AuditConfig, bases: Sequence[Path]) -> AuditFiles:
 
     def find(key: str, name: str) -> Path:
         places = [base / name for base in bases]
+        # A record may have been moved without its data, or with them: several folders are tried.
         there = next((place for place in places if place.is_file()), None)
         if there is None:
             looked = " or ".join(dict.fromkeys(str(place) for place in places))
@@ -240,6 +242,7 @@ def open_audit(
     data, question = declared.data, declared.question
     target = data.get("target")
     frame, labels = _read_audit_table(files.data, target, "[data] file")
+    # Row numbers are ids where no column is named, so they must count from 0.
     rows = frame.reset_index(drop=True)
     id_column = _id_column(rows, data)
     hidden = _hidden_columns(rows, data, id_column)
@@ -326,6 +329,7 @@ def _select_decisions(explainer: Explainer, rows: Any, data: Mapping[str, Any], 
         if not len(rows):
             raise InputError("[data] rows", repr(data["rows"]), "at least one row of the table")
     if "decided" in data:
+        # The table also has columns that the model does not get.
         seen = rows[list(explainer.data.names)]
         said = [str(answer) for answer in explainer.decider.model.predict(as_table(seen)).tolist()]
         kept = [answer == data["decided"] for answer in said]
@@ -336,6 +340,7 @@ def _select_decisions(explainer: Explainer, rows: Any, data: Mapping[str, Any], 
             raise InputError("[data] decided", got, "an outcome of the model", hint)
         rows = rows[kept]
     if data.get("sample", len(rows)) < len(rows):
+        # A seeded sample, in the order of the table: the same audit has the same seal.
         drawn = generator(seed, Stream.AUDITED).permutation(len(rows))[: data["sample"]]
         rows = rows.iloc[sorted(drawn.tolist())]
     return rows.reset_index(drop=True)
@@ -348,6 +353,7 @@ def _hash_files(options: Mapping[str, Any], files: AuditFiles) -> dict[str, str]
     found = {"data file": hash_file(files.data)}
     if files.background is not None:
         found["data background"] = hash_file(files.background)
+    # A model that is trained is known by what it is trained on.
     trained_on = found.get("data background", found["data file"])
     return found | {"model": hash_of_model(options, lambda: trained_on)}
 

@@ -128,10 +128,12 @@ def batch(context: click.Context, /, **options: Any) -> None:
     _check_id_column(table, options)
     data, labels = split_target(background.frame, options["target"])
     data = leave_columns_out(data, options["leave_out"])
+    # An id is no feature, but it may be missing from the table of references.
     data = data.drop(columns=[options["id_column"]], errors="ignore")
     warn_about_identifiers(data)
     explainer = make_explainer(options, open_model(options, data, labels), data)
     try:
+        # One row, so that a model of numbers without an event fails here and not in every row.
         explainer.decide(data.iloc[[0]])
     except InputError as error:
         if error.argument == "outcome":
@@ -232,6 +234,8 @@ def _dask_client(address: str | None) -> Iterator[Any]:
     except ImportError as error:
         raise missing_package("--dask", "distributed", "dask") from error
     try:
+        # Fails within seconds if nobody listens; without a timeout dask would wait for half a
+        # minute.
         client: Any = distributed.Client(address, timeout=_CONNECT_TIMEOUT)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TimeoutError) as error:
         allowed = "the address of a scheduler, such as tcp://10.0.0.1:8786"

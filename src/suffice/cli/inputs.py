@@ -230,6 +230,7 @@ def outcome_from_options(options: Mapping[str, Any], model: Any, data: Any) -> A
     from suffice.models import fitted_columns, wrap_model
     from suffice.tables import as_table
 
+    # Without `classes_` the labels are those that the wrapped model gives for the data.
     classes = getattr(model, "classes_", None)
     if classes is None:
         wrapped, _ = wrap_model(model, fitted_columns(model, as_table(data)))

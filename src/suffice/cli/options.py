@@ -70,6 +70,7 @@ def option_name(argument: str) -> str:
 
 
 def _field_option(field: FieldInfo) -> Callable[[F], F]:
+    # Click checks the type, and the struct is not asked again.
     kind: Any = {"number": float, "integer": int, "text": str}.get(field.kind)
     if field.kind == "choice":
         kind = click.Choice(field.choices)

@@ -65,6 +65,7 @@ def _shap_values(explainer: Explainer) -> Callable[[Any], dict[str, float]]:
     def explain(row: Any) -> dict[str, float]:
         own = as_table(row, names=data.names, argument="row")
         pool = background.stack(own)
+        # shap explains one output: the score of the class that is predicted for this row.
         (label,) = decider.model.predict(own.take(np.array([0]))).tolist()
         position = [str(c) for c in decider.model.classes or ()].index(str(label))
 
@@ -131,6 +132,7 @@ def _dice_rows(explainer: Explainer) -> Callable[[Any], list[dict[str, Any]]]:
     classes = [str(c) for c in decider.model.classes or ()]
 
     class CodedModel:
+        # DiCE expects classes 0 and 1.
         classes_ = np.arange(2)
 
         def predict(self, rows: Any) -> Any:

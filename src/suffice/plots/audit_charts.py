@@ -94,6 +94,7 @@ def cohort_chart(result: Cohort, most: int = 5) -> Chart:
 
 
 def _part_rows(part: CohortPart, most: int) -> list[ChartRow]:
+    # A row of empty cells is drawn as a heading.
     nothing = ChartCell(None, "")
     heading = f"To {part.view} “{printable(part.who)}”: {plural(part.decisions, 'decision')}"
     lines = [ChartRow((heading,), (nothing, nothing))]
@@ -134,6 +135,7 @@ def cover_chart(result: GlobalFactors, most: int = 20) -> Chart:
     """Return the chart of the decisions that each set adds to those covered before."""
     rows, before = [], 0
     for s in result.sets[:most]:
+        # A bar begins where the sets before it end: together they reach the covered share.
         interval = before / result.n, (before + s.new) / result.n
         text = f"+{s.new:,}, {percent(interval[1])}"
         label = printable(format_features(s.features))
@@ -265,6 +267,7 @@ def stability_chart(result: Stability, most: int = 20) -> Chart:
         headings: tuple[ChartColumn, ...] = (ChartColumn("holds in", "share"),)
     else:
         recourse = any(d.options for d in result.decisions)
+        # The least stable first: of many rows only the first are drawn.
         order = sorted(result.decisions, key=lambda d: d.same.hits)
         lines = [_decision_row(d, recourse) for d in order]
         headings = (
@@ -375,6 +378,7 @@ def reliance(result: Reliance, *, ax: Any = None, most: int = 20) -> Axes:
     """
     require_result(result, Reliance, "a result of audit.reliance")
     most = check_integer("most", most)
+    # Without groups there is nothing to compare, so no second chart.
     gaps = gap_chart(result, most)
     return paint_chart(ax, reliance_chart(result, most), *([gaps] if gaps.rows else []))
 
@@ -457,6 +461,7 @@ def roles_chart(result: Roles, most: int = 20) -> Chart:
     by_view = {(r.view, r.feature): r for r in result.rows}
     weight = Counter[str]()
     for r in result.rows:
+        # One order for both views: by how many decisions a feature is relevant in.
         weight[r.feature] += r.relevant
     names = sorted(
         weight, key=lambda name: (-weight[name], -(_shapley_value(by_view, name) or 0.0))

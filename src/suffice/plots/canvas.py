@@ -96,6 +96,7 @@ class Scale:
         """
         span, most = self.high - self.low, min(4, int(abs(self.right - self.left) / _TICK_WIDTH))
         for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0):
+            # Ticks at multiples of the step read as round numbers only if the axis starts at one.
             whole = abs(self.low / step - round(self.low / step)) < 1e-6
             if whole and span / step <= most + 0.01:
                 n = int(span / step + 1e-6)
@@ -184,6 +185,7 @@ class Canvas:
 
     def line(self, xs: Sequence[float], ys: Sequence[float], **how: Any) -> None:
         """Draw a line through points, or markers at them."""
+        # Lines and markers shrink with the text, else small figures look bolder.
         for name in ("lw", "ms", "mew"):
             if name in how:
                 how[name] *= self.scale
@@ -201,6 +203,7 @@ class Canvas:
     def reference_label(self, scale: Scale, value: float, y: float, text: str = "") -> None:
         """Write the label of a reference line ("τ = 0.9"), moved to stay inside the figure."""
         text = text or f"τ = {value:g}"
+        # Near the right end the label would be cut by the edge of the figure.
         half = self.fonts.width(text, 8.0, bold=True) / 2
         x = min(max(scale.position(value), scale.left + half), self.width - half - 0.05)
         self.write(x, y, text, size=8, bold=True, ha="center")
@@ -293,6 +296,7 @@ def axes_for(ax: Any, size: tuple[float, float], *, bare: bool = False) -> Axes:
 
 def root_figure(ax: Axes) -> Figure:
     """Return the outermost figure of axes, also where these are in a subfigure."""
+    # A subfigure has a `figure` too; the outermost one is its own.
     figure: Any = ax.figure
     while figure.figure is not figure:
         figure = figure.figure
@@ -314,6 +318,7 @@ def ink_for(ax: Axes) -> Ink:
     from matplotlib import rcParams
     from matplotlib.colors import to_hex, to_rgba
 
+    # Axes without a frame show the figure behind them.
     for face in (ax.get_facecolor() if ax.axison else (0, 0, 0, 0), ax.figure.get_facecolor()):
         rgba = to_rgba(face)
         if rgba[3] > 0.5:
@@ -356,6 +361,7 @@ def _lightness(rgba: Sequence[float]) -> float:
 
 
 def _canvas(host: Axes, width: float, height: float, scale: float, ink: Ink) -> Canvas:
+    # Data coordinates are inches, and y grows downwards as lines of text do.
     host.set_xlim(0, width)
     host.set_ylim(height, 0)
     return Canvas(host, width, height, scale, ink, fonts())
@@ -365,6 +371,7 @@ def _inches(ax: Axes) -> tuple[float, float]:
     """Return the width and height of axes in inches, after the layout of their figure."""
     figure = root_figure(ax)
     if figure.get_layout_engine() is not None:
+        # A layout engine sizes axes when it draws: before that their size is not known.
         figure.draw_without_rendering()
     return ax.bbox.width / figure.dpi, ax.bbox.height / figure.dpi
 

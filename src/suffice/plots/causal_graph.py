@@ -108,8 +108,10 @@ def dag_of(model: Any, *, do: Mapping[str, Any] | Sequence[str] | str = (), row:
     """Return the data of the figure: what is set, what may change, and the layout."""
     graph = _graph_of(model)
     given = dict(do) if isinstance(do, Mapping) else dict.fromkeys(check_name_list("do", do))
+    # Names are checked before the layout, so that an error names the argument.
     graph.require(given, "do")
     texts = _node_texts(model, graph, do, row)
+    # A variable that is set does not follow its causes, even if it is an effect of another.
     effects = frozenset[str]().union(*(graph.descendants[node] for node in given)) - set(given)
     layer, place, routes = _layout(graph)
     nodes = tuple(
@@ -193,6 +195,7 @@ def _layout(graph: Graph) -> tuple[dict[str, int], dict[str, float], _Routes]:
     chains: dict[tuple[str, str], list[_Spot]] = {}
     for effect in graph.nodes:
         for cause in graph.parents[effect]:
+            # A dummy place in each layer between keeps the arrow from crossing variables.
             between = range(layer[cause] + 1, layer[effect])
             chains[cause, effect] = [(cause, effect, k) for k in between]
             near |= {passing: [] for passing in chains[cause, effect]}
@@ -207,6 +210,8 @@ def _layout(graph: Graph) -> tuple[dict[str, int], dict[str, float], _Routes]:
         at |= _centred(row)
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
+            # The barycentre heuristic: neighbours pull a node towards their mean, which removes
+            # most crossings.
             middles = {s: sum(at[o] for o in near[s]) / max(1, len(near[s])) for s in row}
             row.sort(key=middles.__getitem__)
             at |= _centred(row)
@@ -264,6 +269,7 @@ def _draw(found: Dag, canvas: Canvas) -> float:
         points.append((end[0] - half[arrow.effect] - 0.03, end[1]))
         vertices, codes = [points[0]], [Path.MOVETO]
         for (x0, y0), (x1, y1) in pairwise(points):
+            # Curves leave and arrive horizontally.
             middle = (x0 + x1) / 2
             vertices += [(middle, y0), (middle, y1), (x1, y1)]
             codes += [Path.CURVE4] * 3

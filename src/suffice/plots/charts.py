@@ -112,6 +112,7 @@ def chart_width(chart: Chart) -> float:
 
 def _column_widths(chart: Chart) -> list[float]:
     """Return the widths of the columns in a figure that holds one chart."""
+    # What is left of a column for its axis, besides the number.
     plots = _COLUMN_WIDTH - _NUMBER_WIDTH
     widths = [plots + _number_width(chart, column) for column in range(len(chart.columns))]
     if len(chart.columns) <= _FIXED_WIDTH_COLUMNS:
@@ -123,6 +124,7 @@ def _column_widths(chart: Chart) -> list[float]:
 def _number_width(chart: Chart, column: int) -> float:
     """Return the width of the texts of a column, which stand right of its marks."""
     texts = (row.cells[column].text for row in chart.rows)
+    # The column of numbers is as wide as its widest text, so that marks never touch it.
     widest = max((fonts().width(text, 8.0) for text in texts), default=0.0)
     few = len(chart.columns) <= _FIXED_WIDTH_COLUMNS
     return max(_NUMBER_WIDTH, widest) if few else widest + 0.22
@@ -160,6 +162,7 @@ def draw_chart(chart: Chart, canvas: Canvas, y: float = 0.0) -> float:
 def _draw_rows(chart: Chart, canvas: Canvas, legend: Footnotes, y: float) -> float:
     ink, size = canvas.ink, _FONT_SIZE
     labels = max(_LEAST_LABEL_WIDTH, canvas.width - 2 * _EDGE - sum(_column_widths(chart)))
+    # Columns keep half of the width however long the labels are.
     labels = min(labels, 0.5 * canvas.width) if chart.columns else canvas.width - 2 * _EDGE
     scales = _scales(chart, canvas, labels)
     heads = [*zip(chart.columns, scales, strict=True)]
@@ -208,12 +211,15 @@ def _scales(chart: Chart, canvas: Canvas, labels: float) -> list[Scale]:
         ends = [end for cell in cells if cell.interval is not None for end in cell.interval]
         if column.kind == "share":
             reference = [] if column.reference is None else [column.reference]
+            # The reference belongs to the range: a line outside the axis would be drawn at its end.
             out.append(Scale(axis_start([*values, *ends, *reference, 1.0]), 1.0, left, right))
         elif column.kind == "difference":
             widest = max(map(abs, [*values, *ends]), default=0.0)
+            # Symmetric around zero, so that the eye compares both directions by length.
             reach = next((r for r in (0.05, 0.1, 0.2, 0.5) if widest <= r), 1.0)
             out.append(Scale(-reach, reach, left, right))
         else:
+            # Bars start at zero, or their lengths would say nothing.
             low, high = min([0.0, *values]), max([0.0, *values])
             out.append(Scale(low, high if high > low else low + 1.0, left, right))
     return out

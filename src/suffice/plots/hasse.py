@@ -90,6 +90,7 @@ def hasse_diagram_of(view: View) -> HasseDiagram:
             level.append(HasseNode(letters, share, chosen in minimal))
         levels.append(tuple(level))
     (words,) = summarise(view, most=1).views
+    # Letters stand in the boxes, so names of any length fit the legend.
     names = [signature_column(view.explanation, player).full_name for player in view.players]
     features = tuple(map(": ".join, zip(_LETTERS, names, strict=False)))
     return HasseDiagram(view.name, words.title, view.tau, features, tuple(levels))
@@ -126,6 +127,7 @@ def _draw_levels(diagram: HasseDiagram, canvas: Canvas, y: float) -> float:
             places[node.letters] = x, middle
     for letters, (x, at) in places.items():
         for drop in letters:
+            # Every set with one feature less stands one row below.
             below = places[letters.replace(drop, "")]
             canvas.line([x, below[0]], [at, below[1]], color=ink.line, lw=0.8, zorder=1)
     points = min(8.5, 72 * across / 4.6)

@@ -53,6 +53,7 @@ class Fonts:
         """
         words = printable(words, keep_lines=True)
         known = _characters(self.families)
+        # Nearly always: the loop below costs more than drawing the text.
         if all(ord(c) in known for c in words):
             return words
         return "".join(
@@ -89,6 +90,7 @@ class Fonts:
         return [*out, line] if line else out
 
     def _that_fit(self, word: str, room: float, size: float, bold: bool) -> int:
+        # Bisection, since the width grows with each letter.
         low, high = 1, min(len(word), _LONGEST_LINE)
         while low < high:
             middle = (low + high + 1) // 2
@@ -122,6 +124,7 @@ class Footnotes:
             return lines
         if brief:
             lines = self.fonts.lines(truncate(brief, _LONGEST_NAME), room, size, bold)
+        # The same name gets the same number wherever it stands.
         number = f"[{self._names.setdefault(name, len(self._names) + 1)}]"
         if most == 1:
             short = lines[0]
@@ -146,6 +149,7 @@ def fonts() -> Fonts:
     from matplotlib import rcParams
     from matplotlib.font_manager import fontManager
 
+    # Read at each figure, since users change settings between two.
     own: Sequence[str] = rcParams["font.family"]
     installed = _installed(fontManager)
     return Fonts((*own, *(name for name in _FALLBACKS if name in installed)))
@@ -167,6 +171,7 @@ def _characters(families: tuple[str, ...]) -> frozenset[int]:
             get_font(findfont(FontProperties(family=[family], weight=weight))).get_charmap()
             for weight in ("normal", "bold")
         )
+        # A character that only the plain face has would be a box in a heading.
         known |= plain.keys() & bold.keys()
     return frozenset(known)
 
@@ -179,6 +184,7 @@ def _width(words: str, size: float, bold: bool, families: tuple[str, ...]) -> fl
     weight = "bold" if bold else "normal"
     font = FontProperties(family=list(families), size=size, weight=weight)
     width, _, _ = text_to_path.get_text_width_height_descent(words, font, False)
+    # Points to inches.
     return float(width) / 72
 
 

@@ -96,6 +96,7 @@ def recourse_costs_of(result: GlobalRecourse, most: int = 12) -> RecourseCosts:
         ChartColumn("mean cost", "number"),
     )
     more = str(OmittedRows(len(rows) - most, ".changes", "change"))
+    # Group 0 is all rows together.
     largest = sorted(result.groups[1:], key=lambda g: (-g.covered.n, str(g.group)))
     names = sorted(str(g.group) for g in largest[:_GROUPS_DRAWN])
     curves = tuple(
@@ -122,6 +123,7 @@ def _cost_cell(cost: float | None) -> ChartCell:
 
 def _cost_curve(name: str, paid: Sequence[float | None]) -> CostCurve:
     n, costs = len(paid), sorted(cost for cost in paid if cost is not None)
+    # Rows of equal cost are one step: the last share of each cost remains.
     steps = {cost: (i + 1) / n for i, cost in enumerate(costs)}
     return CostCurve(f"{name}: {percent(len(costs) / n)} of {n:,}", (*steps.items(),))
 
@@ -161,6 +163,7 @@ def _draw_curves(found: RecourseCosts, canvas: Canvas, legend: Footnotes, y: flo
         canvas.write(x, bottom + 0.13, format_cost(tick), size=7.5, ha="center")
     canvas.write((across.left + across.right) / 2, bottom + 0.29, "cost", size=8, ha="center",
                  color=ink.soft)  # fmt: skip
+    # A group without recourse has a curve along the bottom.
     ends = [up.position(curve.steps[-1][1] if curve.steps else 0.0) for curve in found.curves]
     for number, (curve, end, place) in enumerate(
         zip(found.curves, ends, _spread_labels(ends, 0.17, bottom), strict=True)
@@ -170,6 +173,7 @@ def _draw_curves(found: RecourseCosts, canvas: Canvas, legend: Footnotes, y: flo
         for cost, reached in curve.steps:
             xs += [across.position(cost)] * 2
             ys += [ys[-1], up.position(reached)]
+        # The curve goes on to the right edge, so that ends at different heights can be compared.
         canvas.line([*xs, across.right], [*ys, end], lw=1.6, zorder=3, **how)
         beyond = across.right + 0.14
         canvas.line([across.right, beyond], [end, place], lw=0.8, **how | {"ls": "-"})
@@ -206,6 +210,7 @@ def _spread_labels(ends: list[float], apart: float, lowest: float) -> list[float
     """
     order = sorted(range(len(ends)), key=lambda i: (ends[i], i))
     out = list(ends)
+    # First push labels down from each other, then back up from the lowest place allowed.
     for before, i in pairwise(order):
         out[i] = max(out[i], out[before] + apart)
     ceiling = lowest

@@ -107,11 +107,13 @@ def signature_figure(
     result: Explanation | View, most: int = 12, widest: int = 40
 ) -> SignatureFigure:
     """Return the data of the figure: `most` sets of each view, and `widest` columns."""
+    # The page shows more rows and columns: it can scroll.
     limits = SignatureLimits(most, _OTHER_ROWS, widest, min(widest, _EVERY_COLUMN))
     summary = summarise(result, most=1, signature=limits)
     views = tuple((v, v.signature) for v in summary.views if v.signature is not None)
     tau = summary.views[0].tau
     rows = [row for _, signature in views for row in signature.rows]
+    # One reference makes every share 0 or 1, with an interval that says nothing.
     whiskers = [row.interval[0] for row in rows] if summary.views[0].n_references > 1 else []
     return SignatureFigure(
         summary=summary,
@@ -242,6 +244,7 @@ def _column_heads(
                     )
 
         return max(len(n) + len(v) for n, v in heads) * canvas.leading(_HEAD_SIZE), level
+    # Rotated heads of two lines need this width to stay apart.
     lines = 2 if each >= _NARROW else 1
     size = 8.0 if each >= 0.2 else 7.0
     upright = [
@@ -316,6 +319,7 @@ def _draw_headings(
         (bars, "minimal at these thresholds τ", bars.right - bars.left + 0.1),
     ]
     lines = [canvas.fonts.lines(words, room, size) for _, words, room in panels]
+    # Both panels share one baseline with the column heads, so the tallest of them decides.
     needed = max(map(len, lines)) * canvas.leading(size) + 0.18
     bottom = y + max(high, needed)
     draw_heads(bottom - 0.04)

@@ -111,6 +111,7 @@ def barcode(result: Explanation | View, *, ax: Any = None, most: int = 24) -> Ax
     def draw(canvas: Canvas) -> float:
         # Chosen at the first, largest scale: a smaller one has to fit these sets, not add more.
         if not found:
+            # Given axes cannot grow: as many bars as fit, and a note counts the others.
             fits = int((canvas.height - 1.1 * len(views)) / len(views) / 0.22)
             rows = most if ax is None else min(most, max(3, fits))
             found.extend(barcode_of(view, rows) for view in views)
@@ -143,6 +144,7 @@ def barcode_of(view: View, most: int = 24) -> Barcode:
     d = len(view.players)
     (words,) = summarise(view, most=1, signature=SignatureLimits(most, most, d, d)).views
     assert words.signature is not None
+    # The names of a set in the order of the signature, so that both pictures read alike.
     order = order_by_necessity(view.explanation)
     rows = []
     for row in words.signature.rows:
@@ -264,6 +266,7 @@ def _draw_curves(found: NecessityCurves, ax: Axes) -> Axes:
     missing = [
         line for one in found.curves for line in families.lines(one.missing_reason, room, 8.5)
     ]
+    # Written from the bottom upwards, where falling curves leave room.
     for number, line in enumerate(reversed(missing)):
         text = ax.text(0.03, 0.06 + 0.07 * number, "", transform=ax.transAxes)
         set_label(text, line, families, color=ink.soft, fontsize=8.5)

@@ -118,11 +118,13 @@ def comparison_of(
 ) -> RankingComparison:
     """Return the selection curves of a view, for every size whose sets were all evaluated."""
     tally = view.tally
+    # The best set of a size is known only if all sets of that size were counted.
     sizes = [k for k in range(tally.d + 1) if len(tally.levels[k]) == tally.lattice.width(k)]
     named = dict(_named_rankings(view, ranking))
     curves: list[SelectionCurve] = []
     for name, given in named.items():
         found = [top_k(view, k, ranking=given, absolute=absolute) for k in sizes]
+        # The best sets are the same for every ranking, so their curve is drawn once.
         if not curves:
             best = tuple(SizePoint(one.k, one.best_sufficiency) for one in found)
             curves.append(SelectionCurve("the best set of k features", True, best))

@@ -129,6 +129,7 @@ def report(
         "" if title is None else truncate(printable(check_string("title", title)), _LONGEST_TITLE)
     )
     called = None if names is None else read_names("names", names)
+    # One pass: the explanations may come from disk, more than memory holds.
     together = ReportTotals()
     entries: list[IndexEntry] = []
     bodies: list[str] = []

@@ -44,6 +44,7 @@ def document(title: str, style: str, content: str, script: str = "") -> str:
     """Return an HTML page whose policy allows only its own style and script."""
     policy = [
         "default-src 'none'",
+        # No 'unsafe-inline': a script or style that got in by a name has another hash.
         f"style-src {_hash(style)}",
         "img-src data: blob:",
         "base-uri 'none'",
@@ -152,7 +153,9 @@ def _environment() -> Any:
 
     environment = Environment(
         loader=DictLoader(_files()),
+        # Names and values come from users' data, so escaping must not depend on each template.
         autoescape=True,
+        # A misspelt variable would otherwise be an empty place on the page.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -231,6 +234,7 @@ class SvgDrawing:
         """The two halves; together they are the drawing."""
         parts: tuple[list[SvgMark], list[SvgMark]] = [], []
         for mark in self.marks:
+            # Each mark belongs to one half, whole: none crosses the split.
             parts[mark.at[0] >= self.split].append(mark)
         left = SvgHalf("left", 0, 0, self.split, self.height, tuple(parts[0]))
         wide, high = round(self.width - self.split, 1), round(self.height - self.half_top, 1)
@@ -261,6 +265,7 @@ def draw_signature(picture: ViewSignature) -> SvgDrawing:
     heads = [truncate(column.label, _HEAD_LETTERS) for column in picture.columns]
     others = any(row.n_without_column for row in picture.rows)
     longest = max(map(len, heads), default=0)
+    # One more column counts the features of a set that have no column.
     matrix = _LEFT + _COLUMN * (len(heads) + others)
     top = round(30 + max(longest * _LETTER * sin(radians(_TURN)), 24), 1)
     lowest = axis_start([picture.tau, *(row.interval[0] for row in picture.rows)])
@@ -364,6 +369,7 @@ def _row_marks(
         said = f"minimal for τ from {picture.tau:g} up to {row.high:.3f}; not known below"
         ends = thresholds.left, middle, a, middle
         out.append(SvgMark("line", "unknown", ends, row=i))
+    # At least 1.5 pixels wide, so that a set minimal at hardly any τ can be seen.
     box = a, middle - 5, round(max(b - a, 1.5), 1), 10
     out.append(SvgMark("box", f"bar{on}", box, said, row=i))
     return out

@@ -121,6 +121,7 @@ def page_scripts(result: Explanation | View, summary: Summary, brief: bool = Fal
     """
     e = result if isinstance(result, Explanation) else result.explanation
     views = (e.keep, e.flip) if isinstance(result, Explanation) else (result,)
+    # A search at one τ knows nothing of other thresholds, even if its counts are complete.
     whole = all(view.tally.complete and view.profile.findings is None for view in (e.keep, e.flip))
     counted = whole and len(e.players) <= _MOST_FEATURES_COUNTED
     words = PageData(
@@ -141,6 +142,7 @@ def page_scripts(result: Explanation | View, summary: Summary, brief: bool = Fal
         scope_phrase=summary.scope_phrase,
     )
     stored = "" if brief else e.to_json()
+    # The script needs the counts in any case; the JSON is only for saving.
     stored = stored if len(stored) <= _LONGEST_JSON else ""
     counts = "" if stored else json_text({"content": _counts(e, counted)})
     return PageScripts(*map(script_safe_json, (json_text(words), stored, counts)))
@@ -180,6 +182,7 @@ def _feature(e: Explanation, player: Player) -> tuple[str, str, str]:
 def _view(view: View, said: ViewSummary, counted: bool, brief: bool) -> PageView:
     profile = view.profile
     changes = _changes(view, brief)
+    # Thousands of changes consist of few moves: each text is stored once.
     unique = dict.fromkeys(move for _, told, _ in changes for move in told)
     moves = {move: at for at, move in enumerate(unique)}
     known = PageView(
@@ -194,8 +197,10 @@ def _view(view: View, said: ViewSummary, counted: bool, brief: bool) -> PageView
     )
     if counted:
         return known
+    # Other corrections need all p-values of the family, which the page does not have.
     movable = profile.findings is None and profile.n_minimal_somewhere <= _MOST_SETS
     if movable and profile.adjust in ("none", "bonferroni"):
+        # The script tests by itself, at any α the reader types, so bars are those of the shares.
         untested = profile.tested(None, "none")
         return msgspec.structs.replace(
             known,
@@ -238,6 +243,7 @@ def _bar_in_hits(minimal: MinimalSet, n: int) -> PageBar:
 
 def _mass(n: int, reach: Reals, weight: Reals) -> list[tuple[int, float]]:
     """Return weights by the number of references that a reach is of."""
+    # Shares are hits over n: integers compare exactly and are shorter in JSON.
     hits, which = np.unique(np.rint(reach * n), return_inverse=True)
     mass = np.bincount(which, weights=weight, minlength=len(hits))
     return [(int(h), float(w)) for h, w in zip(hits, mass, strict=True)]

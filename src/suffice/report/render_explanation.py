@@ -87,6 +87,7 @@ def _summary(result: Explanation | View) -> Summary:
     e = result if isinstance(result, Explanation) else result.explanation
     return summarise(
         result,
+        # Each factor of an image embeds a picture of some kilobytes.
         most=_FACTORS_WITH_IMAGES if isinstance(e.subject, ImageSubject) else _FACTORS_ON_PAGE,
         signature=SignatureLimits(),
     )
@@ -175,6 +176,7 @@ def _screen_width() -> int:
     """Return the width of the terminal that is printed to; 92 without one, and at most."""
     if not sys.stdout.isatty():
         return _WIDTH
+    # One column less: some terminals wrap a line that is exactly as wide as they are.
     return max(40, min(_WIDTH, get_terminal_size((_WIDTH, 24)).columns - 1))
 
 

@@ -79,6 +79,7 @@ def _table_lines(panel: Panel) -> list[str]:
     heads = [printable(column.heading) for column in panel.columns]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     before = sum(widths[:-1]) + 2 * len(widths)
+    # The last column may be prose: it takes what is left, but at least the width of a word.
     widths[-1] = max(12, min(widths[-1], _WIDTH - before))
     lines = []
     for row in [heads, *cells] if any(heads) else cells:
@@ -125,6 +126,7 @@ def record_page(
     record: Record, links: bool = False, figures: bool = True, progress: bool | None = False
 ) -> str:
     """Return an HTML document; `links` adds links to the files of the record's folder."""
+    # Imported here: printing any other result needs nothing of audits.
     from suffice.audit.record_result import files_of
 
     with progress_bar(FIGURES_PROGRESS, len(record.findings) * figures, progress) as bar:

@@ -111,6 +111,7 @@ _IDLE_REASONS: dict[IdleReason, str] = {
 def _share_decided(e: Explanation) -> str:
     """Return the share of sets decided in both views, if the search counted it; else ""."""
     shares = [profile.decided_share(e.tau) for profile in (e.keep_profile, e.flip_profile)]
+    # The smaller share of the two views: a claim about both must hold for each.
     least = min((share for share in shares if share is not None), default=0.0)
     return f"; {percent(least)} of all sets are decided" if least else ""
 
@@ -160,6 +161,7 @@ def unsearched_text(view: View, terms: Terms, hints: ReaderHints) -> str:
     """Return what was not searched and which limit to raise; "" for a complete view."""
     if view.complete:
         return ""
+    # Which limit to raise depends on the one that stopped the search.
     stop, size = view.explanation.stopped, searched_size(view)
     findings = view.profile.findings
     if findings is not None and view.tau != findings.tau:
@@ -209,6 +211,7 @@ def suggested_calls(
     small = e.stopped is not None and e.stopped.kind == "max_size"
     if plan is None or e.complete or small:
         return ()
+    # The explorer ends a question after a minute: a longer call would be no help there.
     possible = (more for more in plan.more if more.seconds <= hints.most_seconds)
     return tuple((more.told(hints.arguments), _call_effect(more, terms)) for more in possible)
 

@@ -103,6 +103,7 @@ def view_signature(
         others = sorted(others, key=lambda m: m.low - m.high)[:room]
         others.sort(key=lambda m: (-m.high, m.low, len(m.members), m.members[::-1]))
         shown |= {m.members: view.factor([names[i] for i in m.members]) for m in others}
+    # Both views choose their own columns, but in one order.
     features = _column_features(view, shown, limits)
     where = {feature: column for column, feature in enumerate(features)}
     return ViewSignature(
@@ -158,6 +159,7 @@ def order_by_necessity(e: Explanation) -> list[int]:
     Both views are counted together, so that their pictures have the same order of columns.
     """
     keep, flip = (_necessities(view.profile) for view in (e.keep, e.flip))
+    # Ties in the data's order, so that the picture is the same every time.
     return sorted(range(len(keep)), key=lambda i: (-(keep[i] + flip[i]), i))
 
 
@@ -194,6 +196,7 @@ def _hidden_note(view: View, shown: Mapping[tuple[int, ...], SufficientFactor]) 
     beyond = len(view) - at_tau
     if view.tally.n == 1:
         return f"{plural(beyond, 'more set')} at τ = {view.tau:g}" if beyond else ""
+    # Counted, not listed: there may be thousands of them.
     n = profile.n_minimal_somewhere - len(shown)
     if n <= 0:
         return ""

@@ -103,6 +103,7 @@ def summarise(
     takes longer than all words, so it is made only where its limits are given.
     """
     e = result if isinstance(result, Explanation) else result.explanation
+    # A view is summarised with the completeness and provenance of its explanation.
     chosen = (e.keep, e.flip) if isinstance(result, Explanation) else (result,)
     terms = terms_for(e, hints)
     views = tuple(summarise_view(view, terms, hints, most, signature) for view in chosen)
@@ -227,6 +228,7 @@ def _unseen_labels_note(e: Explanation) -> str:
 def _cut_names_note(e: Explanation, hints: ReaderHints) -> str:
     players = (*e.players, *(left.player for left in e.left_out))
     names = [name for player in players for name in (player.name, *player.values)]
+    # Only names that were really cut deserve a note.
     if all(format_name(name) == printable(name) for name in names):
         return ""
     return f"Long names are cut: {hints.names}."

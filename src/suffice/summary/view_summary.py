@@ -145,6 +145,7 @@ def _none_reached(view: View, terms: Terms, hints: ReaderHints) -> str:
     """Return why no set reaches τ: the best set, what all features do, and what to change."""
     best, everything, findings = view.best, view.everything, view.profile.findings
     test = "" if view.alpha is None else f" at level α = {view.alpha:g}"
+    # With few references no count can pass: looking at other sets would be in vain.
     if not view.profile.can_pass(view.tau):
         n = view.tally.n
         return (
@@ -178,6 +179,7 @@ def _none_reached(view: View, terms: Terms, hints: ReaderHints) -> str:
         why = "" if view.name == "keep" else f" ({themselves})"
         parts.append(f"{what} every {terms.feature} {does} {percent(everything.sufficiency)}{why}.")
     parts += [rest] if rest else []
+    # The highest τ at which the best set passes: advising a higher one would fail again.
     reach = best.minimal_for[1]
     if reach >= _LOWEST_ADVISED_TAU or (view.complete and reach > 0):
         lower = f"lower the threshold: {hints.lower.format(tau=_rounded_down(reach))}"
@@ -287,6 +289,7 @@ def _keep_clause(view: View, terms: Terms) -> str:
     share = _share_phrase(view, best.sufficiency)
     if not best.size:
         return f"{outcome} comes about anyway: with no {terms.feature} held it stays{share}"
+    # All features together suffice by construction, so this is no finding about them.
     if best.size == len(view.players) > 1 and terms.why_all_held:
         every = f"all {plural(best.size, terms.feature)} together"
         if view.explanation.left_out:
@@ -310,6 +313,7 @@ def _keep_clause(view: View, terms: Terms) -> str:
 
 def _flip_clause(view: View, terms: Terms) -> str:
     outcome, cheapest = f"“{format_name(view.outcome)}”", view.explanation.cheapest
+    # A change that a person can make says more than a set, but words have no costs.
     if cheapest is not None and not _of_text(view):
         known = "" if view.tally.complete else " found"
         return (

@@ -77,6 +77,7 @@ class PagedTable:
             raise InputError("first", request.first, "0 or more")
         predictions = self._predictions[model]
         numbers = self._sorted_rows(request, model)
+        # Rows are sorted first, from the cache, and filtered in that order.
         mask = self.mask(request.where)
         if request.prediction is not None:
             mask = mask & _is_predicted(predictions, request.prediction)
@@ -130,6 +131,7 @@ class PagedTable:
         kind = "number" if numbers else "truth" if kinds == {bool} else "text"
         if table.is_datetime(j):
             kind = "moment"
+        # A dtype may list categories that no row has; a form offers them too.
         listed = table.categories(j)
         few = listed if listed is not None else known if len(known) <= _MAX_LISTED_VALUES else None
         return ColumnInfo(
@@ -182,6 +184,7 @@ def to_json_value(value: Any) -> Scalar:
 def _distinct_values(column: Values) -> tuple[Values, Counts]:
     codes = column_codes(column)
     first = np.full(int(codes.max()) + 1, -1, dtype=np.int64)
+    # Assigned from the last row to the first, so that the first row of each code remains.
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     return column[first], codes
 

@@ -80,6 +80,7 @@ def _endpoint_handler(
 ) -> Callable[[Request], Awaitable[Response]]:
     async def handle(request: Request) -> Response:
         try:
+            # A client that sends a byte now and then would hold the connection for ever.
             body = await asyncio.wait_for(request.body(), READ_SECONDS)
         except ClientDisconnect:  # or a body that was too long
             return Response(status_code=413)
@@ -402,6 +403,7 @@ def run_server(
             f"none, with --host {host}",
             "the name or address that visitors open, such as --allow-host 192.168.1.20",
         )
+    # 192 random bits: nobody guesses the address.
     secret = token or token_urlsafe(24)
     listening = _open_socket(host, port)
     bound = listening.getsockname()[1]

@@ -211,6 +211,7 @@ class Session:
 
     def declared_changes(self, request: ChangeRules) -> dict[str, Any]:
         """Return the arguments of `Explainer` for the server's rules and a request's together."""
+        # The request may forbid more than the server declares, never less.
         own = self._declared
         actionable = request.actionable if own.actionable is None else [*own.actionable]
         if own.actionable is not None and request.actionable is not None:
@@ -309,6 +310,7 @@ class Session:
     def _page_scores(self, name: str, numbers: list[int]) -> list[float | None] | None:
         """Return the score of each prediction of a page; None where they say no more than it."""
         chosen = np.asarray(numbers, dtype=int)
+        # Scores are predicted for one page of rows, not for a million.
         predictions = self._predictions[name][chosen]
         if not numbers or self._gives_numbers(name):
             return None
