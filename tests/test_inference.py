@@ -8,7 +8,6 @@ from scipy.stats import binomtest, false_discovery_control
 from suffice import InputError
 from suffice.inference import (
     adjusted_p_values,
-    check_adjustment,
     clopper_pearson,
     fewest_hits,
     lower_bound,
@@ -16,6 +15,7 @@ from suffice.inference import (
     passing_taus,
     wilson,
 )
+from suffice.validation import check_adjustment
 
 counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 

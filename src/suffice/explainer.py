@@ -33,7 +33,6 @@ from suffice.explanation.explain import (
 )
 from suffice.factors import Factor
 from suffice.formatting import plural
-from suffice.inference import check_adjustment
 from suffice.models import fitted_columns, wrap_model
 from suffice.progress import check_progress
 from suffice.search import Limits, Question
@@ -42,7 +41,14 @@ from suffice.search.strategies import STRATEGIES
 from suffice.tables import Table, as_table, has_several_rows, read_row
 from suffice.tables.table import conform
 from suffice.typing import Values, ViewName
-from suffice.validation import check_alpha, check_choice, check_integer, check_number, check_tau
+from suffice.validation import (
+    check_adjustment,
+    check_alpha,
+    check_choice,
+    check_integer,
+    check_number,
+    check_tau,
+)
 
 if TYPE_CHECKING:
     from suffice.attribution import ShapleyValues

@@ -16,16 +16,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from suffice.errors import InputError
-from suffice.typing import Counts, Reals
-from suffice.validation import check_choice, check_number
-
-Adjustment = Literal["none", "bonferroni", "holm", "bh"]
+from suffice.typing import Adjustment, Counts, Reals
+from suffice.validation import check_number
 
 
 def p_value(hits: ArrayLike, n: ArrayLike, tau: float) -> Reals:
@@ -209,15 +207,6 @@ def fewest_hits(
 
     # More hits never pass less, so halving finds it however many references there are.
     return bisect_left(range(n + 1), True, key=passes)
-
-
-def check_adjustment(adjustment: object, alpha: float | None) -> Adjustment:
-    """Raise unless the adjustment is one of those known, and there is a test to adjust."""
-    known: tuple[Adjustment, ...] = get_args(Adjustment)
-    chosen = check_choice("adjust", adjustment, known)
-    if alpha is None and chosen != "none":
-        raise InputError("adjust", f"{chosen!r} without alpha", "'none'", "Set alpha as well.")
-    return chosen
 
 
 def _check_counts(hits: ArrayLike, n: ArrayLike) -> tuple[Reals, Reals]:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from suffice.errors import InputError
-from suffice.inference import Adjustment
+from suffice.typing import Adjustment
 from suffice.validation import check_choice, check_integer, check_number
 
 ADJUSTMENTS = get_args(Adjustment)

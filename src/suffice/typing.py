@@ -59,3 +59,6 @@ RoundedShare: TypeAlias = Annotated[float, Meta(ge=-1e-9, le=1 + 1e-9)]
 
 SignedShare: TypeAlias = Annotated[float, Meta(ge=-1 - 1e-9, le=1 + 1e-9)]
 """A difference of two shares, or a sum of such differences."""
+
+
+Adjustment = Literal["none", "bonferroni", "holm", "bh"]

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 
 from suffice.errors import InputError, SufficeError, did_you_mean, one_line
+from suffice.typing import Adjustment
 
 T = TypeVar("T", bound=str)
 
@@ -206,3 +207,12 @@ def read_yaml_file(argument: str, path: Path, instead: str) -> Any:
         return yaml.safe_load(read_text_file(argument, path))
     except yaml.YAMLError as error:
         raise InputError(argument, f"{path.name}: {error}", "valid YAML") from error
+
+
+def check_adjustment(adjustment: object, alpha: float | None) -> Adjustment:
+    """Raise unless the adjustment is one of those known, and there is a test to adjust."""
+    known: tuple[Adjustment, ...] = get_args(Adjustment)
+    chosen = check_choice("adjust", adjustment, known)
+    if alpha is None and chosen != "none":
+        raise InputError("adjust", f"{chosen!r} without alpha", "'none'", "Set alpha as well.")
+    return chosen

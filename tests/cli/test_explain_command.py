@@ -290,8 +290,8 @@ def test_the_choices_are_the_librarys_own():
 
     from suffice import question_fields as choices
     from suffice.engines.select_engine import ENGINES
-    from suffice.inference import Adjustment
     from suffice.search.strategies import STRATEGIES
+    from suffice.typing import Adjustment
 
     assert get_args(Adjustment) == choices.ADJUSTMENTS
     assert STRATEGIES == choices.SEARCHES

@@ -29,6 +29,7 @@ from suffice.search import (
 from suffice.search.bounds import bounds_search
 from suffice.search.limits import LimitKeeper
 from suffice.search.profile import Profile
+from suffice.typing import VIEWS
 from tests.effort import examples
 from tests.engines.engine_cases import KERNELS, Case, linear_data, tree_data
 
@@ -409,7 +410,7 @@ def test_nothing_can_pass_with_too_few_references():
 def test_one_view_is_searched_where_the_other_is_not_asked_for():
     engine = boosted_case(2)
     both = bounded(engine)
-    held, replaced = (bounded(engine, ends=ends) for ends in ("held", "replaced"))
+    held, replaced = (bounded(engine, views=(view,)) for view in VIEWS)
     assert (held.keep, replaced.flip) == (both.keep, both.flip)
     for findings in (held.flip, replaced.keep):
         assert (findings.factors, findings.decided, findings.decided_share) == ((), False, 0.0)

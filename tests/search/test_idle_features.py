@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from suffice import Explainer, Explanation, within
-from suffice.search import question as idle
+from suffice.search import plan as idle
 from tests.effort import examples
 
 

@@ -15,6 +15,7 @@ from suffice.search.profile import Profile
 from suffice.search.pruned import CurtailedEvaluation, pruned_search
 from suffice.tables import as_table
 from suffice.target import Event
+from suffice.typing import VIEWS
 from tests.effort import examples
 from tests.random_problems import has_both_outcomes, problems, subsets, thresholds
 
@@ -334,10 +335,10 @@ def test_adjustments_that_need_all_counts_are_refused(adjust):
 
 def test_where_one_view_is_asked_for_only_that_one_is_decided():
     answers = {}
-    for ends in ("both", "held", "replaced"):
+    for views in (VIEWS, ("keep",), ("flip",)):
         model, hybrids, evaluator = setting(*random_world(0))
-        answers[ends] = (
-            pruned_search(evaluator, hybrids, Question(0.9, ends=ends)),
+        answers[views] = (
+            pruned_search(evaluator, hybrids, Question(0.9, views=views)),
             len(model.asked),
         )
     (both, rows), (held, few), (replaced, _) = answers.values()

@@ -14,7 +14,6 @@ from sklearn.linear_model import LogisticRegression
 
 from suffice import Explainer, Explanation, InputError
 from suffice.engines import LatticeEvaluator
-from suffice.explanation.explanation import mirror_profile
 from suffice.factors import bitsets
 from suffice.factors.lattice import held_of_masks, masks_of_held
 from suffice.progress import progress_bar
@@ -31,6 +30,7 @@ from suffice.search import (
 from suffice.search.findings import Findings
 from suffice.search.profile import Profile
 from suffice.search.streamed import streamed_search
+from suffice.typing import VIEWS
 from tests.effort import examples
 from tests.engines.engine_cases import Case
 from tests.random_problems import thresholds
@@ -102,7 +102,7 @@ def players(table: Table) -> int:
 
 def in_memory(evaluator: LatticeEvaluator, d: int, question: Question) -> tuple[Profile, Profile]:
     keep = Profile.of(exhaustive_search(evaluator, d).tally, question)
-    return keep, mirror_profile(keep)
+    return keep, keep.other_view()
 
 
 def minimal(profile: Profile, tau: float) -> dict[tuple[int, ...], int]:
@@ -458,7 +458,8 @@ def test_closures_and_their_least_elements_are_those_of_the_sets(d, data):
 def test_where_one_view_is_asked_for_only_that_one_is_decided():
     table = Table(np.random.default_rng(0).random((1 << 6, 9)) < 0.7)
     both, held, replaced = (
-        streamed_search(table, 6, Question(0.7, ends=ends)) for ends in ("both", "held", "replaced")
+        streamed_search(table, 6, Question(0.7, views=views))
+        for views in (VIEWS, ("keep",), ("flip",))
     )
     assert both.keep.factors and both.flip.decided
     assert held.keep == both.keep and replaced.flip == both.flip

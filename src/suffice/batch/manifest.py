@@ -20,14 +20,18 @@ from suffice.batch.hashing import hash_model, hash_object, hash_table
 from suffice.context.change_rules import DeclaredChanges
 from suffice.decision import DecisionBuilder
 from suffice.errors import InputError, short_repr
-from suffice.explanation import ContextRecord, Explanation, Player, Provenance
-from suffice.explanation.explain import describe_cost, describe_references, library_versions
+from suffice.explanation import Explanation, Player, Provenance
+from suffice.explanation.explain import (
+    describe_context,
+    describe_cost,
+    describe_references,
+    library_versions,
+)
 from suffice.explanation.schema import NO_DATE
 from suffice.formatting import format_value
-from suffice.inference import Adjustment
 from suffice.search import Question
 from suffice.search.profile import Profile
-from suffice.typing import Scalar
+from suffice.typing import Adjustment, Scalar
 
 if TYPE_CHECKING:  # `suffice.load` reads manifests without the modules that explain rows
     from suffice.batch.explain_many import BatchExplainer
@@ -262,7 +266,7 @@ class RunConstants(msgspec.Struct, frozen=True):
                 data=(len(given.data), len(names)),
                 references=describe_references(given.references),
                 n_references=1,
-                context=ContextRecord.of(given.context),
+                context=describe_context(given.context),
                 cost=describe_cost(given.cost),
                 change_rules=given.changes.text,
                 random_state=given.seed,

@@ -21,7 +21,6 @@ from suffice.batch.manifest import RunConstants
 from suffice.errors import InputError
 from suffice.explanation import Change, Explanation, Player
 from suffice.explanation.cheapest_changes import CheapestChanges
-from suffice.explanation.explanation import mirror_profile
 from suffice.explanation.schema import Direction, ExplanationRecord
 from suffice.explanation.storage import only_at_its_tau, to_record, without_timing
 from suffice.factors.lattice import members_of
@@ -70,7 +69,7 @@ def explanation_to_cells(
     visited = max(e.keep_profile.tally.visited, e.flip_profile.tally.visited)
     few = counts or (counts is None and visited <= MAX_STORED_SETS)
     if few and _has_plain_counts(e) and shared.matches(e):
-        flip = None if e.one_sweep else mirror_profile(e.flip_profile).tally.dense
+        flip = None if e.one_sweep else e.flip_profile.other_view().tally.dense
         return StoredCells(e.keep_profile.tally.dense, flip, *_change_columns(e, cache), None)
     # A p-value under Holm or Benjamini–Hochberg depends on the counts of all sets.
     stays = few or e.keep_profile.adjust in ("holm", "bh")
@@ -201,7 +200,7 @@ def explanation_from_cells(cells: Mapping[str, Any], shared: RunConstants) -> Ex
         players=players,
         tau=cells["tau"],
         keep_profile=keep,
-        flip_profile=mirror_profile(swept),
+        flip_profile=swept.other_view(),
         provenance=shared.provenance_of(n, (n << d) * (1 if own is None else 2)),
         changes=StoredChanges(found, _read_donors(cells["donors"], players), players),
         cheapest=_read_cheapest_change(cells, players),

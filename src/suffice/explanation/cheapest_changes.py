@@ -36,8 +36,8 @@ from suffice.recourse.causal import cheapest_reliable_change, has_random_consequ
 from suffice.search.exhaustive import Sweep
 from suffice.search.findings import OutcomesOf
 from suffice.search.limits import LimitKeeper
+from suffice.search.plan import SearchTask
 from suffice.search.profile import Profile
-from suffice.search.question import SearchTask
 from suffice.search.strategies import SearchResult
 from suffice.tables import Table, as_scalar
 from suffice.tables.cells import missing_mask
@@ -164,7 +164,7 @@ def find_cheapest_changes(
     parts = [] if swept is None else list(_price_swept_sets(swept, flip, hybrids, prices))
     priced = PricedSets.joined([*parts, *_price_found_sets(answer, hybrids, prices)])
     changes = CheapestChanges(priced, hybrids, players)
-    if has_random_consequences(decision):
+    if decision.context.is_causal and has_random_consequences(decision):
         if swept is None:
             return changes, (), {}
         found = cheapest_reliable_change(decision, swept, costs, evaluator, keeper)

@@ -10,21 +10,30 @@ from time import perf_counter
 from typing import Any, Literal
 
 from suffice.context.cost import CostSpec
-from suffice.context.hybrids import SwapHybrids
+from suffice.context.hybrids import Context, SwapHybrids
 from suffice.context.players import association_matrix, cluster_columns, duplicate_columns
 from suffice.decision import INPUT_ROWS_AGAIN, Decision
 from suffice.engines import Evaluator
 from suffice.explanation.cheapest_changes import find_cheapest_changes
-from suffice.explanation.explanation import Explanation, mirror_profile
+from suffice.explanation.explanation import Explanation
 from suffice.explanation.schema import ContextRecord, Provenance, ReferencesRecord
 from suffice.explanation.sufficient_factor import LeftOutFeature, Player
 from suffice.factors.lattice import Lattice
 from suffice.search import LimitKeeper, Question
 from suffice.search.limits import STREAMED_PLAYERS, Limits
-from suffice.search.plan import DEFAULT_TIME_LIMIT, Plan, Suggestion, Suggestions, make_plan
-from suffice.search.question import VIEW_ENDS, SearchTask, drop_idle_players, may_drop_idle_players
+from suffice.search.plan import (
+    DEFAULT_TIME_LIMIT,
+    Plan,
+    SearchTask,
+    Suggestion,
+    Suggestions,
+    drop_idle_players,
+    make_plan,
+    may_drop_idle_players,
+)
 from suffice.search.strategies import SearchResult, run_search
 from suffice.tables import as_scalar
+from suffice.typing import VIEWS
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,7 @@ def explain_decision(
         searches = [
             FinishedSearch(
                 evaluator,
-                ready.search(view, replace(question, ends=VIEW_ENDS[view]), keeper.part(share)),
+                ready.search(view, replace(question, views=(VIEWS[view],)), keeper.part(share)),
             )
             for view, (evaluator, share) in enumerate(
                 zip(ready.evaluators, (0.5, 1.0), strict=True)
@@ -89,7 +98,7 @@ def explain_decision(
     event = decision.target.event
     described = _describe_players(decision)
     players = tuple(described[p] for p in narrowed.players)
-    flip = mirror_profile(flipped.keep, flipped.flip_findings)
+    flip = flipped.keep.other_view(flipped.flip_findings)
     evaluator = searches[-1].evaluator  # which counts the rows that it is asked about itself
     rows = keeper.rows - evaluator.rows_predicted
     changes, cheapest, directions = find_cheapest_changes(
@@ -226,7 +235,7 @@ def _make_provenance(
         model_seconds=sum(evaluator.model_seconds for evaluator in evaluators),
         unseen_labels=getattr(decision.target.model, "unseen_labels", ()),
         versions=library_versions(),
-        context=ContextRecord.of(decision.context),
+        context=describe_context(decision.context),
         plan=plan,
     )
 
@@ -238,6 +247,11 @@ def describe_references(spec: object) -> ReferencesRecord:
     if spec == "all":
         return ReferencesRecord("all", "the whole data")
     return ReferencesRecord("opposite", "predicted otherwise")
+
+
+def describe_context(context: Context) -> ContextRecord:
+    """Return how hybrids are made of the input and the references."""
+    return ContextRecord(context.kind, context.describe(), context.draws_effects)
 
 
 def describe_cost(cost: CostSpec) -> Literal["deviations", "weighted", "own"]:

@@ -19,15 +19,12 @@ from suffice.explanation.schema import (
 from suffice.explanation.sufficient_factor import Change, LeftOutFeature, Player, factor_frame
 from suffice.explanation.view import View
 from suffice.formatting import format_name, plural
-from suffice.inference import check_adjustment
 from suffice.results import Result, Sheet, find_renderer
-from suffice.search.findings import Findings
-from suffice.search.hybrid_sampling import HybridSample
 from suffice.search.limits import Stop
 from suffice.search.profile import Profile
 from suffice.target import PredictionScore
 from suffice.typing import Scalar
-from suffice.validation import check_alpha_or_same, check_bool, check_tau
+from suffice.validation import check_adjustment, check_alpha_or_same, check_bool, check_tau
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,18 +199,6 @@ class Explanation(Result):
         from suffice.explanation.storage import from_record
 
         return cls(**from_record(record))
-
-
-def mirror_profile(profile: Profile, findings: Findings | None = None) -> Profile:
-    """What the same hybrids say in the other view: what was held becomes what is replaced."""
-    draws, weights = profile.draws, profile.size_weights
-    return replace(
-        profile,
-        tally=profile.tally.other_view(),
-        size_weights=None if weights is None else weights[::-1],
-        draws=None if draws is None else HybridSample(~draws.held, ~draws.outcomes),
-        findings=findings,
-    )
 
 
 # What to look closer at: the features named, or else those of each view's best factor.

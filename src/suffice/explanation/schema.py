@@ -10,21 +10,20 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from suffice.context.hybrids import Context, ContextKind
+from suffice.context.hybrids import ContextKind
 from suffice.engines import IdleReason
-from suffice.inference import Adjustment
 from suffice.search.findings import Proof
 from suffice.search.limits import Stop
 from suffice.search.plan import Plan
 from suffice.target import PredictionScore
-from suffice.typing import Scalar, ViewName
+from suffice.typing import Adjustment, Scalar, ViewName
 
 Direction = Literal["higher", "lower", "either"]
 """Where the cheapest changes that need a feature move it; "either": equally cheap ones disagree, or
@@ -95,11 +94,6 @@ class ContextRecord(msgspec.Struct, frozen=True):
     words: str
     draws_effects: bool = False
     """Whether effects of a change have fresh noise, so that it may flip by chance."""
-
-    @classmethod
-    def of(cls, context: Context) -> Self:
-        """Return the record of a context."""
-        return cls(context.kind, context.describe(), context.draws_effects)
 
 
 class MaskRecord(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from suffice.errors import InputError
-from suffice.explanation.explanation import Explanation, mirror_profile
+from suffice.explanation.explanation import Explanation
 from suffice.explanation.schema import (
     MOST_PIXELS,
     NO_DATE,
@@ -35,12 +35,11 @@ from suffice.explanation.schema import (
 from suffice.explanation.sufficient_factor import Change, LeftOutFeature, Player
 from suffice.factors.lattice import Lattice
 from suffice.formatting import format_integer, format_value
-from suffice.inference import check_adjustment
 from suffice.search.exhaustive import Tally
 from suffice.search.findings import Findings, FoundSet
 from suffice.search.hybrid_sampling import HybridSample
 from suffice.search.profile import Profile
-from suffice.validation import check_alpha, check_tau
+from suffice.validation import check_adjustment, check_alpha, check_tau
 
 
 def without_timing(p: Provenance, **others: Any) -> Provenance:
@@ -98,7 +97,7 @@ def only_at_its_tau(e: Explanation) -> Explanation:
     return replace(
         e,
         keep_profile=keep,
-        flip_profile=mirror_profile(keep, flip.findings) if e.one_sweep else flip,
+        flip_profile=keep.other_view(flip.findings) if e.one_sweep else flip,
         changes={mask: e.changes[mask] for mask in masks if mask in e.changes},
     )
 
@@ -127,7 +126,7 @@ def to_record(e: Explanation) -> ExplanationRecord:
     """What is stored of an explanation."""
     keep, flip = e.keep_profile, e.flip_profile
     # Stored as it was counted: by what was held, and how many references keep the outcome.
-    other = None if e.one_sweep else mirror_profile(flip)
+    other = None if e.one_sweep else flip.other_view()
     numbers = {player.name: i for i, player in enumerate(e.players)}
 
     def change_record(change: Change) -> ChangeRecord:
@@ -180,7 +179,7 @@ def from_record(record: ExplanationRecord) -> dict[str, Any]:
         counts, draws = _read_tally(record, record.flip_hits), _read_draws(record.flip_draws)
         swept = replace(keep, tally=counts, draws=draws)
 
-    flip = mirror_profile(swept, _read_findings(record.flip_findings, len(players)))
+    flip = swept.other_view(_read_findings(record.flip_findings, len(players)))
     if record.stopped is None and not (keep.decided and flip.decided):
         raise InputError("text", "part of a search that nothing stopped", "a whole explanation")
 

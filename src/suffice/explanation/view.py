@@ -17,13 +17,13 @@ from suffice.errors import NotVisitedError
 from suffice.explanation.schema import ViewRecord, VolatileRecord
 from suffice.explanation.sufficient_factor import Change, Player, SufficientFactor, factor_frame
 from suffice.formatting import format_name
-from suffice.inference import Adjustment, clopper_pearson, interval_and_p_value
+from suffice.inference import clopper_pearson, interval_and_p_value
 from suffice.measures import Measures, ratio
 from suffice.results import Result, Sheet, find_renderer
 from suffice.search.exhaustive import Tally
 from suffice.search.findings import Proof
 from suffice.search.profile import MinimalSet, Profile
-from suffice.typing import ViewName
+from suffice.typing import Adjustment, ViewName
 from suffice.validation import check_bool
 
 if TYPE_CHECKING:

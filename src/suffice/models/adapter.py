@@ -24,11 +24,10 @@ from suffice.models.outputs import (
     best_labels,
     check_known_labels,
     is_label_scores,
-    labels_at,
     no_scores_error,
     score_table,
 )
-from suffice.tables.cells import is_label, label_array, unwrap_label
+from suffice.tables.cells import is_label, label_array, labels_at, unwrap_label
 from suffice.typing import Values
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from suffice.errors import InputError
 from suffice.models.adapter import AdapterOptions, NumericAdapter
 from suffice.models.input_columns import as_numbers, to_pandas
-from suffice.models.outputs import OutputReader, labels_at
+from suffice.models.outputs import OutputReader
+from suffice.tables.cells import labels_at
 from suffice.typing import Values
 
 _XGBOOST_BINARY_THRESHOLDS = {"binary:logistic": 0.5, "binary:logitraw": 0.0, "binary:hinge": 0.5}

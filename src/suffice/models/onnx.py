@@ -10,8 +10,8 @@ import numpy as np
 from suffice.errors import InputError, ModelError, short_repr
 from suffice.models.adapter import Adapter, AdapterOptions
 from suffice.models.input_columns import columns_as_numbers, find_columns
-from suffice.models.outputs import labels_at, no_scores_error
-from suffice.tables.cells import label_array
+from suffice.models.outputs import no_scores_error
+from suffice.tables.cells import label_array, labels_at
 from suffice.tables.conversion import as_table
 from suffice.typing import Values
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, ModelError, SufficeError, one_line, short_repr
-from suffice.tables.cells import label_array, label_index, unwrap_label
+from suffice.tables.cells import label_array, label_index, labels_at, unwrap_label
 from suffice.tables.table import Table
 from suffice.typing import Values
 
@@ -156,11 +156,6 @@ def no_scores_error(name: str) -> SufficeError:
         "A number is read with outcome=at_least(t), or as two classes with "
         "suffice.adapt(model, classes=(no, yes), threshold=t).",
     )
-
-
-def labels_at(classes: Any, numbers: Any) -> Values:
-    """Return the labels with these positions among the classes."""
-    return np.asarray(label_array(classes)[numbers])
 
 
 def is_label_scores(answers: Any) -> bool:

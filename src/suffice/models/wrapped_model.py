@@ -17,13 +17,14 @@ from suffice.errors import InputError, ModelError, SufficeError, short_repr
 from suffice.formatting import join_first
 from suffice.models.adapter import Adapter, adapt_if_known, require_model
 from suffice.models.input_columns import fitted_columns
-from suffice.models.outputs import call_model, labels_at
+from suffice.models.outputs import call_model
 from suffice.tables.cells import (
     distinct_labels,
     equals_label,
     is_plausible_label,
     label_index,
     label_text,
+    labels_at,
     unwrap_label,
 )
 from suffice.tables.conversion import as_table

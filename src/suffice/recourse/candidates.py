@@ -253,7 +253,7 @@ class ActionableFeatures:
                 limits = Limits()
                 keeper.spend(self.predicted_work(None))
         question = Question(
-            limits=limits, seed=self.decision.seed, progress=progress, ends="replaced"
+            limits=limits, seed=self.decision.seed, progress=progress, views=("flip",)
         )
         return exhaustive_search(self.evaluator, len(self.numbers), question, keeper)
 

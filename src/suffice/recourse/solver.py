@@ -43,8 +43,7 @@ from suffice.recourse.large_sets import LargeSetSearch, select_with_large_sets
 from suffice.recourse.option import Option, Recourse
 from suffice.search.exhaustive import Sweep
 from suffice.search.limits import DEFAULT_WORK, EXHAUSTIVE_PLAYERS, LimitKeeper
-from suffice.search.plan import DEFAULT_TIME_LIMIT
-from suffice.search.question import SKIP_IDLE_CHECK_UP_TO
+from suffice.search.plan import DEFAULT_TIME_LIMIT, SKIP_IDLE_CHECK_UP_TO
 from suffice.tables import as_scalar
 
 _WORK_FOR_REASONS = 0.5

@@ -37,12 +37,12 @@ from suffice.factors.order import Order, Relation, SubsetOrder, linear_extension
 from suffice.factors.predicates import AnyFactor, Auxiliary, Factor, read_factors
 from suffice.factors.rule_text import format_rule
 from suffice.formatting import chance_phrase, format_name, join_first, percent, plural
-from suffice.inference import Adjustment, adjusted_p_values, check_adjustment, p_value
+from suffice.inference import adjusted_p_values, p_value
 from suffice.measures import Measures, measure, measure_any, ratio
 from suffice.results import Column, Panel, Result, Sheet
 from suffice.target import Target
-from suffice.typing import BoolVector, NaturalNumber, SatisfiedRows, Scalar
-from suffice.validation import check_alpha, check_bool, check_tau
+from suffice.typing import Adjustment, BoolVector, NaturalNumber, SatisfiedRows, Scalar
+from suffice.validation import check_adjustment, check_alpha, check_bool, check_tau
 
 
 @dataclass(frozen=True, eq=False)

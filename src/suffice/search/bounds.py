@@ -64,7 +64,7 @@ def bounds_search(
     least, leverage = question.fewest_hits(evaluator.n, tests), evaluator.leverage()
     keep = BranchAndBound("keep", evaluator, leverage, least=least, largest=largest)
     flip = BranchAndBound("flip", evaluator, leverage, least=least, largest=largest)
-    asked = {"both": (keep, flip), "held": (keep,), "replaced": (flip,)}[question.ends]
+    asked = tuple(side for side in (keep, flip) if side.view in question.views)
     draws = _sample_share(evaluator, d, question, keeper)
     tally = _count_empty_and_full_set(evaluator, d, keeper)
     searching = keeper.part(_SEARCH_SHARE)
@@ -223,6 +223,7 @@ class BranchAndBound:
         largest: int,
     ) -> None:
         self.evaluator = evaluator
+        self.view = view
         self._keep = view == "keep"
         self._d, self._least, self._largest = leverage.shape[1], least, largest
         self._leverage = leverage.astype(np.float32)

@@ -19,8 +19,8 @@ from suffice.factors.lattice import Lattice, by_level, by_mask
 from suffice.progress import LARGEST_TOTAL, Progress, progress_bar
 from suffice.search.hybrid_sampling import SAMPLE_SIZE, HybridSample, sample_hybrids
 from suffice.search.limits import LimitKeeper, LimitReached, Stop
-from suffice.search.question import Ends, Question
-from suffice.typing import BoolVector, Counts, SmallCounts
+from suffice.search.question import Question
+from suffice.typing import BoolVector, Counts, SmallCounts, ViewName
 
 _HYBRIDS_AT_ONCE = 1 << 20
 """Hybrids evaluated together: enough to find most that are the same row."""
@@ -105,7 +105,7 @@ def exhaustive_search(
     if limits.none and isinstance(evaluator, LatticeEvaluator):
         return _sweep_by_mask(evaluator, d, question.progress)
     keeper = LimitKeeper(limits) if keeper is None else keeper
-    lattice, n, ends = Lattice(d), evaluator.n, question.ends
+    lattice, n, views = Lattice(d), evaluator.n, question.views
     left = keeper.rows_left
     count = SAMPLE_SIZE if left is None else max(0, min(SAMPLE_SIZE, left // 10, left - 2 * n))
     # Under a limit on time or work the sample comes first: at the end nothing may be left for it.
@@ -115,9 +115,9 @@ def exhaustive_search(
     sweeping.expect(evaluator)
     store = _SweepStore(lattice, n)
     largest = limits.largest(d)
-    small, large = ends != "replaced", ends != "held"
+    small, large = "keep" in views, "flip" in views
     wanted = [k for k in range(d + 1) if (small and k <= largest) or (large and k >= d - largest)]
-    todo = _SegmentQueue(lattice, wanted, ends)
+    todo = _SegmentQueue(lattice, wanted, views)
     total = todo.left * n
     stopped = None if largest == d else Stop("max_size", largest)
     with progress_bar(
@@ -171,12 +171,13 @@ def _sweep_by_mask(evaluator: LatticeEvaluator, d: int, progress: bool | None) -
 class _SegmentQueue:
     """Segments (size, start, stop) still to visit, small and large sizes in turn."""
 
-    def __init__(self, lattice: Lattice, sizes: list[int], ends: Ends) -> None:
+    def __init__(self, lattice: Lattice, sizes: list[int], views: tuple[ViewName, ...]) -> None:
         d = lattice.d
-        first = {"both": lambda k: min(k, d - k), "held": lambda k: k, "replaced": lambda k: d - k}
+        # Sets of size k are held in the keep view; those that they replace, in the flip view.
+        nearest = {"keep": lambda k: k, "flip": lambda k: d - k}
         self._segments = [
             (size, 0, lattice.width(size))
-            for size in sorted(sizes, key=lambda k: (first[ends](k), k))
+            for size in sorted(sizes, key=lambda k: (min(nearest[view](k) for view in views), k))
         ]
         self.left = sum(stop for _, _, stop in self._segments)
 

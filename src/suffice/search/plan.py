@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
 
 from suffice.context.hybrids import Hybrids, SwapHybrids
-from suffice.engines import Evaluator, LatticeEvaluator
+from suffice.engines import Evaluator, IdlePlayerEvaluator, IdleReason, LatticeEvaluator
 from suffice.engines.work import LOOKUP, UNITS_PER_SECOND, estimate_seconds, max_distinct_rows
 from suffice.factors.lattice import Lattice
 from suffice.formatting import duration, duration_phrase, format_integer, plural
@@ -28,7 +28,7 @@ from suffice.search.limits import (
     STREAMED_PLAYERS,
     Limits,
 )
-from suffice.search.question import Question, SearchTask
+from suffice.search.question import Question
 from suffice.typing import NaturalNumber, NonNegative, Scalar
 
 SearchMethod = Literal["exhaustive", "streamed", "bounds", "pruned", "greedy", "anytime"]
@@ -396,3 +396,64 @@ def _format_option(name: str, value: Scalar) -> str:
 
 def _format_argument(value: Scalar) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True, eq=False)
+class SearchTask:
+    """A question about those players that may matter."""
+
+    hybrids: tuple[Hybrids, Hybrids]
+    """Of the keep view and of the flip view."""
+    question: Question
+    players: tuple[int, ...]
+    """The numbers that its players have among all."""
+    idle: Mapping[int, IdleReason]
+    """Those that were left out, and why."""
+
+    @classmethod
+    def of_all(cls, hybrids: tuple[Hybrids, Hybrids], question: Question) -> SearchTask:
+        """No player is left out."""
+        return cls(hybrids, question, tuple(range(hybrids[0].d)), {})
+
+
+# Players that cannot matter for this input and these references: left out, and nothing changes.
+
+
+SKIP_IDLE_CHECK_UP_TO = 12
+"""With so few players all their sets take less time than finding out which of them matter."""
+
+
+def drop_idle_players(hybrids: SwapHybrids, question: Question, evaluator: Evaluator) -> SearchTask:
+    """Leave out what `find_idle_players` finds, where that changes no number of the answer."""
+    idle = find_idle_players(hybrids, evaluator)
+    if not idle:
+        return SearchTask.of_all((hybrids, hybrids), question)
+    players = tuple(p for p in range(hybrids.d) if p not in idle)
+    among = hybrids.restrict_to(players)
+    return SearchTask((among, among), question, players, idle)
+
+
+def may_drop_idle_players(hybrids: Hybrids, question: Question) -> TypeGuard[SwapHybrids]:
+    """Return whether idle players can be left out without a change of any number, and at a gain.
+
+    They cannot where a correction for many tests counts all sets, with idle players or without;
+    nor where D prefers sets of some sizes, so that it does matter how many idle players are held.
+    """
+    counted = question.adjust != "none" or question.size_weights is not None
+    swapped = isinstance(hybrids, SwapHybrids) and hybrids.d > SKIP_IDLE_CHECK_UP_TO
+    return swapped and not counted
+
+
+def find_idle_players(hybrids: SwapHybrids, evaluator: Evaluator) -> Mapping[int, IdleReason]:
+    """The idle players and why; at least one player is left.
+
+    What the references share is said before what the model does: it can be seen without it.
+    """
+    idle: dict[int, IdleReason] = {}
+    if isinstance(evaluator, IdlePlayerEvaluator):
+        idle |= evaluator.idle_players()
+    same = (hybrids.codes[1:] == hybrids.codes[0]).all(axis=0)
+    idle |= {int(player): "same" for player in np.flatnonzero(same)}
+    if len(idle) == hybrids.d:
+        del idle[min(idle)]
+    return dict(sorted(idle.items()))

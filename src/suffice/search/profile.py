@@ -17,7 +17,6 @@ import numpy as np
 from suffice.errors import NotVisitedError
 from suffice.factors.lattice import members_of, sizes_by_mask
 from suffice.inference import (
-    Adjustment,
     adjust_tied_p_values,
     fewest_hits,
     interval_and_p_value,
@@ -32,7 +31,7 @@ from suffice.search.hybrid_sampling import HybridSample, draw_hybrids
 from suffice.search.intervals import Ladder, Steps, climb, climb_steps
 from suffice.search.limits import Limits
 from suffice.search.question import Question
-from suffice.typing import BoolVector, Counts, HeldSets, Reals, SmallCounts
+from suffice.typing import Adjustment, BoolVector, Counts, HeldSets, Reals, SmallCounts
 
 
 @dataclass(frozen=True)
@@ -132,6 +131,17 @@ class Profile:
         if self.findings is not None:
             raise NotVisitedError("this search tested at one level only: ask with another alpha")
         return replace(self, alpha=alpha, adjust=adjust)
+
+    def other_view(self, findings: Findings | None = None) -> Profile:
+        """Return what the same hybrids say in the other view: held becomes replaced."""
+        draws, weights = self.draws, self.size_weights
+        return replace(
+            self,
+            tally=self.tally.other_view(),
+            size_weights=None if weights is None else weights[::-1],
+            draws=None if draws is None else HybridSample(~draws.held, ~draws.outcomes),
+            findings=findings,
+        )
 
     # -- which sets are minimal ---------------------------------------------------------
 

@@ -27,7 +27,7 @@ from suffice.search.hybrid_sampling import SAMPLE_SIZE, HybridSample, draw_hybri
 from suffice.search.limits import LimitKeeper, Stop
 from suffice.search.question import Question
 from suffice.tables.cells import distinct_keys
-from suffice.typing import BoolVector, Counts, HeldSets, Reals
+from suffice.typing import BoolVector, Counts, HeldSets, Reals, ViewName
 
 
 def pruned_search(
@@ -61,8 +61,8 @@ def pruned_search(
         stopped = Stop("max_size", largest)
     return DecidedSets(
         Tally(d, n, tuple(levels)),
-        keep.findings(tau, True, decided, stopped is None and question.ends != "replaced"),
-        flip.findings(tau, False, decided, stopped is None and question.ends != "held"),
+        keep.findings(tau, True, decided, stopped is None and "keep" in question.views),
+        flip.findings(tau, False, decided, stopped is None and "flip" in question.views),
         tuple(flip.outcomes),
         draws,
         stopped,
@@ -97,7 +97,8 @@ def _decide_by_size(
 
     Of a view that is not asked for, no set is open: its hybrids are another search's.
     """
-    not_asked = {"held": flip, "replaced": keep}.get(question.ends)
+    left_out: dict[tuple[ViewName, ...], _ViewSets] = {("keep",): flip, ("flip",): keep}
+    not_asked = left_out.get(question.views)
     lattice, blocks = Lattice(keep.d), keeper.part(1.0)
     total = lattice.count_up_to(largest)
     with progress_bar("sets", total if total < LARGEST_TOTAL else None, question.progress) as bar:

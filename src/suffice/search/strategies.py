@@ -30,8 +30,8 @@ from suffice.search.outcome_cache import OutcomeCache
 from suffice.search.plan import SearchMethod
 from suffice.search.profile import Profile
 from suffice.search.pruned import pruned_search
-from suffice.search.question import Ends, Question
-from suffice.typing import BoolVector, ViewName
+from suffice.search.question import Question
+from suffice.typing import VIEWS, BoolVector, ViewName
 
 STRATEGIES = ("auto", "exhaustive", "bounds", "pruned", "greedy")
 
@@ -112,12 +112,6 @@ class SearchResult:
 # The best sets that can be verified in time, whatever the model and however many features.
 
 
-_VIEWS: dict[Ends, tuple[ViewName, ...]] = {
-    "both": ("keep", "flip"),
-    "held": ("keep",),
-    "replaced": ("flip",),
-}
-
 _PAIRS_UP_TO = 100
 """With more players than this, even pairs are left to the starts of an anytime search."""
 
@@ -185,7 +179,7 @@ def _search_in_stages(
 
     The order is that of worth: a set that is verified early is there whatever ends the search.
     """
-    views = _VIEWS[q.ends]
+    views = q.views
     memo = OutcomeCache(evaluator, d, q.seed)
     found = {view: _ViewFindings(q.tau, view) for view in views}
     if stages.first:
@@ -264,7 +258,7 @@ def _close_by_bounds(
     found: dict[ViewName, _ViewFindings],
 ) -> Stop | None:
     """Let an engine close what it can by bounds; the limit that ended that, if any."""
-    if not isinstance(evaluator, CubeEvaluator) or q.ends != "both":
+    if not isinstance(evaluator, CubeEvaluator) or q.views != VIEWS:
         return None
     from suffice.search.bounds import bounds_search
 

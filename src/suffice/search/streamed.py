@@ -50,8 +50,8 @@ def streamed_search(
     if rule.least > n:  # not even a set that hits for every reference would pass
         tally = Tally(d, n, (np.empty(0, dtype=np.int64),) * (d + 1))
         none_pass = ViewDecisions((), largest, 1.0)
-        keep = none_pass if question.ends != "replaced" else _NOT_ASKED
-        flip = none_pass if question.ends != "held" else _NOT_ASKED
+        keep = none_pass if "keep" in question.views else _NOT_ASKED
+        flip = none_pass if "flip" in question.views else _NOT_ASKED
         stopped, draws = None, _sample_all_hybrids(evaluator, d, question, keeper)
     else:
         small = _sweep_small_sets(evaluator, d, question, keeper)
@@ -84,20 +84,19 @@ def _decide_views(
     A view that was not asked for stays undecided: its hybrids are another search's.
     """
     keep = flip = _NOT_ASKED
-    views = 2 if question.ends == "both" else 1
-    with progress_bar("sets", 2 * views << seen.players, question.progress) as bar:
+    with progress_bar("sets", 2 * len(question.views) << seen.players, question.progress) as bar:
         if seen.stopped is None:
             tally = seen.ends()
             weights = Profile.of(tally, question).weights
-            if question.ends != "replaced":
+            if "keep" in question.views:
                 keep = decide_view(seen, rule, bar, weights)
-            if question.ends != "held":
+            if "flip" in question.views:
                 flip = decide_view(seen.other_view(), rule, bar, weights[::-1])
             return tally, keep, flip
         assert small is not None, "nothing but a limit stops a stream"
-        if question.ends != "replaced":
+        if "keep" in question.views:
             keep = decide_view(seen, rule, bar).joined(decide_small_sets(small.tally, rule))
-    if question.ends != "held":
+    if "flip" in question.views:
         # Masks are streamed from the empty set up, so the supersets of a replaced set go by before
         # its subsets: of those that went by none is known to be minimal in this view.
         flip = ViewDecisions((), -1, seen.share).joined(

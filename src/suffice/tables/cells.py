@@ -416,3 +416,8 @@ def _to_datetime64(label: Any) -> Any:
     """Return a Python date as datetime64, for comparisons; anything else unchanged."""
     zone = label.tzinfo if isinstance(label, datetime) else None
     return np.datetime64(label) if isinstance(label, date) and zone is None else label
+
+
+def labels_at(classes: Any, numbers: Any) -> Values:
+    """Return the labels with these positions among the classes."""
+    return np.asarray(label_array(classes)[numbers])

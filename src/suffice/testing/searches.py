@@ -17,7 +17,6 @@ from suffice.context.hybrids import Hybrids, SwapHybrids
 from suffice.context.players import make_players
 from suffice.engines import BlackBox, EngineSelector, Evaluator
 from suffice.errors import short_repr
-from suffice.explanation.explanation import mirror_profile
 from suffice.factors.lattice import held_of_masks, members_of
 from suffice.inference import fewest_hits
 from suffice.models import wrap_model
@@ -100,7 +99,7 @@ class _SearchCheck:
             isinstance(self.answer, SearchResult), f"it gives {short_repr(self.answer)}, no Answer"
         )
         keep = self.answer.keep
-        self.views = {"keep": keep, "flip": mirror_profile(keep, self.answer.flip_findings)}
+        self.views = {"keep": keep, "flip": keep.other_view(self.answer.flip_findings)}
         self.sets = {view: p.minimal_at(question.tau) for view, p in self.views.items()}
 
     def check(self) -> int:
