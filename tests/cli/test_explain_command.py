@@ -12,9 +12,12 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from suffice import Explanation, datasets
+from suffice import Explanation, InputError, datasets
 from suffice.cli import app
+from suffice.cli.inputs import hash_of_model
+from suffice.cli.models import load_model
 from tests.cli.command_call import run_command
+from tests.soak.broken_files import write_external_onnx
 
 X, Y = datasets.loans(150)
 NUMERIC = X[["age", "income", "debt"]].astype("float32")
@@ -272,6 +275,23 @@ def test_a_nameless_index_column_is_no_feature(tmp_path, capsys):
     assert code == 0
     assert "taken as the rows' index" in err
     assert "Unnamed" not in out
+
+
+@pytest.mark.parametrize("stem", ["model", "m" * 200])
+def test_weights_in_a_file_of_their_own_belong_to_an_onnx_model(stem, tmp_path):
+    weights = write_external_onnx(tmp_path / f"{stem}.onnx")
+    options = {"model": tmp_path / f"{stem}.onnx", "classes": None, "train": None}
+    load_model(options["model"])
+    whole, content = hash_of_model(options, str), weights.read_bytes()
+    weights.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    assert hash_of_model(options, str) != whole
+    for broken in (content[:-1], b""):
+        weights.write_bytes(broken)
+        with pytest.raises(InputError, match=rf"--model: got {stem}\.onnx: "):
+            load_model(options["model"])
+    weights.unlink()
+    with pytest.raises(InputError, match="External data path does not exist"):
+        load_model(options["model"])
 
 
 def test_classes_of_onnx_models_can_be_named(numbers, tmp_path, capsys):

@@ -68,19 +68,17 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"no kind is called {', '.join(sorted(unknown))}")
     chosen = [a for a in ATTACKS if not given.kinds or a.kind in given.kinds]
     warnings.simplefilter("ignore")  # strange models and tables are meant to be warned about
-    started, failures = monotonic(), []
+    started, failed = monotonic(), 0
     print(f"seed {given.seed}\n{HEADING}", flush=True)
     for place, attack in enumerate(chosen):
         # What an attack leaves of its time is shared by those after it.
         left = 60 * given.minutes - (monotonic() - started)
         own = left * attack.minutes / sum(a.minutes for a in chosen[place:])
         tally = attack.run(given.share, given.seed, own)
-        print(tally, flush=True)
-        failures += [f"{attack.kind}: {failure}" for failure in tally.failures]
-    print(f"{monotonic() - started:.0f} s")
-    for failure in failures:
-        print(f"\n{failure}")
-    return 1 if failures else 0
+        print("\n  ".join([str(tally), *tally.failures]), flush=True)
+        failed += len(tally.failures)
+    print(f"{monotonic() - started:.0f} s, {failed} failed")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -265,8 +265,9 @@ def break_stores(count: int, seed: int, seconds: float | None = None) -> Tally:
 
 MODEL_KINDS = (
     *("early.ubj", "booster.json", "lightgbm.txt", "catboost.cbm", "catboost.json"),
-    *("model.skops", "model.onnx"),
+    *("model.skops", "trees.skops", "model.onnx", "external.onnx", "external.weights"),
 )
+"""Files that are mutated; the weights are those of external.onnx."""
 
 
 def write_model(name: str, path: Path) -> None:
@@ -278,9 +279,16 @@ def write_model(name: str, path: Path) -> None:
         _, save = MADE[name]()
         save(str(path))
         return
+    if name.startswith("external"):
+        write_external_onnx(path.with_suffix(".onnx"))
+        return
+    from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression().fit(X, TWO_CLASSES)
+    model = (
+        RandomForestClassifier(3, random_state=0) if name == "trees.skops" else LogisticRegression()
+    )
+    model.fit(X, TWO_CLASSES)
     if name.endswith(".skops"):
         from skops import io
 
@@ -289,6 +297,23 @@ def write_model(name: str, path: Path) -> None:
     from skl2onnx import to_onnx
 
     path.write_bytes(to_onnx(model, X[:1].to_numpy("float32")).SerializeToString())
+
+
+def write_external_onnx(path: Path) -> Path:
+    """Write a linear ONNX model; return the file beside it that has its weights."""
+    import numpy as np
+    import onnx
+    from onnx import helper
+
+    rows = helper.make_tensor_value_info("rows", onnx.TensorProto.FLOAT, [None, 4])
+    scores = helper.make_tensor_value_info("scores", onnx.TensorProto.FLOAT, [None, 2])
+    weights = onnx.numpy_helper.from_array(np.eye(4, 2, dtype=np.float32), "weights")
+    product = helper.make_node("MatMul", ["rows", "weights"], ["scores"])
+    graph = helper.make_graph([product], "linear", [rows], [scores], [weights])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    location = f"{path.stem}.weights"
+    onnx.save(model, str(path), save_as_external_data=True, location=location, size_threshold=0)
+    return path.with_name(location)
 
 
 def mutate(content: bytes, chance: random.Random) -> bytes:
@@ -318,10 +343,11 @@ def mutate_models(count: int, seed: int, seconds: float | None = None) -> Tally:
                 path = Path(folder) / name
                 path.write_bytes(mutate(contents[name], chance))
                 yield f"{name}, number {number}", lambda path=path: check(path)
+                path.write_bytes(contents[name])
 
         def check(path: Path) -> None:
             try:
-                load_model(path)
+                load_model(path.with_suffix(".onnx") if path.suffix == ".weights" else path)
             except SufficeError as error:
                 assert len(str(error)) < 2000
 

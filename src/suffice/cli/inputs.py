@@ -178,17 +178,18 @@ def _check_text_columns(model: Any, data: Any) -> None:
 
 
 def hash_of_model(options: Mapping[str, Any], table_hash: Callable[[], str]) -> str:
-    """Return the hash of the model file, or of how the model is trained on a table.
+    """Return the hash of the model's files, or of how the model is trained on a table.
 
-    The hash is that of the file, not of the model: an object that is read from a file may differ in
-    its bytes between processes. Other names for the classes give other answers, so they count.
+    The hash is that of the files, not of the model: an object that is read from a file may differ
+    in its bytes between processes. Other names for the classes give other answers, so they count.
     """
     from suffice.batch.hashing import hash_file
+    from suffice.cli.models import model_files
 
     if options["model"] is None:
         return f"trained:{options['train']}:{options['target']}:{table_hash()}"
     names = "".join(f":{name}" for name in options["classes"] or ())
-    return f"file:{hash_file(options['model'])}{names}"
+    return f"file:{hash_file(*model_files(options['model']))}{names}"
 
 
 def make_explainer(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -196,6 +197,30 @@ def _load_onnx(path: Path) -> Any:
         path, lambda file: runtime.InferenceSession(file, providers=["CPUExecutionProvider"])
     )
     return _name_after_file(path, adapt(session))
+
+
+_EXTERNAL_LOCATION = re.compile(rb"\x0a\x08location\x12", re.DOTALL)
+"""Key of an entry of `external_data`, and the tag of its value: the name of a file."""
+
+
+def model_files(path: Path) -> list[Path]:
+    """Return the model file, and the files in which an ONNX model keeps its weights.
+
+    The `onnx` package, which would list them, is not needed to run a model. An entry is found by
+    its bytes: its key, and a name whose length comes first.
+    """
+    files = [path]
+    if path.suffix.lower() != ".onnx":
+        return files
+    content = path.read_bytes()
+    for entry in _EXTERNAL_LOCATION.finditer(content):
+        length, at = content[entry.end()], entry.end() + 1
+        if length > 0x7F:  # a varint of two bytes, which is enough for any file's name
+            length, at = length & 0x7F | content[at] << 7, at + 1
+        external = path.parent / os.fsdecode(content[at : at + length])
+        if external not in files and external.is_file():
+            files.append(external)
+    return files
 
 
 def _load_booster(path: Path) -> Any:
