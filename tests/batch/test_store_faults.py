@@ -15,6 +15,8 @@ from functools import cache
 import msgspec
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -88,6 +90,20 @@ def test_damage_inside_a_part_is_named_when_it_is_read(whole, copy):
         list(stored)
     again(copy)
     assert files(copy) == files(whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [("other_outcome", None), ("outcome", None), ("prediction", ["granted"]), ("tau", "0.9")],
+)
+def test_cells_of_another_type_are_refused(copy, name, cells):
+    broken_files.without_digests(copy)
+    path = copy / "explanations" / "part-000000000000.parquet"
+    table = pq.read_table(path, partitioning=None)
+    column = pa.array([cells] * len(table))
+    pq.write_table(table.set_column(table.column_names.index(name), name, column), path)
+    with pytest.raises(InputError, match=r"part-000000000000\.parquet"):
+        broken_files.use_store(copy)
 
 
 @pytest.mark.parametrize("folder", ["explanations", "factors"])

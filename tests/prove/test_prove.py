@@ -1,5 +1,6 @@
 """Verdicts over a domain, against every row of small domains and against rows at the thresholds."""
 
+import json
 from itertools import product
 
 import numpy as np
@@ -392,6 +393,10 @@ def test_equal_calls_give_equal_answers():
     model = RandomForestClassifier(20, random_state=0).fit(X, y)
     first, again = (Explainer(model, X).prove(X.iloc[8], domain="range") for _ in range(2))
     assert first == again == Proof.from_json(first.to_json())
+    record = json.loads(first.to_json())
+    del record["content"]["values"]["debt"]  # which the counterexamples have
+    with pytest.raises(InputError, match="a value for each column"):
+        Proof.from_json(json.dumps(record))
 
 
 def test_what_cannot_be_proved_about_is_said():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from suffice import Explainer, Explanation, Target
 from suffice.context import make_players
@@ -16,6 +17,7 @@ from suffice.search.strategies import run_search
 from suffice.tables import as_table
 from suffice.target import Event
 from tests.fakes import FakeClock, FunctionEvaluator, fake_time
+from tests.soak.questions import CountedModel
 
 SECONDS = 0.5
 Timed = Question(limits=Limits(time_limit=SECONDS))
@@ -196,6 +198,28 @@ def test_an_age_is_a_time_limit_too(search):
     assert "time_limit=1e-09 s" in " ".join(str(e).split())
     assert e.keep.necessity_baseline is None  # not even one hybrid was drawn
     assert Explanation.from_json(e.to_json()) == e
+
+
+@pytest.mark.parametrize("search", ["auto", "exhaustive", "greedy", "pruned", "bounds"])
+@pytest.mark.parametrize("alpha", [None, 0.05])
+def test_views_have_a_verified_set_however_short_the_time(search, alpha):
+    data = np.random.default_rng(0).random((150, 14))
+    linear = LogisticRegression().fit(data, data @ np.linspace(1, 2, 14) > 10.5)
+    counted = CountedModel(linear)
+    model = linear if search == "bounds" else counted
+    explainer = Explainer(model, data, n_references=40)
+    before = counted.rows
+    e = explainer.explain(data[0], search=search, time_limit=1e-9, alpha=alpha)
+    assert e.stopped.kind == "time_limit"
+    assert e.keep.factors and e.flip.factors
+    for view in (e.keep, e.flip):
+        assert all(f.sufficiency >= 0.9 for f in view.factors)
+        assert str(view)
+    assert Explanation.from_json(e.to_json()) == e
+    if model is counted:
+        assert counted.rows - before == e.provenance.rows_predicted
+    e = explainer.explain(data[0], search="greedy", time_limit=1e-9, max_size=13)
+    assert e.keep.factors == e.flip.factors == ()  # so large a set was not asked for
 
 
 # -- the keeper itself -----------------------------------------------------------------------------

@@ -163,8 +163,11 @@ class _ChangeBounds(msgspec.Struct):
 
 
 class _CellBounds(msgspec.Struct):
-    """Types and bounds of the numbers of a stored row; counts are checked by `_read_tally`."""
+    """Types and bounds of the cells of a stored row; counts are checked by `_read_tally`."""
 
+    prediction: str | None
+    outcome: str
+    other_outcome: str
     n_references: Annotated[int, Meta(ge=1)]
     tau: Annotated[float, Meta(gt=0, le=1)]
     score: _Number | None
@@ -222,7 +225,7 @@ def _read_donors(texts: list[str], players: tuple[Player, ...]) -> list[dict[str
 
 
 def _check_cells(cells: Mapping[str, Any], d: int) -> None:
-    """Raise for numbers that no explanation of d players can have."""
+    """Raise for cells that no explanation of d players can have."""
     for change in msgspec.convert(cells, _CellBounds).changes:
         if change.set >> d or change.donor >= len(cells["donors"]):
             got = f"set {change.set} with donor {change.donor}"

@@ -9,6 +9,8 @@ from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any, Literal
 
+import numpy as np
+
 from suffice.context.cost import CostSpec
 from suffice.context.hybrids import Context, SwapHybrids
 from suffice.context.players import association_matrix, cluster_columns, duplicate_columns
@@ -20,6 +22,7 @@ from suffice.explanation.schema import ContextRecord, Provenance, ReferencesReco
 from suffice.explanation.sufficient_factor import LeftOutFeature, Player
 from suffice.factors.lattice import Lattice
 from suffice.search import LimitKeeper, Question
+from suffice.search.findings import Findings, FoundSet
 from suffice.search.limits import STREAMED_PLAYERS, Limits
 from suffice.search.plan import (
     DEFAULT_TIME_LIMIT,
@@ -151,7 +154,42 @@ class PreparedSearch:
     def search(self, view: int, question: Question, keeper: LimitKeeper) -> SearchResult:
         """Search one view's hybrids, or both views' at once."""
         evaluator, hybrids = self.evaluators[view], self.narrowed.hybrids[view]
-        return run_search(self.plan.way, evaluator, hybrids, question, keeper)
+        found = run_search(self.plan.way, evaluator, hybrids, question, keeper)
+        return _add_whole_sets(found, evaluator, hybrids.d, question, keeper)
+
+
+def _add_whole_sets(
+    found: SearchResult, evaluator: Evaluator, d: int, question: Question, keeper: LimitKeeper
+) -> SearchResult:
+    """Verify the set of all players in each view that a time limit left without any set.
+
+    It suffices as a rule: all players held are the input, all replaced are the references. They are
+    predicted after the time is over, as an anytime search predicts them before it looks at the
+    clock: an answer has a set wherever there is one. The budget is kept.
+    """
+    timed_out = keeper.timed and found.stopped is not None
+    if not timed_out or question.adjust != "none" or question.limits.largest(d) < d:
+        return found
+    views = {"keep": found.keep, "flip": mirror_profile(found.keep, found.flip_findings)}
+    unasked = {"held": "flip", "replaced": "keep", "both": None}[question.ends]
+    empty = [v for v, p in views.items() if v != unasked and not p.minimal_at(question.tau)]
+    if not empty or keeper.within_budget().forbids(len(empty) * evaluator.n) is not None:
+        return found
+    players, least = tuple(range(d)), question.fewest_hits(evaluator.n, 1)
+    held = np.array([[view == "keep"] * d for view in empty])
+    with keeper.counting(evaluator, len(empty) * evaluator.n):
+        outcomes = evaluator.outcomes(held)
+    for view, kept in zip(empty, outcomes, strict=True):
+        hits = kept if view == "keep" else ~kept
+        if hits.sum() < least:
+            continue
+        known = views[view].findings or Findings(question.tau, (), decided=False)
+        findings = replace(known, factors=(FoundSet(players, int(hits.sum()), "none"),))
+        if view == "keep":
+            found = replace(found, keep=replace(found.keep, findings=findings))
+        else:
+            found = replace(found, flip_findings=findings, flips={**found.flips, players: hits})
+    return found
 
 
 def prepare_search(decision: Decision, asking: SearchRequest) -> PreparedSearch:
