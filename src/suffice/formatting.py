@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from itertools import accumulate
-from math import floor
+from math import ceil, floor
 from typing import Literal
 
 from suffice.typing import Scalar
@@ -318,6 +318,17 @@ def _bounded_duration(seconds: float) -> tuple[Literal["", "under", "over"], str
             n = max(1, round(seconds / length))
             return "", f"{n} {unit}" if unit in ("s", "min") else plural(n, unit)
     return "over", "1,000 years"
+
+
+def format_bytes(count: float) -> str:
+    """Format an amount of memory, rounded up.
+
+    >>> [format_bytes(n) for n in (3e5, 16.2e6, 1.01e9)]
+    ['1 MB', '17 MB', '1.1 GB']
+    """
+    if count < 1e9:
+        return f"{ceil(count / 1e6)} MB"
+    return f"{ceil(count / 1e8) / 10:,.1f} GB"
 
 
 _UNITS = (

@@ -49,6 +49,7 @@ ATTACKS: list[Attack] = [
     Attack("odd tables", "questions:odd_tables", 500, 1),
     Attack("bad models", "questions:bad_models", 120, 0.5),
     Attack("shared explainers", "processes:share_explainers", 30, 1.5),
+    Attack("peak memory", "peak_memory:measure_peaks", 100, 3),
     Attack("kills", "processes:kill_runs", 60, 7),
     Attack("interrupts", "processes:interrupt_runs", 60, 5),
     Attack("requests", "explorer_requests:fuzz_requests", 10_000, 8),

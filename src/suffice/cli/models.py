@@ -4,8 +4,8 @@ Booster files hold trees and no code. A file written by a wrapper of xgboost is 
 cut at the best round, because the wrapper predicts with these rounds.
 
 A malformed file can make a library end the process, compute for minutes or ask for all memory. So
-a file is opened in a child process first, which has limits on time and memory and returns nothing
-but an error.
+a file is opened in a child process first, where the model predicts some rows. The child has limits
+on time and memory and returns nothing but an error.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -155,7 +156,7 @@ def _try_in_child(path: Path, trust_types: Sequence[str]) -> None:
 
 
 def run_child() -> None:
-    """Open the file named by the arguments, and print its error as JSON, or null."""
+    """Open the file named by the arguments and predict; print its error as JSON, or null."""
     path, trust_types, seconds, size = json.loads(sys.argv[1])
     if sys.platform != "win32":
         import resource
@@ -165,11 +166,32 @@ def run_child() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
     report = None
     try:
-        _open_without_code(Path(path), trust_types)
+        predict_odd_rows(_open_without_code(Path(path), trust_types))
     except InputError as error:
         report = [error.argument, str(error.got), error.allowed, error.hint]
     print("\n" + json.dumps(report), flush=True)
     os._exit(0)  # without the clean-up of a library that read a malformed file
+
+
+_ODD_CELLS = 1 << 18
+"""Cells of the rows that are predicted in the child process."""
+
+
+def predict_odd_rows(model: Any) -> None:
+    """Predict rows with small, huge and missing numbers: some files end the process only then.
+
+    A tree whose branches lead nowhere is read, and ends the process where a row comes that way.
+    """
+    import pandas as pd
+
+    names = getattr(model, "feature_names_in_", None)
+    width = getattr(model, "n_features_in_", None) or len(names if names is not None else ())
+    if not width:
+        return
+    rows = np.random.default_rng(0).standard_cauchy((max(4, min(512, _ODD_CELLS // width)), width))
+    rows[:3] = np.array([[0.0], [np.nan], [1e30]])
+    with suppress(Exception):  # whatever a model says of such rows, it is not read wrongly
+        model.predict(pd.DataFrame(rows, columns=names))
 
 
 def _unreadable(path: Path, why: str) -> InputError:

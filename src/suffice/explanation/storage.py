@@ -320,7 +320,7 @@ def _check_provenance(p: Provenance) -> None:
         counts = (p.plan.players, p.plan.left_out, p.plan.references)
         _require(all(0 <= count < 2**63 for count in counts), "a count that is none in the plan")
         more = [suggestion.seconds for suggestion in p.plan.more]
-        times += [p.plan.seconds, p.plan.exhaustive_seconds, *more]
+        times += [p.plan.seconds, p.plan.exhaustive_seconds, p.plan.memory, *more]
         p.plan.limits.validated()
     _require(all(isfinite(t) and t >= 0 for t in times), "a time below 0, or that is none")
 

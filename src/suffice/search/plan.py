@@ -19,7 +19,7 @@ from suffice.context.hybrids import Hybrids, SwapHybrids
 from suffice.engines import Evaluator, IdlePlayerEvaluator, IdleReason, LatticeEvaluator
 from suffice.engines.work import LOOKUP, UNITS_PER_SECOND, estimate_seconds, max_distinct_rows
 from suffice.factors.lattice import Lattice
-from suffice.formatting import duration, duration_phrase, format_integer, plural
+from suffice.formatting import duration, duration_phrase, format_bytes, format_integer, plural
 from suffice.results import Column, FrozenDict, Panel, Result, Sheet
 from suffice.search.limits import (
     DEFAULT_WORK,
@@ -28,6 +28,7 @@ from suffice.search.limits import (
     STREAMED_PLAYERS,
     Limits,
 )
+from suffice.search.memory import BYTES_PER_SET, predict_bytes
 from suffice.search.question import Question
 from suffice.typing import NaturalNumber, NonNegative, Scalar
 
@@ -43,9 +44,6 @@ _WORK_PER_SET = 1000.0
 
 _WORK_PER_STREAMED_SET = 30.0
 """Deciding a set at one τ from its count, 64 of them to a word."""
-
-_BYTES_PER_SET = 56
-"""Counts and intervals of both views; the outcomes come on top, a bit for each reference."""
 
 _MOST_BYTES = 1 << 30
 """Memory that an exhaustive search may take unasked: fixed, so that every machine plans alike."""
@@ -136,6 +134,8 @@ class Plan(Result):
     """Predicted for every set, whether or not that is done: to count it, or beyond what memory
     holds to decide it at this τ."""
     limits: Limits = field(default_factory=Limits)
+    memory: NonNegative = 0.0
+    """Bytes that the search takes at its peak, at most about, beside what the model takes."""
     # Factories, so that the class has no attribute that would hide what is made when read.
     more: tuple[Suggestion, ...] = field(default_factory=tuple)
     """Calls that would give more, the quickest first; none where the answer is complete."""
@@ -181,7 +181,7 @@ class Plan(Result):
         columns = Column("what would give more"), Column("complete"), Column("takes about")
         return Sheet(
             f"Plan: {self.told()}",
-            (self._size(),),
+            (self._size(), *self._memory_sentences()),
             (Panel(columns, calls),) if calls else (),
             tuple(f"Copies of each other: {', '.join(names)}." for names in self.copies),
         )
@@ -216,6 +216,11 @@ class Plan(Result):
             f"against {plural(self.references, 'reference')}, by {self.evaluator}: all of them "
             f"would be {does} {duration_phrase(self.exhaustive_seconds)}."
         )
+
+    def _memory_sentences(self) -> list[str]:
+        if not self.memory:  # a plan of an older version
+            return []
+        return [f"It takes at most about {format_bytes(self.memory)}, beside what the model takes."]
 
     def to_frame(self) -> Any:
         """This plan, and below it what would give more, as a pandas frame."""
@@ -264,9 +269,14 @@ def make_plan(asked: str, evaluator: Evaluator, narrowed: SearchTask) -> Plan:
         exhaustive_seconds=estimate_seconds(everything),
         limits=limits,
     )
-    if asked != "auto":
-        return _plan_named_search(plan, evaluator)
-    return _plan_automatically(plan, evaluator, hybrids[0], question, everything, streaming)
+    if asked == "auto":
+        plan = _plan_automatically(plan, evaluator, hybrids[0], question, everything, streaming)
+    else:
+        plan = _plan_named_search(plan, evaluator)
+    sweeps = 1 if hybrids[0] is hybrids[1] else 2
+    return replace(
+        plan, memory=sweeps * predict_bytes(plan.way, evaluator, hybrids[0], plan.limits)
+    )
 
 
 def _plan_named_search(plan: Plan, evaluator: Evaluator) -> Plan:
@@ -312,7 +322,7 @@ def _plan_automatically(
         return replace(plan, way="exhaustive", every_tau=True, seconds=took, limits=bounded)
     rows = plan.sets * plan.references if d <= _MOST_FLOAT_PLAYERS else np.inf
     affordable = limits.budget is None or rows <= limits.budget
-    fits = plan.sets * (_BYTES_PER_SET + plan.references // 8) <= _MOST_BYTES
+    fits = plan.sets * (BYTES_PER_SET + plan.references // 8) <= _MOST_BYTES
     if d <= EXHAUSTIVE_PLAYERS and affordable and everything <= allowed and fits:
         took = estimate_seconds(everything)
         return replace(plan, way="exhaustive", complete=True, every_tau=True, seconds=took)

@@ -1,0 +1,104 @@
+"""Attack on plans: searches of all kinds and sizes, whose peak memory the plan must have foreseen."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import random
+from collections.abc import Iterator
+from functools import partial
+from itertools import count as numbers
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+
+from suffice import Explainer
+from tests.soak.tally import Tally, Try, count_tries, seeded
+
+SEARCHES = ("auto", "auto", "exhaustive", "pruned", "greedy", "bounds")
+
+
+def _explainer(kind: str, d: int, references: int) -> tuple[Explainer, pd.DataFrame]:
+    rng = np.random.default_rng(d)
+    X = pd.DataFrame(
+        rng.normal(size=(2 * references + 2000, d)), columns=[f"x{j}" for j in range(d)]
+    )
+    weights = rng.normal(size=d)
+    y = X.to_numpy() @ weights > 0
+    few = slice(2000)
+    models: dict[str, Any] = {
+        "forest": lambda: RandomForestClassifier(20, max_depth=6, random_state=0).fit(
+            X[few], y[few]
+        ),
+        "logistic": lambda: LogisticRegression(max_iter=50).fit(X[few], y[few]),
+        "black box": lambda: lambda rows: np.asarray(rows) @ weights > 0,
+    }
+    return Explainer(models[kind](), X, n_references=references), X
+
+
+def _memory_status() -> dict[str, int]:
+    """Return the numbers of bytes that Linux says of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    pairs = (line.split(":", 1) for line in lines if line.startswith("Vm"))
+    return {name: 1024 * int(value.split()[0]) for name, value in pairs}
+
+
+def _measure(kind: str, d: int, references: int, asked: dict[str, Any], sender: Any) -> None:
+    """Send the peak of one search, and what its plan said."""
+    explainer, X = _explainer(kind, d, references)
+    explainer.explain(X.iloc[1], budget=3 * references)  # what is imported and compiled once
+    plan = explainer.plan(X.iloc[0], **asked)
+    before = _memory_status()["VmRSS"]
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is from here on
+    explainer.explain(X.iloc[0], **asked)
+    sender.send((_memory_status()["VmHWM"] - before, plan.memory, plan.way))
+
+
+def draw_case(chance: random.Random) -> tuple[str, int, int, dict[str, Any]]:
+    """Return a model, a number of features, of references, and a question that ends in time."""
+    kind = chance.choice(["forest", "logistic", "black box"])
+    search = chance.choice(SEARCHES)
+    d = chance.choice([4, 8, 12, 16] + [18, 20] * (kind != "black box"))
+    if search in ("auto", "greedy"):
+        d = chance.choice([d, 25, 60, 200])
+    cells = 2**20 if search in ("pruned", "bounds") else 2**24
+    references = chance.choice([50, 300, 1000, 5000, 50_000])
+    if search in ("exhaustive", "pruned", "bounds"):
+        references = max(20, min(references, cells >> d))
+    asked: dict[str, Any] = {"search": search}
+    if search == "greedy":
+        asked["budget"] = 10 * references
+    if search == "bounds":
+        kind = "forest" if kind == "black box" else kind
+    if search == "auto" and d == 200 and kind == "black box":
+        asked["max_size"] = 1
+    return kind, d, references, asked
+
+
+def measure_peaks(count: int, seed: int, seconds: float | None = None) -> Tally:
+    """Explain in a process of its own; its peak is at most half as much again as the plan says."""
+    chance = seeded("peak memory", seed)
+    context = multiprocessing.get_context("fork")  # which has imported everything
+
+    def tries() -> Iterator[Try]:
+        for number in numbers():
+            case = draw_case(chance)
+            yield f"{number}: {json.dumps(case)}", partial(check, case)
+
+    def check(case: tuple[str, int, int, dict[str, Any]]) -> None:
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=_measure, args=(*case, sender))
+        process.start()
+        try:
+            assert receiver.poll(120), "no answer"
+            peak, planned, way = receiver.recv()
+        finally:
+            process.kill()
+            process.join()
+        assert peak <= 1.5 * planned, f"{way}: {peak:,} bytes; the plan said {planned:,.0f}"
+
+    return count_tries("peak memory", tries(), count, seconds)
