@@ -170,9 +170,8 @@ def _add_whole_sets(
     timed_out = keeper.timed and found.stopped is not None
     if not timed_out or question.adjust != "none" or question.limits.largest(d) < d:
         return found
-    views = {"keep": found.keep, "flip": mirror_profile(found.keep, found.flip_findings)}
-    unasked = {"held": "flip", "replaced": "keep", "both": None}[question.ends]
-    empty = [v for v, p in views.items() if v != unasked and not p.minimal_at(question.tau)]
+    views = {"keep": found.keep, "flip": found.keep.other_view(found.flip_findings)}
+    empty = [view for view in question.views if not views[view].minimal_at(question.tau)]
     if not empty or keeper.within_budget().forbids(len(empty) * evaluator.n) is not None:
         return found
     players, least = tuple(range(d)), question.fewest_hits(evaluator.n, 1)
