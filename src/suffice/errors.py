@@ -1,4 +1,4 @@
-"""Exceptions and error messages: `InputError` has the argument, what was given, what is allowed."""
+"""Exceptions and error messages: `InputError` (argument, got, allowed, hint), did-you-mean."""
 
 from __future__ import annotations
 

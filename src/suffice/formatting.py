@@ -1,4 +1,4 @@
-"""Formatting of numbers, percentages, names and lists; escaping of Markdown and control characters.
+"""Formatting of numbers, percentages, plurals, names and lists; escaping of Markdown and more.
 
 Every screen, page, error message and figure uses these functions, so that a number or a name looks
 the same everywhere.

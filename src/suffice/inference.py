@@ -1,4 +1,4 @@
-"""Binomial tests and confidence intervals of sufficiency, adjusted p-values (Alg. 1; Thm. 2).
+"""Binomial tests, confidence intervals and adjusted p-values (Holm, BH) of sufficiency (Thm. 2).
 
 A factor with k hits in n draws passes at (τ, α) when the exact one-sided binomial test of
 H0: PS <= τ gives p <= α. Because p grows with τ, that is the same as τ <= L, with L the one-sided

@@ -1,4 +1,4 @@
-"""`Stability`, the result of `audit.stability`: in how many retrained models things hold."""
+"""`Stability`, the result of `audit.stability`: in how many retrained models sets hold."""
 
 from __future__ import annotations
 

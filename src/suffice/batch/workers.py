@@ -1,4 +1,4 @@
-"""Work distribution: pieces of rows, the worker protocol, and the loop that retries, splits, stops.
+"""Work distribution: pieces of rows, worker protocol, and a loop with retries, limits and Ctrl-C.
 
 A piece is a block of consecutive rows. Workers apply one function to pieces: in this process
 (`LocalWorker`), in other processes on this machine (`process_pool`), or on a cluster (`dask`).

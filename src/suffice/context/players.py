@@ -1,4 +1,4 @@
-"""Players: the features that are held or replaced, single columns or groups of correlated ones."""
+"""Players: the features that are held or replaced (columns or groups); correlated columns."""
 
 from __future__ import annotations
 

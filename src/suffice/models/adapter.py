@@ -1,4 +1,4 @@
-"""`adapt`: give models of any library `predict`, `predict_proba` and `classes_`.
+"""`adapt`: give models of any library `predict`, `predict_proba`, classes, a threshold and batches.
 
 Adapters of callables and estimators are here; those of torch, keras, ONNX, boosters and
 transformers are loaded when a model of theirs comes. The library of a model is recognised by the

@@ -1,4 +1,4 @@
-"""Reads what users pass (frame, array, mapping, list) as a table or a row; writes safe CSV."""
+"""Conversion of input (frame, array, mapping, list) to a table or a row; CSV without formulas."""
 
 from __future__ import annotations
 
