@@ -176,6 +176,7 @@ def _weighted_differences(
     d = len(hits).bit_length() - 1
     rest = d - order
     if index == "shapley":
+        # Integer weights over one common denominator: the sum is exact, and rounded once.
         weights = [factorial(s) * factorial(rest - s) for s in range(rest + 1)]
         common = factorial(rest + 1)
     else:
@@ -184,6 +185,7 @@ def _weighted_differences(
     sizes = np.bitwise_count(np.arange(1 << rest)).astype(np.intp)
     with progress_bar("sets", comb(d, order), progress) as bar:
         for gains in _differences(hits, order):
+            # The weight depends on the size of a set only, so gains are added up by size first.
             by_size = np.bincount(sizes, weights=gains).tolist()
             total = sum(w * int(gain) for w, gain in zip(weights, by_size, strict=True))
             bar.update(1)
@@ -221,6 +223,7 @@ def _differences(values: Reals, order: int, first: int = 0) -> Iterator[Reals]:
         return
     players = len(values).bit_length() - 1
     for player in range(first, players - order + 1):
+        # By bit mask: sets without the player and with it alternate in blocks of 2^player.
         halves = values.reshape(-1, 2, 1 << player)
         gains = (halves[:, 1] - halves[:, 0]).ravel()
         # The player is taken, so those after it have moved one place down.
@@ -314,6 +317,7 @@ class ShapleyValues(_ValuesByKey[str]):
         for name in ("base", "everything"):
             check_number(name, getattr(self, name), "a number in [0, 1]", least=0, most=1)
         _check_amounts(self.features, self.amounts, len(self.features))
+        # Efficiency, an axiom of Shapley values: stored ones that break it were edited.
         if abs(sum(self.amounts) - (self.everything - self.base)) > 1e-9:
             raise InputError("amounts", self.amounts, "numbers that add up to everything - base")
 

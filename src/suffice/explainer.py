@@ -183,8 +183,11 @@ class Explainer:
         self._seed = check_integer("random_state", random_state, least=0)
         given = as_table(data)
         self._known_columns = frozenset(given.names)
+        # A model fitted on a frame gets its own columns, in their order, whatever else the table
+        # has.
         self._data = fitted_columns(model, given)
         players = _read_groups(self._data, groups)
+        # The model predicts the data once: references, classes and checks all read these answers.
         wrapped, answers = wrap_model(model, self._data)
         self._size_weights = _check_size_weights(size_weights, len(players))
         self._decider = DecisionBuilder(
@@ -204,6 +207,7 @@ class Explainer:
             ),
             seed=self._seed,
         )
+        # A misspelt name fails now, not at the first recourse.
         self._decider.changes.check(self._data, players)
 
     def explain(
@@ -267,6 +271,7 @@ class Explainer:
             adjust=adjust,
             progress=progress,
         )
+        # The clock started before the arguments were read, so that a time limit covers everything.
         return explain_decision(self.decide(x), asking, self._decider.references, started)
 
     def asking(
@@ -343,6 +348,7 @@ class Explainer:
         from suffice.batch.explain_many import explain_many
 
         n_jobs = _check_n_jobs(n_jobs)
+        # One bar for all rows, not one for each.
         rows, progress = self._read_many(X), question.pop("progress", None)
         return explain_many(self, rows, {**question}, n_jobs=n_jobs, progress=progress)
 
@@ -414,6 +420,7 @@ class Explainer:
         >>> len(stored), stored.finished, stored[8].prediction
         (200, True, 'refused')
         """
+        # Imported here, since it needs pyarrow.
         from suffice.batch.explain_to import explain_to
 
         return explain_to(
@@ -478,6 +485,7 @@ class Explainer:
 
         drawn = check_integer("n_hybrids", n_hybrids, least=2, most=10**6)
         decision = self.decide(x)
+        # Where both views share their hybrids, these are measured once.
         views = list(dict.fromkeys(decision.hybrids))
         return measure_plausibility(
             views, self._data, decision.context.describe(), drawn, self._seed
@@ -613,6 +621,7 @@ class Explainer:
             progress=progress,
         )
         decision = self.decide(x, desired)
+        # With `desired`, y says whether the input has that outcome.
         if desired is not None and decision.y:
             got = f"{decision.target.event.says}, which the input has already"
             raise InputError("desired", got, "an outcome that the input does not have")

@@ -137,6 +137,8 @@ class Target:
         if not isinstance(given, np.ndarray) or given.ndim not in (1, 2):
             raise InputError("answers", given, "an array with an answer for each row")
         truth = np.asarray(self.event.holds(answers))
+        # A predicate of the user may return anything, and a wrong shape would be broadcast
+        # silently.
         if truth.shape != (len(answers),) or truth.dtype != bool:
             got = f"{truth.dtype} of shape {truth.shape} for {len(answers)} row(s)"
             raise InputError("outcome", got, "a predicate giving one Boolean per row")
@@ -217,6 +219,7 @@ def event_for(outcome: object, model: Model, prediction: Any, argument: str = "o
     known, here = model.classes, unwrap_label(prediction)
     if label_index(known, here) is None:
         known = (*known, here)
+    # An outcome of None is the class predicted for this input.
     number = _class_index(known, here if outcome is None else outcome, argument)
     others = known[:number] + known[number + 1 :]
     if not others:
@@ -279,6 +282,7 @@ def _bind_threshold(
 
 def _bind_band(delta: float, model: Model, prediction: Any) -> Event:
     _require_values(model, f"within({_format_exact(delta)})")
+    # Fixed now: for each input the band is another event.
     at = float(prediction)
     return Event(
         f"prediction within {delta:g} of {at:g}",
@@ -300,6 +304,7 @@ def _bind_versus(label: object, foil: object, model: Model, prediction: Any) -> 
         )
 
     def ahead(scores: Values) -> BoolVector:
+        # Ties as in argmax: the class that the model lists first wins.
         more, same = (by(scores[:, first], scores[:, second]) for by in (np.greater, np.equal))
         return np.asarray(more | (same & (first < second)))
 
@@ -339,6 +344,7 @@ def _missing_event_error(
     if _is_network(model):  # its one number is mostly a logit, which 0.5 would misread
         hint = "A number has to be read as yes or no: outcome=suffice.at_least(0) if it is a logit"
         hint += ", at_least(0.5) if it is a probability." if 0 <= prediction <= 1 else "."
+    # Labels 0 and 1 of a function are read as numbers when they come as floats.
     if float(prediction).is_integer():
         hint += (
             " If its whole numbers stand for classes, name them in their order: "

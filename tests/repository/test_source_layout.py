@@ -65,7 +65,6 @@ def test_no_file_name_is_used_more_than_twice(figures: Figures) -> None:
     assert figures.repeated == {}
 
 
-@goal_not_reached
 def test_hard_passages_have_comments(figures: Figures) -> None:
     assert figures.comments_per_100_lines >= FEWEST_COMMENTS_PER_100_LINES
 

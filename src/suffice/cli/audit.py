@@ -230,6 +230,7 @@ def _run_verification(folder: Path, options: dict[str, Any]) -> Any:
 
     seal, rows = options["seal"], options["rows"]
     looked_at = check_bytes(folder, None if seal is None else seal.strip().lower())
+    # A record with a changed byte is not read any further.
     if not looked_at.whole or not rows:
         return verify_content(folder, looked_at, rows=0)
     config = next((p for p in sorted(folder.glob("audit.*")) if p.is_file()), None)

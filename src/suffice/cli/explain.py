@@ -87,6 +87,7 @@ def explain(**options: Any) -> None:
 
     _check_text_options(options)
     outputs = [options[k] for k in ("json_path", "csv_path", "html_path")]
+    # With output on stdout nothing else may be printed there.
     quiet = sum(str(path) == "-" for path in outputs)
     if quiet > 1:
         raise InputError("--json, --csv, --html", "- more than once", "one of them on stdout")
@@ -169,6 +170,7 @@ def _check_text_options(options: dict[str, Any]) -> None:
     context = click.get_current_context()
     default = click.core.ParameterSource.DEFAULT
     for name in _TABLE_OPTIONS if is_text else _TEXT_OPTIONS:
+        # The source, not the value: an option may be given with its default.
         if context.get_parameter_source(name) != default:
             problem = "cannot be combined with --text" if is_text else "needs --text"
             raise click.UsageError(f"{option_name(name)} {problem}.")
@@ -193,6 +195,7 @@ def _explain_text(options: dict[str, Any], question: dict[str, Any]) -> Explanat
         model = TextColumnModel(model)
     text: str = options["text"]
     if text == "-":
+        # Read as late as this, so that a wrong model is reported without waiting for input.
         text = _read_standard_input()
     if isinstance(outcome, str):
         outcome = contrast.event(_classes_of(model, text, outcome))

@@ -112,6 +112,7 @@ def serve(**options: Any) -> None:
             got = f"{options['trains'][0]} with --text"
             raise InputError("--train", got, "--model FILE, of a model that reads texts", hint)
     models, sources = _open_models(options, data, labels)
+    # A class is read with the labels of the first model; others must have it, too.
     first = next(iter(models.values()))
     run_explorer(
         models,
@@ -140,6 +141,7 @@ def run_explorer(
 ) -> None:
     """Serve the explorer until it is interrupted."""
     for package in ("starlette", "uvicorn"):
+        # Looked for, not imported: the message must come before the table is read.
         if find_spec(package) is None:
             raise missing_package("The explorer", package, "web")
     from suffice.web.server import run_server
@@ -192,6 +194,7 @@ def _read_graph(path: Path, data: Any) -> Any:
 def _read_edges(path: Path) -> list[tuple[str, str]]:
     edges = []
     for number, line in enumerate(read_text_file("--graph", path).splitlines(), 1):
+        # A comment may follow an arrow.
         words = line.partition("#")[0].strip()
         if not words:
             continue
@@ -221,6 +224,7 @@ def _opening_code(
     if _has_unnamed_index(path):
         table += ["data = data.iloc[:, 1:]  # the rows' index, which has no name"]
     if options["target"] is not None:
+        # The label leaves the table before a model sees it, as in the explorer.
         table += [f"labels = data.pop({options['target']!r})"]
     if options["leave_out"]:
         table += [f"data = data.drop(columns={options['leave_out']!r})"]

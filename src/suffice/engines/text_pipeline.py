@@ -92,11 +92,13 @@ class TextPipelineModel:
     def counted(self, hybrids: SwapHybrids) -> list[TermCounts]:
         """The counts of each reference beside the input's; `Unreadable` where words may touch."""
         cells = hybrids.pool.native
+        # Words that touch would be joined to one token that no cell shows.
         if len(self.gaps) != cells.shape[1] + 1 or not all(map(_separates_words, self.gaps[1:-1])):
             raise Unreadable("words stand side by side with nothing in between")
         if any(re.search(r"\w", gap) for gap in self.gaps):
             raise Unreadable("spans cut words apart")
         known: dict[str, CountByColumn] = {}
+        # Each distinct cell is tokenised once, however often it occurs.
         for cell in sorted(set(cells.ravel().tolist())):
             if self.lowercase and "Σ" in cell:
                 raise Unreadable("how a capital sigma is made small depends on what follows it")
@@ -163,6 +165,7 @@ def _sum_by_column(columns: ColumnCounts) -> CountByColumn:
 
 def _term_counts(held: Sequence[CountByColumn], replaced: Sequence[CountByColumn]) -> TermCounts:
     """Counts by player as arrays; those of the rest come last."""
+    # Only columns that occur: vocabularies have a hundred thousand.
     columns = sorted({column for counts in (*held, *replaced) for column in counts})
     place = {column: i for i, column in enumerate(columns)}
     out = np.zeros((2, len(held), len(columns)))
@@ -202,6 +205,7 @@ def _read_steps(
     )
     dtypes: list[Any] = [vectoriser.dtype]
     if sklearn_class_name(vectoriser) == "TfidfVectorizer":
+        # A TfidfVectorizer counts, and weighs by a TfidfTransformer of its own.
         steps = [vectoriser._tfidf, *steps]
     elif sklearn_class_name(vectoriser) == "HashingVectorizer":
         shape.normalise(vectoriser.norm)
@@ -210,6 +214,7 @@ def _read_steps(
     linear = read_weights(final, len(shape.kept))
     if sklearn_class_name(final) == "BernoulliNB":
         shape.above(final.binarize)
+    # Counts of colliding words may cancel, and then presence is no function of single cells.
     signed = sklearn_class_name(vectoriser) == "HashingVectorizer" and vectoriser.alternate_sign
     if signed and shape.tally != "count":
         raise Unreadable("HashingVectorizer with alternate_sign=True also counts down")
@@ -261,6 +266,7 @@ def _cell_counter(vectoriser: Any) -> Callable[[str], ColumnCounts]:
         return lambda cell: [(int(known[word]), 1.0) for word in analyse(cell) if word in known]
     from sklearn.feature_extraction import FeatureHasher
 
+    # One word at a time: collisions are added up by column, as the vectoriser does.
     hasher = FeatureHasher(
         vectoriser.n_features, input_type="string", alternate_sign=vectoriser.alternate_sign
     )
@@ -287,6 +293,7 @@ class _CountTransform:
 
     def times(self, factors: Reals) -> None:
         """Multiply the columns left: before a norm, or after it."""
+        # A norm, and the test for presence, need values that are not negative.
         if (factors < 0).any() or not np.isfinite(factors).all():
             raise Unreadable("a step before the model turns the sign of a word's count")
         every = np.zeros_like(self.scale)
@@ -319,6 +326,7 @@ class _CountTransform:
             return
         if norm not in ("l1", "l2"):
             raise Unreadable(f"a norm {norm!r} is not read")
+        # What scaled after the first norm scales before the second.
         self.scale, self.after = self.scale * self.after, np.ones_like(self.after)
         self.norm = "l1" if norm == "l1" else "l2"
 

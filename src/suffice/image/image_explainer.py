@@ -166,9 +166,11 @@ class ImageExplainer:
         picture = as_image_array(image, self._channels)
         subject = image_subject(explanation)
         members = features_to_refine(explanation, features)
+        # Regions are stored as pixels of that picture: in another they would cut something else.
         if not np.array_equal(read_png(subject.picture), picture.shown):
             raise InputError("image", "another picture", "the one that was explained")
         labels, owners = split_regions(subject.labels, members, self._n_regions)
+        # No region was split, so the answer would be the one that is known.
         if len(owners) == len(members):
             got = f"{plural(len(members), 'region')} that cannot be split"
             allowed = f"fewer regions than n_regions={self._n_regions}"
@@ -208,6 +210,7 @@ class ImageExplainer:
         d, n = len(regions.names), len(references.pictures)
         # The rest of an image of which only some regions are split is one more cell, hidden.
         names = (*regions.names, "the rest") if split else regions.names
+        # A cell is the number of the picture that a region is taken from; 0 is the image.
         cells = np.repeat(np.arange(n + 1)[:, None], len(names), axis=1)
         image, others = (
             HiddenColumnTable(rows, names, range(d)) if split else ArrayTable(rows, names)
@@ -225,6 +228,7 @@ class ImageExplainer:
             ),
             references="all",
             random_state=self._seed,
+            # No reader knows models of images.
             engine="blackbox",
             context=context,
         )
@@ -239,6 +243,7 @@ class ImageExplainer:
         return replace(
             e,
             players=players,
+            # Pixels have no costs, so no change is the cheapest.
             changes={},
             cheapest=None,
             cheapest_ties=(),
@@ -283,6 +288,7 @@ def _outcome_beyond_seen_labels(outcome: Any, model: ImageModel) -> Any:
         number = label_index(seen, label)
         if number is not None:
             return class_event(seen[number])
+        # A misspelt label would be "never predicted" and the answer about nothing.
         if lookalike_labels(label, seen) or not is_plausible_label(label, seen):
             raise unknown_class_error("outcome", label, seen)
         return class_event(label)

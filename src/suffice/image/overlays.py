@@ -126,9 +126,11 @@ def draw_marked_regions(
     """Dim all but the marked regions, and outline these outside their pixels."""
     pixels, labels = _scaled(subject, size)
     inside = np.isin(labels, list(marked))
+    # Rec. 601 luma.
     grey = pixels @ np.array([0.299, 0.587, 0.114])
     fog = np.rint(_DIM * grey + (1 - _DIM) * _FOG).astype(np.uint8)
     out = np.where(inside[..., None], pixels, fog[..., None])
+    # The outline lies outside, so that no marked pixel is hidden.
     out[_dilated(inside, _line_width(labels)) & ~inside] = _COLOURS[view]
     return Overlay(out)
 
@@ -161,6 +163,7 @@ def label_positions(subject: ImageSubject) -> tuple[tuple[float, float, str], ..
     places = []
     for region, label in enumerate(subject.marks):
         if label:
+            # Padded: the border of the image is a border of the region, too.
             depth = distance_transform_edt(np.pad(labels == region, 1))[1:-1, 1:-1]
             y, x = np.unravel_index(int(depth.argmax()), depth.shape)
             places.append((float(x + 0.5) / width, float(y + 0.5) / height, label))
@@ -174,6 +177,7 @@ def _scaled(subject: ImageSubject, size: int | None) -> tuple[BytePixels, Region
     """
     pixels, labels = _as_rgb(read_png(subject.picture)), subject.labels
     longest = max(labels.shape)
+    # Whole numbers of times, so that pixels stay squares.
     times = max(1, min(_READABLE_SIDE, size or _READABLE_SIDE) // longest)
     step = 1 if size is None else -(-longest // size)
     if times > 1:
@@ -188,6 +192,7 @@ def _scaled(subject: ImageSubject, size: int | None) -> tuple[BytePixels, Region
         sums = np.add.reduceat(sums, columns[:-1], axis=1)
         area = np.outer(np.diff(rows), np.diff(columns))[..., None]
         pixels = np.rint(sums / area).astype(np.uint8)
+        # Labels cannot be averaged: the one in the middle of each block is taken.
         labels = labels[(rows[:-1] + rows[1:]) // 2][:, (columns[:-1] + columns[1:]) // 2]
     return pixels, labels
 

@@ -82,6 +82,7 @@ class Adapter(ABC):
 
     def _in_batches(self, rows: Any, predict: Callable[[Any, int], Values]) -> Values:
         size = self._options.batch_size or self.default_batch_size
+        # Batches bound memory; `preprocess` sees a batch, not all rows.
         parts = [predict(self._prepare(part), len(part)) for part in _batches(rows, size)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -177,6 +178,7 @@ def adapt(
     if (kind := _find_library_model(model)) is not None:
         return _load_adapter(kind)(model, options)
     require_model(model)
+    # Nothing to adapt: the user's own object keeps its speed and its engines.
     if options.is_default and hasattr(model, "predict"):
         return model
     return (EstimatorModel if hasattr(model, "predict") else CallableModel)(model, options)
@@ -258,6 +260,7 @@ def _load_adapter(kind: _LibraryModel) -> Any:
 def _find_library_model(model: Any) -> _LibraryModel | None:
     for kind in _LIBRARY_MODELS:
         for cls in type(model).__mro__:
+            # By name: importing the library of a model that is not used would take seconds.
             if cls.__module__.partition(".")[0] != kind.library:
                 continue
             if cls.__name__ == kind.base_class:
@@ -345,6 +348,7 @@ class CallableModel(Adapter):
             self._no_threshold()
             return best_labels(answers, self._options.classes, self.__name__)
         out = answer_array(self.__name__, answers)
+        # Labels may be texts or objects; numbers are scores or values.
         if out.dtype.kind in "biuf":
             return self._outputs.labels(out, rows)
         check_known_labels(out.ravel().tolist(), self._options.classes, self.__name__)
@@ -392,6 +396,7 @@ class EstimatorModel(Adapter):
     def _labels(self, batch: Any, rows: int) -> Values:
         if self._options.threshold is not None:
             return self._outputs.labels(self._second_class(batch), rows)
+        # The estimator's own labels: its `predict` need not be the argmax of its probabilities.
         labels = np.asarray(self.original.predict(batch))
         if self._options.classes is None:
             return labels
@@ -408,6 +413,7 @@ class EstimatorModel(Adapter):
         if score is None:
             raise no_scores_error(self.__name__)
         scores = np.asarray(score(batch))
+        # A decision function of two classes is one column: the second class where it is positive.
         return scores if scores.ndim == 2 else np.stack([-scores, scores], axis=1)
 
     def _second_class(self, batch: Any) -> Values:

@@ -109,9 +109,11 @@ class RecourseRequest:
         """
         table, players = decision.pool.stack(decision.data), decision.players
         declared, own = decision.changes, self.changes()
+        # Names are checked against the request alone, so that an error names its argument.
         own.check(table, players)
         fixed = declared.fixed(table, players)
         for player in own.free(table, players):
+            # Asking for a feature that the explainer fixes is a contradiction, not a preference.
             if player in fixed:
                 got = f"{players.names[player]!r}, though for this Explainer {fixed[player]}"
                 raise InputError("actionable", got, "features that the Explainer lets change")
@@ -157,6 +159,7 @@ class Constraints:
     def relaxations(self, random: bool) -> Iterator[RelaxedConstraint]:
         """Relax each constraint alone; `random` says whether consequences are drawn at random."""
         for player, text in self.fixed.items():
+            # One constraint at a time: two that only exclude options together are not named.
             rest = {p: why for p, why in self.fixed.items() if p != player}
             yield RelaxedConstraint(text, "if it could change", replace(self, fixed=rest))
         for i, rule in enumerate(self.rules):
@@ -240,6 +243,7 @@ def _read_one_of(table: Table, j: int, given: list[Any]) -> OneOf:
         raise InputError("ranges", f"{name}: no value", "one value or more")
     known = {as_scalar(value): None for value in table.column(j)}
     for value in given:
+        # References have observed values only, so an unseen one could never be reached.
         if as_scalar(value) not in known:
             got = f"{name}: {short_repr(value)}, which the column never has"
             hint = did_you_mean(value, sorted(known, key=str))
@@ -298,6 +302,7 @@ def _read_forbidden(table: Table, forbidden: object) -> tuple[Factor, ...]:
             raise InputError("forbidden", factor, allowed)
         for name in factor.columns():
             table.position(name, "forbidden")
+        # Tried once on the data: a factor that cannot compare its column fails here.
         factor({name: table.column(table.names.index(name)) for name in factor.columns()})
     return factors
 
@@ -326,6 +331,7 @@ class AllowedReferences:
         self._players = len(players)
         self._refused = None
         if constraints.rules:
+            # Row 0 of the pool is the input, whose own values are not restricted.
             refused = ~meets_rules(pool, players, constraints.rules)[1:]
             self._refused = refused.T.astype(np.float32)
         self._factors = [
@@ -367,6 +373,7 @@ class _FactorByPattern:
         self._factor = factor
         self._columns = [pool.names.index(name) for name in dict.fromkeys(factor.columns())]
         self._values = {pool.names[j]: pool.column(j) for j in self._columns}
+        # Columns without a player are held in every hybrid.
         owner = {j: p for p, columns in enumerate(players.columns) for j in columns}
         self._readers = sorted({owner[j] for j in self._columns if j in owner})
         self._owner = {pool.names[j]: owner.get(j) for j in self._columns}
@@ -384,6 +391,7 @@ class _FactorByPattern:
 
     def _by_pattern(self, members: HeldSets) -> tuple[Outcomes, Counts]:
         """Return whether the factor holds, (patterns, references), and the pattern of each set."""
+        # Few patterns, since a factor reads few features: millions of sets share them.
         patterns, which = np.unique(members[:, self._readers], axis=0, return_inverse=True)
         truth: Outcomes = np.empty((len(patterns), self._n), dtype=bool)
         for i, pattern in enumerate(patterns):

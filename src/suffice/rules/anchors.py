@@ -144,6 +144,7 @@ def outcomes_of_data(decision: Decision) -> BoolVector:
     """Return which rows of the data have the input's outcome, from known answers if possible."""
     target = decision.target
     scored = target.event.needs_scores
+    # Labels of the data are known already; scores of two classes are not.
     truth = target(decision.data) if scored else target.read(decision.answers)
     return np.asarray(truth == decision.y)
 
@@ -159,6 +160,7 @@ def _largest_rule_size(max_size: object, conditions: Conditions) -> int:
     features = len(conditions.features)
     largest = features if max_size is None else min(check_integer("max_size", max_size), features)
     sets = conditions.sets(largest)
+    # Counting all sets needs their memory at once.
     if sets > 1 << EXHAUSTIVE_PLAYERS:
         hint = "Pass a smaller max_size (e.g. 3)"
         if not conditions.independent:
@@ -243,6 +245,7 @@ def score_rule(
     met = rule_holds(rule, data)
     both = met & has_outcome
     in_data = InData(len(data), *(int(rows.sum()) for rows in (met, has_outcome, both)))
+    # Anchors' own distribution, so that rules of both can be compared.
     judged: PrecisionSource = distribution or "perturbed"
     if sample is not None:
         judged = "sample"
@@ -258,6 +261,7 @@ def score_rule(
 
 def _perturbed_rows(decision: Decision, conditions: Conditions) -> Table:
     hybrids = perturb(decision, conditions)
+    # All conditions at once: hybrids that meet the whole rule.
     held = np.ones((hybrids.n, hybrids.d), dtype=bool)
     return hybrids.rows(held, np.arange(hybrids.n))
 
@@ -279,4 +283,5 @@ def _decision_without_input(explainer: SupportsDecide) -> Decision:
             "an input, or an explainer with an outcome of its own",
             "For example Explainer(model, data, outcome='granted').",
         )
+    # Any row will do as input: the outcome does not depend on it.
     return replace(explainer.decide(explainer.data.take(np.array([0]))), y=True)

@@ -132,6 +132,7 @@ class ReaderHints:
     names: str = ".players has them in full"
     left_out: str = ".left_out"
     refine: str = "see refine"
+    # A command may run for hours; a page waits for seconds.
     most_seconds: float = inf
     """Calls that would take longer are not suggested."""
     arguments: Mapping[str, str] = field(default_factory=dict)

@@ -125,6 +125,7 @@ class TextExplainer:
         """
         started = perf_counter()
         parts = split_text(check_text(text), self._unit, spans)
+        # The mask is chosen once, also for the words of passages: choosing asks the model.
         answer = partial(self._explain_parts, self._contrast(parts), started)
         if spans is None and self._unit == "auto" and parts.unit == "passage":
             return passages_then_words(answer, parts, question, started)
@@ -202,6 +203,7 @@ class TextExplainer:
             cost=_words_replaced,
             context=TextContext(contrast.description, hidden > 0),
         )
+        # The text as it is, cut at the atoms: joined again it is the same.
         cells = string_array([[parts.text[a:b] for a, b in parts.atoms]])
         e = explainer.explain(CellTable(cells, names, parts.visible), **question)
         seconds = perf_counter() - started
@@ -256,6 +258,7 @@ def passages_then_words(
     names = [coarse.players[number].name for number in members]
     remaining = None
     if seconds is not None:
+        # The search of words gets some time even if passages took too long.
         remaining = max(seconds - (perf_counter() - started), _LEAST_WORD_SHARE * seconds)
     fine = answer(words_of_features(coarse, names), question | _share_of_limits(remaining, left))
     # Words are reported only if no view loses its sets to a limit.
@@ -263,6 +266,7 @@ def passages_then_words(
         before.factors and not after.factors
         for before, after in ((coarse.keep, fine.keep), (coarse.flip, fine.flip))
     )
+    # An answer in passages is better than none in words.
     e = coarse if worse else fine
     return _merged_effort(e, parts, coarse, len(members), limits, started, fine)
 
@@ -328,6 +332,7 @@ def _plan_as_given(plan: Plan, limits: Limits) -> Plan:
         for name, share in shares.items():
             suggested, whole = more.arguments.get(name), given[name]
             if isinstance(suggested, int | float) and share and whole:
+                # The suggestion was made for a share of the limit that the user gave.
                 times = round(suggested / share)
                 return replace(more, arguments={name: times * whole}, seconds=times * whole)
         return more

@@ -108,6 +108,7 @@ def _recourse(session: Session, request: RecourseOptionsRequest) -> Any:
 def _recourse_sheet(found: Recourse) -> Any:
     """Return the sheet with labels of the page's form in place of Python's arguments."""
     sheet = _sheet_json(found)
+    # Suggestions name calls of Python, which a visitor of the page cannot make.
     notes = [n for n in sheet["notes"] if not n.startswith(SUGGESTION_START)]
     if len(notes) < len(sheet["notes"]):
         notes.append(f"{SUGGESTION_START}allow more time, or restrict what may change.")
@@ -192,6 +193,7 @@ def openapi() -> dict[str, Any]:
     >>> sorted(openapi()["paths"])[:2]
     ['/api/about', '/api/explain']
     """
+    # Several endpoints share a type, which the description must define once.
     types = list(dict.fromkeys(e.request_type for e in ENDPOINTS if e.request_type is not None))
     schemas, components = msgspec.json.schema_components(
         types, ref_template="#/components/schemas/{name}"
@@ -258,6 +260,7 @@ def notebook_code(session: Session, request: ExplainRequest) -> str:
             if given.values:
                 lines += [f"x |= {pformat(dict(given.values), sort_dicts=False)}"]
     question: dict[str, Any] = {"tau": request.tau}
+    # Only what differs from the defaults is written, so that the code stays short.
     defaults = ExplainRequest(input=given)
     for name in (*QuestionFields.__struct_fields__, "time_limit"):
         if getattr(request, name) != getattr(defaults, name):
@@ -305,6 +308,7 @@ def _table_arguments(
         found["references"] = " & ".join(parts) or '"all"'
     elif contrast.references != "opposite":
         found["references"] = repr(contrast.references)
+    # The server's own default differs from the one of Python, so it is written out.
     n = session.n_references if contrast.n_references is None else contrast.n_references
     if n is not None:
         found["n_references"] = repr(n)
