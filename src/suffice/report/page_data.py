@@ -16,6 +16,7 @@ import numpy as np
 
 from suffice.explanation import Explanation, Player, View
 from suffice.explanation.schema import ImageSubject, TextSubject
+from suffice.explanation.storage import to_record
 from suffice.formatting import format_condition
 from suffice.results import json_text
 from suffice.search.profile import MinimalSet
@@ -150,7 +151,7 @@ def page_scripts(result: Explanation | View, summary: Summary, brief: bool = Fal
 
 def _counts(e: Explanation, counted: bool) -> dict[str, object]:
     """Return the part of the stored explanation that the script reads."""
-    record = e._record()
+    record = to_record(e)
     subject = record.subject if isinstance(record.subject, TextSubject) else None
     return {
         "hits": record.hits if counted else [],
