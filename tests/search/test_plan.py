@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from suffice import Explainer, Explanation, InputError, Plan
+from suffice import ConditionalContext, Explainer, Explanation, InputError, Plan
 from suffice.context.players import association_matrix, duplicate_columns
 from suffice.search import plan as planning
 from suffice.search.limits import DEFAULT_WORK, EXHAUSTIVE_PLAYERS, Limits
@@ -146,13 +146,14 @@ def test_a_plan_does_not_depend_on_how_fast_the_model_is(monkeypatch):
 
 
 def test_sentences_of_a_plan_claim_what_will_be_done():
-    X, _ = few(40)
+    X, y = few(40)
     explainer = Explainer(black_box, X)
-    greedy, bounds, small, tested, timed, rows, pruned, few_pruned, brief = (
+    linear = Explainer(LogisticRegression().fit(X, y), X)
+    bounds = linear.plan(X.iloc[0], search="bounds").told()
+    greedy, small, tested, timed, rows, pruned, few_pruned, brief = (
         str(explainer.plan(X.iloc[0], **question).told())
         for question in (
             {"search": "greedy"},
-            {"search": "bounds"},
             {"max_size": 2},
             {"alpha": 0.05, "adjust": "holm"},
             {"search": "pruned", "time_limit": 2},
@@ -172,6 +173,16 @@ def test_sentences_of_a_plan_claim_what_will_be_done():
     assert few_pruned == "the best sets that can be verified with at most 5,000 model rows."
     assert brief == "sets are counted, the smallest first, in under 0.1 s."
     assert "would be decided at one τ" in explainer.plan(X.iloc[0]).sheet.lead[0]
+
+
+def test_a_search_that_cannot_be_made_has_no_plan():
+    X, _ = few(6)
+    plain = Explainer(black_box, X)
+    near = Explainer(black_box, X, context=ConditionalContext())
+    for explainer, search in ((plain, "bounds"), (near, "bounds"), (near, "pruned")):
+        for ask in (explainer.plan, explainer.explain):
+            with pytest.raises(InputError, match=f"search: got '{search}'; allowed: 'auto'"):
+                ask(X.iloc[0], search=search)
 
 
 def test_predicted_seconds_are_those_that_the_limits_allow():

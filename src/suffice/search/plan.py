@@ -16,8 +16,15 @@ from typing import Any, Literal, NamedTuple, TypeGuard
 import numpy as np
 
 from suffice.context.hybrids import Hybrids, SwapHybrids
-from suffice.engines import Evaluator, IdlePlayerEvaluator, IdleReason, LatticeEvaluator
+from suffice.engines import (
+    CubeEvaluator,
+    Evaluator,
+    IdlePlayerEvaluator,
+    IdleReason,
+    LatticeEvaluator,
+)
 from suffice.engines.work import LOOKUP, UNITS_PER_SECOND, estimate_seconds, max_distinct_rows
+from suffice.errors import InputError
 from suffice.factors.lattice import Lattice
 from suffice.formatting import duration, duration_phrase, format_bytes, format_integer, plural
 from suffice.results import Column, FrozenDict, Panel, Result, Sheet
@@ -272,15 +279,26 @@ def make_plan(asked: str, evaluator: Evaluator, narrowed: SearchTask) -> Plan:
     if asked == "auto":
         plan = _plan_automatically(plan, evaluator, hybrids[0], question, everything, streaming)
     else:
-        plan = _plan_named_search(plan, evaluator)
+        plan = _plan_named_search(plan, evaluator, hybrids[0])
     sweeps = 1 if hybrids[0] is hybrids[1] else 2
     return replace(
         plan, memory=sweeps * predict_bytes(plan.way, evaluator, hybrids[0], plan.limits)
     )
 
 
-def _plan_named_search(plan: Plan, evaluator: Evaluator) -> Plan:
+def require_search_possible(search: str, evaluator: Evaluator, hybrids: Hybrids) -> None:
+    """Raise for a search that this model or context does not allow."""
+    if search == "pruned" and not isinstance(hybrids, SwapHybrids):
+        hint = "It orders hybrids by the values they share, which are not known before they are "
+        raise InputError("search", "'pruned'", "'auto' in this context", f"{hint}made.")
+    if search == "bounds" and not isinstance(evaluator, CubeEvaluator):
+        hint = "Only tree and additive models that an engine reads, on swapped values, tell bounds."
+        raise InputError("search", "'bounds'", "'auto' for this model and context", hint)
+
+
+def _plan_named_search(plan: Plan, evaluator: Evaluator, hybrids: Hybrids) -> Plan:
     """Return the plan of the search that was named."""
+    require_search_possible(plan.asked, evaluator, hybrids)
     limits, seconds = plan.limits, plan.exhaustive_seconds
     streams = isinstance(evaluator, LatticeEvaluator) and plan.players <= STREAMED_PLAYERS
     if plan.asked in ("exhaustive", "pruned") and not streams:

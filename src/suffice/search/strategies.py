@@ -27,7 +27,7 @@ from suffice.search.findings import DecidedSets, Findings, FoundSet, OutcomesOf,
 from suffice.search.greedy import greedy_search
 from suffice.search.limits import DEFAULT_WORK, LimitKeeper, LimitReached, Stop
 from suffice.search.outcome_cache import OutcomeCache
-from suffice.search.plan import SearchMethod
+from suffice.search.plan import SearchMethod, require_search_possible
 from suffice.search.profile import Profile
 from suffice.search.pruned import pruned_search
 from suffice.search.question import Question
@@ -45,9 +45,9 @@ def run_search(
 ) -> SearchResult:
     """Search in the way planned."""
     keeper.expect(evaluator)
+    require_search_possible(way, evaluator, hybrids)
     if way == "pruned":
-        if not isinstance(hybrids, SwapHybrids):
-            raise InputError("search", "'pruned'", "'auto' in this context", _PRUNED_HINT)
+        assert isinstance(hybrids, SwapHybrids)
         return SearchResult.of_decided(
             pruned_search(evaluator, hybrids, question, keeper), question
         )
@@ -58,10 +58,7 @@ def run_search(
         found = streamed_search(evaluator, hybrids.d, question, keeper)
         return SearchResult.of_decided(found, question)
     if way == "bounds":
-        if not isinstance(evaluator, CubeEvaluator):
-            raise InputError(
-                "search", "'bounds'", "'auto' for this model and context", _BOUNDS_HINT
-            )
+        assert isinstance(evaluator, CubeEvaluator)
         from suffice.search.bounds import bounds_search
 
         return SearchResult.of_decided(
@@ -74,12 +71,6 @@ def run_search(
     sweep = exhaustive_search(evaluator, hybrids.d, question, keeper)
     profile = Profile.of(sweep.tally, question, sweep.draws)
     return SearchResult(profile, None, sweep, {}, sweep.stopped)
-
-
-_BOUNDS_HINT = "Only tree and additive models that an engine reads, on swapped values, tell bounds."
-_PRUNED_HINT = (
-    "It orders hybrids by the values they share, which are not known before they are made."
-)
 
 
 # What a search gives to those who tell of it.
