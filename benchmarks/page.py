@@ -58,7 +58,7 @@ def _moved(browser: Any, folder: Path) -> Iterator[Row]:
         lambda r: (np.asarray(r) @ weights > 0.62 * weights.sum()).astype(int), data
     )
     e = explainer.explain(data[0], search="exhaustive")
-    sets = e.keep.profile.n_minimal_somewhere + e.flip.profile.n_minimal_somewhere
+    sets = e.keep.profile.n_minimal_at_any_tau + e.flip.profile.n_minimal_at_any_tau
     e.to_html(folder / "sets.html")
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto((folder / "sets.html").as_uri())

@@ -140,7 +140,7 @@ class Decision:
             self.y,
             limits.budget,
             exhaustive,
-            limits.patience,
+            limits.batch_seconds,
             self._own_readings,
         )
 

@@ -89,7 +89,7 @@ REGRESSORS = {
 def sums_of_all(case: Case, kernel: Any) -> tuple[Any, Any]:
     """The ensemble, and the sums of every hybrid in the order of `all_rows`."""
     model = TreeModel(read_trees(case.model, case.hybrids.pool.names))
-    problem = encode_input(model.ensemble, model.reading(case.target.event), case.hybrids)
+    problem = encode_input(model.ensemble, model.event_margins(case.target.event), case.hybrids)
     return model.ensemble, sum_like_library(problem, *all_hybrids(case), kernel)
 
 

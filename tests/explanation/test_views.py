@@ -121,7 +121,7 @@ def test_the_baseline_of_necessity_is_the_share_of_all_hybrids(world, tau):
         unrelated = view.necessity is None or not any(closure)
         lift = None if unrelated else view.necessity * len(closure) / sum(closure)
         assert view.necessity_lift == (lift and pytest.approx(lift))
-        if other.complete and other.profile.covers_exactly(tau):
+        if other.complete and other.profile.necessity_is_exact(tau):
             assert other.necessity_baseline == view.necessity_baseline
 
 

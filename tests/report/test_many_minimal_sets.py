@@ -93,7 +93,7 @@ def test_found_sets_cover_what_each_of_them_covers(d, seed, n_found):
     profile = Profile(tally, draws=HybridSample(held, outcomes), findings=findings)
     inside = [any(row[list(m)].all() for m in members) for row in held[outcomes]]
     assert profile.covered(0.75) == (sum(inside), outcomes.sum())
-    sets = [m for m in profile.minimal_somewhere() if m.proof == "one smaller"]
+    sets = [m for m in profile.minimal_at_any_tau() if m.proof == "one smaller"]
     assert sorted(m.members for m in sets) == sorted(members)
     assert all(m.high == m.hits / 10 and m.low < 0.75 for m in sets)
 

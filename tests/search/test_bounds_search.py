@@ -219,7 +219,7 @@ def test_fully_grown_forests_vote_and_others_do_not():
     steps = {}
     for make in (forest_case, votes_case, boosted_case):
         problem = make(1)._problem
-        trees = RankedTrees(problem, problem.reading.margins[0], _player_numbers_by_tree(problem))
+        trees = RankedTrees(problem, problem.margins.margins[0], _player_numbers_by_tree(problem))
         votes = find_equal_steps(trees)
         steps[make] = None if votes is None else votes.steps.max()
     assert steps == {forest_case: 1, votes_case: 2, boosted_case: None}

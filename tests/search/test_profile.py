@@ -144,7 +144,7 @@ def test_counts_by_mask_and_by_level_answer_alike(world):
         for size in range(dense.d + 1):
             assert ours.levels[size].dtype == np.int64
             assert ours.levels[size].tolist() == theirs.levels[size].tolist()
-            assert ours.listed(size) == theirs.listed(size) == lattice.width(size)
+            assert ours.n_evaluated(size) == theirs.n_evaluated(size) == lattice.width(size)
             assert ours.start(size) == theirs.start(size) == 0
     for mask, hit in enumerate(hits.tolist()):
         members = [j for j in range(dense.d) if mask >> j & 1]
@@ -158,7 +158,7 @@ def test_the_other_view_of_a_bounded_tally_is_what_its_levels_say_backwards():
     other = bounded.other_view()
     assert [level.tolist() for level in other.levels] == [[2], [6], [5, 7, 8], [9]]
     assert other.starts == (0, 2, 0, 0)
-    assert not other.complete and other.listed(1) == 1
+    assert not other.complete and other.n_evaluated(1) == 1
 
 
 @pytest.mark.parametrize("n", [3, 300])

@@ -124,7 +124,7 @@ def test_a_black_box_asks_a_slow_model_in_calls_that_fit():
     target = Target(Slow(), Event("yes", "no", lambda labels: labels))
     hybrids = SwapHybrids(pool, make_players(pool))
     limits = Limits(time_limit=1.0)
-    box = BlackBox(target, hybrids, y=True, distinct=False, patience=limits.patience)
+    box = BlackBox(target, hybrids, y=True, distinct=False, patience=limits.batch_seconds)
     ticked = []
     box.outcomes(np.eye(6, dtype=bool), ticked.append)
     assert calls[0] == 10  # a twentieth of the limit
@@ -247,7 +247,7 @@ def test_parts_share_the_books_and_name_the_limit_that_was_given():
     assert keeper.forbids() is None
     assert keeper.rows_left == 1000
     assert keeper.part(0.5).rows_left == 500
-    assert keeper.keeping_back(300).rows_left == 700
+    assert keeper.reserving(300).rows_left == 700
 
 
 def test_hybrids_that_cost_no_row_are_bounded_by_the_budget_too():

@@ -398,7 +398,7 @@ class CohortCounts:
         one_context = len(self._size_weights) == 1
         same = next(iter(self._size_weights)) if one_context else None
         profile = Profile(Tally.of_dense(self._hits, self.references), size_weights=same)
-        bars = {m.members: (m.low, m.high) for m in profile.minimal_somewhere(DEFAULT_SETS)}
+        bars = {m.members: (m.low, m.high) for m in profile.minimal_at_any_tau(DEFAULT_SETS)}
         for mask in masks:
             members = members_of(mask)
             low, high = profile.interval(members)
@@ -406,7 +406,7 @@ class CohortCounts:
                 bars[members] = low, high
         order = sorted(bars, key=lambda m: (-bars[m][1], bars[m][0], len(m), m[::-1]))
         barcode = tuple((tuple(self._index.names[i] for i in m), *bars[m]) for m in order)
-        more = profile.n_minimal_somewhere - len(bars)
+        more = profile.n_minimal_at_any_tau - len(bars)
         return barcode, more, necessity_curve(profile) if one_context else None
 
 

@@ -214,7 +214,7 @@ class SetMarker:
     def _level(self, size: int) -> Counts | None:
         """Return the hits of all sets of players of this size; None if not all were counted."""
         tally = self._tally
-        return tally.levels[size] if tally.listed(size) == tally.lattice.width(size) else None
+        return tally.levels[size] if tally.n_evaluated(size) == tally.lattice.width(size) else None
 
     def _rank(self, size: int, hits: int) -> tuple[int, int, int] | None:
         """Return the numbers of sets of this size with more hits, with fewer, and of all."""

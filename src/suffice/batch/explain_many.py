@@ -140,7 +140,7 @@ def _predict_ahead(
     memory, so the function returns at the first row that has one.
     """
     prepared: dict[int, PreparedSearch] = {}
-    if not asking.question.limits.none or asking.how not in ("auto", "exhaustive"):
+    if not asking.question.limits.unlimited or asking.how not in ("auto", "exhaustive"):
         return prepared
     for place, decision in enumerate(decisions):
         if isinstance(decision, SufficeError) or not decision.context.is_swap:

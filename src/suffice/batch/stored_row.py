@@ -104,7 +104,7 @@ def _known_hybrids(e: Explanation) -> int:
     """
     profiles = [e.keep_profile] if e.one_sweep else [e.keep_profile, e.flip_profile]
     return sum(
-        p.tally.n << p.tally.d if p.covers_exactly(e.tau) else p.tally.n * p.tally.visited
+        p.tally.n << p.tally.d if p.necessity_is_exact(e.tau) else p.tally.n * p.tally.visited
         for p in profiles
     )
 

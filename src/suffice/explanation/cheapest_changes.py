@@ -190,7 +190,7 @@ def _price_swept_sets(
     lattice, d = flip.tally.lattice, flip.tally.d
     # Bars without a test serve every test that may be asked for later.
     counted = flip if flip.findings is None else replace(flip, findings=None)
-    bars = counted.tested(None, "none").bars
+    bars = counted.with_test(None, "none").bars
     if flip.tally.complete:
         for masks in _blocks(bars.places):
             # Replacing a set is holding its complement.
@@ -342,7 +342,7 @@ class _CheapestPairSearch:
         self._order = np.argsort(prices, axis=1, kind="stable")
         self._ascending = np.take_along_axis(prices, self._order, axis=1)
         d = sweep.tally.d
-        unvisited = [size for size in range(1, d + 1) if not sweep.tally.listed(d - size)]
+        unvisited = [size for size in range(1, d + 1) if not sweep.tally.n_evaluated(d - size)]
         self._deepest = min(unvisited, default=d + 1) - 1
 
     def remember(self, pair: CheapestPair) -> None:

@@ -201,7 +201,7 @@ def prepare_search(decision: Decision, asking: SearchRequest) -> PreparedSearch:
     whole = how in ("auto", "exhaustive") and limits.max_size is None and limits.budget is None
     evaluators = _make_evaluators(decision, narrowed, limits, whole)
     plan = make_plan(how, evaluators[0], narrowed)
-    sweeps = plan.way in ("exhaustive", "streamed") and plan.limits.none
+    sweeps = plan.way in ("exhaustive", "streamed") and plan.limits.unlimited
     if (plan.limits, sweeps) != (limits, whole):
         spent += sum(evaluator.rows_predicted for evaluator in evaluators)
         evaluators = _make_evaluators(decision, narrowed, plan.limits, sweeps)

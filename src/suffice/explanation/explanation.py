@@ -130,8 +130,8 @@ class Explanation(Result):
         return replace(
             self,
             tau=self.tau if tau is None else check_tau(tau),
-            keep_profile=profile.tested(tested, adjustment),
-            flip_profile=self.flip_profile.tested(tested, adjustment),
+            keep_profile=profile.with_test(tested, adjustment),
+            flip_profile=self.flip_profile.with_test(tested, adjustment),
         )
 
     @property

@@ -104,7 +104,7 @@ def only_at_its_tau(e: Explanation) -> Explanation:
 
 def _profile_at_tau(profile: Profile, tau: float) -> Profile:
     tally = profile.tally
-    exact = profile.covers_exactly(tau)
+    exact = profile.necessity_is_exact(tau)
     findings = Findings(
         tau,
         tuple(FoundSet(m.members, m.hits, m.proof) for m in profile.minimal_at(tau)),

@@ -124,7 +124,7 @@ class View(Result):
     @property
     def necessity_interval(self) -> tuple[float, float] | None:
         """95% Clopper–Pearson interval of an estimated necessity; None where it is exact."""
-        if self.profile.covers_exactly(self.tau):
+        if self.profile.necessity_is_exact(self.tau):
             return None
         covered, outcome = self._covered
         low, high = clopper_pearson(covered, max(outcome, 1))
@@ -180,7 +180,7 @@ class View(Result):
     @property
     def barcode(self) -> tuple[SufficientFactor, ...]:
         """Every factor that is minimal at some τ, the highest first: see `minimal_for`."""
-        return tuple(self._minimal(m) for m in self.profile.minimal_somewhere())
+        return tuple(self._minimal(m) for m in self.profile.minimal_at_any_tau())
 
     @cached_property
     def curve(self) -> tuple[tuple[float, float], ...]:
@@ -400,7 +400,7 @@ def measures_of(profile: Profile, asked: QueriedSet, closed: bool) -> Measures:
     if not tally.complete:
         raise NotVisitedError(
             "necessity and the contrapositives are taken over all subsets, and the search was "
-            f"bounded ({tally.evaluated_whole}). Use sufficiency, or "
+            f"bounded ({tally.coverage_text}). Use sufficiency, or "
             "necessity_of for an estimate."
         )
     n, total = tally.n, tally.n << (tally.d + asked.all_idle)

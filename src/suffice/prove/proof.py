@@ -324,7 +324,7 @@ def _make_prover(decision: Decision, kind: DomainKind, max_boxes: int) -> Prover
         return _additive_prover(decision, kind, max_boxes, no_trees)
     if trees.disagrees:
         raise Unreadable(WRONG_TREES)
-    reading = trees.reading(decision.target.event)
+    reading = trees.event_margins(decision.target.event)
     fresh = (kind, id(decision.data)) not in trees.domains
     domain, boxes = _encoded(trees, kind, decision)
     domain_here, start = with_input(domain, trees.ensemble, decision.row)

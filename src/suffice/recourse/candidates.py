@@ -192,7 +192,7 @@ class ActionableFeatures:
         if (left is not None and left < _SECONDS_FOR_KERNELS) or not evaluator.load_kernels():
             if left is None:
                 return self
-            return replace(self, evaluator=self.blackbox(keeper.limits.patience))
+            return replace(self, evaluator=self.blackbox(keeper.limits.batch_seconds))
         # A kernel's first call loads it; in a batch that would look like a slow pace.
         first, held = keeper.part(1.0), np.ones((1, len(self.numbers)), dtype=bool)
         first.ask(evaluator, held, np.zeros(1, dtype=np.int64))
@@ -514,7 +514,7 @@ def make_set_table(
     most = max(1, (_CELLS_PER_TIMED_BLOCK if keeper.timed else _CELLS_PER_BLOCK) // sweep.tally.n)
     for size, width in enumerate(widths):
         # Complements are ranked backwards, so the sets that a limit left out come first.
-        for start in range(width - sweep.tally.listed(d - size), width, most):
+        for start in range(width - sweep.tally.n_evaluated(d - size), width, most):
             over = keeper.forbids(0) if keeper.may_run_out and size > 1 else None
             if over is not None:
                 stop = over
@@ -544,7 +544,7 @@ def _largest_swept(sweep: Sweep) -> int:
     """Return the largest size whose sets were all swept, or in part if few enough to list."""
     lattice = sweep.tally.lattice
     for size in range(lattice.d, 0, -1):
-        swept, width = sweep.tally.listed(lattice.d - size), lattice.width(size)
+        swept, width = sweep.tally.n_evaluated(lattice.d - size), lattice.width(size)
         if swept == width or (swept and width <= _MOST_SETS_OF_PARTIAL_SIZE):
             return size
     return 0

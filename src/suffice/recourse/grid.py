@@ -84,7 +84,7 @@ def select_from_grid(
     reach[masks] = np.minimum(known, table.least_inside(known))
     reach[~over_supersets(wanted.copy(), np.logical_or)] = -1.0  # subsets of no wanted set
     # Changes that the grid does not improve on have yet to be verified, one row each.
-    searching = keeper.keeping_back(len(table.minimal_positions(known)[:most]))
+    searching = keeper.reserving(len(table.minimal_positions(known)[:most]))
     searching = keeper_of_rows(decision, searching)
     search = _GridSearch(grid, decision, worlds, constraints, wanted, reach, searching)
     best = search.run(enough, request.progress)

@@ -86,7 +86,7 @@ class LargeSetSearch:
         The first block is predicted even where the time is over already: replacing everything that
         can change works for most references, and "none found" would then be misleading.
         """
-        model = self.features.blackbox(self.keeper.limits.patience)
+        model = self.features.blackbox(self.keeper.limits.batch_seconds)
         references = self._by_cost[:_FIRST_BLOCK][: self.keeper.rows_left]
         members = self._usable[references]
         works = self.allowed.by_pair(members, references)

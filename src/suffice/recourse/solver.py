@@ -279,7 +279,7 @@ class RecourseSolver:
     def _actionable_features(
         self, numbers: tuple[int, ...], keeper: LimitKeeper
     ) -> ActionableFeatures:
-        bounded = not keeper.limits.none
+        bounded = not keeper.limits.unlimited
         key = numbers, bounded
         if key not in self._actionable:
             without = self._actionable.get((numbers, False))

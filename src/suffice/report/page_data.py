@@ -199,13 +199,13 @@ def _view(view: View, said: ViewSummary, counted: bool, brief: bool) -> PageView
     if counted:
         return known
     # Other corrections need all p-values of the family, which the page does not have.
-    movable = profile.findings is None and profile.n_minimal_somewhere <= _MOST_SETS
+    movable = profile.findings is None and profile.n_minimal_at_any_tau <= _MOST_SETS
     if movable and profile.adjust in ("none", "bonferroni"):
         # The script tests by itself, at any α the reader types, so bars are those of the shares.
-        untested = profile.tested(None, "none")
+        untested = profile.with_test(None, "none")
         return msgspec.structs.replace(
             known,
-            bars=[_bar_in_hits(m, view.tally.n) for m in untested.minimal_somewhere()],
+            bars=[_bar_in_hits(m, view.tally.n) for m in untested.minimal_at_any_tau()],
             mass=_mass(untested.tally.n, *untested.reach_of_outcome()),
             chance=_mass(untested.tally.n, *untested.reach_of_all()),
             tests=profile.n_tested,
@@ -255,7 +255,7 @@ def _changes(view: View, brief: bool) -> list[tuple[tuple[int, ...], list[str], 
     told: Iterable[MinimalSet] = ()
     if view.changes:
         profile = view.profile
-        told = profile.minimal_at(view.tau) if brief else profile.minimal_somewhere(_MOST_CHANGES)
+        told = profile.minimal_at(view.tau) if brief else profile.minimal_at_any_tau(_MOST_CHANGES)
     out = []
     for minimal in told:
         change = view.changes.get(view.tally.lattice.mask(minimal.members))

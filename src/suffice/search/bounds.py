@@ -70,7 +70,7 @@ def bounds_search(
     searching = keeper.part(_SEARCH_SHARE)
     for side, known in ((keep, known_keep), (flip, known_flip)):
         if side in asked:
-            side.count_few(searching)
+            side.enumerate_if_few(searching)
         if side.open:
             _count_sets(side, _held_rows(known, d, largest), searching)
     stopped = _close_cubes(evaluator, asked, searching, question.progress)
@@ -240,7 +240,7 @@ class BranchAndBound:
         nobody = np.zeros((1, self._d), dtype=bool)
         self.open.push(nobody, self._never[None])
 
-    def count_few(self, keeper: LimitKeeper) -> None:
+    def enumerate_if_few(self, keeper: LimitKeeper) -> None:
         """Count all sets of the players that help, where they are few: then nothing is open."""
         players = np.flatnonzero(~self._never)
         if not self._never.any() or len(players) > ENUMERABLE_PLAYERS:
@@ -304,7 +304,7 @@ class BranchAndBound:
     def _left_out(self, cubes: Cubes) -> Cubes:
         """Close what contains a set that passes, and leave outside who would complete one."""
         inside, outside = cubes
-        contains, completing = self.passing.beside(inside)
+        contains, completing = self.passing.compare(inside)
         fixed = inside.sum(axis=1) + outside.sum(axis=1)
         self._close(fixed[contains])
         new = (completing & ~outside)[~contains]

@@ -102,7 +102,7 @@ def exhaustive_search(
     """
     limits = question.limits.validated()
     limits.require_bounded(d)
-    if limits.none and isinstance(evaluator, LatticeEvaluator):
+    if limits.unlimited and isinstance(evaluator, LatticeEvaluator):
         return _sweep_by_mask(evaluator, d, question.progress)
     keeper = LimitKeeper(limits) if keeper is None else keeper
     lattice, n, views = Lattice(d), evaluator.n, question.views
@@ -111,7 +111,7 @@ def exhaustive_search(
     # Under a limit on time or work the sample comes first: at the end nothing may be left for it.
     first = keeper.may_run_out
     draws = sample_hybrids(evaluator, d, question, count, keeper.part(0.1)) if first else None
-    sweeping = keeper.part(1.0) if first else keeper.keeping_back(count)
+    sweeping = keeper.part(1.0) if first else keeper.reserving(count)
     sweeping.expect(evaluator)
     store = _SweepStore(lattice, n)
     largest = limits.largest(d)
@@ -304,7 +304,7 @@ class Tally:
         """The number of the first subset of this size that is listed."""
         return 0 if self.starts is None else self.starts[size]
 
-    def listed(self, size: int) -> int:
+    def n_evaluated(self, size: int) -> int:
         """How many subsets of this size were evaluated."""
         return self.lattice.width(size) if self.complete else len(self.levels[size])
 
@@ -327,7 +327,7 @@ class Tally:
         return self.d
 
     @property
-    def evaluated_whole(self) -> str:
+    def coverage_text(self) -> str:
         """Up to which size, in words."""
         size = self.exhaustive_size
         return f"exhaustive up to size {size}" if size >= 0 else "exhaustive at no size"
@@ -341,7 +341,7 @@ class Tally:
         if not 0 <= at < len(level):
             raise NotVisitedError(
                 f"this subset of {size} features was not evaluated: the search was bounded, and "
-                f"{self.evaluated_whole}. Raise max_size, budget or time_limit."
+                f"{self.coverage_text}. Raise max_size, budget or time_limit."
             )
         return int(level[at])
 

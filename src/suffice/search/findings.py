@@ -119,20 +119,20 @@ class DecidedSets:
     """Outcomes of single hybrids, where the search remembers those that it asked about."""
 
 
-# Which sets of a small lattice a search has still to decide: with none left it has seen all.
+# Sets of a small lattice that a search has not decided: none left means that it is complete.
 
 
 _MOST_PLAYERS = 20
-"""A byte for each set: past this many players nobody sees them all by starts, and none is kept."""
+"""With more players no table of undecided sets is kept: starts cannot reach all of them."""
 
 
 class UndecidedSets:
-    """The sets that were not found to fail and that hold no factor that was found.
+    """Sets that have not failed and contain no factor found so far.
 
     >>> sets = UndecidedSets(2)
-    >>> sets.close(np.array([[False, False]]))
-    >>> sets.close_above([0])
-    >>> sets.left, sets.smallest(10).tolist()
+    >>> sets.mark_failed(np.array([[False, False]]))
+    >>> sets.mark_supersets([0])
+    >>> sets.count, sets.smallest(10).tolist()
     (1, [[False, True]])
     """
 
@@ -141,30 +141,30 @@ class UndecidedSets:
         self._open = np.ones(1 << d, dtype=bool) if d <= _MOST_PLAYERS else None
 
     @property
-    def left(self) -> float:
-        """How many there are; infinitely many, as it were, where no count is kept."""
+    def count(self) -> float:
+        """Number of undecided sets; infinite where no table is kept."""
         return np.inf if self._open is None else int(self._open.sum())
 
     @property
-    def closed_share(self) -> float | None:
-        """The share of all sets that is not open; None where no count is kept."""
+    def decided_share(self) -> float | None:
+        """Share of all sets that is decided; None where no table is kept."""
         return None if self._open is None else 1 - int(self._open.sum()) / len(self._open)
 
-    def close(self, sets: HeldSets) -> None:
-        """These fail."""
+    def mark_failed(self, sets: HeldSets) -> None:
+        """Note sets that do not suffice."""
         if self._open is not None:
             self._open[masks_of_held(sets)] = False
 
-    def close_up_to(self, size: int) -> None:
-        """Sets of so many players or fewer fail, or are factors."""
+    def mark_sizes_up_to(self, size: int) -> None:
+        """Note that every set of at most `size` players is decided."""
         if self._open is not None:
             sizes = np.bitwise_count(np.arange(len(self._open), dtype=np.uint32))
             self._open[sizes <= size] = False
 
-    def close_above(self, members: Sequence[int]) -> None:
-        """This is a factor: whatever contains it need not be looked at."""
+    def mark_supersets(self, members: Sequence[int]) -> None:
+        """Note a factor: no superset of it is minimal, so all of them are decided."""
         if not len(members):
-            self.close_all()
+            self.mark_all()
         if self._open is None:
             return
         # One axis for each player, the last of them first.
@@ -172,12 +172,12 @@ class UndecidedSets:
         inside = [1 if j in members else slice(None) for j in range(lattice.ndim)]
         lattice[tuple(reversed(inside))] = False
 
-    def close_all(self) -> None:
-        """Nothing is left to look at, however many players there are."""
+    def mark_all(self) -> None:
+        """Note that every set is decided, whether a table is kept or not."""
         self._open = np.zeros(1 << min(self._d, _MOST_PLAYERS), dtype=bool)
 
     def smallest(self, most: int) -> HeldSets:
-        """Open sets of the smallest size that has any, at most so many of them."""
+        """Return at most `most` undecided sets, all of the smallest size that has any."""
         assert self._open is not None  # or else none could be left
         masks = masks_by_size(self._d)
         masks = masks[self._open[masks]][:most]
@@ -217,25 +217,25 @@ class MinimalSetFamily:
     def add(self, sets: HeldSets, outcomes: Outcomes) -> None:
         """Note sets that pass; those that contain another are of no use."""
         _, new = np.unique(np.packbits(sets, axis=1), axis=0, return_index=True)
-        new = new[self._index.inside(sets[new]) == 0]
+        new = new[self._index.count_subsets(sets[new]) == 0]
         if not len(new):
             return
         among = SubsetIndex(sets[new])
-        minimal = among.inside(sets[new]) == 1  # itself
-        still = among.inside(self.sets) == 0
+        minimal = among.count_subsets(sets[new]) == 1  # itself
+        still = among.count_subsets(self.sets) == 0
         new = new[minimal]
         self.sets = np.concatenate([self.sets[still], sets[new]])
         self.outcomes = np.concatenate([self.outcomes[still], outcomes[new]])
         self._index = SubsetIndex(self.sets)
 
-    def beside(self, sets: HeldSets) -> tuple[BoolVector, HeldSets]:
-        """Which sets contain a known one; and the players who would complete one."""
+    def compare(self, sets: HeldSets) -> tuple[BoolVector, HeldSets]:
+        """Return which sets contain a known one, and the players that would complete one."""
         inside, completing = self._index.compare(sets)
         return inside > 0, completing
 
 
 class SubsetIndex:
-    """Which of some sets are inside others, or would be with one player more."""
+    """Index of sets: which of them are inside others, or would be with one player more."""
 
     pairs = 0
     """Compared so far, in this process."""
@@ -243,12 +243,12 @@ class SubsetIndex:
     def __init__(self, sets: HeldSets) -> None:
         self._sets = sets
 
-    def inside(self, others: HeldSets) -> Counts:
-        """How many of the sets each of the others contains."""
+    def count_subsets(self, others: HeldSets) -> Counts:
+        """Return how many of the indexed sets each of the others contains."""
         return self.compare(others)[0]
 
     def compare(self, others: HeldSets) -> tuple[Counts, HeldSets]:
-        """The same, and the players of whom it is said that with one of them it would be more."""
+        """Return these counts, and for each set the players any of which would raise its count."""
         inside, completing = np.zeros(len(others), dtype=np.int64), np.zeros_like(others)
         if len(self._sets) and len(others):
             SubsetIndex.pairs += len(self._sets) * len(others)

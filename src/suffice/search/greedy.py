@@ -113,7 +113,7 @@ class _GreedySearch:
         self._rng = generator(question.seed, Stream.STARTS)
         self._known = sorted(known)
         for members in known:
-            self._judge.open.close_above(members)
+            self._judge.undecided.mark_supersets(members)
         self.found: dict[Members, BoolVector] = {}
         self.starts = 0
         self._fruitless = 0
@@ -124,14 +124,14 @@ class _GreedySearch:
             try:
                 return self._run(patience, most, bar)
             except LimitReached as limit:
-                return limit.stop if self._judge.open.left else None
+                return limit.stop if self._judge.undecided.count else None
 
     def _run(self, patience: int, most: float, bar: Progress) -> Stop | None:
-        if not self._judge.open.left:
+        if not self._judge.undecided.count:
             return None
         where = StartSampler(*self._memo.effects(self._keeper), self._rng)
         stop = None
-        while self._judge.open.left and stop is None:
+        while self._judge.undecided.count and stop is None:
             known = [*self._known, *self.found]
             affordable = self._judge.subsets_left / (4 * _SUBSETS_PER_START)
             width = int(min(_STARTS_AT_ONCE, patience - self._fruitless, max(1, affordable)))
@@ -144,14 +144,14 @@ class _GreedySearch:
             elif self.starts >= _MOST_STARTS_FACTOR * patience or len(self.found) >= most:
                 stop = Stop("starts", self.starts)
         few = max(self._memo.seen, _FEW_UNDECIDED)
-        if self._judge.open.left <= few and len(self.found) < most:
-            self._see_the_rest()
-        return stop if self._judge.open.left else None
+        if self._judge.undecided.count <= few and len(self.found) < most:
+            self._decide_the_rest()
+        return stop if self._judge.undecided.count else None
 
-    def _see_the_rest(self) -> None:
+    def _decide_the_rest(self) -> None:
         """Decide all open sets, the smallest first: what then passes holds no smaller that does."""
-        while self._judge.open.left:
-            sets = self._judge.open.smallest(_REST_AT_ONCE)
+        while self._judge.undecided.count:
+            sets = self._judge.undecided.smallest(_REST_AT_ONCE)
             for members in sets[self._judge.passes(sets)]:
                 self._keep(tuple(np.flatnonzero(members).tolist()))
 
@@ -167,12 +167,12 @@ class _GreedySearch:
         row = np.zeros(self._d, dtype=bool)
         row[list(members)] = True
         self.found[members] = self._judge.hits(row)
-        self._judge.open.close_above(members)
+        self._judge.undecided.mark_supersets(members)
 
     @property
     def decided_share(self) -> float | None:
         """The share of all sets that is decided; None where nobody counts them."""
-        return self._judge.open.closed_share
+        return self._judge.undecided.decided_share
 
     def minimal(self) -> list[Members]:
         """What was found, smallest first, without what contains something found later."""

@@ -64,7 +64,7 @@ class Limits:
     """Work in the units of `engines.work`: set where the user gave no limit."""
 
     @property
-    def none(self) -> bool:
+    def unlimited(self) -> bool:
         """Whether nothing is bounded."""
         limits = (self.max_size, self.budget, self.time_limit, self.work)
         return all(limit is None for limit in limits)
@@ -75,7 +75,7 @@ class Limits:
         return any(limit is not None for limit in (self.budget, self.time_limit, self.work))
 
     @property
-    def patience(self) -> float | None:
+    def batch_seconds(self) -> float | None:
         """How many seconds one batch may take; None: any number."""
         return None if self.time_limit is None else self.time_limit / _BATCHES_PER_TIME_LIMIT
 
@@ -97,7 +97,7 @@ class Limits:
 
     def require_bounded(self, d: int) -> None:
         """Raise if nothing is bounded and there are more subsets than can be counted."""
-        if d > EXHAUSTIVE_PLAYERS and self.none:
+        if d > EXHAUSTIVE_PLAYERS and self.unlimited:
             raise InputError(
                 "data",
                 f"{d} features, so 2^{d} subsets",
@@ -284,7 +284,7 @@ class LimitKeeper:
         other._expected, other._hybrid_work, other._row_work = None, work, 0.0
         return other
 
-    def keeping_back(self, rows: int) -> LimitKeeper:
+    def reserving(self, rows: int) -> LimitKeeper:
         """A keeper of all but so many rows, which are kept for what comes after."""
         other = self.part(1.0)
         other._rows, other._hybrids = self._rows - rows, self._hybrids - rows
@@ -360,7 +360,7 @@ class LimitKeeper:
             each = evaluator.work_per_hybrid()
             engine = isinstance(evaluator, LatticeEvaluator)
             self._hybrid_work, self._row_work = (each, 0.0) if engine else (LOOKUP, each)
-        patience = self.limits.patience
+        patience = self.limits.batch_seconds
         if patience is None or self._last_batch:
             return
         seconds = evaluator.seconds_per_hybrid()
@@ -371,7 +371,7 @@ class LimitKeeper:
         """So many rows were asked, for so many hybrids, in one batch that took so long."""
         self._used.rows += rows
         self._used.hybrids += hybrids
-        patience = self.limits.patience
+        patience = self.limits.batch_seconds
         if patience is not None and hybrids:
             self._last_batch = seconds
             self._batch_times.record(hybrids, seconds)

@@ -72,7 +72,9 @@ class OutcomeCache:
         self._sweep = sweep
         self.seen += sweep.tally.visited
 
-    def smallest(self, flip: bool, need: int) -> tuple[tuple[int, ...], BoolVector] | None:
+    def smallest_sufficient(
+        self, flip: bool, need: int
+    ) -> tuple[tuple[int, ...], BoolVector] | None:
         """Of the sets known on all references, the smallest that passes; and which hit."""
         best: tuple[tuple[int, ...], BoolVector] | None = None
         for key, known in self._known.items():
@@ -123,7 +125,7 @@ class OutcomeCache:
         rows = np.unpackbits(packed.reshape(len(held), -1), axis=1, count=seen)
         return rows.astype(bool)
 
-    def in_full(self, held: BoolVector, keeper: LimitKeeper) -> BoolVector:
+    def outcomes_by_reference(self, held: BoolVector, keeper: LimitKeeper) -> BoolVector:
         """(n,): the outcomes of one set by reference."""
         out = np.empty(self.n, dtype=bool)
         out[self._order] = self.outcomes(held[None], self.n, keeper)[0]
@@ -160,7 +162,7 @@ class OutcomeCache:
         gains = (held - density) * (hits - hits.mean())[:, None]
         return gains.mean(axis=0), gains.std(axis=0) / np.sqrt(len(hits))
 
-    def swept_below(self, need: int, flip: bool) -> Iterator[tuple[int, Counts]]:
+    def failures_in_sweep(self, need: int, flip: bool) -> Iterator[tuple[int, Counts]]:
         """By size: the numbers of the swept sets that have fewer hits than needed in a view."""
         if self._sweep is None:
             return
@@ -187,7 +189,7 @@ class OutcomeCache:
             return known
         sizes = held.sum(axis=1)
         for size in np.unique(sizes).tolist():
-            visited = self._sweep.tally.listed(size)
+            visited = self._sweep.tally.n_evaluated(size)
             if not visited:
                 continue
             new = [i for i in np.flatnonzero(sizes == size).tolist() if known[i].seen < self.n]
@@ -333,12 +335,12 @@ class SufficiencyTest:
         """How many references there are."""
         self.need = fewest_hits(self.n, tau, alpha)
         """The fewest hits that pass the test on all references."""
-        self.open = UndecidedSets(memo.d)
+        self.undecided = UndecidedSets(memo.d)
         """The sets on which a verdict is still to be given."""
         if self.need > self.n:
-            self.open.close_all()  # not even a set that hits for every reference would pass
-        for size, failing in memo.swept_below(self.need, self._flip):
-            self.open.close(memo.lattice.held_at(size, failing))
+            self.undecided.mark_all()  # not even a set that hits for every reference would pass
+        for size, failing in memo.failures_in_sweep(self.need, self._flip):
+            self.undecided.mark_failed(memo.lattice.held_at(size, failing))
         if memo.whole_sets:
             self._full = self._quick = curtailed_boundary(self.n, self.need, (1.0,))
             return
@@ -357,12 +359,14 @@ class SufficiencyTest:
         boundary = self._quick if quick else self._full
         passed = verdicts_by_looks(self._hits, sets, boundary).passed
         if boundary is self._full:
-            self.open.close(sets[~passed])
+            self.undecided.mark_failed(sets[~passed])
         return passed
 
     def hits(self, members: BoolVector) -> BoolVector:
         """(n,): which references hit, for one set."""
-        return np.asarray(self._memo.in_full(self._held(members), self._keeper) != self._flip)
+        return np.asarray(
+            self._memo.outcomes_by_reference(self._held(members), self._keeper) != self._flip
+        )
 
     def _hits(self, sets: HeldSets, seen: int) -> Outcomes:
         return np.asarray(self._memo.outcomes(self._held(sets), seen, self._keeper) != self._flip)

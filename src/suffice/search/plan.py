@@ -305,7 +305,7 @@ def _plan_named_search(plan: Plan, evaluator: Evaluator, hybrids: Hybrids) -> Pl
         limits.require_bounded(plan.players)
     ends = _seconds_allowed(limits, evaluator)
     small = estimate_seconds(_work_of_small_sets(plan, evaluator, seconds * UNITS_PER_SECOND))
-    took, whole = min(seconds, small, ends), limits.none
+    took, whole = min(seconds, small, ends), limits.unlimited
     if plan.asked == "exhaustive":
         # An engine can go on where memory ends.
         beyond = whole and plan.players > EXHAUSTIVE_PLAYERS

@@ -124,7 +124,7 @@ class Profile:
             draws = None
         return cls(tally, q.alpha, q.adjust, q.limits.max_size, q.size_weights, draws, findings)
 
-    def tested(self, alpha: float | None, adjust: Adjustment) -> Profile:
+    def with_test(self, alpha: float | None, adjust: Adjustment) -> Profile:
         """The same counts under another test."""
         if (alpha, adjust) == (self.alpha, self.adjust):
             return self
@@ -172,7 +172,7 @@ class Profile:
                 out.append(found)
         return sorted(out, key=lambda m: (len(m.members), -m.hits, m.members[::-1]))
 
-    def minimal_somewhere(self, most: int | None = None) -> list[MinimalSet]:
+    def minimal_at_any_tau(self, most: int | None = None) -> list[MinimalSet]:
         """The subsets that are minimal at some τ, the highest interval first.
 
         At most so many, those of the longest intervals: there can be tens of thousands, and only
@@ -190,7 +190,7 @@ class Profile:
         return lattice.mask(members) if self.tally.complete else lattice.rank(members)
 
     @property
-    def n_minimal_somewhere(self) -> int:
+    def n_minimal_at_any_tau(self) -> int:
         """How many subsets are minimal at some τ."""
         return len(self.bars.sizes) + (len(self.findings.factors) if self.findings else 0)
 
@@ -294,7 +294,7 @@ class Profile:
 
     def covered(self, tau: float) -> tuple[float, float]:
         """Hybrids with the outcome in the closure of the τ-minimal factors; and in all."""
-        if self.findings is not None and self.findings.covered and self.covers_exactly(tau):
+        if self.findings is not None and self.findings.covered and self.necessity_is_exact(tau):
             return self.findings.covered
         reach, reaching = self._reaching
         at = int(np.searchsorted(reach, tau))
@@ -308,7 +308,7 @@ class Profile:
         if self.tally.complete:
             reached = self.steps.taus[self.steps.reach] >= tau
             return self._share_of_sets(reached)
-        if not self.covers_exactly(tau):
+        if not self.necessity_is_exact(tau):
             drawn = self.draws
             if drawn is None or not len(drawn.held):
                 return None
@@ -323,7 +323,7 @@ class Profile:
     def closure_is_exact(self, tau: float) -> bool:
         """Whether `closure_share` is a count and no estimate."""
         return self.tally.complete or (
-            self.covers_exactly(tau) and self.tally.d <= _CLOSURE_PLAYERS
+            self.necessity_is_exact(tau) and self.tally.d <= _CLOSURE_PLAYERS
         )
 
     def reach_of_all(self) -> tuple[Reals, Reals]:
@@ -342,7 +342,7 @@ class Profile:
         weight = self.weights[sizes_by_mask(self.tally.d)]
         return float(weight[which].sum() / weight.sum())
 
-    def covers_exactly(self, tau: float) -> bool:
+    def necessity_is_exact(self, tau: float) -> bool:
         """Were all hybrids counted, so that necessity at τ is no estimate?"""
         f = self.findings
         exact = f is not None and f.covered is not None and (tau == f.tau or self.complete_at(tau))

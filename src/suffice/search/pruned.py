@@ -167,10 +167,10 @@ class _ViewSets:
         Among many players only factors of a single one are counted, so that it is at least this.
         """
         open_sets = UndecidedSets(self.d)
-        open_sets.close_up_to(size)
+        open_sets.mark_sizes_up_to(size)
         for members in self.sets:
-            open_sets.close_above(np.flatnonzero(members).tolist())
-        share = open_sets.closed_share
+            open_sets.mark_supersets(np.flatnonzero(members).tolist())
+        share = open_sets.decided_share
         if share is not None:
             return share
         rest = Lattice(self.d - int(self.sets[self.sets.sum(axis=1) == 1].any(axis=0).sum()))
@@ -206,7 +206,7 @@ class CurtailedEvaluation:
         self._keeper = keeper
         self.stopped: Stop | None = None
         """The limit that forbade to ask about a row that had to be asked about."""
-        self._rows = DistinctRows(hybrids, keeper.limits.patience)
+        self._rows = DistinctRows(hybrids, keeper.limits.batch_seconds)
         self._guess = OutcomeGuess(hybrids)
         self.hybrids_at_once = self._rows.hybrids_at_once
 

@@ -196,7 +196,9 @@ def _search_in_stages(
         found[view].add(larger.findings, larger.outcomes)
         stops.append(larger.stopped)
         if not found[view].known:
-            found[view].take(memo.smallest(view == "flip", q.fewest_hits(evaluator.n, 1)), largest)
+            found[view].take(
+                memo.smallest_sufficient(view == "flip", q.fewest_hits(evaluator.n, 1)), largest
+            )
     stopped = next((stop for stop in stops if stop is not None), None)
     if stages.bounds and stopped is not None and keeper.forbids(0) is None:
         stopped = _close_by_bounds(evaluator, d, q, keeper, found) or stopped

@@ -98,7 +98,7 @@ def view_signature(
     room = min(limits.rows - len(shown), limits.other_rows)
     if room > 0 and view.tally.n > 1:
         # At most `rows` of the longest are minimal at τ, so twice as many hold enough others.
-        longest = view.profile.minimal_somewhere(2 * limits.rows)
+        longest = view.profile.minimal_at_any_tau(2 * limits.rows)
         others = [m for m in longest if not m.low < view.tau <= m.high]
         others = sorted(others, key=lambda m: m.low - m.high)[:room]
         others.sort(key=lambda m: (-m.high, m.low, len(m.members), m.members[::-1]))
@@ -197,7 +197,7 @@ def _hidden_note(view: View, shown: Mapping[tuple[int, ...], SufficientFactor]) 
     if view.tally.n == 1:
         return f"{plural(beyond, 'more set')} at τ = {view.tau:g}" if beyond else ""
     # Counted, not listed: there may be thousands of them.
-    n = profile.n_minimal_somewhere - len(shown)
+    n = profile.n_minimal_at_any_tau - len(shown)
     if n <= 0:
         return ""
     bars = profile.bars

@@ -126,7 +126,7 @@ class _SearchCheck:
             return
         missing = sorted(set(_minimal(hits, least)) - set(seen))
         require(not missing, f"called complete, and lacks {missing[:3]} {where}")
-        if profile.covers_exactly(q.tau):
+        if profile.necessity_is_exact(q.tau):
             held = [mask for mask in range(len(hits)) if _has_one(mask, seen)]
             expected = float(hits[held].sum()), float(hits.sum())
             found = profile.covered(q.tau)

@@ -71,7 +71,7 @@ class CubeBounds:
             part, block = tasks[task]
             places = lanes.references(block)
             lane = np.arange(len(places)) ^ 7
-            for margin, bounds in zip(self._problem.reading.margins, self._bounds, strict=True):
+            for margin, bounds in zip(self._problem.margins.margins, self._bounds, strict=True):
                 low, high = (bound[:, lane] for bound in bounds[block](states[part]))
                 surely[part, places] &= (low >= margin.yes_from) & (high <= margin.yes_to)
                 never[part, places] |= (high < margin.no_below) | (low > margin.no_above)
@@ -80,7 +80,7 @@ class CubeBounds:
         parts = [slice(start, start + _CUBES_AT_ONCE) for start in starts]
         tasks = [(part, block) for part in parts for block in range(lanes.blocks)]
         run_in_threads(work, len(tasks), available_cores() if self._compiled else 1)
-        if self._problem.reading.reverse:
+        if self._problem.margins.reverse:
             surely, never = never, surely
         return surely, ~never
 
@@ -88,7 +88,7 @@ class CubeBounds:
     def _bounds(self) -> list[list[BoundFunction]]:
         """Bound functions by margin and block of references."""
         own = _player_numbers_by_tree(self._problem)
-        margins = [RankedTrees(self._problem, m, own) for m in self._problem.reading.margins]
+        margins = [RankedTrees(self._problem, m, own) for m in self._problem.margins.margins]
         everyone = [self._lanes.all_lanes(block) for block in range(self._lanes.blocks)]
         both = list(zip(self._words, everyone, strict=True))
         if not self._compiled:
@@ -112,7 +112,7 @@ class CubeBounds:
         problem, test, n = self._problem, self._problem.ensemble.test, len(self._lanes.order)
         levels = list(_levels(problem))
         step = sum(
-            _gaps_between_children(problem, margin, levels) for margin in problem.reading.margins
+            _gaps_between_children(problem, margin, levels) for margin in problem.margins.margins
         )
         assert isinstance(step, np.ndarray)
         some = np.arange(0, n, 1 + n * len(test) // _LEVERAGE_CELLS)

@@ -71,7 +71,7 @@ class EncodedInput:
     """The ensemble turned towards one input, with the references' values in lanes."""
 
     ensemble: Ensemble
-    reading: EventMargins
+    margins: EventMargins
     d: int
     player: Ints
     """By test: the player that its column belongs to."""

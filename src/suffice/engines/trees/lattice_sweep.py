@@ -166,7 +166,7 @@ def sweep_work(problem: EncodedInput) -> float:
     slabs = 2.0 ** (d - min(d, _log2(_SLAB_CELLS // lanes.width)))
     leaves = problem.ensemble.leaves * slabs
     return (
-        len(problem.reading.margins)
+        len(problem.margins.margins)
         * lanes.blocks
         * (LEAF * leaves + LATTICE_CELL * lanes.width * 2.0**d)
     )
@@ -226,11 +226,11 @@ class NumpyBlock:
         present = (self._everyone >> np.arange(width, dtype=np.uint64) & np.uint64(1)).astype(bool)
         yes = np.broadcast_to(present, (1 << players, width))
         no = np.zeros_like(yes)
-        for margin, nodes in zip(problem.reading.margins, problem.nodes, strict=True):
+        for margin, nodes in zip(problem.margins.margins, problem.nodes, strict=True):
             score = self._scores(margin, nodes, held, freed)
             yes = yes & (score >= margin.yes_from) & (score <= margin.yes_to)
             no |= present & ((score < margin.no_below) | (score > margin.no_above))
-        if problem.reading.reverse:
+        if problem.margins.reverse:
             yes, no = no, yes
         return _pack_lanes(yes), _pack_lanes(no)
 

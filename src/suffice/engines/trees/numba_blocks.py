@@ -51,7 +51,7 @@ class NumbaBlock:
         two_way = players <= _TWO_WAY_PLAYERS
         self._above = self._buffer("above", cells, np.int32)
         self._below = self._buffer("below", cells if two_way else 0, np.int32)
-        margins = range(len(problem.reading.margins))
+        margins = range(len(problem.margins.margins))
         self._kept: Sequence[list[BitWords] | None] = leaves or [self._keep(m) for m in margins]
 
     def leaves(self) -> LeafPortions:
@@ -71,7 +71,7 @@ class NumbaBlock:
         yes = np.full(1 << players, self._everyone, dtype=np.uint64)
         no = np.zeros(1 << players, dtype=np.uint64)
         held = np.uint64(number << players)
-        for i, margin in enumerate(self._problem.reading.margins):
+        for i, margin in enumerate(self._problem.margins.margins):
             # The sums overwrite the accumulators, which belong to the thread: clear them each time.
             self._above[:] = 0
             self._below[:] = 0
@@ -95,7 +95,7 @@ class NumbaBlock:
                 no,
             )
         no &= self._everyone  # lanes without a reference have sums as well
-        return (no, yes) if self._problem.reading.reverse else (yes, no)
+        return (no, yes) if self._problem.margins.reverse else (yes, no)
 
     def _buffer(self, name: Any, shape: Any, dtype: type) -> NDArray[Any]:
         found = self._scratch.get(name)
@@ -130,7 +130,7 @@ class NumbaBlock:
     def _find(self, margin: int, held: int, freed: int, progress: Counts, leaves: BitWords) -> int:
         problem = self._problem
         found: int = kernel.find_leaves(
-            problem.reading.margins[margin].roots,
+            problem.margins.margins[margin].roots,
             problem.nodes[margin].view(np.uint32),
             self._differs,
             self._everyone,
@@ -151,7 +151,7 @@ class NumbaWalk:
         self._stack_shape = (2 * problem.ensemble.depth + 2, 3)
         self._margins = []
         stack = np.empty(self._stack_shape, dtype=np.uint64)
-        for margin, nodes in zip(problem.reading.margins, problem.nodes, strict=True):
+        for margin, nodes in zip(problem.margins.margins, problem.nodes, strict=True):
             starts = np.empty(len(margin.roots), dtype=np.uint64)
             table = np.empty((len(nodes), 2), dtype=np.uint64)
             rows = kernel.prune_trees(

@@ -52,7 +52,7 @@ class SubsetLists:
 
     def work_per_hybrid(self) -> float:
         """Return the work of one hybrid of a long list, as `engines.work` counts it."""
-        leaves = len(self._problem.reading.margins) * self._problem.ensemble.leaves
+        leaves = len(self._problem.margins.margins) * self._problem.ensemble.leaves
         return LIST_LEAF * leaves / (LANES * len(self._lanes.references(0)))
 
     def backend(self, hybrids: int) -> Backend:
@@ -91,14 +91,14 @@ class SubsetLists:
             scores = self._walk(kernel, int(blocks[task])).sums_of_hybrids(
                 held[rows], place[rows] ^ 7
             )
-            for margin, score in zip(self._problem.reading.margins, scores, strict=True):
+            for margin, score in zip(self._problem.margins.margins, scores, strict=True):
                 out[rows] = np.minimum(out[rows], _verdicts_from_scores(margin, score))
 
         run_in_threads(work, len(blocks), self._workers(kernel, len(out)))
         return self._negate_if_needed(out)
 
     def _negate_if_needed(self, verdicts: Verdicts) -> Verdicts:
-        reverse = self._problem.reading.reverse
+        reverse = self._problem.margins.reverse
         return np.asarray(HOLDS - verdicts, dtype=np.uint8) if reverse else verdicts
 
     def _workers(self, kernel: Backend, hybrids: int) -> int:
@@ -183,7 +183,7 @@ class NumpyWalk:
         self._everyone = np.uint64(everyone)
         self._margins = [
             (margin, margin.roots.astype(np.int64), nodes)
-            for margin, nodes in zip(problem.reading.margins, problem.nodes, strict=True)
+            for margin, nodes in zip(problem.margins.margins, problem.nodes, strict=True)
         ]
 
     def decide(self, held: BitWords, rows: Counts, places: Counts, verdicts: Verdicts) -> None:

@@ -79,7 +79,7 @@ class TreeEngine(BaseEngine):
         patience: float | None = None,
     ) -> None:
         super().__init__(target, hybrids, y, patience)
-        self._problem = encode_input(model.ensemble, model.reading(target.event), hybrids)
+        self._problem = encode_input(model.ensemble, model.event_margins(target.event), hybrids)
         self._kernel = kernel
         self._model = model
         self._event = target.event

@@ -68,7 +68,7 @@ class TreeModel:
         other._readings = self._readings
         return other
 
-    def reading(self, event: Event) -> EventMargins:
+    def event_margins(self, event: Event) -> EventMargins:
         """The event's margins; `Unreadable` where the sums do not tell it."""
         if event.kind == "within":  # another event for every input
             return read_event_margins(self.ensemble, event)
