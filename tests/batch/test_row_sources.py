@@ -268,6 +268,21 @@ def test_rows_past_the_end_are_told_and_never_silently_fewer(tmp_path, kind):
         open_source(stored(frame, tmp_path, kind), as_table(frame), rows="90:999").rows(0, 2000)
 
 
+@pytest.mark.parametrize(
+    "text", ["3:6", "60,5,9", "100:", "region=north", "branch=2", "owns=true", "children="]
+)
+def test_an_audit_selects_the_rows_that_a_batch_does(tmp_path, text):
+    frame = people().assign(branch=[float(i % 3) for i in range(N)])
+    source = open_source(stored(frame, tmp_path, "parquet"), as_table(people()), rows=text)
+    numbers = parse_selection(text, "[data] rows").numbers(as_table(frame))
+    assert source.rows(0, 999).native["row"].tolist() == list(numbers)
+
+
+def test_an_audit_refuses_rows_past_the_end():
+    with pytest.raises(InputError, match=r"\[data\] rows: got '90:999'; allowed: 0 to"):
+        parse_selection("90:999", "[data] rows").numbers(as_table(people()))
+
+
 def test_a_cell_is_what_is_written():
     assert matches_text(3, "3.0")
     assert not matches_text("3.0", "3")
