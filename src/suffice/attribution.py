@@ -327,7 +327,7 @@ class ShapleyValues(_ValuesByKey[str]):
 
     @property
     def sheet(self) -> Sheet:
-        """From none of the features to all of them, and what each adds on the way."""
+        """Return the path from no feature to all features, with what each adds."""
         done = "held" if self.view == "keep" else "replaced"
         first, most = self._ranked()[0]
         return Sheet(

@@ -123,7 +123,7 @@ class Decision:
 
     @cached_property
     def own_score(self) -> PredictionScore | None:
-        """What stands beside the prediction: probability, score or value. Asked when first read."""
+        """Probability, score or value shown beside the prediction; computed when first read."""
         model, known = self.target.model, self.scores is not None
         # Rows are only looked at where the model has to be asked.
         rows = self.inputs.table if known or model.classes is None else self.row
@@ -132,7 +132,7 @@ class Decision:
     def evaluator(
         self, hybrids: Hybrids, limits: Limits | None = None, exhaustive: bool = True
     ) -> Evaluator:
-        """Outcomes of hybrids; its note says why no faster evaluator serves."""
+        """Return an evaluator of hybrids; its note is the reason why no faster one serves."""
         limits = limits or Limits()
         return self.engine_selector.make_evaluator(
             self.target,
@@ -146,7 +146,7 @@ class Decision:
 
     @cached_property
     def _own_readings(self) -> dict[str, Any]:
-        """What engines read of the model for questions with a budget, by the engine's name."""
+        """Readings of the model for questions with a budget, by the engine's name."""
         return {}
 
 
@@ -196,7 +196,7 @@ class DecisionBuilder:
         return found
 
     def _predicted(self, table: Table) -> list[Prediction | SufficeError]:
-        """The model's answer for each row, and its scores where they can be told with it.
+        """Return the prediction of each row, with its scores if the same call gives them.
 
         A matrix product rounds a row otherwise in another batch. That decides no label, short of a
         tie that rounding decides anyway, but it shows in numbers: so those of models that may not
@@ -228,7 +228,7 @@ class DecisionBuilder:
             return error
 
     def _scores(self, rows: Table) -> Values | None:
-        """By one call; None where the model has none, or not for all of these rows."""
+        """Return the scores of all rows by one call; None if the model has none for some."""
         try:
             return None if self.model.classes is None else self.model.scores(rows)
         except SufficeError:
@@ -302,16 +302,16 @@ class DecisionBuilder:
 
 @runtime_checkable
 class SupportsDecide(Protocol):
-    """What an explainer is to those who only need its decisions."""
+    """Protocol of an explainer, for callers that only need its decisions."""
 
     @property
     def data(self) -> Table:
-        """Where references come from."""
+        """Table that references are taken from."""
         ...
 
     @property
     def outcome(self) -> Any:
-        """What counts as the outcome, as it was given; None: the input's own."""
+        """The argument `outcome`; None: the input's predicted outcome."""
         ...
 
     def decide(self, x: Any, outcome: Any = None) -> Decision:

@@ -133,7 +133,7 @@ def adjusted_p_values(p: ArrayLike, adjustment: Adjustment = "none") -> Reals:
 
 
 def adjust_tied_p_values(p: Reals, times: Counts, adjustment: Adjustment) -> Reals:
-    """The same for p-values that are each that of several factors, the p-values ascending."""
+    """Adjust ascending p-values, each of which may be that of several factors."""
     m = times.sum()
     last = times.cumsum()  # how many have as small a p-value, or a smaller
     if adjustment == "none":
@@ -168,7 +168,7 @@ def passing_taus(
 def passing_taus_by_count(
     counts: Counts, times: Counts, n: int, alpha: float, adjustment: Adjustment, family: int
 ) -> Reals:
-    """The same for each count that some factor has, the counts ascending: `times` says how many do.
+    """Return passing thresholds by count, for ascending counts that `times` factors have each.
 
     Factors with equal hits pass at the same τ. Holm judges them all as the first of them in the
     order of the family, Benjamini–Hochberg as the last.

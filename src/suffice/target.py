@@ -39,15 +39,15 @@ class PredictionScore:
 
 @runtime_checkable
 class SupportsPredict(Protocol):
-    """What a target cannot do without."""
+    """Protocol of the least that a target needs of a model."""
 
     def predict(self, rows: Table) -> Values:
-        """One label or value per row."""
+        """Return one label or value per row."""
         ...
 
 
 class Model(SupportsPredict, Protocol):
-    """What the target needs of a model: labels or values per row, perhaps scores per class."""
+    """Protocol of a wrapped model: labels or values per row, perhaps scores per class."""
 
     classes: tuple[Any, ...] | None
     """The labels it can give; None for a regressor or a score."""
@@ -58,13 +58,13 @@ class Model(SupportsPredict, Protocol):
         ...
 
     def scores(self, rows: Table) -> Values:
-        """One score per row and class."""
+        """Return one score per row and class."""
         ...
 
     def prediction_scores(
         self, rows: Table, predictions: Sequence[Any], scores: Values | None = None
     ) -> list[PredictionScore | None]:
-        """What stands beside each row's prediction; None where the model offers nothing."""
+        """Return the score beside each row's prediction; None if the model has none."""
         ...
 
 

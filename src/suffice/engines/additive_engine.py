@@ -100,6 +100,7 @@ class AdditiveEngine(BaseEngine):
             holds, doubt = self._margins.decide(self._margins.deltas @ part.T.astype(np.float64))
             reference, subset = doubt.nonzero()
             found = np.equal(holds.T, self._y)
+            # Cached, since other lists and the other view come back to the same doubtful hybrids.
             found[subset, reference] = self._predict(part[subset], reference, tick, cache=True)
             out[start : start + step] = found
             if tick is not None:
@@ -118,6 +119,7 @@ class AdditiveEngine(BaseEngine):
 
     def idle_players(self) -> Mapping[int, IdleReason]:
         """The players that add the same to every score, whether held or replaced."""
+        # Exactly 0, not nearly: a player who moves a sum by its last bit may break a tie.
         moved = (self._margins.deltas != 0).any(axis=(0, 1))
         return {int(player): "alike" for player in np.flatnonzero(~moved)}
 
@@ -168,7 +170,7 @@ class AdditiveEngine(BaseEngine):
         """Blocks of `meet_in_the_middle`, with the bits of where the input's outcome holds."""
         every = _all_references_mask(self.n)
         for first, packed in meet_in_the_middle(margins, d, ask):
-            if not self._y:
+            if not self._y:  # the bits that fill up the last word stay 0: hits are counted in bits
                 np.bitwise_xor(packed, every, out=packed)
             yield first, packed
 

@@ -260,7 +260,7 @@ def find_reader(shape: EngineKind, model: Any) -> Callable[..., Any] | None:
 
 
 def has_patched_methods(thing: Any) -> bool:
-    """Return whether a method was replaced on the instance, whose class then tells nothing."""
+    """Return whether a method was replaced on the instance: its class then shows nothing."""
     own = vars(thing) if hasattr(thing, "__dict__") else {}
     return not _READ_METHODS.isdisjoint(own)
 

@@ -139,10 +139,13 @@ class EngineSelector:
         from suffice.engines.trees import TreeEngine
         from suffice.engines.trees.tree_model import WRONG_TREES
 
+        # An engine asked for by name serves even then: it lets the model predict every hybrid.
         if self.engine == "auto" and self.read_trees().disagrees:
             raise Unreadable(WRONG_TREES)
         trees = _unchecked(name, self.read_trees(), own_readings)
         engine = TreeEngine(trees, target, hybrids, y, patience=patience)
+        # A quick model with few distinct hybrids, such as a small table of categories, is faster
+        # than a sweep over the leaves of hundreds of trees.
         if self.engine == "auto" and exhaustive and hybrids.d <= _MOST_SWEPT:
             asking = lattice_work(target.model, hybrids)
             if engine.sweep_work() > asking + MIN_WORK_SAVED:

@@ -41,7 +41,7 @@ from suffice.typing import VIEWS
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """What is asked of a decision, and in which way its sets are to be searched."""
+    """Question about a decision, and the method of search."""
 
     question: Question
     how: str
@@ -221,7 +221,7 @@ def _make_evaluators(
 
 @dataclass(frozen=True, eq=False)
 class FinishedSearch:
-    """What one search found, and by which evaluator."""
+    """Result of one search, with the evaluator that it used."""
 
     evaluator: Evaluator
     answer: SearchResult
@@ -278,7 +278,7 @@ def _make_provenance(
 
 
 def describe_references(spec: object) -> ReferencesRecord:
-    """How references were chosen."""
+    """Return how references were chosen."""
     if not isinstance(spec, str):
         return ReferencesRecord("given", f"given as {type(spec).__name__}")
     if spec == "all":
@@ -292,13 +292,13 @@ def describe_context(context: Context) -> ContextRecord:
 
 
 def describe_cost(cost: CostSpec) -> Literal["deviations", "weighted", "own"]:
-    """What a change costs, in a word."""
+    """Return the kind of cost, as stored in results."""
     return "own" if callable(cost) else "weighted" if cost else "deviations"
 
 
 @lru_cache(maxsize=1)
 def library_versions() -> dict[str, str]:
-    """Of what the numbers depend on."""
+    """Return the versions of Python and of the libraries that numbers depend on."""
     from importlib.metadata import version
 
     names = ("suffice", "numpy", "pandas", "scikit-learn")
@@ -360,7 +360,7 @@ def suggest_calls(plan: Plan, decision: Decision, narrowed: SearchTask) -> Sugge
 
 
 def _seconds_with_players(plan: Plan, players: int) -> float:
-    """What counting all sets of fewer players would take."""
+    """Return the seconds that counting all sets of so many players would take."""
     return max(0.1, plan.exhaustive_seconds * 2.0 ** (players - plan.players))
 
 

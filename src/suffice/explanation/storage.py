@@ -85,7 +85,7 @@ def join_volatile(content: Any, volatile: Any) -> None:
 
 
 def only_at_its_tau(e: Explanation) -> Explanation:
-    """The same answer at the τ asked for, without the counts that would tell of others.
+    """Return the explanation without the counts, which only other thresholds need.
 
     Factors, necessity and completeness stay; the thresholds at which a factor is minimal are known
     from this τ up.
@@ -123,7 +123,7 @@ def _profile_at_tau(profile: Profile, tau: float) -> Profile:
 
 
 def to_record(e: Explanation) -> ExplanationRecord:
-    """What is stored of an explanation."""
+    """Return the record of an explanation, as it is written to JSON."""
     keep, flip = e.keep_profile, e.flip_profile
     # Stored as it was counted: by what was held, and how many references keep the outcome.
     other = None if e.one_sweep else flip.other_view()

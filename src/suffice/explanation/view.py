@@ -377,7 +377,7 @@ class View(Result):
 
 @dataclass(frozen=True)
 class QueriedSet:
-    """A set that is asked about: its players, and how many it has of those that were left out."""
+    """A set given by a caller: its players, and how many left-out features it names."""
 
     members: tuple[int, ...]
     idle: int
@@ -385,7 +385,7 @@ class QueriedSet:
     """How many were left out of the search."""
 
     def sets(self, closed: bool) -> int:
-        """How many sets of all features there are for each of the players that hold these."""
+        """Return the number of sets of all features for each set of the players."""
         return 1 << (self.all_idle - self.idle) if closed else 1
 
 
@@ -495,7 +495,7 @@ class Digest:
 
 
 def memberships(sets: Sequence[MinimalSet], d: int) -> list[int]:
-    """For each of d features, how many of the sets it is in.
+    """Return for each of d features the number of sets that contain it.
 
     >>> memberships([MinimalSet((0, 2), 9, 0.5, 0.9, "exhaustive")], 3)
     [1, 0, 1]

@@ -107,7 +107,7 @@ _MOST_BOXES = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class EnsembleBoxes:
-    """All leaves that rows of a domain can reach, as boxes; a leaf may have several."""
+    """Boxes of the leaves that rows of a domain can reach; a leaf may have several."""
 
     low: NDArray[np.int32]
     high: NDArray[np.int32]
@@ -202,7 +202,7 @@ def directions(
 
 
 def _ways_out(boxes: EnsembleBoxes, margin: IntegerMargin) -> list[Direction]:
-    """Return the directions in which a margin that says yes comes to say no."""
+    """Return the directions in which a margin that holds stops to hold."""
     found = []
     if margin.yes_from > -NO_BOUND:
         found.append(
@@ -214,7 +214,7 @@ def _ways_out(boxes: EnsembleBoxes, margin: IntegerMargin) -> list[Direction]:
 
 
 def _ways_in(boxes: EnsembleBoxes, margin: IntegerMargin) -> list[Direction]:
-    """Return the bounds that a margin which says no must meet, all of them, to say yes."""
+    """Return the bounds that a margin must meet, all of them, to hold where it does not."""
     found = []
     if margin.yes_from > -NO_BOUND:
         found.append(Direction(_leaves(boxes, margin, 1), margin.no_below, margin.yes_from))

@@ -52,7 +52,7 @@ _IN_WORDS: dict[DomainKind, str] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of one feature set over the whole domain.
+    """Verdict on one feature set over the whole domain.
 
     >>> Verdict(("age",), "refuted", {"age": 22, "income": 58}).counterexample["income"]
     58
@@ -370,7 +370,7 @@ def _encoded(
 
 
 def _read_sets(decision: Decision, features: object) -> list[int] | None:
-    """Return the bit masks of the sets that are asked about; None: all minimal ones."""
+    """Return the bit masks of the sets to prove; None: all minimal ones."""
     if features is None:
         return None
     if isinstance(features, str) or not isinstance(features, Iterable):

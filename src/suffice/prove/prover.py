@@ -126,6 +126,8 @@ class Prover:
 
     def decide(self, mask: int) -> Finding:
         """Return the verdict on one set, from what is known or by a search."""
+        # A row refutes every subset of the players on which it agrees with the input; a proof holds
+        # for every superset.
         for refutation in self.known:
             if mask & refutation.agrees == mask:
                 return Finding(refutation, 0.0)
@@ -160,6 +162,8 @@ class Prover:
                     break
             else:
                 verdict = None
+            # Out of boxes, or a point that rounding could not tell: the best open box may still
+            # exceed what is needed by this much.
             if verdict != NO_POINT:
                 beyond = max(search.bound - route.need, 0) + 1
                 span = max(_largest_sum(route) - route.need, beyond)
@@ -180,6 +184,7 @@ class Prover:
         else:
             self._unchecked.append(cells)
         refutation = Refutation(self._agreement(cells), cells, -1)
+        # What it refutes besides need not be kept: rows that agree on a part of these players.
         self.known = [
             other for other in self.known if other.agrees & refutation.agrees != other.agrees
         ]
@@ -265,6 +270,8 @@ def find_minimal_sets(
     """Find all minimal sufficient and contrastive sets, into `found`."""
     everyone = (1 << prover.d) - 1
     while not stopped() and len(found.sufficient) + len(found.contrastive) < most_sets:
+        # A sufficient set meets every contrastive set. An open set is treated as if it were
+        # refuted: the next candidate must not lie inside it.
         blocked = [*found.contrastive, *(everyone & ~mask for mask in found.open)]
         mask = next_candidate(prover.d, blocked, found.sufficient)
         if mask is None:

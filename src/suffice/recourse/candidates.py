@@ -409,7 +409,7 @@ class SetTable:
 
     @property
     def affordable(self) -> Reals:
-        """By position: the least cost of an eligible set; infinite where above max_cost."""
+        """Least cost by position of an eligible set; infinite where above max_cost."""
         ok = self.eligible & cost_at_most(self.cost, self.constraints.max_cost)
         return np.where(ok, self.cost, np.inf)
 

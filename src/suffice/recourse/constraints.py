@@ -157,7 +157,7 @@ class Constraints:
     causal context whose consequences are random."""
 
     def relaxations(self, random: bool) -> Iterator[RelaxedConstraint]:
-        """Relax each constraint alone; `random` says whether consequences are drawn at random."""
+        """Relax each constraint alone; `random`: whether consequences are drawn at random."""
         for player, text in self.fixed.items():
             # One constraint at a time: two that only exclude options together are not named.
             rest = {p: why for p, why in self.fixed.items() if p != player}
@@ -191,7 +191,7 @@ class Constraints:
 
 @dataclass(frozen=True)
 class RelaxedConstraint:
-    """One constraint in words, the words for doing without it, and the other constraints."""
+    """Text of one constraint, text of its relaxation, and the other constraints."""
 
     text: str
     when_relaxed: str

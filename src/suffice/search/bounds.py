@@ -115,7 +115,7 @@ def _close_cubes(
 def _verified_findings(
     side: BranchAndBound, tau: float, all_decided: bool, keeper: LimitKeeper
 ) -> tuple[Findings, tuple[BoolVector, ...]]:
-    """What a view found, as far as it is verified; and the outcomes of each factor's hybrids."""
+    """Return the verified findings of a view, and the outcomes of each factor's hybrids."""
     one_smaller = _verify_one_smaller(side, keeper)
     factors, outcomes = [], []
     sets, kept = side.passing.sets, side.passing.outcomes
@@ -208,7 +208,7 @@ def _held_rows(sets: KnownSets, d: int, largest: int) -> HeldSets:
 
 
 class BranchAndBound:
-    """What one view has found among sets of up to `largest` players, and what is still open.
+    """Search of one view: sets found, of up to `largest` players, and cubes still open.
 
     A set passes with at least `least` references of the view's outcome.
     """
@@ -298,7 +298,7 @@ class BranchAndBound:
         return hits
 
     def hits(self, outcomes: Outcomes) -> Counts:
-        """By set: how many references have the view's outcome."""
+        """Return the number of references with the view's outcome, by set."""
         return np.asarray((outcomes == self._keep).sum(axis=1), dtype=np.int64)
 
     def _left_out(self, cubes: Cubes) -> Cubes:
@@ -368,7 +368,7 @@ class Frontier:
         return int(sizes[0]) if len(sizes) else self._d + 1
 
     def push(self, inside: HeldSets, outside: HeldSets) -> None:
-        """Let cubes wait."""
+        """Add open cubes, sorted by the size of their smallest sets."""
         sizes = inside.sum(axis=1)
         packed = np.stack([np.packbits(inside, axis=1), np.packbits(outside, axis=1)], axis=1)
         for size in np.unique(sizes).tolist():

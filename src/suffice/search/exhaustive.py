@@ -47,7 +47,7 @@ class Sweep:
         return self._unpacked(rows[at])
 
     def outcomes_of(self, masks: Counts) -> NDArray[np.bool_]:
-        """The same by bit mask, whatever their sizes; for a complete sweep."""
+        """Return the outcomes of subsets of any sizes by bit mask, for a complete sweep."""
         if not isinstance(self.packed, tuple):
             return self._unpacked(self.packed[masks])
         return self._unpacked(self._by_mask[masks])
@@ -69,7 +69,7 @@ class Sweep:
 
     @property
     def bits(self) -> tuple[NDArray[np.uint8], ...]:
-        """By level and subset: the packed outcomes."""
+        """Packed outcomes by level and subset."""
         return self.packed if isinstance(self.packed, tuple) else by_level(self.packed)
 
     @cached_property
@@ -283,7 +283,7 @@ class Tally:
         return Lattice(self.d)
 
     def other_view(self) -> Tally:
-        """The same hybrids read the other way: what was held becomes what is replaced.
+        """Return the counts of the other view of these hybrids: held becomes replaced.
 
         Replacing T is holding its complement, and complements are numbered backwards, by bit mask
         as among sets of one size; a reference hits in one view exactly where it misses in the
@@ -305,12 +305,12 @@ class Tally:
         return 0 if self.starts is None else self.starts[size]
 
     def n_evaluated(self, size: int) -> int:
-        """How many subsets of this size were evaluated."""
+        """Return the number of subsets of this size that were evaluated."""
         return self.lattice.width(size) if self.complete else len(self.levels[size])
 
     @cached_property
     def visited(self) -> int:
-        """How many subsets were evaluated."""
+        """Number of subsets that were evaluated."""
         return sum(len(level) for level in self.levels)
 
     @property
@@ -320,7 +320,7 @@ class Tally:
 
     @cached_property
     def exhaustive_size(self) -> int:
-        """All subsets up to this size were evaluated; -1 if not even the empty one."""
+        """Largest size up to which all subsets were evaluated; -1: not even the empty one."""
         for size, level in enumerate(self.levels):
             if len(level) < self.lattice.width(size):
                 return size - 1
@@ -328,7 +328,7 @@ class Tally:
 
     @property
     def coverage_text(self) -> str:
-        """Up to which size, in words."""
+        """Text of the sizes that were evaluated completely."""
         size = self.exhaustive_size
         return f"exhaustive up to size {size}" if size >= 0 else "exhaustive at no size"
 

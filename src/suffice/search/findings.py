@@ -51,7 +51,7 @@ class Findings:
 
 
 def merge_findings(parts: Iterable[Findings], besides: Iterable[tuple[int, ...]] = ()) -> Findings:
-    """What several searches found at one τ, without what holds a smaller factor.
+    """Join the findings of several searches at one τ; drop supersets of other factors.
 
     `besides` are factors that are known from elsewhere, and not listed again.
     """
@@ -259,7 +259,7 @@ class SubsetIndex:
         return inside, completing
 
     def _compare_products(self, others: HeldSets, inside: Counts, completing: HeldSets) -> None:
-        """One matrix product counts what each lacks of every set."""
+        """Compare by a matrix product that counts the players each lacks of every set."""
         sets = self._sets.astype(np.float32)
         step = max(1, _PAIRS_AT_ONCE // len(sets))
         for start in range(0, len(others), step):

@@ -43,7 +43,7 @@ _REST_AT_ONCE = 1 << 12
 
 @dataclass(frozen=True, eq=False)
 class GreedyResult:
-    """What a greedy search found, and why it stopped."""
+    """Findings of a greedy search, and the reason why it stopped."""
 
     findings: Findings
     outcomes: dict[Members, BoolVector]
@@ -175,7 +175,7 @@ class _GreedySearch:
         return self._judge.undecided.decided_share
 
     def minimal(self) -> list[Members]:
-        """What was found, smallest first, without what contains something found later."""
+        """Return the factors found, smallest first, without supersets of others."""
         out: list[Members] = []
         for members in sorted(self.found, key=lambda m: (len(m), m)):
             inside = set(members)
@@ -237,7 +237,7 @@ class StartSampler:
         return self._order(np.flatnonzero(~forbidden))
 
     def _order(self, players: Counts) -> Counts:
-        """These players, the promising first; or, every second time, in any order."""
+        """Return the players in order of promise; every second time in random order."""
         self._drawn += 1
         if self._drawn % 2 == 0:
             return self._rng.permutation(players)
@@ -315,7 +315,7 @@ def find_minimal_set(order: Counts, d: int) -> SetSearch:
 
 
 def _grow(order: Counts, d: int, quick: bool) -> Generator[Probe, BoolVector, Counts | None]:
-    """All of `order` if it is sufficient, else the first of its prefixes that is.
+    """Return `order` if it is sufficient, else its first prefix that is.
 
     More can be less: where the whole is not sufficient, a part of it may be.
     """

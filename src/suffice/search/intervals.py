@@ -36,7 +36,7 @@ _SUBSETS_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True)
 class Ladder:
-    """By level and subset: the largest passing τ strictly below it, and at or below it."""
+    """Largest passing τ strictly below each subset, and at or below it, by level."""
 
     passes: tuple[Reals, ...]
     below: tuple[Reals, ...]

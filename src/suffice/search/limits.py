@@ -76,7 +76,7 @@ class Limits:
 
     @property
     def batch_seconds(self) -> float | None:
-        """How many seconds one batch may take; None: any number."""
+        """Seconds that one batch may take; None: no limit."""
         return None if self.time_limit is None else self.time_limit / _BATCHES_PER_TIME_LIMIT
 
     def validated(self) -> Limits:
@@ -129,7 +129,7 @@ class Limits:
 
 @dataclass
 class _Usage:
-    """What a search has used so far."""
+    """Rows, hybrids, seconds and work that a search has used so far."""
 
     rows: int = 0
     hybrids: int = 0
@@ -137,7 +137,7 @@ class _Usage:
 
 
 class LimitKeeper:
-    """Keeps a search within its limits: notes what was used, says how much may be done next.
+    """Keeps a search within its limits: counts what was used and what is still allowed.
 
     What it is asked changes nothing; only `ask` and the methods that note something write. Only a
     time limit looks at the clock: with a budget the same rows are asked on any machine. The time
@@ -203,7 +203,7 @@ class LimitKeeper:
     # -- what may be done next ----------------------------------------------------------
 
     def forbids(self, rows: int = 1) -> Stop | None:
-        """Which limit forbids to ask about so many rows more? None: they may be asked.
+        """Return the limit that forbids so many more predicted rows; None: they are allowed.
 
         With rows=0: which limit forbids to go on even where nothing has to be asked?
         """
@@ -220,7 +220,7 @@ class LimitKeeper:
         return None
 
     def batch(self, most: int, unit: int = 1) -> int:
-        """How many units, of so many hybrids each, may be worked out together; 0: none.
+        """Return how many units, of so many hybrids each, may be evaluated together; 0: none.
 
         At most `most` hybrids, or as many as a small part of the time limit allows; but one unit,
         unless a limit forbids it. Each hybrid may be a row to ask.
@@ -242,7 +242,7 @@ class LimitKeeper:
         return -1.0 if left < 0 else left / max(self._hybrid_work + self._row_work, 1.0)
 
     def paced(self, most: int) -> int:
-        """How many hybrids to deal with together: `most`, or what the time limit has room for."""
+        """Return the number of hybrids for one batch: `most`, or what the time limit allows."""
         return int(min(most, self._batch)) if self.timed else most
 
     def check(self, rows: int = 1) -> None:
@@ -329,7 +329,7 @@ class LimitKeeper:
     def counting(
         self, evaluator: Evaluator | None, hybrids: int, effort: float = 1.0
     ) -> Iterator[None]:
-        """Note how long so many hybrids take, and what the evaluator asks of the model.
+        """Time a batch of so many hybrids, and note the rows that its evaluator predicts.
 
         `effort` is the work of one in terms of that of a hybrid.
         """
@@ -346,7 +346,7 @@ class LimitKeeper:
         self._used.work += work
 
     def cover(self, hybrids: int) -> None:
-        """So many hybrids were dealt with, whether or not the model was asked."""
+        """Note so many hybrids as evaluated, whether the model predicted them or not."""
         self._used.hybrids += hybrids
 
     def expect(self, evaluator: Evaluator) -> None:
@@ -368,7 +368,7 @@ class LimitKeeper:
             self._batch = max(1.0, patience / seconds)
 
     def note(self, rows: int, hybrids: int = 0, seconds: float = 0.0) -> None:
-        """So many rows were asked, for so many hybrids, in one batch that took so long."""
+        """Note the predicted rows, hybrids and seconds of one batch."""
         self._used.rows += rows
         self._used.hybrids += hybrids
         patience = self.limits.batch_seconds
@@ -424,7 +424,7 @@ StopKind = Literal[
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """What ended a search: the kind of bound, and the bound as it was given.
+    """Reason why a search ended: the kind of limit, and the limit as it was given.
 
     >>> str(Stop("budget", 2000)), str(Stop("time_limit", 0.5)), str(Stop("max_size", 3))
     ('budget=2000 model rows', 'time_limit=0.5 s', 'max_size=3')

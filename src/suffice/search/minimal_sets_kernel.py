@@ -14,7 +14,7 @@ from suffice.engines.trees.numba_kernels import cached_njit, count_bits
 
 @cached_njit
 def compare_sets(words: Any, last: Any, others: Any, inside: Any, completing: Any) -> None:
-    """By set: how many known ones are inside, and the players who would complete one.
+    """Count the known sets inside each set, and mark the players that would complete one.
 
     `words` has for each player the words of known sets that have it, `last` the bits of the last
     word that stand for sets.

@@ -91,7 +91,7 @@ class OutcomeCache:
         return best
 
     def __len__(self) -> int:
-        """How many sets are remembered, besides those that a sweep counted."""
+        """Number of sets in the cache, besides those that a sweep counted."""
         return len(self._known)
 
     def outcomes(self, held: HeldSets, seen: int, keeper: LimitKeeper) -> Outcomes:
@@ -106,7 +106,7 @@ class OutcomeCache:
         return each[[at[key] for key in keys]]
 
     def _each(self, held: HeldSets, keys: list[bytes], seen: int, keeper: LimitKeeper) -> Outcomes:
-        """The same for sets that are all different."""
+        """Return the outcomes of sets that are all different."""
         known = self._recall(held, keys)
         depth = np.array([entry.seen for entry in known], dtype=np.int64)
         for start in np.unique(depth[depth < seen]).tolist():
@@ -132,7 +132,7 @@ class OutcomeCache:
         return out
 
     def effects(self, keeper: LimitKeeper) -> tuple[Reals, Reals]:
-        """How much more often the outcome comes with each player held than without it.
+        """Return how much more often the outcome holds with each player held than without.
 
         And the standard error. Asked for once: in the flip view a player replaced brings the other
         outcome exactly as much more often.
@@ -142,7 +142,7 @@ class OutcomeCache:
         return self._effects
 
     def _estimate(self, keeper: LimitKeeper) -> tuple[Reals, Reals]:
-        """A few single hybrids of random subsets, of all sizes alike, show who is strong."""
+        """Estimate effects from single hybrids of random subsets, all sizes equally likely."""
         rng = generator(self._seed, Stream.STARTS, 1)
         left = keeper.rows_left
         rows = int(
@@ -163,7 +163,7 @@ class OutcomeCache:
         return gains.mean(axis=0), gains.std(axis=0) / np.sqrt(len(hits))
 
     def failures_in_sweep(self, need: int, flip: bool) -> Iterator[tuple[int, Counts]]:
-        """By size: the numbers of the swept sets that have fewer hits than needed in a view."""
+        """Yield by size the numbers of the swept sets with fewer hits than a view needs."""
         if self._sweep is None:
             return
         tally = self._sweep.tally.other_view() if flip else self._sweep.tally
@@ -255,13 +255,13 @@ def sequential_boundary(n: int, tau: float, alpha: float) -> Boundary:
 
 
 def curtailed_boundary(n: int, need: int, looks: tuple[float, ...] = _LOOK_SHARES) -> Boundary:
-    """The same for a count that is needed of all n."""
+    """Return the boundary of a test that needs this count among all n references."""
     seen = _looks(n, looks)
     return _with_curtailment(seen, np.full(len(seen), need))
 
 
 def alpha_spent(time: Reals, alpha: float) -> Reals:
-    """How much of α may be spent once this share of the references was looked at.
+    """Return the part of α that may be spent after this share of the references.
 
     Pocock's α ln(1 + (e - 1) t): clear cases are seen early, which is what saves rows.
 
@@ -285,7 +285,7 @@ def _with_curtailment(seen: Counts, passes: Counts) -> Boundary:
 
 
 class SetVerdicts(NamedTuple):
-    """For each subset, did it pass and after how many looks."""
+    """Return for each subset whether it passed, and after how many looks."""
 
     passed: BoolVector
     looks: Counts
@@ -319,7 +319,7 @@ def verdicts_by_looks(hits_of: HitsFunction, sets: HeldSets, boundary: Boundary)
 
 
 class SufficiencyTest:
-    """Knows the view and the test, so that the search itself speaks only of sets.
+    """Test of sufficiency in one view, so that the search deals with sets only.
 
     In the flip view replacing T is holding its complement, and a hit is a reference that misses.
     """
@@ -350,7 +350,7 @@ class SufficiencyTest:
 
     @property
     def subsets_left(self) -> float:
-        """How many subsets the budget can still pay for, were each asked in full."""
+        """Number of subsets that the budget can still pay for, at all references each."""
         left = self._keeper.rows_left
         return np.inf if left is None else left / self.n
 

@@ -178,7 +178,7 @@ class Plan(Result):
 
     @property
     def sets(self) -> int:
-        """How many sets of players there are."""
+        """Number of sets of players."""
         return 1 << self.players
 
     @property
@@ -194,7 +194,7 @@ class Plan(Result):
         )
 
     def told(self) -> str:
-        """What will be done, in a sentence."""
+        """One sentence on what will be done."""
         what, largest = _METHOD_SENTENCES[self.way], self.limits.max_size
         if self.way == "anytime":
             return f"{what} {self._within()}."
@@ -401,7 +401,7 @@ def choose_run_search(search: str, plan: Plan | None) -> RunSearch:
 
 
 def _sweep_work(evaluator: Evaluator, narrowed: SearchTask) -> float:
-    """Return the work of the outcomes of all sets: by an engine's sweep, or by asking the model."""
+    """Return the work of the outcomes of all sets, by an engine's sweep or by predictions."""
     hybrids, sets = narrowed.hybrids, _number_of_sets(narrowed.hybrids[0].d)
     if sets == _PRACTICALLY_INFINITE:
         return _PRACTICALLY_INFINITE
@@ -418,7 +418,7 @@ def _number_of_sets(d: int) -> float:
 
 
 def _format_option(name: str, value: Scalar) -> str:
-    """An option of a command; one that says its value already is a flag."""
+    """Return an option of a command; a flag if its name includes the value."""
     return name if str(value) in name.split("-") else f"{name} {_format_argument(value)}"
 
 

@@ -63,7 +63,7 @@ class IntervalTable:
         return which[np.lexsort((-self.hits[which], self.sizes[which]))]
 
     def by_size(self) -> Iterator[tuple[int, Counts]]:
-        """Which of them have each size that there is."""
+        """Yield each size with the indices of the sets that have it."""
         sizes, starts = np.unique(self.sizes, return_index=True)
         parts = np.split(np.arange(len(self.sizes)), starts[1:])
         yield from zip(sizes.tolist(), parts, strict=False)
@@ -118,14 +118,14 @@ class Profile:
         draws: HybridSample | None = None,
         findings: Findings | None = None,
     ) -> Profile:
-        """What counts say, under the test and within the sizes that were asked about."""
+        """Intervals from counts, under the test and within the sizes of the question."""
         q = question
         if draws is not None and not len(draws.held):  # no time was left to draw
             draws = None
         return cls(tally, q.alpha, q.adjust, q.limits.max_size, q.size_weights, draws, findings)
 
     def with_test(self, alpha: float | None, adjust: Adjustment) -> Profile:
-        """The same counts under another test."""
+        """Return the same counts under another test."""
         if (alpha, adjust) == (self.alpha, self.adjust):
             return self
         if self.findings is not None:
@@ -185,13 +185,13 @@ class Profile:
         return sorted(longest, key=lambda m: (-m.high, m.low, len(m.members), m.members[::-1]))
 
     def place(self, members: Sequence[int]) -> int:
-        """Where a subset stands, as the bars number places: with its size, that is its own."""
+        """Return the number that intervals have for a subset: its bit mask, or its rank by size."""
         lattice = self.tally.lattice
         return lattice.mask(members) if self.tally.complete else lattice.rank(members)
 
     @property
     def n_minimal_at_any_tau(self) -> int:
-        """How many subsets are minimal at some τ."""
+        """Number of subsets that are minimal at some τ."""
         return len(self.bars.sizes) + (len(self.findings.factors) if self.findings else 0)
 
     def hits(self, members: Sequence[int]) -> int:
@@ -389,7 +389,7 @@ class Profile:
 
     @cached_property
     def weights(self) -> Reals:
-        """By size: how much one subset counts, on a scale where all count 1 if D is uniform."""
+        """Weight of one subset by size; all are 1 if D is uniform."""
         d = self.tally.d
         if self.size_weights is None:
             return np.ones(d + 1)
@@ -402,7 +402,7 @@ class Profile:
 
     @property
     def n_tested(self) -> int:
-        """How many sets a test accounts for: those that were counted and may be reported."""
+        """Number of sets that a test accounts for: those counted that may be reported."""
         return int(self._family[1].sum())
 
     def can_pass(self, tau: float) -> bool:
@@ -440,12 +440,12 @@ class Profile:
 
     @cached_property
     def _tests(self) -> float:
-        """How many sets may be reported, each of them tested; past counting, some huge number."""
+        """Number of sets that may be reported, each of them tested; capped at a huge number."""
         return float(min(self.tally.lattice.count_up_to(self.largest), 10**300))
 
     @cached_property
     def _adjusted(self) -> dict[float, dict[int, float]]:
-        """By τ and number of hits: equal counts have equal p-values."""
+        """P-values by τ and number of hits."""
         return {}
 
     # -- how it is worked out -----------------------------------------------------------
@@ -553,7 +553,7 @@ class Profile:
         return tuple(self.tally.lattice.unrank(size, np.array([rank]))[0].tolist())
 
     def _swept(self, bars: IntervalTable, which: Counts) -> list[MinimalSet]:
-        """These of the bars, in this order."""
+        """Return the minimal sets with these indices, in this order."""
         columns = (column[which].tolist() for column in (bars.hits, bars.low, bars.high))
         rows = zip(self._members_of(bars, which), *columns, strict=True)
         return [MinimalSet(m, h, a, b, "exhaustive") for m, h, a, b in rows]

@@ -130,7 +130,7 @@ def _decide_by_size(
 
 
 class _ViewSets:
-    """What one view has found."""
+    """Findings of one view."""
 
     def __init__(self, d: int) -> None:
         self.d = d
@@ -138,7 +138,7 @@ class _ViewSets:
         self.outcomes: list[BoolVector] = []
 
     def undominated(self, sets: HeldSets) -> HeldSets:
-        """Those of some sets that have no found factor inside."""
+        """Return the sets that contain no factor found so far."""
         lacking = (~sets).astype(np.float32) @ self.sets.T.astype(np.float32)
         return sets[(lacking > 0).all(axis=1)]
 
@@ -256,7 +256,7 @@ class CurtailedEvaluation:
         return self._rows.lattice, masks_of_held(held)
 
     def _passing(self, block: RowBlock, at: Counts, wanted: Signs) -> Counts:
-        """Which cases pass: is wanted[i] the outcome of enough hybrids of subset at[i]?"""
+        """Return which cases pass: wanted[i] is the outcome of enough hybrids of subset at[i]."""
         cases, passed, least = np.arange(len(at)), [], _FIRST_EXPECTED_MISSES
         while True:
             ids = block.ids[at[cases]]
@@ -297,7 +297,7 @@ class CurtailedEvaluation:
 def _choose_rows(
     ids: NDArray[np.int32], likely: RowWeights, lack: Reals, weight: RowWeights
 ) -> Counts:
-    """For each case the rows that should suffice to show `lack` more misses.
+    """Return for each case the rows that should show `lack` more misses.
 
     `likely` says how likely each hybrid is to be a miss, and is 0 where that is known.
     """
@@ -317,7 +317,7 @@ def _choose_rows(
 
 
 def _descending_keys(score: NDArray[np.float32]) -> NDArray[np.uint16]:
-    """Descending, to within a hundredth: the upper half of a float says that much.
+    """Return 16-bit sort keys of descending values: the upper half of a float, a hundredth.
 
     Sorting 16-bit numbers is a radix sort, several times faster than sorting floats.
     """
@@ -337,7 +337,7 @@ _HYBRIDS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:
-    """Some subsets' hybrids, numbered by the row that they are."""
+    """Hybrids of some subsets, as the numbers of their distinct rows."""
 
     held: HeldSets
     ids: NDArray[np.int32]

@@ -78,7 +78,7 @@ def run_search(
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """What a search found: counts, findings, and why it stopped (None: it did not)."""
+    """Result of a search: counts, findings, and the reason why it stopped (None: it did not)."""
 
     keep: Profile
     flip_findings: Findings | None
@@ -92,7 +92,7 @@ class SearchResult:
 
     @classmethod
     def of_decided(cls, found: DecidedSets, question: Question) -> SearchResult:
-        """What a search gives that decides sets at one τ."""
+        """Return the result of a search that decided sets at one τ."""
         draws = None if found.tally.complete else found.draws
         profile = Profile.of(found.tally, question, draws, found.keep)
         members = [factor.members for factor in found.flip.factors]
@@ -239,7 +239,7 @@ def _find_first_sets(
 
 
 def _equal_shares(parts: int, share: float) -> list[float]:
-    """Of what is left when each begins, so that all of them have as much."""
+    """Return shares of what is left when each part begins, so that all parts are equal."""
     return [share / (parts - i * share) for i in range(parts)]
 
 
@@ -267,7 +267,7 @@ def _close_by_bounds(
 
 
 class _ViewFindings:
-    """What was found in one view, by one search after another."""
+    """Findings of one view, collected over several searches."""
 
     def __init__(self, tau: float, view: ViewName) -> None:
         self._tau = tau

@@ -131,7 +131,7 @@ def _sample_all_hybrids(
 def _flip_outcomes(
     evaluator: LatticeEvaluator, d: int, factors: tuple[FoundSet, ...]
 ) -> tuple[BoolVector, ...]:
-    """By factor: the references that keep the outcome when the factor is replaced."""
+    """Return the references that keep the outcome when a factor is replaced, by factor."""
     held = np.ones((len(factors), d), dtype=bool)
     for row, factor in zip(held, factors, strict=True):
         row[list(factor.members)] = False
@@ -166,12 +166,12 @@ class StreamedHits:
 
     @property
     def share(self) -> float:
-        """How much of the lattice went by."""
+        """Share of the lattice that was streamed."""
         return self.count / (1 << self.d)
 
     @property
     def players(self) -> int:
-        """What went by are sets of the first so many."""
+        """Number of first players whose subsets include all that were streamed."""
         return max(0, self.count - 1).bit_length()
 
     def other_view(self) -> StreamedHits:
@@ -246,7 +246,7 @@ _WORDS_AT_ONCE = 1 << 12
 
 @dataclass(frozen=True)
 class PassCriterion:
-    """What a factor must be."""
+    """Criterion of a factor: fewest hits and largest size."""
 
     least: int
     """So many hits at least."""
@@ -256,7 +256,7 @@ class PassCriterion:
 
 @dataclass(frozen=True)
 class ViewDecisions:
-    """What is known of one view."""
+    """Decisions of one view: factors, decided sizes and shares."""
 
     factors: tuple[FoundSet, ...]
     decided_size: int
@@ -266,7 +266,7 @@ class ViewDecisions:
     """There are more minimal sets than are listed."""
 
     def joined(self, other: ViewDecisions) -> ViewDecisions:
-        """What either knows."""
+        """Return what either of the two decided."""
         return replace(
             self,
             factors=tuple(dict.fromkeys((*self.factors, *other.factors))),
@@ -275,7 +275,7 @@ class ViewDecisions:
         )
 
     def findings(self, tau: float, decided: bool) -> Findings:
-        """The same as every search says it."""
+        """Return these decisions as `Findings`."""
         size, share = self.decided_size, self.decided_share
         return Findings(tau, self.factors, decided, size, True, self.covered, share)
 
@@ -350,7 +350,7 @@ class _SumsBySize:
         self._sums[first.bit_count(), : len(values)] += values
 
     def totals(self) -> Counts:
-        """By size."""
+        """Return the sums by size."""
         out = np.zeros(self._d + 1, dtype=np.int64)
         for more, sums in enumerate(self._sums):
             np.add.at(out, self._sizes + more, sums)
@@ -378,7 +378,7 @@ def _sort_masks(masks: Counts, seen: StreamedHits) -> Counts:
 
 
 def decide_small_sets(tally: Tally, rule: PassCriterion) -> ViewDecisions:
-    """What small sets say of a view, where all of them were counted up to some size."""
+    """Return the decisions from small sets, all of which were counted up to some size."""
     size = min(tally.exhaustive_size, rule.largest)
     if size < 0:
         return ViewDecisions((), -1, 0.0)

@@ -73,6 +73,8 @@ class CubeBounds:
             lane = np.arange(len(places)) ^ 7
             for margin, bounds in zip(self._problem.margins.margins, self._bounds, strict=True):
                 low, high = (bound[:, lane] for bound in bounds[block](states[part]))
+                # The sums of all hybrids of a cube lie between its bounds. So the event holds in
+                # all of it if both ends surely hold, and in none if the range misses every yes.
                 surely[part, places] &= (low >= margin.yes_from) & (high <= margin.yes_to)
                 never[part, places] |= (high < margin.no_below) | (low > margin.no_above)
 
@@ -122,6 +124,8 @@ class CubeBounds:
         moved = np.zeros((problem.d, len(some)))
         weight = np.zeros((len(test), len(some)))
         weight[problem.ensemble.roots] = 1.0
+        # The weight of a node is the chance to reach it when a coin is thrown at every test that
+        # the input and the reference answer differently.
         for level in levels:
             parts, here = differs[test[level]], weight[level]
             weight[problem.toward[level]] = np.where(parts, here / 2, here)
@@ -174,6 +178,9 @@ def _extreme_leaves(
     trees: RankedTrees, differs: BitWords, everyone: np.uint64, states: CubeStates
 ) -> tuple[Ints, Ints]:
     count, cubes = len(trees.roots), len(states)
+    # One entry for each pair of a cube and a tree: the node it has come to, the references that
+    # come there, and the players that were held or freed on the way. A player is the same at every
+    # test, so a path that held one must not free it further down; without that, bounds are looser.
     pair = np.arange(cubes * count)
     node = np.tile(trees.roots.astype(np.int64), cubes)
     group = np.full(len(pair), everyone)
@@ -193,6 +200,8 @@ def _extreme_leaves(
         others = group & differs[test]
         may_hold = (state != 2) & (freed & bit == 0)
         may_free = (state != 1) & (held & bit == 0)
+        # References that answer the test as the input does go its way, whoever is held. The others
+        # go the input's way if the player may be held, and their own way if it may be free.
         branches = (
             (group & ~others, toward, held, freed, np.ones(len(pair), dtype=bool)),
             (others, toward, np.where(state == 0, held | bit, held), freed, may_hold),
@@ -207,6 +216,7 @@ def _extreme_leaves(
             np.concatenate(column) for column in zip(*kept, strict=True)
         )
     pairs, groups, values = (np.concatenate(column) for column in zip(*found, strict=True))
+    # Leaves of a pair stand together after the sort; each pair has one, so no run is empty.
     order = np.argsort(pairs, kind="stable")
     first = np.searchsorted(pairs[order], np.arange(cubes * count))
     lanes = np.unpackbits(

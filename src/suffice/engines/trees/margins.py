@@ -77,6 +77,8 @@ def read_event_margins(ensemble: Ensemble, event: Event) -> EventMargins:
     accepted = np.asarray(event.holds(label_array(ensemble.classes)), dtype=bool)
     if accepted.sum() not in (1, len(accepted) - 1):
         raise Unreadable(f"the outcome {event.says!r} does not set one class against the rest")
+    # One class wins if it leads each of the others. Where all classes but one are accepted, the
+    # margins are those of that one, and the event is their negation.
     reverse = accepted.sum() != 1
     winner = int(np.flatnonzero(accepted ^ reverse)[0])
     others = [k for k in range(len(accepted)) if k != winner]
@@ -102,6 +104,7 @@ def _class_lead(ensemble: Ensemble, winner: int, other: int) -> IntegerMargin:
     else:
         values = ensemble.values[:, winner] - ensemble.values[:, other]
         base = float(ensemble.base[winner] - ensemble.base[other])
+    # Libraries give equal scores to the first or to the last class: a lead of 0 may be enough.
     ties = (winner < other) == ensemble.tie_to_first
     exact = _dyadic_leaves(ensemble, values, base)
     if exact is not None and unsure == (0.0, 0.0):
@@ -149,6 +152,8 @@ def _scaled_margin(
 ) -> IntegerMargin:
     """The margin of sums from `low` to `high`, of which the first `unsure` tell nothing."""
     leaf = ensemble.test < 0
+    # With the leaves of each tree centred on 0 their sums are smaller, and the scale finer. The
+    # centres move the bounds instead, and trees whose leaves are equal drop out.
     lowest, highest = _tree_ranges(ensemble, values, leaf)
     middle, half = (highest + lowest) / 2, (highest - lowest) / 2
     active = half > 0
@@ -160,6 +165,8 @@ def _scaled_margin(
     biggest = np.maximum.reduceat(np.abs(ensemble.values).max(axis=1), ensemble.roots)
     total = fsum(biggest) + ensemble.divisor * largest
     rounding = 2 * (len(ensemble.roots) + 8) * ensemble.unit * total
+    # Each integer leaf is off by up to 1/2, the ends are rounded outwards, and the library's own
+    # sum has rounding errors: between the ends moved in and out by this nothing is certain.
     slack = n / 2 + 2 + scale * (rounding + ensemble.divisor * ensemble.link_slack)
     at, to = ((bound - fsum(middle)) * scale for bound in (low, high))
     return IntegerMargin(

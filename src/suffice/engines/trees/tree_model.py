@@ -91,6 +91,7 @@ class TreeModel:
             with unreadable_on_error("the library refuses the rows"):
                 seen = self.ensemble.matrix(rows)
                 sums = np.zeros((len(rows), len(self.ensemble.base)))
+                # Tree by tree, in the forest's order: any other order rounds differently.
                 for leaves in leaf_indices(self.ensemble, seen):
                     sums += self.ensemble.values[leaves]
                 ours = sums / self.ensemble.divisor
@@ -151,6 +152,7 @@ class HybridCheckSchedule:
             return 0
         count = missing if missing > 0 else _LATER_CHECKS
         self._checked += min(hybrids, count)
+        # The gap grows with the work done, up to a largest one: checks stay a small part of it.
         self._next = self._worked_out + min(3 * self._worked_out, _MAX_UNCHECKED_HYBRIDS)
         return count
 
