@@ -9,7 +9,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from suffice import Explainer, datasets
 from suffice.engines import work as backend
-from suffice.explanation import explain
+from suffice.explanation import cheapest_changes, explain
+from suffice.recourse import solver
 from suffice.search import plan
 from tests.fakes import fake_time
 
@@ -17,6 +18,7 @@ from tests.fakes import fake_time
 @pytest.fixture
 def little_work(monkeypatch):
     monkeypatch.setattr(plan, "DEFAULT_WORK", 2e8)
+    monkeypatch.setattr(solver, "DEFAULT_WORK", 2e9)  # of which it takes a tenth
 
 
 def facts(e):
@@ -51,6 +53,33 @@ def test_equal_calls_give_equal_answers_whatever_the_clock(kind, little_work, mo
         assert facts(again) == facts(first)
 
 
+@pytest.mark.parametrize("kind", ["black box", "trees"])
+def test_the_cheapest_change_of_a_bounded_search_is_that_of_recourse(kind, little_work):
+    data = wide(26 if kind == "trees" else 18)
+    explainer = Explainer(forest(data) if kind == "trees" else black_box, data, immutable="x3")
+    dearer = 0
+    for i in range(3):
+        e, best = explainer.explain(data.iloc[i]), explainer.recourse(data.iloc[i]).best
+        assert not e.flip.tally.complete
+        assert (e.cheapest.features, e.cheapest.values) == (best.features, best.values)
+        assert e.cheapest.cost == best.cost and "x3" not in best.features
+        dearer += all(f.change is None or f.change.cost > best.cost for f in e.flip)
+    assert dearer  # so the sets of the search alone would not tell
+
+
+def test_recourse_does_not_follow_a_search_with_a_limit(little_work, monkeypatch):
+    def fail(*_):
+        raise AssertionError("recourse was asked")
+
+    data = wide()
+    monkeypatch.setattr(cheapest_changes, "find_cheapest_options", fail)
+    explainer = Explainer(black_box, data, n_references=20)
+    for limit in ({"budget": 5000}, {"max_size": 2}, {"time_limit": 0.1}):
+        assert explainer.explain(data.iloc[0], **limit).cheapest is not None
+    with pytest.raises(AssertionError, match="recourse was asked"):
+        explainer.explain(data.iloc[0])
+
+
 def test_what_is_installed_does_not_change_the_answer(little_work, monkeypatch):
     data = wide(26)
     model = forest(data)
@@ -73,7 +102,8 @@ def wide_tables():
 
 @pytest.mark.parametrize("work", [1.0, 2e8])
 def test_the_first_answer_on_a_wide_table_is_not_empty(work, monkeypatch):
-    monkeypatch.setattr(plan, "DEFAULT_WORK", work)
+    for module in (plan, solver):
+        monkeypatch.setattr(module, "DEFAULT_WORK", work)
     for name, model, data in wide_tables():
         e = Explainer(model, data, n_references=50).explain(data.iloc[0])
         for view in (e.keep, e.flip):

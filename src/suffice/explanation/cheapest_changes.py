@@ -1,11 +1,13 @@
 """The cheapest change of every set that flips the outcome, and the cheapest change of all.
 
-The cheapest change of all is the best option of `Explainer.recourse` without further constraints,
-read from outcomes that the search has computed. A set that is minimal at some τ need not have it:
-one reference may flip on a larger set at less than it costs any other to flip on a smaller one.
-Only sets of which every feature really changes are candidates; of others a smaller set has the same
-row. In a causal context whose effects are random, one draw proves little, and the cheapest change
-is therefore tested in many draws by recourse's own `causal.select_causal`.
+The cheapest change of all is the best option of `Explainer.recourse` without further constraints.
+It is read from outcomes that the search has computed, or asks for, where the search decided all
+sets; else recourse itself is asked, unless the user gave a limit, which it would not keep. A set
+that is minimal at some τ need not have it: one reference may flip on a larger set at less than it
+costs any other to flip on a smaller one. Only sets of which every feature really changes are
+candidates; of others a smaller set has the same row. In a causal context whose effects are random,
+one draw proves little, and the cheapest change is therefore tested in many draws by recourse's own
+`causal.select_causal`.
 
 A reference's features are added in the order of their costs, and a set that costs more than the
 best so far is not grown further, so that few of the 2^d · n pairs of a set and a reference are ever
@@ -33,6 +35,7 @@ from suffice.explanation.sufficient_factor import Change, Player
 from suffice.factors.lattice import held_of_masks, members_of
 from suffice.factors.order import COST_TOLERANCE
 from suffice.recourse.causal import cheapest_reliable_change, has_random_consequences
+from suffice.recourse.solver import find_cheapest_options
 from suffice.search.exhaustive import Sweep
 from suffice.search.findings import OutcomesOf
 from suffice.search.limits import LimitKeeper
@@ -144,12 +147,14 @@ def find_cheapest_changes(
     players: tuple[Player, ...],
     evaluator: Evaluator,
     keeper: LimitKeeper,
+    ask_recourse: bool = False,
 ) -> tuple[CheapestChanges, tuple[Change, ...], dict[str, Direction]]:
     """Return the cheapest change of each set that is minimal at some τ, and the cheapest of all.
 
     The latter come first in the order of recourse, then others of the same cost, at most
     `MOST_TIES`. There are none where a sampler made rows that were never observed. The third is the
-    direction of each feature in the cheapest changes that need it.
+    direction of each feature in the cheapest changes that need it. With `ask_recourse`, a search
+    that left sets open is followed by that of recourse.
     """
     hybrids = narrowed.hybrids[1]
     if hybrids.donors(np.ones((1, hybrids.d), dtype=bool)) is None:
@@ -164,9 +169,12 @@ def find_cheapest_changes(
     parts = [] if swept is None else list(_price_swept_sets(swept, flip, hybrids, prices))
     priced = PricedSets.joined([*parts, *_price_found_sets(answer, hybrids, prices)])
     changes = CheapestChanges(priced, hybrids, players)
+    options: tuple[Change, ...] = ()
+    if ask_recourse and not flip.decided:
+        options = _ask_recourse(decision, players, narrowed.question.progress, keeper)
     if decision.context.is_causal and has_random_consequences(decision):
-        if swept is None:
-            return changes, (), {}
+        if swept is None or options:
+            return changes, options, {}
         found = cheapest_reliable_change(decision, swept, costs, evaluator, keeper)
         some = (changes.change(mask, c.cost, int(c.rows.max()), c.reliability) for mask, c in found)
         return changes, tuple(some), {}
@@ -180,7 +188,27 @@ def find_cheapest_changes(
     causal = decision.context.is_causal
     equal = find_cheapest_pairs(swept, priced, hybrids, costs, causal, outcomes_of)
     directions = find_directions(swept, hybrids, costs, players)
+    if options and not (equal and equal[0].cost < options[0].cost):
+        return changes, options, directions
     return changes, tuple(changes.change(p.mask, p.cost, p.row) for p in equal), directions
+
+
+def _ask_recourse(
+    decision: Decision, players: tuple[Player, ...], progress: bool | None, keeper: LimitKeeper
+) -> tuple[Change, ...]:
+    """Return recourse's best option, and others of its cost, as changes; note the rows predicted.
+
+    None is returned that needs a feature that was left out of the search.
+    """
+    options, rows = find_cheapest_options(decision, progress)
+    keeper.note(rows)
+    place = {player.name: i for i, player in enumerate(players)}
+    out = []
+    for option in options[: 1 + MOST_TIES]:
+        if all(name in place for name in option.features):
+            moved = tuple(players[i] for i in sorted(place[name] for name in option.features))
+            out.append(Change(moved, option.values, option.cost, option.reliability))
+    return tuple(out)
 
 
 def _price_swept_sets(

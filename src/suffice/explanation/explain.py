@@ -21,6 +21,7 @@ from suffice.explanation.explanation import Explanation
 from suffice.explanation.schema import ContextRecord, Provenance, ReferencesRecord
 from suffice.explanation.sufficient_factor import LeftOutFeature, Player
 from suffice.factors.lattice import Lattice
+from suffice.recourse.solver import supports_recourse
 from suffice.search import LimitKeeper, Question
 from suffice.search.findings import Findings, FoundSet
 from suffice.search.limits import STREAMED_PLAYERS, Limits
@@ -105,7 +106,14 @@ def explain_decision(
     evaluator = searches[-1].evaluator  # which counts the rows that it is asked about itself
     rows = keeper.rows - evaluator.rows_predicted
     changes, cheapest, directions = find_cheapest_changes(
-        decision, narrowed, flipped, flip, players, evaluator, keeper
+        decision,
+        narrowed,
+        flipped,
+        flip,
+        players,
+        evaluator,
+        keeper,
+        _may_ask_recourse(decision, asking),
     )
     rows = keeper.rows - evaluator.rows_predicted - rows
     return Explanation(
@@ -128,6 +136,17 @@ def explain_decision(
         one_sweep=one_sweep,
         left_out=tuple(LeftOutFeature(described[p], why) for p, why in narrowed.idle.items()),
     )
+
+
+def _may_ask_recourse(decision: Decision, asking: SearchRequest) -> bool:
+    """Return whether a search of recourse may follow: it keeps no limit but that of its own work.
+
+    A greedy search is asked for to predict few rows, and a test allows for models that answer at
+    random, which recourse does not.
+    """
+    limits, alpha = asking.question.limits, asking.question.alpha
+    thrifty = asking.how == "greedy"
+    return limits.unlimited and alpha is None and not thrifty and supports_recourse(decision)
 
 
 def _narrow(decision: Decision, question: Question) -> tuple[SearchTask, int]:

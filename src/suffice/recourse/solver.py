@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from math import ceil
 
 import numpy as np
@@ -17,6 +18,7 @@ from suffice.decision import Decision
 from suffice.engines import IdlePlayerEvaluator, LatticeEvaluator
 from suffice.engines.work import estimate_seconds
 from suffice.errors import InputError, ModelError
+from suffice.factors.order import cost_at_most
 from suffice.formatting import percent, plural
 from suffice.recourse.candidates import (
     FEW_ROWS,
@@ -46,8 +48,12 @@ from suffice.search.limits import DEFAULT_WORK, EXHAUSTIVE_PLAYERS, LimitKeeper
 from suffice.search.plan import DEFAULT_TIME_LIMIT, SKIP_IDLE_CHECK_UP_TO
 from suffice.tables import as_scalar
 
+_DEFAULT_SHARE = 0.1
+"""The share of `DEFAULT_WORK` that recourse takes without a limit. An explanation that left
+sets open takes it too, for its cheapest change; ten times as much hardly finds a cheaper one.
+"""
 _WORK_FOR_REASONS = 0.5
-"""The share of the default work in which the reasons for no option are searched."""
+"""The share of recourse's default work in which the reasons for no option are searched."""
 _LONGER_FACTOR, _SWEEP_FACTOR, _LONGEST_SUGGESTION = 6, 4.0, 3600.0
 """The time limit suggested is so many times longer; or so many times what a sweep is predicted to
 take, which leaves room for the rest, if that is not over an hour."""
@@ -107,10 +113,32 @@ def find_recourse(
     )
 
 
+def find_cheapest_options(
+    decision: Decision, progress: bool | None = None
+) -> tuple[tuple[Option, ...], int]:
+    """Return recourse's best option without limits, others of its cost, and the rows predicted.
+
+    This is the computation of `find_recourse`, so that an explanation whose own search left sets
+    open names the same cheapest change.
+    """
+    request = RecourseRequest(progress=progress)
+    constraints = request.constraints(decision)
+    solver = RecourseSolver(decision, request)
+    keeper = solver.keeper([constraints])
+    options = solver.solve(constraints, request.max_options, keeper).options
+    cheapest = takewhile(lambda option: cost_at_most(option.cost, options[0].cost), options)
+    return tuple(cheapest), keeper.rows + solver.rows_checked
+
+
+def supports_recourse(decision: Decision) -> bool:
+    """Return whether the context lets new values be chosen."""
+    return decision.context.is_swap or decision.context.is_causal
+
+
 def _check_context(decision: Decision) -> None:
     """Raise for a context in which new values cannot be chosen."""
     context = decision.context
-    if not (context.is_swap or context.is_causal):
+    if not supports_recourse(decision):
         raise InputError(
             "context",
             context.describe(),
@@ -128,6 +156,8 @@ class RecourseSolver:
         self.request = request
         self._actionable: dict[tuple[tuple[int, ...], bool], ActionableFeatures] = {}
         self._idle: dict[tuple[int, ...], set[int]] = {}
+        self.rows_checked = 0
+        """Rows that the model predicted to check an engine, of which no keeper knows."""
         self._sweeps: dict[tuple[tuple[int, ...], int | None], Sweep] = {}
         cost = decision.cost if request.cost is None else request.cost
         missing = request.missing_costs(decision)
@@ -139,13 +169,14 @@ class RecourseSolver:
     ) -> LimitKeeper:
         """Return a keeper of the user's limits, or of default work where a search takes more.
 
-        That default is a share of `DEFAULT_WORK`: work is counted, so that the same question has
-        the same answer on every machine. A time limit counts from `started`, by default from now.
+        Default work is counted, so that the same question has the same answer on every machine;
+        `share` is that of recourse's part of `DEFAULT_WORK`. A time limit counts from `started`, by
+        default from now.
         """
         request = self.request
         limits = request.limits
         if not request.has_limit and any(map(self._takes_long, questions)):
-            limits = replace(limits, work=share * DEFAULT_WORK)
+            limits = replace(limits, work=share * _DEFAULT_SHARE * DEFAULT_WORK)
         return LimitKeeper(limits, started=started)
 
     def _takes_long(self, constraints: Constraints) -> bool:
@@ -273,7 +304,9 @@ class RecourseSolver:
             constrained |= {names.index(name) for name in factor.columns()}
         stay = {int(of_column[j]) for j in constrained}
         if numbers not in self._idle:
+            before = evaluator.rows_predicted
             self._idle[numbers] = {numbers[i] for i in evaluator.idle_players()}
+            self.rows_checked += evaluator.rows_predicted - before
         return tuple(p for p in numbers if p in stay or p not in self._idle[numbers])
 
     def _actionable_features(
