@@ -81,10 +81,6 @@ class AdditiveEngine(BaseEngine):
             model.checks.failed = True
             raise wrong_reading(model.name)
 
-    def seconds_per_hybrid(self) -> float | None:
-        """Return None: hardly a hybrid needs the model."""
-        return None
-
     def work_per_hybrid(self) -> float:
         """Return the work of one sum over the players, for each margin."""
         return MULTIPLICATION * self._hybrids.d * len(self._margins)
@@ -151,11 +147,10 @@ class AdditiveEngine(BaseEngine):
             yield first, _count_hits(packed), bits[:, : (self.n + 7) // 8]
 
     def sweep_counts(self) -> Iterator[tuple[int, Counts]]:
-        """The first mask of each block of a sweep, and the hits of its masks."""
+        """Yield the first mask of each block of a sweep, and the hits of its masks."""
         d = self._hybrids.d
         if d <= _FEW_PLAYERS:
-            for first, hits, _ in self._sweep_directly(d):
-                yield first, hits.astype(np.int64, copy=False)
+            yield from super().sweep_counts()
             return
         for first, packed in self._split(self._margins, d, self._event):
             yield first, _count_hits(packed)

@@ -308,9 +308,22 @@ class BaseEngine(ABC):
         """Time spent inside the model."""
         return self._box.model_seconds
 
+    def seconds_per_hybrid(self) -> float | None:
+        """Return None: hardly a hybrid needs the model."""
+        return None
+
     @abstractmethod
     def outcomes(self, held: HeldSets, tick: ProgressCallback | None = None) -> Outcomes:
         """Return (subsets, references): whether the hybrid has the input's outcome."""
+
+    @abstractmethod
+    def sweep(self) -> Iterator[SweepBlock]:
+        """Yield every bit mask from 0 to 2^d - 1, in blocks."""
+
+    def sweep_counts(self) -> Iterator[tuple[int, Counts]]:
+        """Yield the first mask of each block of a sweep, and the hits of its masks."""
+        for first, hits, _ in self.sweep():
+            yield first, hits.astype(np.int64, copy=False)
 
     def bound_cubes(self, held: HeldSets, freed: HeldSets) -> tuple[Outcomes, Outcomes]:
         """Return (cubes, references): whether all hybrids surely have the outcome, and any may.

@@ -75,10 +75,6 @@ class TextEngine(BaseEngine):
             model.checks.failed = True
             raise wrong_reading(model.name)
 
-    def seconds_per_hybrid(self) -> float | None:
-        """Return None: hardly a hybrid needs the model."""
-        return None
-
     def outcomes(self, held: HeldSets, tick: ProgressCallback | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""
         out = np.empty((len(held), self.n), dtype=bool)
@@ -99,11 +95,6 @@ class TextEngine(BaseEngine):
     def sweep(self) -> Iterator[SweepBlock]:
         """Yield every bit mask from 0 to 2^d - 1, in blocks."""
         return sweep_by_lists(self.outcomes, self._hybrids.d, _MASKS_PER_BLOCK)
-
-    def sweep_counts(self) -> Iterator[tuple[int, Counts]]:
-        """The first mask of each block of a sweep, and the hits of its masks."""
-        for start, hits, _ in self.sweep():
-            yield start, hits.astype(np.int64, copy=False)
 
     def work_per_hybrid(self) -> float:
         """Return the work of the counts of one hybrid's terms and of its scores."""

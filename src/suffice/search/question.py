@@ -12,7 +12,7 @@ from suffice.typing import VIEWS, Adjustment, ViewName
 
 @dataclass(frozen=True)
 class Question:
-    """Parameters of a search: at which τ, under which test, within which limits, over which distribution of sets."""
+    """Parameters of a search: τ, test, limits, views and the distribution of sets."""
 
     tau: float = 0.9
     alpha: float | None = None

@@ -183,6 +183,11 @@ def class_labels(classes: Any) -> tuple[Any, ...]:
     return tuple(unwrap_label(label) for label in np.asarray(classes).ravel())
 
 
+def booster_classes(model: Any, bare: bool, outputs: int) -> tuple[Any, ...]:
+    """Return the classes: numbers for a plain booster, as `adapt` has them, else the labels."""
+    return tuple(range(max(2, outputs))) if bare else class_labels(model.classes_)
+
+
 @dataclass(frozen=True, eq=False)
 class Tree:
     """Tree as a reader finds it: children are node numbers, -1 at a leaf."""

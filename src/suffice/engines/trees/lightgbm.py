@@ -17,7 +17,7 @@ from suffice.engines.trees.ensemble import (
     Ensemble,
     LibrarySum,
     Tree,
-    class_labels,
+    booster_classes,
     join_trees,
     not_a_leaf_sum,
     not_a_tree_model,
@@ -63,7 +63,7 @@ def read(model: Any) -> Ensemble:
         partial(_float_matrix, categories=booster.pandas_categorical, zeros=_zero_columns(blocks)),
         base=np.zeros(outputs),
         divisor=divisor,
-        classes=_classes(model, bare, outputs) if classifier else None,
+        classes=booster_classes(model, bare, outputs) if classifier else None,
         link_slack=1e-12 if classifier else 0.0,
         steepness=float(objective.partition("sigmoid:")[2] or 1.0),
         replay=LibrarySum(partial(_raw_scores, model, bare, divisor), np.zeros(outputs)),
@@ -74,11 +74,6 @@ def _raw_scores(model: Any, bare: bool, divisor: float, rows: Table) -> Any:
     """Averages are made after raw scores."""
     given = to_pandas(rows.native) if bare else rows.native
     return np.asarray(model.predict(given, raw_score=True)) / divisor
-
-
-def _classes(model: Any, bare: bool, outputs: int) -> tuple[Any, ...]:
-    """Return the classes: numbers for a plain booster, as `adapt` has them, else the labels."""
-    return tuple(range(max(2, outputs))) if bare else class_labels(model.classes_)
 
 
 def _fields(block: str) -> dict[str, str]:

@@ -29,7 +29,7 @@ from suffice.engines.trees.ensemble import (
     Ensemble,
     LibrarySum,
     Tree,
-    class_labels,
+    booster_classes,
     join_trees,
     not_a_leaf_sum,
     not_a_tree_model,
@@ -84,17 +84,12 @@ def read(model: Any) -> Ensemble:
             _float_matrix, categories=_categories(forest), missing=np.nan if bare else model.missing
         ),
         base=np.zeros(outputs),
-        classes=_classes(model, bare, outputs) if classifier else None,
+        classes=booster_classes(model, bare, outputs) if classifier else None,
         unit=2.0**-24,
         link_slack=2e-6 if classifier else 0.0,
     )
     based = replace(ensemble, base=_base(booster, rounds, ensemble))
     return replace(based, replay=_replay(booster, rounds, ensemble.matrix, whole))
-
-
-def _classes(model: Any, bare: bool, outputs: int) -> tuple[Any, ...]:
-    """Return the classes: numbers for a plain booster, as `adapt` has them, else the labels."""
-    return tuple(range(max(2, outputs))) if bare else class_labels(model.classes_)
 
 
 def _trees_used(rounds: tuple[int, int], forest: dict[str, Any]) -> int:
