@@ -1,4 +1,4 @@
-"""Formatting of numbers, percentages, plurals, names and lists; escaping of Markdown and more.
+"""Formatting of numbers, percentages, durations, bytes, plurals and lists; escaping of Markdown.
 
 Every screen, page, error message and figure uses these functions, so that a number or a name looks
 the same everywhere.

@@ -1,4 +1,4 @@
-"""`Result`, the base class of all results: text, terminal, notebook, frame, JSON, page, figure.
+"""`Result`, the base class of results: text, notebook, tables, frame, JSON, page; writing of files.
 
 A result is frozen and holds facts. Its `sheet` puts them into words once; every screen and page is
 drawn from the sheet, so that all of them say the same. Renderers live above everything else and are

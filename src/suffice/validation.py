@@ -1,4 +1,4 @@
-"""Validation of arguments: a plain value of the right type, or an `InputError` that names others.
+"""Validation of arguments: a value of the right type or an `InputError`; reads text and YAML files.
 
 One meaning everywhere: True is no number, a NumPy number is as good as Python's, and a word must be
 a word: a list or an array in its place is named, not compared.

@@ -1,4 +1,4 @@
-"""Compare explanations of the same rows by two models or at two dates (`audit.compare`).
+"""Compare explanations of the same rows by two models or dates (`audit.compare`); retest recourse.
 
 Rows are paired by position or stored id, minimal sets and reason codes of both sides are compared,
 and recourse options are retested on the new model. No other step calls a model.

@@ -1,11 +1,11 @@
-"""`Record`, the result of `audit.record`: findings, model card, and the files of the folder."""
+"""`Record`, the result of `audit.record`: findings, description, model card, files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import msgspec
 
@@ -13,7 +13,15 @@ from suffice.audit.reasons import Reasons
 from suffice.audit.record_analyses import ANALYSES, Arguments
 from suffice.audit.record_seal import RecordManifest, SealedFact
 from suffice.errors import InputError, did_you_mean, short_repr
-from suffice.formatting import escape_markdown, format_name, plural, truncate
+from suffice.formatting import (
+    escape_markdown,
+    format_name,
+    format_value,
+    join_first,
+    percent,
+    plural,
+    truncate,
+)
 from suffice.results import (
     Field,
     RenderFormat,
@@ -26,6 +34,9 @@ from suffice.results import (
     make_panel,
 )
 from suffice.tables.conversion import as_csv
+
+if TYPE_CHECKING:
+    from suffice.batch.load import Stored
 
 _HASH_LETTERS = 16
 """Letters of a hash that are shown: enough to tell two apart, and to be read aloud."""
@@ -179,6 +190,41 @@ def finding_from_json(name: str, text: str | bytes) -> Finding:
     if name not in ANALYSES:
         raise InputError("findings", short_repr(name), ", ".join(ANALYSES))
     return Finding(name, ANALYSES[name].result.from_json(text))
+
+
+# Description of an audit in words: model, decisions, references and question.
+
+
+def describe_audit(stored: Stored) -> Iterator[tuple[str, str]]:
+    """Yield labels and texts on model, decisions, references and question."""
+    m, asked = stored.manifest, stored.manifest.question
+    shared = m.shared.provenance
+    yield "Model", str(m.explainer["model"])
+    outcomes = stored.to_frame()["outcome"].value_counts().sort_index().items()
+    counts = join_first((f"{format_name(str(outcome))}: {n:,}" for outcome, n in outcomes), 8)
+    yield "Decisions", f"{len(stored):,} ({counts})"
+    failed = len(stored.errors)
+    if failed:
+        yield "Not explained", f"{plural(failed, 'row')}, each with its reason in the record"
+    names = [name for name, _ in m.shared.players]
+    yield "Features", f"{len(names)}: {join_first(map(format_name, names), 30)}"
+    yield "References", _references_text(m.explainer["n_references"], m.explainer["references"])
+    rows = "the data" if shared.data is None else f"{plural(shared.data[0], 'row')} of data"
+    yield "Hybrids", f"{shared.context.words}; references come from {rows}"
+    yield (
+        "Question",
+        "which features, held or replaced, are enough for the outcome for at least "
+        f"{percent(asked['tau'])} of the references",
+    )
+    if asked["alpha"] is not None:
+        adjusted = "" if asked["adjust"] == "none" else f", adjusted ({asked['adjust']})"
+        yield "Test", f"each share is tested at level {format_value(asked['alpha'])}{adjusted}"
+
+
+def _references_text(most: int | None, which: Any) -> str:
+    many = "all rows" if most is None else f"at most {plural(most, 'row')}"
+    kind = {"opposite": " with another outcome", "all": ""}
+    return f"{many}{kind.get(str(which), ' of those given')}"
 
 
 # Files of a record's folder: names, content, and reading them back.

@@ -24,7 +24,6 @@ from suffice.batch.hashing import hash_file
 from suffice.errors import InputError, missing_package, short_repr
 from suffice.explainer import Explainer
 from suffice.explanation.explain import library_versions
-from suffice.formatting import format_name, format_value, join_first, percent, plural
 from suffice.results import json_text
 from suffice.tables import as_scalar
 from suffice.typing import NaturalNumber
@@ -196,7 +195,7 @@ def find_faults(folder: Path, manifest: RecordManifest) -> Iterator[Fault]:
         yield Fault(SUMS_FILE, "changed")
 
 
-# Facts that a record rests on, and the question in words.
+# Facts that a record rests on.
 
 
 _MAX_COUNTED_FEATURES = 16
@@ -223,38 +222,6 @@ def hashes_with_predictions(
 def store_counts(explainer: Explainer) -> bool | None:
     """Return whether the counts of all sets are stored; None: as `explain_to` decides."""
     return True if len(explainer.decider.players) <= _MAX_COUNTED_FEATURES else None
-
-
-def describe_audit(stored: Stored) -> Iterator[tuple[str, str]]:
-    """Yield labels and texts on model, decisions, references and question."""
-    m, asked = stored.manifest, stored.manifest.question
-    shared = m.shared.provenance
-    yield "Model", str(m.explainer["model"])
-    outcomes = stored.to_frame()["outcome"].value_counts().sort_index().items()
-    counts = join_first((f"{format_name(str(outcome))}: {n:,}" for outcome, n in outcomes), 8)
-    yield "Decisions", f"{len(stored):,} ({counts})"
-    failed = len(stored.errors)
-    if failed:
-        yield "Not explained", f"{plural(failed, 'row')}, each with its reason in the record"
-    names = [name for name, _ in m.shared.players]
-    yield "Features", f"{len(names)}: {join_first(map(format_name, names), 30)}"
-    yield "References", _references_text(m.explainer["n_references"], m.explainer["references"])
-    rows = "the data" if shared.data is None else f"{plural(shared.data[0], 'row')} of data"
-    yield "Hybrids", f"{shared.context.words}; references come from {rows}"
-    yield (
-        "Question",
-        "which features, held or replaced, are enough for the outcome for at least "
-        f"{percent(asked['tau'])} of the references",
-    )
-    if asked["alpha"] is not None:
-        adjusted = "" if asked["adjust"] == "none" else f", adjusted ({asked['adjust']})"
-        yield "Test", f"each share is tested at level {format_value(asked['alpha'])}{adjusted}"
-
-
-def _references_text(most: int | None, which: Any) -> str:
-    many = "all rows" if most is None else f"at most {plural(most, 'row')}"
-    kind = {"opposite": " with another outcome", "all": ""}
-    return f"{many}{kind.get(str(which), ' of those given')}"
 
 
 def sealed_facts(stored: Stored, wanted: Mapping[str, Arguments]) -> Iterator[SealedFact]:

@@ -37,12 +37,12 @@ from suffice.audit.record_result import (
     Finding,
     Record,
     RecordHead,
+    describe_audit,
     record_files,
 )
 from suffice.audit.record_seal import (
     RECORD_MANIFEST,
     SUMS_FILE,
-    describe_audit,
     hashes_with_predictions,
     list_files,
     read_seal,

@@ -1,4 +1,4 @@
-"""Set cover: the fewest columns of a Boolean table that cover a share of its rows.
+"""Set cover: the fewest or cheapest columns of a Boolean table that cover a share of its rows.
 
 `smallest_cover` solves the problem exactly, by integer programming, if that ends in time; otherwise
 it returns the best cover found with a lower bound on the number of columns. `cheapest_cover` looks,

@@ -32,6 +32,7 @@ from suffice.audit.record_result import (
     EXPLANATIONS_FOLDER,
     Finding,
     Record,
+    describe_audit,
     load_record,
     record_files,
 )
@@ -41,7 +42,6 @@ from suffice.audit.record_seal import (
     RecordManifest,
     SealedFact,
     current_versions,
-    describe_audit,
     find_faults,
     hashes_with_predictions,
     read_record_manifest,

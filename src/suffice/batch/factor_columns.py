@@ -1,4 +1,4 @@
-"""Minimal factors and necessities of many explanations as Arrow columns.
+"""Minimal factors and necessities of many rows at once, from their counts, as Arrow columns.
 
 Rows with plain counts are handled together by `minimal_sets_of_rows`, which repeats
 `Profile.minimal_at` for a block of rows (half a millisecond a row); other rows through their views.

@@ -1,4 +1,4 @@
-"""`suffice audit`: run the audit that a file declares, into a sealed folder; and verify one."""
+"""`suffice audit`: run the audit of a file into a sealed folder, verify one; errors name keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs of a command: the table, the model, the outcome and the explainer, from its options."""
+"""Inputs of a command: table, model, outcome, explainer, from its options; warns of id columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`suffice serve`: open the explorer on a table and its models."""
+"""`suffice serve`: open the explorer on a table, its models and the file of a causal graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Context` and `Hybrids` (mixtures of input and references), and the default `SwapContext`.
+"""`Context`, `Hybrids` (mixtures of input and references, with keys), the default `SwapContext`.
 
 A hybrid is a row made of the input and one reference. Contexts differ in how the two are combined:
 values are swapped (`SwapContext`), drawn near the values held (`ConditionalContext`), or follow

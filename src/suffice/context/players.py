@@ -1,4 +1,4 @@
-"""Players: the features that are held or replaced (columns or groups); correlated columns."""
+"""Players: the features that are held or replaced (columns or groups); groups by correlation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cheapest change of every set that flips the outcome, and the cheapest change of all.
+"""The cheapest change of every set that flips the outcome and of all; directions of features.
 
 The cheapest change of all is the best option of `Explainer.recourse` without further constraints.
 It is read from outcomes that the search has computed, or asks for, where the search decided all

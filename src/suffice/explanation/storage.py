@@ -1,4 +1,4 @@
-"""Conversion of an explanation to its stored record and back, with checks for corrupted content."""
+"""Conversion of an explanation to its stored record and back; checks of its numbers and PNG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Canvas of the figures: axes or figure to draw into, colours, scales, text and lines in inches.
+"""Canvas of the figures: axes to draw into, colours, scales with ticks, text and lines in inches.
 
 Most figures are laid out in inches from the top left corner, in one `Axes` whose frame is hidden:
 so a figure of many panels fits wherever an `ax` does, and one line can cross all panels. No global

@@ -1,4 +1,4 @@
-"""Leaves of an ensemble, and terms of an additive model, as boxes of the cells of a domain.
+"""Leaf boxes: leaves of an ensemble or terms of an additive model as boxes, with bounds of sums.
 
 A path to a leaf allows some cells of each column that it tests. Where these are no run of
 neighbouring cells (a categorical split, a missing value), the leaf is several boxes, one for each

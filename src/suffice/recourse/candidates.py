@@ -1,4 +1,4 @@
-"""Candidate feature sets of recourse: the table of all sets with their counts and least costs.
+"""Candidate feature sets of recourse: all sets with counts, least costs, predicted work and time.
 
 A sweep evaluates the sets of the features that can change on every reference. `SetTable` holds, by
 set, how many references are allowed, how many give the desired outcome, and which of those is the

@@ -1,4 +1,4 @@
-"""Peak memory of a search, predicted from counts: sets, hybrids of a block, rows of a call.
+"""Peak memory of a search, predicted from counts: sets, and hybrids that budget and work allow.
 
 The bytes are upper bounds of what was measured, from 4 to 800 features and 50 to 50,000 references,
 beside what the model itself takes. `make soak` compares them with the peak of real searches.

@@ -1,4 +1,4 @@
-"""Cache of outcomes by feature set in a search, and sequential tests that stop early on it.
+"""Cache of outcomes by feature set in a search: effects of features, and tests that stop early.
 
 References are looked at in one seeded order, so that what is known of a set is a number of
 references and the outcomes of those. Replacing a set is holding its complement: both views read

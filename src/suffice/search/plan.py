@@ -1,4 +1,4 @@
-"""Plan of a search: which method, predicted time and memory, and calls that would give more.
+"""Plan of a search: which method, predicted time and memory, idle features, calls that give more.
 
 `search="auto"` counts every set where the predicted work is that of seconds. Where it is not, every
 set is decided at the τ asked for if that work is: by streaming the lattice, or with few rows. Else

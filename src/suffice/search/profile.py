@@ -1,4 +1,4 @@
-"""`Profile`: minimal sets, sufficiency and necessity at every τ from the counts of one view.
+"""`Profile`: minimal sets, sufficiency, p-values and necessity at every τ, from one view's counts.
 
 A profile is made once per sweep and view; each question at a threshold is a filter on it. Where a
 search decided subsets at one τ only, instead of counting them all, its `Findings` stand beside the

@@ -1,4 +1,4 @@
-"""`Question`: parameters of a search (τ, test, limits, views), whatever its method."""
+"""`Question`: parameters of a search (τ, test, limits, views); the fewest hits that pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strategies of search: run the planned one, or combine several into one result.
+"""Strategies of search: run the planned one, or combine several (anytime) into one result.
 
 - "auto" is one of the others, or an anytime search: `plan` says which, and why.
 - "exhaustive" counts all sets (or, bounded, all small ones) and so answers at every τ; past what

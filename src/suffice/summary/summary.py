@@ -1,4 +1,4 @@
-"""Summary of an explanation as text: question, answer, values, glossary and provenance."""
+"""Summary of an explanation as text: question, values, marked words, glossary, provenance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summary of one view as text: answer, factors, common features, necessity, missing sets."""
+"""Summary of one view as text: answer, factors, common features, necessity, cheapest change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells and class labels: how they are shown, stored and compared, and which are missing.
+"""Cells and class labels: how they are shown, stored and compared; missing and unknown ones.
 
 Cells are told apart by numbers that are equal exactly where a model could not tell two of them
 apart. So 0.0 is not -0.0, 1 is not True, and 1.0 is not 1 where a column holds both. All missing

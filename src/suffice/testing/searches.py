@@ -1,4 +1,4 @@
-"""`check_search`: sets reported are minimal (Def. 4), and what is left out is declared.
+"""`check_search`: sets reported are minimal (Def. 4), gaps are declared; small random problems.
 
 It is put to small worlds in which every set is counted beside it.
 """

@@ -1,4 +1,4 @@
-"""Masks, which replace words of a text: tokens, deletion, or words of other texts.
+"""Masks that replace words of a text: tokens not in a vocabulary, deletion, words of other texts.
 
 A single token makes one reference, so a set either suffices or does not; each further token, and
 each text drawn from a corpus, makes one more.

@@ -1,4 +1,4 @@
-"""API of the explorer: endpoints with JSON requests and answers, and their OpenAPI description.
+"""API of the explorer: endpoints with JSON requests and answers, exported code, OpenAPI.
 
 Long answers are lines of JSON: progress, then the answer or the error. Closing the connection stops
 the work.

@@ -1,4 +1,4 @@
-"""Domains: the values that a node can take, read from data, and checks of given values."""
+"""Domains: the distinct values that a causal node can take, from data; checks of given values."""
 
 from __future__ import annotations
 

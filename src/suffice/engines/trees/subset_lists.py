@@ -1,4 +1,4 @@
-"""Outcomes of any list of sets from trees, 64 sets by 64 references at a time (NumPy kernel).
+"""Outcomes of any list of sets from trees, packed as bits, 64 sets by 64 references (NumPy kernel).
 
 Such a rectangle of hybrids is walked down each tree together. At a split the references that are
 not on the input's side leave it where the player is not held: what goes either way is again made of
