@@ -272,6 +272,9 @@ def test_spark_and_ray_are_served_by_the_same_object():
     assert list(frames[1]["id"]) == ["e", "f"]
     assert chunk.batch(pa.Table.from_pandas(rows)).equals(chunk(rows))
     assert chunk.schema.names == CHUNK_SCHEMA.names
+    # Ray does not number rows, so that without a column the ids would repeat in every batch.
+    with pytest.raises(InputError, match=r"id_column: got None; .* would repeat in every batch"):
+        ChunkToArrow(explainer, {"tau": 0.7}).batch(rows)
 
 
 def test_a_row_s_fault_is_no_other_s():

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from suffice import datasets
+from suffice.audit import record_seal
 from suffice.audit.record_analyses import ANALYSES
 from suffice.audit.record_seal import seal_file
 from suffice.cli.audit_config import _SECTIONS, example_config, read_audit_config
@@ -107,10 +108,18 @@ def test_from_the_table_to_the_sealed_folder_and_back(place, capsys, monkeypatch
     kinds = {e["kind"] for e in json.loads((place / "record/manifest.json").read_bytes())["facts"]}
     assert kinds == {"model", "data", "catalogue", "question", "version"}
 
+    hashed = Counter()
+
+    def counted(name, path):
+        hashed[name] += 1
+        return seal_file(name, path)
+
+    monkeypatch.setattr(record_seal, "seal_file", counted)
     code, out, err = run_command(
         "audit", "verify", "record", "--seal", seal, "--rows", 3, capsys=capsys
     )
     assert code == 0, out + err
+    assert set(hashed.values()) == {1}  # each file is read and hashed once
     said = " ".join(out.split())
     assert "agrees with a recomputation of 3 of 6 explanations, 4 findings" in said
     code, out, _ = run_command("audit", "verify", "record", "--seal", "0" * 64, capsys=capsys)
