@@ -36,6 +36,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from suffice import ConditionalContext, Explainer, InputError
 from suffice.engines import EngineSelector, register_reader, select_engine as choice
+from suffice.engines.additive_engine import AdditiveEngine
 from suffice.engines.additive_model import read_additive
 from suffice.engines.evaluator import Unreadable
 from suffice.engines.trees import TreeEngine, read_trees
@@ -371,6 +372,24 @@ def test_a_reading_found_wrong_late_is_searched_again_with_all_features(
     again = explainer.explain(rows[0], search="exhaustive")
     assert first.keep.to_frame().equals(again.keep.to_frame())
     assert first.provenance.rows_predicted > again.provenance.rows_predicted
+
+
+def test_a_sum_denied_after_it_named_idle_features_is_searched_again_with_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows, two = wide_data()
+    model = LogisticRegression().fit(rows, two)
+    model.coef_[:, 6:] = 0.0  # by its parameters it reads six features only
+    monkeypatch.setattr(
+        LogisticRegression, "predict", lambda self, given: last_column_decides(given)
+    )
+    checks = iter([True, False])  # the first hybrids happen to agree
+    monkeypatch.setattr(AdditiveEngine, "_agrees_with_model", lambda *_: next(checks))
+    found = Explainer(model, rows, n_references=10).explain(rows[0], search="exhaustive")
+    assert "does not predict as its parameters say" in str(found.provenance.note)
+    assert found.left_out == ()
+    plain = Explainer(model, rows, n_references=10, engine="blackbox")
+    assert found.keep.to_frame().equals(plain.explain(rows[0], search="exhaustive").keep.to_frame())
 
 
 def test_an_engine_that_gives_up_keeps_the_time_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from suffice.context.cost import CostSpec
 from suffice.context.hybrids import Context, SwapHybrids
 from suffice.context.players import association_matrix, cluster_columns, duplicate_columns
 from suffice.decision import INPUT_ROWS_AGAIN, Decision
-from suffice.engines import Evaluator
+from suffice.engines import Evaluator, IdlePlayerEvaluator
 from suffice.explanation.cheapest_changes import find_cheapest_changes
 from suffice.explanation.explanation import Explanation
 from suffice.explanation.schema import ContextRecord, Provenance, ReferencesRecord
@@ -226,9 +226,23 @@ def prepare_search(decision: Decision, asking: SearchRequest) -> PreparedSearch:
         evaluators = _make_evaluators(decision, narrowed, plan.limits, sweeps)
         bounded = replace(narrowed.question, limits=plan.limits)
         narrowed = replace(narrowed, question=bounded)
+    if _may_have_lost_reading(narrowed, evaluators):
+        # Making these checked the reading again. Where that denied it, it named no idle players.
+        again, more = _narrow(decision, question)
+        spent += more
+        if again.idle != narrowed.idle:
+            ready = prepare_search(decision, asking)
+            spent += sum(evaluator.rows_predicted for evaluator in evaluators)
+            return replace(ready, spent=ready.spent + spent)
     if how == "auto" and not plan.complete:
         plan = plan.with_suggestions(partial(suggest_calls, plan, decision, narrowed))
     return PreparedSearch(narrowed, evaluators, plan, spent)
+
+
+def _may_have_lost_reading(narrowed: SearchTask, evaluators: tuple[Evaluator, ...]) -> bool:
+    """Return whether an engine named idle players, and none serves now."""
+    by_engine = any(why != "same" for why in narrowed.idle.values())
+    return by_engine and not isinstance(evaluators[0], IdlePlayerEvaluator)
 
 
 def _make_evaluators(
