@@ -118,13 +118,13 @@ class Decision:
     @property
     def rows_predicted(self) -> int:
         """Rows that the model predicted for the input itself: its outcome and its score."""
-        scored = self.scores is None and self.target.model.classes is not None
-        return self.rows_for_outcome + (scored and self.target.model.has_scores)
+        scored = self.scores is None and self.target.wrapped.classes is not None
+        return self.rows_for_outcome + (scored and self.target.wrapped.has_scores)
 
     @cached_property
     def own_score(self) -> PredictionScore | None:
         """Probability, score or value shown beside the prediction; computed when first read."""
-        model, known = self.target.model, self.scores is not None
+        model, known = self.target.wrapped, self.scores is not None
         # Rows are only looked at where the model has to be asked.
         rows = self.inputs.table if known or model.classes is None else self.row
         return model.prediction_scores(rows, [self.prediction], self.scores)[0]

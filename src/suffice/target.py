@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Number
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -111,8 +111,13 @@ class Target:
     [True, False]
     """
 
-    model: Model
+    model: SupportsPredict
     event: Event
+
+    @property
+    def wrapped(self) -> Model:
+        """The model of an explainer's target, which also has classes and scores."""
+        return cast(Model, self.model)
 
     def __post_init__(self) -> None:
         hint = "make_target(model, data, outcome) makes a target of any model."
@@ -128,8 +133,11 @@ class Target:
         given: object = rows
         if not isinstance(given, Table):
             raise InputError("rows", given, "a Table", "suffice.tables.as_table(frame) makes one.")
-        answers = self.model.scores(rows) if self.event.needs_scores else self.model.predict(rows)
-        return self.read(answers)
+        return self.read(self.answers(rows))
+
+    def answers(self, rows: Table) -> Values:
+        """Return the model's answers that the event reads: scores or predictions."""
+        return self.wrapped.scores(rows) if self.event.needs_scores else self.model.predict(rows)
 
     def read(self, answers: Values) -> BoolVector:
         """Read the model's answers as Booleans."""

@@ -1,5 +1,7 @@
 """Predicates, their algebra and their orders."""
 
+from typing import get_type_hints
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,7 +26,8 @@ from suffice import (
 )
 from suffice.factors.order import check_partial_order, linear_extension, upward_closure
 from suffice.measures import measure, measure_any
-from suffice.target import Event
+from suffice.tables import as_table
+from suffice.target import Event, class_event
 
 Z = pd.DataFrame(
     {
@@ -294,6 +297,15 @@ def _basis(factors, order=None):
 
     target = Target(NeverAsked(), Event("yes", "no", lambda a: a))
     return Basis(target, CONTEXT, factors, order or SubsetOrder())
+
+
+def test_a_target_needs_no_more_of_a_model_than_predict():
+    class Predicts:
+        def predict(self, rows):
+            return np.repeat("yes", len(rows))
+
+    assert isinstance(Predicts(), get_type_hints(Target)["model"])
+    assert Target(Predicts(), class_event("yes"))(as_table([[1], [2]])).tolist() == [True, True]
 
 
 def test_set_forms_with_and_without_closure():

@@ -156,7 +156,7 @@ class ClaimContext:
     @cached_property
     def class_number(self) -> int | None:
         """Position of the outcome's class among the model's classes; None if there is none."""
-        classes, event = self.decision.target.model.classes, self.decision.target.event
+        classes, event = self.decision.target.wrapped.classes, self.decision.target.event
         if classes is None:
             return None
         label = (
@@ -298,7 +298,7 @@ def _read_shap(other: Any, about: ClaimContext) -> RankingClaim:
         values = values[0]
     if values.ndim == 2 and values.shape[0] == width:
         number = about.class_number
-        classes = len(about.decision.target.model.classes or ())
+        classes = len(about.decision.target.wrapped.classes or ())
         # Taking some class's values without knowing which would grade another explanation.
         if number is None or values.shape[1] != classes:
             got = f"shap values for {values.shape[1]} outputs"
@@ -328,7 +328,7 @@ def _read_lime(other: Any, about: ClaimContext) -> RankingClaim:
     weights = other.as_map()
     if not isinstance(weights, Mapping) or not weights:
         raise InputError("other", "an explanation of LIME without weights", ALLOWED_CLAIMS)
-    number, classes = about.class_number, about.decision.target.model.classes or ()
+    number, classes = about.class_number, about.decision.target.wrapped.classes or ()
     if number in weights:
         chosen = number
     elif number is None or (len(classes) == 2 and about.absolute is not False):

@@ -72,7 +72,7 @@ class AdditiveEngine(BaseEngine):
         patience: float | None = None,
     ) -> None:
         super().__init__(target, hybrids, y, patience)
-        scores, classes = model.scores(hybrids), target.model.classes or ()
+        scores, classes = model.scores(hybrids), target.wrapped.classes or ()
         if target.event.kind == "versus" and model.has_separate_probabilities:
             raise Unreadable(f"the probabilities of {model.name} are a fit of their own")
         with np.errstate(all="ignore"):  # what is not finite in the end is refused

@@ -255,8 +255,7 @@ def _predict_shared_rows(waiting: Sequence[tuple[BlackBox, Table, Counts]]) -> N
     started = perf_counter()
     try:
         asked = every.take(distinct)
-        scored = target.event.needs_scores
-        answers = (target.model.scores(asked) if scored else target.model.predict(asked))[identity]
+        answers = target.answers(asked)[identity]
         seconds = (perf_counter() - started) / len(answers)
         at = 0
         for box, _, keys in waiting:

@@ -57,7 +57,7 @@ class TextEngine(BaseEngine):
         patience: float | None = None,
     ) -> None:
         super().__init__(target, hybrids, y, patience)
-        classes = target.model.classes or ()
+        classes = target.wrapped.classes or ()
         margins = score_combinations(
             target.event, model.linear.decision, classes, model.score_method
         )

@@ -54,7 +54,7 @@ def read_columns(
         raise Unreadable(f"the probabilities of {model.name} are a fit of their own")
     domain, start = value_domain(decision.data, decision.row)
     scores = model.scores_of_rows(domain.candidates, make_players(domain.candidates))
-    classes = decision.target.model.classes or ()
+    classes = decision.target.wrapped.classes or ()
     combinations = score_combinations(event, scores.decision, classes, model.score_method)
     d = len(domain.counts)
     gamma = rounding_factor(scores.roundings + 4 * d + 32, scores.eps)
