@@ -39,7 +39,7 @@ catalogue = {
     "income": {"higher": ("R1", "Income too low"), "any": ("R1", "Income and debts")},
     "debt": {"lower": ("R2", "Debt too high"), "any": ("R2", "Debt in relation to income")},
     "late payments": {"lower": ("R3", "Payments were late"), "any": ("R3", "Payment history")},
-    "guarantor": ("R4", "No guarantor"),
+    "guarantor": {"higher": ("R4", "No guarantor")},
     "age": {"any": ("R5", "Length of credit history")},
 }
 letters = audit.reasons(explanations, catalogue, k=2, protected=["age"])

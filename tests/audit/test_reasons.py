@@ -291,6 +291,44 @@ def test_a_text_without_direction_is_held_for_a_number():
     assert panel.heading == "Held for review" and panel.rows[0] == ("0", found[0].problems[0])
 
 
+def test_a_text_of_a_true_false_feature_is_for_a_direction():
+    """ "No guarantor" must not be said of an applicant who has one."""
+    people = pd.DataFrame({"guarantor": [True, False], "home": ["own", "rent"]})
+    explainer = Explainer(lambda rows: ~rows["guarantor"], people)
+    refused = explainer.explain(people.iloc[[0]])
+    home = {"home": ("H", "Housing")}
+    held = audit.reasons(refused, home | {"guarantor": ("G", "No guarantor")})
+    assert held[0].reasons[0].direction == "lower"
+    assert held[0].problems == (
+        "'guarantor' (lower) is a reason, and its text is for no direction: declare it for "
+        "'higher', 'lower' or 'any'",
+    )
+    none = audit.reasons(refused, home | {"guarantor": {"higher": ("G", "No guarantor")}})
+    assert none[0].hold and not none[0].reasons
+    right = {"guarantor": {"higher": ("G", "No guarantor"), "lower": ("N", "Has a guarantor")}}
+    assert "Has a guarantor (N)" in audit.reasons(refused, home | right).letter()
+
+
+def test_of_a_missing_value_only_a_text_for_any_direction_is_said():
+    people = pd.DataFrame({"income": [None, 30.0, 60.0], "home": [None, "rent", "own"]})
+    explainer = Explainer(
+        lambda rows: rows["income"].notna() & (rows["home"] == "own").to_numpy(bool), people
+    )
+    refused = explainer.explain(people.iloc[[0]])
+    said = {"income": ("I", "Income too low"), "home": {"any": ("H", "Housing")}}
+    (held,) = audit.reasons(refused, said)
+    assert held.problems == (
+        "'income' is a reason, its value is missing, and its text is for no direction: declare it "
+        "for 'any'",
+    )
+    (held,) = audit.reasons(refused, said | {"income": {"higher": ("I", "Income too low")}})
+    assert held.codes == ("H",) and held.problems == (
+        "'income' is a reason, its value is missing, and it has no entry in the catalogue for any "
+        "direction",
+    )
+    assert not audit.reasons(refused, said | {"income": {"any": ("I", "Income")}}).held
+
+
 def test_equally_cheap_changes_in_opposite_directions_show_no_direction():
     """Flipping needs a, with b or with c: with b at a higher value, with c at a lower one."""
     people = pd.DataFrame({"a": [5, 7, 3], "b": [0, 1, 0], "c": [0, 0, 1]})

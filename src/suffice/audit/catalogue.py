@@ -26,8 +26,8 @@ _DIRECTIONS: tuple[EntryDirection, ...] = ("higher", "lower", "other", "any")
 class CatalogueEntry:
     """Code and text of one reason, for a change of a feature in one direction.
 
-    Without a direction an entry is for features that are no numbers: of a number, "Income too low"
-    would be said where a lower income helps.
+    Without a direction an entry is for categories: of a number, "Income too low" would be said
+    where a lower income helps, and of a true/false feature "No guarantor" where there is one.
     """
 
     feature: str
@@ -69,9 +69,10 @@ def read_catalogue(given: Any, *, blanks: bool = False) -> Catalogue:
 
     In a mapping a feature has (code, text), or {"code": …, "text": …}, or one of these for each
     direction that helps: {"higher": …, "lower": …}, or "any" for a text that is true of both. A
-    numeric feature needs directions. A YAML file holds such a mapping. A CSV file has the columns
-    feature, code, text and optionally direction; lines that begin with # above the header are
-    comments. Entries without a code or a text are refused, unless `blanks` is true.
+    number needs directions, and so does a true/false feature, of which true is higher. A missing
+    value needs "any". A YAML file holds such a mapping. A CSV file has the columns feature, code,
+    text and optionally direction; lines that begin with # above the header are comments. Entries
+    without a code or a text are refused, unless `blanks` is true.
 
     >>> said = {"home": ("R1", "Housing"), "age": {"higher": ("R2", "Too young")}}
     >>> found = read_catalogue(said)

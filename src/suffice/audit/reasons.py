@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from string import Template
-from typing import Any, Literal, NamedTuple, TypeGuard
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ from suffice.results import (
     make_panel,
     write_text,
 )
-from suffice.tables.cells import label_text, unwrap_label
+from suffice.tables.cells import is_missing, label_text, unwrap_label
 from suffice.tables.conversion import as_csv
 from suffice.typing import NaturalNumber, RoundedShare, Scalar
 from suffice.validation import check_choice, check_integer, check_name_list, check_string
@@ -72,8 +72,8 @@ class Reason:
     value: Scalar
     """Value of the feature in the input; for a group of columns, their values as text."""
     direction: ChangeDirection | None
-    """Direction of the feature in the cheapest change that needs it; None if no change shows it.
-    Features that are no numbers have "other"."""
+    """Direction of the feature in the cheapest change that needs it; None if no change shows it, or
+    the value is missing. Of a true/false feature, true is higher; other categories have "other"."""
     necessity: RoundedShare
     """Share of the hybrids with another outcome that have this feature replaced."""
     also: tuple[str, ...] = ()
@@ -288,9 +288,9 @@ def reasons(
     without it they have their stored ids or numbers.
 
     A decision is held for review, and gets no letter, if it has no reason; if a reason has no entry
-    or its entry no text; if a numeric reason's entry has no direction, or none for the direction
-    that helps here; or if one of the `protected` features is among the reasons. With
-    problems="raise" the first such decision is an error.
+    or its entry no text; if the entry of a reason that is a number, true/false or missing has no
+    direction, or none for the direction that helps here; or if one of the `protected` features is
+    among the reasons. With problems="raise" the first such decision is an error.
 
     >>> import pandas as pd
     >>> from suffice import Explainer, audit
@@ -454,15 +454,23 @@ def _problems_of(
             yield f"{feature!r}, a protected feature, is among the reasons"
         way = "" if direction is None else f" ({direction})"
         if entry is None and direction is None:
+            unknown = "no change shows which way it should go"
+            if _is_missing(known, i):
+                unknown = "its value is missing"
             yield (
-                f"{feature!r} is a reason, no change shows which way it should go, and it has no "
-                "entry in the catalogue for any direction"
+                f"{feature!r} is a reason, {unknown}, and it has no entry in the catalogue for any "
+                "direction"
             )
         elif entry is None:
             yield f"{feature!r}{way} is a reason, and has no entry in the catalogue"
         elif entry.missing_field:
             yield f"{feature!r}{way} is a reason, and its entry has no {entry.missing_field}"
-        elif entry.direction is None and _numeric_value(known, i) is not None:
+        elif entry.direction is None and _is_missing(known, i):
+            yield (
+                f"{feature!r} is a reason, its value is missing, and its text is for no direction: "
+                "declare it for 'any'"
+            )
+        elif entry.direction is None and direction != "other":
             yield (
                 f"{feature!r}{way} is a reason, and its text is for no direction: declare it for "
                 "'higher', 'lower' or 'any'"
@@ -472,23 +480,27 @@ def _problems_of(
 def _change_direction(known: DecisionCounts, i: int) -> ChangeDirection | None:
     """Return the direction of feature i in the cheapest changes that need it; None if unknown.
 
-    It is unknown if no change needs the feature, or if equally cheap ones disagree. Features that
-    are no numbers have the direction "other".
+    It is unknown if the value is missing, if no change needs the feature, or if equally cheap ones
+    disagree. A true/false feature can only become the other of the two; true is the higher one.
+    Other features that are no numbers, and groups of columns, have the direction "other".
     """
-    if _numeric_value(known, i) is None:
+    value = _single_value(known, i)
+    if isinstance(value, bool):
+        return "lower" if value else "higher"
+    if not (_is_missing(known, i) or isinstance(value, int | float)):
         return "other"
     found = known.directions.get(known.features[i])
     return None if found == "either" else found
 
 
-def _numeric_value(known: DecisionCounts, i: int) -> float | None:
-    """Return the input's value of a feature that is one number; None for any other feature."""
+def _single_value(known: DecisionCounts, i: int) -> Scalar:
+    """Return the input's value of a feature; the feature's name for a group of columns."""
     values = tuple(known.values(i).values())
-    return values[0] if len(values) == 1 and _is_number(values[0]) else None
+    return values[0] if len(values) == 1 else known.features[i]
 
 
-def _is_number(value: Scalar) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_missing(known: DecisionCounts, i: int) -> bool:
+    return is_missing(_single_value(known, i))
 
 
 def _value_text(values: Mapping[str, Scalar]) -> Scalar:
