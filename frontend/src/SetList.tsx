@@ -35,15 +35,17 @@ export function SetList({ explained, given, asked, change }: { explained: Explai
 
 const tauOf = ({ words }: Explained, view: View, asked: Asked) => (view.movable ? asked.tau : words.tau);
 
-/** Does the interval of a set that reaches τ begin below it? Then other references might not show it. */
-function crosses({ words }: Explained, set: KnownSet, tau: number): boolean {
-  return words.n > 1 && clopperPearson(set.hits, words.n)[0] < tau && tau <= set.hits / words.n;
+/** Does the interval of a set that reaches τ begin below it? Then other references might not show it.
+ *  Of all features together it is true by construction. */
+function crosses({ words }: Explained, view: View, set: KnownSet, tau: number): boolean {
+  const certain = view.words.all_suffice && set.members.length === words.features.length;
+  return words.n > 1 && !certain && clopperPearson(set.hits, words.n)[0] < tau && tau <= set.hits / words.n;
 }
 
 /** What the star beside a share means, as Python's summary says it. */
 export function CrossingNote({ explained, given, asked }: { explained: Explained; given: Answer; asked: Asked }) {
   const tau = tauOf(explained, given.view, asked);
-  if (!given.sets.slice(0, asked.listed).some(({ set }) => crosses(explained, set, tau))) return null;
+  if (!given.sets.slice(0, asked.listed).some(({ set }) => crosses(explained, given.view, set, tau))) return null;
   return <p class="note">* Its 95% interval reaches below τ: other references might not show it.</p>;
 }
 
@@ -57,7 +59,7 @@ export function OneSet({ explained, view, set, tau, pick }: { explained: Explain
   const copied = () => sentence(explained, view, set, { interval });
   return (
     <li>
-      <span class="share">{percent(share)}{crosses(explained, set, tau) && "*"}</span>
+      <span class="share">{percent(share)}{crosses(explained, view, set, tau) && "*"}</span>
       {explained.text && set.members.length ? (
         <Passage explained={explained} members={set.members} />
       ) : (

@@ -41,6 +41,7 @@ export interface ViewWords {
   order: number[];
   complete: boolean;
   by_construction?: string;
+  all_suffice?: boolean;
   moves?: string[];
   changes?: [members: number[], moves: number[], cost: number][];
   bars?: [number[], number, number, (number | null)?, (number | null)?, string?][];

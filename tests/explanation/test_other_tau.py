@@ -33,7 +33,12 @@ def test_a_set_found_at_one_threshold_is_listed_at_a_higher_one():
     assert "decided every set at τ = 0.9, not at this τ" in str(e.at(0.5))
     # The best is looked for among what was counted and what was found.
     assert higher.flip.best.features == e.flip.factors[0].features
-    assert "The best known flips 91%: a, b, c." in str(higher.flip)
+    text = " ".join(str(higher.flip).split())
+    assert (
+        "No set of fewer features that was tried reaches τ = 0.97 (all 8 features together do)"
+        in text
+    )
+    assert "The best of those flips 91%: a, b, c." in text
 
 
 @pytest.mark.parametrize("search", ["bounds", "pruned"])
@@ -47,7 +52,7 @@ def test_sizes_decided_at_one_threshold_are_claimed_at_no_other(search):
     assert explainer.explain(data.iloc[0], search="exhaustive", tau=0.97).keep.factors
     for text in (str(other), other.to_html(), str(Explanation.from_json(other.to_json()))):
         assert "each was decided" not in text and "of up to" not in text
-        assert "The best known keeps 90%: a, c." in text
+        assert "The best of those keeps 90%: a, c." in " ".join(text.split())
         assert "search again at this τ" in text and ".at(0.89)" in text
     lower = str(e.at(0.5))
     assert "not all smaller sets inside it were tried" in lower
@@ -83,6 +88,27 @@ def test_what_is_listed_at_another_threshold_is_true(search, seed, tau):
         if view.complete:
             assert {f.features for f in view} == true
         assert e.at(0.9).keep.factors == explained(seed, search).keep.factors
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 10**6), tau=st.sampled_from(TAUS))
+def test_necessity_at_another_threshold_has_bounds(seed, tau):
+    try:
+        everything = explained(seed, "exhaustive").at(tau)
+    except ValueError:  # a model that gives one outcome for all of the data
+        return
+    e = explained(seed, "pruned").at(tau)
+    for view, whole in ((e.keep, everything.keep), (e.flip, everything.flip)):
+        exact = whole.necessity
+        assert whole.necessity_bounds == (None if exact is None else (exact, exact))
+        if view.necessity_bounds is not None and exact is not None:
+            low, high = view.necessity_bounds
+            assert low - 0.05 <= exact <= high + 0.05  # the ends are of 95% intervals
+            if tau < 0.9 and not view.complete:
+                assert high == 1.0
+            if tau > 0.9 and not view.complete:
+                assert high <= view.at(0.9).necessity_interval[1]
+                assert "All minimal sets that exist at this τ cover at most" in str(view)
 
 
 def test_a_bounded_answer_is_complete_at_no_other_threshold():

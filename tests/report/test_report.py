@@ -22,6 +22,7 @@ from suffice import Explainer, Explanation, TextExplainer, at_least, datasets, r
 from suffice.formatting import format_integer, percent
 from suffice.report.html import draw_signature
 from suffice.summary import SignatureLimits, summarise
+from tests.fakes import fake_time
 from tests.html_checks import Tags
 
 X, Y = datasets.loans(300)
@@ -120,6 +121,20 @@ def test_a_bounded_search_that_found_sets_does_not_claim_the_cheapest_change_of_
     assert "Cheapest change found to values of one reference: " in str(bounded)
 
 
+def test_all_features_together_are_no_claim_about_sets_that_were_not_tried(monkeypatch):
+    """The second feature alone keeps the outcome, but there was no time to try it."""
+    data = pd.DataFrame(np.eye(30, dtype=int), columns=[f"x{i}" for i in range(30)])
+    explainer = Explainer(lambda rows: rows["x1"].to_numpy(), data)
+    fake_time(monkeypatch, step=1.0)
+    e = explainer.explain(data.iloc[1], time_limit=0.1)
+    (every,) = e.keep
+    assert (every.size, every.proof) == (30, "none")
+    for text in (flat(str(e)), flat(e.to_html())):
+        assert "no smaller set keeps" not in text and "hangs on" not in text
+        assert "No smaller set was found that keeps “1” in at least 90% of cases" in text
+    assert "true by construction" in flat(str(e.keep))
+
+
 def test_what_is_true_by_construction_is_said_to_be():
     parity = Explainer(lambda r: np.asarray(r).sum(axis=1) % 2, np.eye(2, dtype=int))
     e = parity.explain([0, 0], tau=1.0)
@@ -130,6 +145,8 @@ def test_what_is_true_by_construction_is_said_to_be():
     assert "true by construction: with every feature held it is the input itself" in str(e)
     assert "“0” hangs on all 2 features together: no smaller set keeps it" in flat(str(e))
     assert "chosen for being predicted otherwise" not in str(of_any)
+    # What cannot be otherwise has no star, however few the references.
+    assert all(line.share == "100%" for line in summarise(e).keep.factors)
     need_all = Explainer(lambda r: (np.asarray(r).sum(axis=1) == 2).astype(int), both)
     flips = need_all.explain([0, 0], tau=1.0).flip
     assert [f.features for f in flips] == [("x0", "x1")]

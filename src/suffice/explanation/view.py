@@ -130,6 +130,27 @@ class View(Result):
         low, high = clopper_pearson(covered, max(outcome, 1))
         return (float(low), float(high)) if outcome else None
 
+    @property
+    def necessity_bounds(self) -> tuple[float, float] | None:
+        """Bounds of the cumulative PN of all τ-minimal factors, also of those not listed.
+
+        Both are `necessity` where it is exact. Else the lower one is the lower end of
+        `necessity_interval`; the upper one its upper end where the view is complete, the upper end
+        at the search's own τ where that is lower and complete there, and 1 elsewhere.
+        """
+        necessity, profile = self.necessity, self.profile
+        if necessity is None:
+            return None
+        low, high = self.necessity_interval or (necessity, necessity)
+        if self.complete or profile.necessity_is_exact(self.tau):
+            return low, high
+        own = profile.findings.tau if profile.findings is not None else 1.0
+        if own < self.tau and profile.complete_at(own):
+            # Whatever suffices at a τ suffices at every lower one.
+            bounds = self.at(own).necessity_bounds
+            return low, 1.0 if bounds is None else max(low, bounds[1])
+        return low, 1.0
+
     @cached_property
     def necessity_baseline(self) -> float | None:
         """What chance gives: the share of all hybrids, whatever their outcome, in that closure.

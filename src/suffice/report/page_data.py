@@ -58,6 +58,8 @@ class PageView(msgspec.Struct, frozen=True, omit_defaults=True):
     complete: bool
     by_construction: str = ""
     """Why all features together suffice by construction."""
+    all_suffice: bool = False
+    """Whether that is so for any references of their kind."""
     moves: list[str] = []
     """The distinct moves that changes consist of, as text."""
     changes: list[tuple[tuple[int, ...], list[int], float]] = []
@@ -193,6 +195,7 @@ def _view(view: View, said: ViewSummary, counted: bool, brief: bool) -> PageView
         order=order_by_necessity(view.explanation),
         complete=view.complete,
         by_construction=said.construction_note,
+        all_suffice=said.all_suffice,
         moves=list(moves),
         changes=[(members, [moves[m] for m in told], cost) for members, told, cost in changes],
     )

@@ -142,14 +142,32 @@ def _stop_reason(e: Explanation, hints: ReaderHints) -> str:
 
 def no_set_phrase(view: View, terms: Terms) -> str:
     """Return the subject of a sentence on missing sets: "no set of up to 2 features"."""
-    findings, sets = view.profile.findings, f"no set of {terms.feature}s"
+    sets = f"no set of {terms.feature}s"
     if view.complete:
         return sets
     size = searched_size(view)
-    looked_beyond = findings is not None and not (findings.only_at_tau and view.tau == findings.tau)
-    if looked_beyond or size < 1:
-        return f"{sets} that was tried"
+    if _looked_beyond(view, size):
+        fewer = f"no set of fewer {terms.feature}s" if reached_by_all(view) else sets
+        return f"{fewer} that was tried"
     return f"no single {terms.feature}" if size == 1 else f"no set of up to {size} {terms.feature}s"
+
+
+def _looked_beyond(view: View, size: int) -> bool:
+    """Return whether the search tried some sets that are larger than those it tried all of."""
+    findings = view.profile.findings
+    at_own_tau = findings is not None and findings.only_at_tau and view.tau == findings.tau
+    return size < 1 or (findings is not None and not at_own_tau)
+
+
+def reached_by_all(view: View) -> bool:
+    """Return whether all features together suffice at τ, where no set that was tried is listed.
+
+    A search that decided sets at another τ does not list them all: they may need few of them.
+    """
+    if len(view) or view.alpha is not None or not _looked_beyond(view, searched_size(view)):
+        return False
+    every = view.everything
+    return every is not None and every.sufficiency >= view.tau
 
 
 def searched_size(view: View) -> int:

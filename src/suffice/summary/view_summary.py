@@ -25,6 +25,7 @@ from suffice.formatting import (
 from suffice.summary.completeness import (
     minimality_text,
     no_set_phrase,
+    reached_by_all,
     searched_features,
     searched_size,
     unsearched_text,
@@ -52,6 +53,8 @@ class ViewSummary:
     """The intervention: "Replace these values, hold all others"."""
     construction_note: str
     """Why all features together suffice by construction; "" where they need not."""
+    all_suffice: bool
+    """Whether that is so for any references of their kind, so that no interval is of interest."""
     lead: str
     tau: float
     digest: DigestSummary | None
@@ -123,6 +126,7 @@ def summarise_view(
         cheapest_change=cheapest_change_sentence(view),
         intervention=intervention,
         construction_note=construction_note(view, terms),
+        all_suffice=_all_suffice(view, terms),
         lead=f"{intervention}: {result}" if factors else "",
         tau=view.tau,
         digest=summarise_digest(view, terms, most),
@@ -155,6 +159,8 @@ def _none_reached(view: View, terms: Terms, hints: ReaderHints) -> str:
         )
     none = no_set_phrase(view, terms)
     none = f"{none[0].upper()}{none[1:]} reaches τ = {view.tau:g}{test}"
+    if reached_by_all(view):
+        none += f" (all {plural(len(view.players), terms.feature)} together do)"
     rest = unsearched_text(view, terms, hints)
     if findings is not None and findings.only_at_tau and view.tau == findings.tau:
         if searched_size(view) < 0:
@@ -167,7 +173,7 @@ def _none_reached(view: View, terms: Terms, hints: ReaderHints) -> str:
     names = join_first(map(format_condition, best.features)) or f"no {terms.feature}"
     parts = [f"{none}."]
     if best.sufficiency:
-        known = "" if view.complete else " known"
+        known = "" if view.complete else " of those" if reached_by_all(view) else " known"
         parts.append(f"The best{known} {does} {percent(best.sufficiency)}: {names}.")
     else:
         parts.append(f"None {does} it even once.")
@@ -206,8 +212,11 @@ def _necessity_sentence(view: View, terms: Terms) -> str:
         if view.tally.complete:
             return f"No hybrid comes out as {outcome}, so nothing is necessary for it."
         return "Necessity was not estimated."
+    bounds, most = view.necessity_bounds, ""
+    if bounds is not None and not view.complete and bounds[1] < 1 and view.necessity_interval:
+        most = f"All minimal sets that exist at this τ cover at most {percent(bounds[1])}"
     if not len(view):
-        return ""
+        return f"{most} of the ways to {outcome} (estimated)." if most else ""
     one = len(view) == 1
     who = "This set and its supersets" if one else "These sets and their supersets"
     text = f"cover {percent(view.necessity)} of the ways to {outcome} (cumulative necessity"
@@ -219,7 +228,8 @@ def _necessity_sentence(view: View, terms: Terms) -> str:
     if view.necessity_interval is None:
         return f"{who} {text}."
     low, high = view.necessity_interval
-    return f"{who} {text}; estimated, 95% interval {percent(low)} to {percent(high)}."
+    text = f"{who} {text}; estimated, 95% interval {percent(low)} to {percent(high)}."
+    return f"{text} {most}." if most else text
 
 
 def _rounded_down(share: float) -> str:
@@ -294,7 +304,11 @@ def _keep_clause(view: View, terms: Terms) -> str:
         every = f"all {plural(best.size, terms.feature)} together"
         if view.explanation.left_out:
             every = f"{searched_features(view.explanation, terms)}, all of them together"
-        return f"{outcome} hangs on {every}: no smaller set keeps it{frequency_phrase(view)}"
+        smaller = f"keeps {'it' if best.proof == 'exhaustive' else outcome}{frequency_phrase(view)}"
+        if best.proof == "exhaustive":
+            return f"{outcome} hangs on {every}: no smaller set {smaller}"
+        # A bounded search may not have come down from all features to fewer.
+        return f"no smaller set was found that {smaller}, only {every}"
     names = _few(quoted_names(view, best.features))
     # Words of a text and regions of an image have no values, so their names say all.
     held = "" if view.explanation.subject is not None else _few([*map(str, best.players)])
@@ -571,7 +585,10 @@ def factor_line(view: View, factor: SufficientFactor, terms: Terms) -> FactorLin
         names=tuple(printable(name) for name in factor.features),
         sufficiency=factor.sufficiency,
         interval=factor.interval,
-        crosses_tau=factor.n > 1 and factor.interval[0] < view.tau <= factor.sufficiency,
+        # What is true by construction is true for any references.
+        crosses_tau=factor.n > 1
+        and factor.interval[0] < view.tau <= factor.sufficiency
+        and not (factor.size == len(view.players) and _all_suffice(view, terms)),
         n=factor.n,
         p_value=factor.p_value,
         minimal_for=factor.minimal_for,
@@ -599,11 +616,16 @@ def construction_note(view: View, terms: Terms) -> str:
     return f"true by construction: {why}" if why else ""
 
 
+def _all_suffice(view: View, terms: Terms) -> bool:
+    """Return whether all features together suffice by construction, whatever the references."""
+    opposite = view.explanation.provenance.references.kind == "opposite"
+    return bool(construction_note(view, terms)) and (view.name == "keep" or opposite)
+
+
 def _remarks(view: View, factor: SufficientFactor, terms: Terms) -> tuple[str, ...]:
-    if factor.proof == "none":
-        return (UNPROVEN_NOTE,)
+    unproven = UNPROVEN_NOTE if factor.proof == "none" else ""
     why = construction_note(view, terms) if factor.size == len(view.players) else ""
-    return (why,) if why else ()
+    return tuple(filter(None, (unproven, why)))
 
 
 def _change_note(view: View, factor: SufficientFactor, change: str) -> str:
