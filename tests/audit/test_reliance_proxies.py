@@ -148,7 +148,9 @@ def test_noise_accuses_no_feature_and_hides_no_effect(job, effect):
     assert ("no decision of 12 was found to rest on it" in found.findings[0]) != effect
     assert any("both with the same noise" in note for note in found.sheet.notes)
     mean = sum(row.flips_alone for row in found.rows) / len(found.rows)
-    assert (f"(up to 12 references, {mean:.0%} of them on average; the" in found.told[0]) == effect
+    assert (
+        f"(up to 12 references, {mean:.0%} of them on average; the" in found.findings[0]
+    ) == effect
 
 
 def test_a_direct_effect_is_found_beside_random_ones_and_groups_take_the_worst_subset():

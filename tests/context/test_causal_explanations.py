@@ -158,7 +158,7 @@ def test_limits_and_searches_hold_in_both_sweeps(chain):
     assert Explanation.from_json(bounded.to_json()) == bounded
     greedy = explainer.explain(X_INPUT, search="greedy")
     assert {f.features for f in greedy.flip.factors} == {f.features for f in full.flip.factors}
-    with pytest.raises(InputError, match=r"budget.*2 set\(s\) per view"):
+    with pytest.raises(InputError, match=r"budget.*2 sets per view"):
         explainer.explain(X_INPUT, budget=3 * n)
 
 
