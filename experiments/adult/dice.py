@@ -44,6 +44,9 @@ LENS: dict[str, dict[str, Any]] = {
 DICE = {f"DiCE, {method}": method for method in METHODS}
 CHEAPEST = f"LENS, τ = 0, {TOTAL} cheapest"
 
+NO_LIMIT = 10**9
+"""Rows that the model may predict for one input: more than there are, so all sets are searched."""
+
 
 def run(lab: Lab) -> Result:
     model, X, predicted = setting(lab.data)
@@ -109,7 +112,7 @@ def _each(
 
 
 def _lens(explainer: Explainer, X: pd.DataFrame, options: Any, i: int) -> list[Candidate]:
-    r = explainer.recourse(X.iloc[[i]], progress=False, **options)
+    r = explainer.recourse(X.iloc[[i]], budget=NO_LIMIT, progress=False, **options)
     assert r.complete
     return from_recourse(r)
 
