@@ -7,8 +7,12 @@ from enum import Enum
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 
 from suffice import Explainer, InputError, ModelError, compare, datasets, equals
+from suffice.engines.additive_engine import AdditiveEngine
+from suffice.engines.trees import TreeEngine
 
 # -- what cannot be meant ----------------------------------------------------------------
 
@@ -105,8 +109,6 @@ def test_a_model_of_many_minds_is_told():
 
 
 def test_an_engine_that_disagrees_with_the_model_is_named(monkeypatch):
-    from sklearn.linear_model import LogisticRegression
-
     data = np.random.default_rng(0).normal(size=(200, 3))
     model = LogisticRegression().fit(data, data.sum(axis=1) > 0)
     explainer = Explainer(model, data, engine="additive")
@@ -115,6 +117,33 @@ def test_an_engine_that_disagrees_with_the_model_is_named(monkeypatch):
     )
     with pytest.raises(ModelError, match=r"The engine 'additive' and the model disagree.*blackbox"):
         explainer.recourse(data[int(np.argmin(data.sum(axis=1)))])
+
+
+@pytest.mark.parametrize("kind", ["trees", "additive"])
+def test_features_left_out_by_a_reading_that_is_denied_later_are_searched(kind, monkeypatch):
+    """By its parts the model never reads the last feature, which alone decides."""
+    data = np.random.default_rng(0).normal(size=(80, 14)).round(1)
+    two = (data[:, 0] + data[:, 1] > 0).astype(int)
+    if kind == "trees":
+        model = RandomForestClassifier(5, max_depth=2, random_state=0).fit(data, two)
+        idle = TreeEngine.idle_players
+        monkeypatch.setattr(
+            TreeEngine,
+            "idle_players",
+            lambda self: idle(self) if self.name == "blackbox" else {13: "unread"},
+        )
+    else:
+        model = LogisticRegression().fit(data, two)
+        model.coef_[:, 6:] = 0.0
+        checks = iter([True, False])  # the first hybrids happen to agree
+        monkeypatch.setattr(AdditiveEngine, "_agrees_with_model", lambda *_: next(checks))
+    monkeypatch.setattr(
+        type(model), "predict", lambda self, rows: (np.asarray(rows)[:, -1] > 0).astype(int)
+    )
+    explainer = Explainer(model, data, n_references=10)
+    r = explainer.recourse(data[0])
+    assert r.complete and r.best.features == ("x13",)
+    assert r == Explainer(model, data, n_references=10, engine="blackbox").recourse(data[0])
 
 
 def test_a_value_never_becomes_missing_unless_asked_for():

@@ -255,6 +255,14 @@ def test_minimal_candidates_are_those_without_a_cheaper_subset(found, at_once):
     assert [c.cost for c in kept] == sorted(c.cost for c in kept)
 
 
+def test_a_candidate_is_not_cheaper_than_its_subset_by_rounding():
+    rows = np.zeros(2, dtype=np.int64)
+    alone = Candidate((0,), 14 / 3, rows)
+    both = Candidate((0, 1), 8 / 3 + 1 + 1, rows)
+    assert both.cost < alone.cost
+    assert minimal_candidates([both, alone], 2) == [alone]
+
+
 def test_a_slow_model_still_gives_an_option():
     data = np.random.default_rng(2).integers(0, 2, (60, 200))
     r, took = asked(both, data, np.zeros(200, dtype=int), 0.05, time_limit=10)

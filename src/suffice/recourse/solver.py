@@ -226,6 +226,8 @@ class RecourseSolver:
         share = _SHARE_BEFORE_SEARCH if grid or causal else _SHARE_BEFORE_VERIFYING
         share = share if large is None else _SMALL_SETS_SHARE
         sweep = self._sweep(features, constraints.max_size, keeper.part(share))
+        if self._reading_was_denied(features, keeper):
+            return self.solve(constraints, most, keeper)
         counting = keeper.part(_SHARE_BEFORE_SEARCH)
         table = make_set_table(constraints, features, sweep, self.costs, not grid, counting)
         if grid:
@@ -295,19 +297,38 @@ class RecourseSolver:
         """
         if len(numbers) <= SKIP_IDLE_CHECK_UP_TO:
             return numbers
-        evaluator = self._actionable_features(numbers, keeper).evaluator
-        if not isinstance(evaluator, IdlePlayerEvaluator):
-            return numbers
         of_column, names = self.decision.players.of_column, self.decision.pool.names
         constrained = {rule.column for rule in constraints.rules}
         for factor in constraints.forbidden:
             constrained |= {names.index(name) for name in factor.columns()}
         stay = {int(of_column[j]) for j in constrained}
         if numbers not in self._idle:
-            before = evaluator.rows_predicted
-            self._idle[numbers] = {numbers[i] for i in evaluator.idle_players()}
-            self.rows_checked += evaluator.rows_predicted - before
+            self._idle[numbers] = self._idle_players(numbers, keeper)
         return tuple(p for p in numbers if p in stay or p not in self._idle[numbers])
+
+    def _idle_players(self, numbers: tuple[int, ...], keeper: LimitKeeper) -> set[int]:
+        """Return the players among these that an engine knows never to change the outcome."""
+        evaluator = self._actionable_features(numbers, keeper).evaluator
+        if not isinstance(evaluator, IdlePlayerEvaluator):
+            return set()
+        before = evaluator.rows_predicted
+        idle = {numbers[i] for i in evaluator.idle_players()}
+        self.rows_checked += evaluator.rows_predicted - before
+        return idle
+
+    def _reading_was_denied(self, features: ActionableFeatures, keeper: LimitKeeper) -> bool:
+        """Return whether an engine left players out by a reading that the model denied since.
+
+        Then they are searched from now on.
+        """
+        if features.evaluator.name != "blackbox":
+            return False
+        left_out = {numbers: idle for numbers, idle in self._idle.items() if idle}
+        for numbers in left_out:
+            # Engines made before the denial would go on with the wrong reading.
+            self._actionable = {key: f for key, f in self._actionable.items() if key[0] != numbers}
+            self._idle[numbers] = self._idle_players(numbers, keeper)
+        return any(self._idle[numbers] != idle for numbers, idle in left_out.items())
 
     def _actionable_features(
         self, numbers: tuple[int, ...], keeper: LimitKeeper
