@@ -16,6 +16,7 @@ import numpy as np
 
 from suffice import validation as checks
 from suffice.errors import InputError, short_repr
+from suffice.formatting import plural
 from suffice.tables.cells import (
     equals_label,
     label_index,
@@ -148,7 +149,7 @@ class Target:
         # A predicate of the user may return anything, and a wrong shape would be broadcast
         # silently.
         if truth.shape != (len(answers),) or truth.dtype != bool:
-            got = f"{truth.dtype} of shape {truth.shape} for {len(answers)} row(s)"
+            got = f"{truth.dtype} of shape {truth.shape} for {plural(len(answers), 'row')}"
             raise InputError("outcome", got, "a predicate giving one Boolean per row")
         return truth
 

@@ -374,7 +374,7 @@ def test_the_fault_of_a_row_is_no_others() -> None:
     alone_each = [alone(explainer, rows.iloc[[i]], {}) for i in range(12)]
     assert list(map(comparable, found)) == list(map(comparable, alone_each))
     assert str(found[3]) == "poisoned returned NaN for 1 of 1 rows"
-    assert str(found[8]) == "poisoned raised ValueError on 1 row(s): no such age"
+    assert str(found[8]) == "poisoned raised ValueError on 1 row: no such age"
     of_labels = Explainer(lambda r: np.where(poisoned(r) > 0, "yes", "no"), NUMBERS)
     others = explain_rows(of_labels, read, {"progress": False})
     assert [i for i, e in enumerate(others) if isinstance(e, ModelError)] == [8]

@@ -97,7 +97,7 @@ def test_answers_that_cannot_be_read_are_told_as_the_models(answers, message):
     ],
 )
 def test_answers_of_another_length_name_what_was_returned(answer, got):
-    with pytest.raises(ModelError, match=rf"returned {got} for 80 row\(s\): it must return one"):
+    with pytest.raises(ModelError, match=rf"returned {got} for 80 rows: it must return one"):
         Explainer(lambda rows: answer, X)
 
 
@@ -205,7 +205,7 @@ def test_a_threshold_no_value_reaches_is_a_threshold():
         ),
         (lambda v: v["a"], "outcome: got a function that raised IndexError"),
         (lambda v: sys.exit(3), "outcome: got a function that raised SystemExit: 3"),
-        (lambda v: v, r"outcome: got float64 of shape \(1,\) for 1 row\(s\); allowed: a predicate"),
+        (lambda v: v, r"outcome: got float64 of shape \(1,\) for 1 row; allowed: a predicate"),
         (lambda v: True, r"outcome: got bool of shape \(\)"),
         (lambda v: None, r"outcome: got object of shape \(\)"),
     ],
@@ -271,9 +271,9 @@ class Quits:
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_model_that_ends_the_program_is_a_failed_model(n_jobs):
     explainer = Explainer(Quits(), X)
-    with pytest.raises(ModelError, match=r"Quits raised SystemExit on 1 row\(s\): no licence"):
+    with pytest.raises(ModelError, match=r"Quits raised SystemExit on 1 row: no licence"):
         explainer.explain(ROW)
-    with pytest.raises(ModelError, match=r"Quits raised SystemExit on 1 row\(s\): no licence"):
+    with pytest.raises(ModelError, match=r"Quits raised SystemExit on 1 row: no licence"):
         explainer.explain_many(X.iloc[:2], n_jobs=n_jobs, progress=False)
 
 

@@ -179,7 +179,7 @@ def test_bad_corpora():
 
 
 def test_bad_models():
-    with pytest.raises(ModelError, match=r"returned shape \(3,\) for 2 row\(s\)"):
+    with pytest.raises(ModelError, match=r"returned shape \(3,\) for 2 rows"):
         TextExplainer(lambda texts: [1, 2, 3], mask="x")("a good film")
 
     def broken(texts):

@@ -1,4 +1,4 @@
-"""The black box: builds hybrids, calls the model in batches, and predicts no row twice (cache).
+"""The black box, and the base of engines: builds hybrids, calls the model, caches its rows.
 
 On German credit 59,417 of 358,400 hybrids are distinct. Finding them takes one integer key per
 hybrid and a hash table, which costs far less than a forest's `predict` saves; for a model as cheap

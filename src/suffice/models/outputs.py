@@ -1,4 +1,4 @@
-"""Calls a user's model, checks its answers, and reads them as labels, numbers or scores per class.
+"""Calls a user's model, checks its answers, reads them as labels, class numbers, values or scores.
 
 Nothing is guessed. One number per row stays a number: whether it is a probability or a logit, and
 so which threshold separates two classes, only the user knows.
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, ModelError, SufficeError, one_line, short_repr
+from suffice.formatting import plural
 from suffice.tables.cells import label_array, label_index, labels_at, unwrap_label
 from suffice.tables.table import Table
 from suffice.typing import Values
@@ -86,7 +87,7 @@ class OutputReader:
         fits = out.ndim in (1, 2) and len(out) == rows and wide > 0
         if not fits or (widths and wide not in widths):
             raise ModelError(
-                f"{self.name} returned shape {shape} for {rows} row(s); "
+                f"{self.name} returned shape {shape} for {plural(rows, 'row')}; "
                 f"expected {_expected_shape(rows, widths)}"
             )
         if wide > 1 and self.threshold is not None:
@@ -215,7 +216,7 @@ def call_user_model(
 ) -> Any:
     """Return the model's answers for a batch; an exception of the model becomes a `ModelError`.
 
-    `about` names the batch in the message: "3 row(s)". Errors of this package pass unchanged: an
+    `about` names the batch in the message: "3 rows". Errors of this package pass unchanged: an
     adapter raises them and has said what is wrong.
     """
     try:
@@ -231,7 +232,7 @@ def call_user_model(
 
 def call_model(name: str, function: Callable[[Any], Any], rows: Table) -> Values:
     """Return the model's checked answers: a label, a value or scores per class for each row."""
-    answers = call_user_model(name, function, rows.native, f"{len(rows)} row(s)")
+    answers = call_user_model(name, function, rows.native, plural(len(rows), "row"))
     if _is_reordered(answers, rows.native):
         raise ModelError(
             f"{name} returned its answers in another order than the rows, as their index shows: "
@@ -243,7 +244,7 @@ def call_model(name: str, function: Callable[[Any], Any], rows: Table) -> Values
     if out.ndim not in (1, 2) or len(out) != len(rows) or not out.size:
         got = f"shape {out.shape}" if out.ndim else f"{type(answers).__name__}"
         raise ModelError(
-            f"{name} returned {got} for {len(rows)} row(s): "
+            f"{name} returned {got} for {plural(len(rows), 'row')}: "
             "it must return one label, one value, or one score per class, for each row"
         )
     return _check_answers(name, out)

@@ -1,4 +1,4 @@
-"""`find_recourse`: choose a search, verify its options with the model, or find why there is none.
+"""`find_recourse`: choose features and search, verify options, or find why there are none.
 
 Proposition 3: options are the feature sets minimal under the cost order, subject to constraints.
 """

@@ -1,4 +1,4 @@
-"""Session of the explorer: models, a table, and cached explainers, without any HTTP.
+"""Session of the explorer: models with predictions and scores, a table, cached explainers; no HTTP.
 
 Every answer consists of values that JSON has.
 """
