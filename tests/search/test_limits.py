@@ -158,6 +158,34 @@ def test_the_smallest_budget_still_answers_in_both_views():
     assert "Necessity was not estimated." in str(e)
 
 
+@pytest.mark.parametrize("search", ["auto", "exhaustive", "pruned", "greedy", "bounds"])
+@pytest.mark.parametrize("budget", [170, 1100, 5000])
+def test_views_have_a_verified_set_however_small_the_budget(search, budget):
+    data = np.random.default_rng(0).random((150, 14))
+    linear = LogisticRegression().fit(data, data @ np.linspace(1, 2, 14) > 10.5)
+    for engine in ("auto", "blackbox"):
+        if search == "bounds" and (engine == "blackbox" or budget < 1024):
+            continue  # bounds are an engine's, and engines need a budget for their checks
+        explainer = Explainer(linear, data, n_references=40, engine=engine)
+        e = explainer.explain(data[0], search=search, budget=budget)
+        assert e.provenance.rows_predicted <= budget
+        assert e.keep.factors and e.flip.factors
+        assert all(f.sufficiency >= 0.9 for view in (e.keep, e.flip) for f in view.factors)
+        assert Explanation.from_json(e.to_json()) == e
+
+
+@pytest.mark.parametrize("limit", [{"budget": 200}, {"time_limit": 1e-9}])
+@pytest.mark.parametrize("search", ["exhaustive", "pruned", "greedy"])
+def test_a_set_that_was_not_made_smaller_is_not_said_to_be_minimal(search, limit):
+    data = np.random.default_rng(0).normal(size=(60, 10))
+    explainer = Explainer(lambda rows: (rows.sum(axis=1) > 0).astype(int), data)
+    assert explainer.explain(data[0]).keep.factors[0].size < 10
+    said = one_line(explainer.explain(data[0], search=search, tau=1.0, **limit))
+    if search != "greedy" or "time_limit" in limit:
+        assert "No set smaller than all 10 features together was found to keep “1” in all" in said
+    assert "no smaller set" not in said
+
+
 # -- limits that bound though nothing has to be asked ------------------------------------------------
 
 

@@ -85,12 +85,12 @@ def press_limits(count: int, seed: int, seconds: float | None = None) -> Tally:
         for number in numbers():
             kind = list(KINDS)[number % len(KINDS)]
             d = KINDS[kind][0]
-            row, searches = chance.randrange(300), ["auto", "auto", "greedy"]
-            asked: dict[str, Any] = {"search": chance.choice(searches)}
+            row, searches = chance.randrange(300), ["auto", "greedy", "exhaustive", "pruned"]
+            asked: dict[str, Any] = {"search": chance.choice(["auto", *searches])}
             if chance.random() < 0.5:
                 asked["time_limit"] = chance.choice([0.05, 0.1, 0.3, 1.0])
             else:
-                asked["budget"] = chance.choice([3, 10, 100, 1000, 5000])
+                asked["budget"] = chance.choice([3, 10, 103, 120, 200, 1000, 5000])
             yield f"{kind}, d = {d}, row {row}, {asked}", partial(check, kind, row, asked)
 
     def check(kind: str, row: int, asked: dict[str, Any]) -> None:
@@ -113,9 +113,8 @@ def press_limits(count: int, seed: int, seconds: float | None = None) -> Tally:
             asked_rows = counted.rows - before
             assert asked_rows == e.provenance.rows_predicted, (asked_rows, e.provenance)
         # Holding everything keeps the outcome, and replacing everything flips it.
-        if limit is not None:
-            assert e.keep.factors, "no set keeps"
-            assert e.flip.factors, "no set flips"
+        assert e.keep.factors, "no set keeps"
+        assert e.flip.factors, "no set flips"
         for view in (e.keep, e.flip):
             assert all(f.sufficiency >= 0.9 for f in view.factors)
 

@@ -37,7 +37,7 @@ from suffice.search.plan import (
 )
 from suffice.search.strategies import SearchResult, run_search
 from suffice.tables import as_scalar
-from suffice.typing import VIEWS
+from suffice.typing import VIEWS, Outcomes
 
 
 @dataclass(frozen=True)
@@ -173,32 +173,63 @@ class PreparedSearch:
     def search(self, view: int, question: Question, keeper: LimitKeeper) -> SearchResult:
         """Search one view's hybrids, or both views' at once."""
         evaluator, hybrids = self.evaluators[view], self.narrowed.hybrids[view]
+        d, whole = hybrids.d, None
+        if question.limits.budget is not None and self._may_end_empty(question, evaluator.n, d):
+            # Before the search, or it would leave no rows for them.
+            ends = np.array([[view == "keep"] * d for view in question.views])
+            whole = keeper.within_budget().ask_sets(evaluator, ends)
         found = run_search(self.plan.way, evaluator, hybrids, question, keeper)
-        return _add_whole_sets(found, evaluator, hybrids.d, question, keeper)
+        return _add_whole_sets(found, evaluator, d, question, keeper, whole)
+
+    def _may_end_empty(self, question: Question, n: int, d: int) -> bool:
+        """Return whether a limit may end the search before a set was verified that can pass.
+
+        An anytime or a greedy search predicts the whole sets first, and an exhaustive one of both
+        views counts them first.
+        """
+        counts_first = self.plan.way == "exhaustive" and question.views == VIEWS
+        if counts_first or self.plan.way in ("anytime", "greedy"):
+            return False
+        can_pass = question.adjust == "none" and question.fewest_hits(n, 1) <= n
+        return can_pass and question.limits.largest(d) == d
 
 
 def _add_whole_sets(
-    found: SearchResult, evaluator: Evaluator, d: int, question: Question, keeper: LimitKeeper
+    found: SearchResult,
+    evaluator: Evaluator,
+    d: int,
+    question: Question,
+    keeper: LimitKeeper,
+    whole: Outcomes | None,
 ) -> SearchResult:
-    """Verify the set of all players in each view that a time limit left without any set.
+    """Report the set of all players in each view that a limit left without any set.
 
-    It suffices as a rule: all players held are the input, all replaced are the references. They are
-    predicted after the time is over, as an anytime search predicts them before it looks at the
-    clock: an answer has a set wherever there is one. The budget is kept.
+    It suffices as a rule: all players held are the input, all replaced are the references. `whole`
+    has their outcomes, a row for each view of the question; None: they are read from the sweep that
+    counted them, or predicted after the time is over, as an anytime search predicts them before it
+    looks at the clock. So an answer has a set wherever there is one. The budget is kept.
     """
-    timed_out = keeper.timed and found.stopped is not None
-    if not timed_out or question.adjust != "none" or question.limits.largest(d) < d:
+    if found.stopped is None or question.adjust != "none" or question.limits.largest(d) < d:
         return found
     views = {"keep": found.keep, "flip": found.keep.other_view(found.flip_findings)}
-    empty = [view for view in question.views if not views[view].minimal_at(question.tau)]
-    if not empty or keeper.within_budget().forbids(len(empty) * evaluator.n) is not None:
+    empty = [i for i, view in enumerate(question.views) if not views[view].minimal_at(question.tau)]
+    if not empty:
         return found
+    sizes = [d if view == "keep" else 0 for view in question.views]
+    if whole is None and found.sweep is not None:
+        levels, first = found.sweep.tally.levels, np.zeros(1, dtype=np.int64)
+        if all(len(levels[size]) for size in sizes):
+            whole = np.concatenate([found.sweep.outcomes(size, first) for size in sizes])
+    if whole is None:
+        if keeper.within_budget().forbids(len(sizes) * evaluator.n) is not None:
+            return found
+        held = np.array([[size > 0] * d for size in sizes])
+        with keeper.counting(evaluator, len(sizes) * evaluator.n):
+            whole = evaluator.outcomes(held)
     players, least = tuple(range(d)), question.fewest_hits(evaluator.n, 1)
-    held = np.array([[view == "keep"] * d for view in empty])
-    with keeper.counting(evaluator, len(empty) * evaluator.n):
-        outcomes = evaluator.outcomes(held)
-    for view, kept in zip(empty, outcomes, strict=True):
-        hits = kept if view == "keep" else ~kept
+    for i in empty:
+        view = question.views[i]
+        hits = whole[i] if view == "keep" else ~whole[i]
         if hits.sum() < least:
             continue
         known = views[view].findings or Findings(question.tau, (), decided=False)

@@ -203,7 +203,11 @@ _LIMIT_TO_RAISE: dict[StopKind, tuple[str, str]] = {
 
 def minimality_text(view: View, terms: Terms) -> str:
     """Return how far minimality was checked, where not against every subset; else ""."""
-    n, partly = view.digest.n, dict(view.digest.proofs).get("one smaller")
+    n, proofs = view.digest.n, dict(view.digest.proofs)
+    partly, size = proofs.get("one smaller"), searched_size(view)
+    if set(proofs) == {"none"} and 1 <= size < view[0].size:
+        each = f"single {terms.feature}" if size == 1 else f"set of up to {size} {terms.feature}s"
+        return f"No {each} reaches τ = {view.tau:g}: each was decided."
     if not partly:
         return ""
     less = "it no longer suffices" if n == 1 else "none of these sets suffices any more"
