@@ -4,8 +4,8 @@ from suffice.audit import GlobalFactors, Reliance, Roles, Stability
 from suffice.audit.global_factors import GlobalFactor
 from suffice.audit.reliance import DecisionReliance, GroupReliance, RelianceGap
 from suffice.audit.roles import Role
-from suffice.audit.shares import Gap, Share, Shift
 from suffice.audit.stability_result import StableDecision, StableOption
+from suffice.inference import Gap, Share, Shift
 from suffice.plots.audit_charts import gap_chart
 from suffice.results import Sheet
 

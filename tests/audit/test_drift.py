@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 import suffice
 from suffice import Explainer, InputError, TextExplainer, audit, datasets
-from suffice.audit.shares import Share, newcombe_interval
+from suffice.inference import Share, newcombe_interval
 from suffice.plots.audit_charts import drift_chart
 from tests.plots.image_comparison import texts_in, texts_outside
 from tests.random_problems import (

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from suffice import Explainer, InputError, audit
 from suffice.audit import Reliance
 from suffice.audit.set_cover import smallest_cover
-from suffice.audit.shares import Share, compare_groups, compare_shares
+from suffice.inference import Share, compare_groups, compare_shares
 from tests.audit.mixed_table import people
 from tests.random_problems import (
     Problem,

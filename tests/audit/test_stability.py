@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import suffice
 from suffice import Explainer, InputError, audit, datasets
-from suffice.audit.shares import Share
+from suffice.inference import Share
 from suffice.plots.audit_charts import stability_chart
 from suffice.progress import listen_to_progress
 from tests.effort import examples

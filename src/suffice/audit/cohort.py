@@ -23,17 +23,17 @@ from suffice.audit.decision_counts import (
     read_decision_counts,
 )
 from suffice.audit.decisions import GroupBy, as_explanations, as_label, group_function
-from suffice.audit.shares import (
+from suffice.errors import InputError, did_you_mean, short_repr
+from suffice.explanation.view import necessity_curve
+from suffice.factors.lattice import members_of
+from suffice.formatting import format_features, format_name, join_first, join_words, percent, plural
+from suffice.inference import (
     GroupGap,
     Share,
     adjustment_note,
     compare_groups,
     group_differences_sentence,
 )
-from suffice.errors import InputError, did_you_mean, short_repr
-from suffice.explanation.view import necessity_curve
-from suffice.factors.lattice import members_of
-from suffice.formatting import format_features, format_name, join_first, join_words, percent, plural
 from suffice.results import Field, OmittedRows, Panel, Result, Sheet, make_frame, make_panel
 from suffice.search.exhaustive import Tally, smallest_count_dtype
 from suffice.search.profile import Profile

@@ -29,13 +29,13 @@ from suffice.audit.decisions import (
 )
 from suffice.audit.drift import Drift
 from suffice.audit.reasons import DecisionReasons, decision_reasons
-from suffice.audit.shares import Share
 from suffice.context.references import CachedRows
 from suffice.errors import InputError, SufficeError, short_repr
 from suffice.explainer import Explainer
 from suffice.explanation import Explanation, View
 from suffice.explanation.schema import Subject, TextSubject
 from suffice.formatting import format_value, plural
+from suffice.inference import Share
 from suffice.progress import progress_bar
 from suffice.recourse import Recourse
 from suffice.tables import as_scalar, read_row

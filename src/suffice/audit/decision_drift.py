@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 
 from suffice.audit.decision_counts import own_masks
-from suffice.audit.shares import Share, Shift, newcombe_interval
 from suffice.errors import InputError
 from suffice.explanation import View
+from suffice.inference import Share, Shift, newcombe_interval
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from suffice.typing import (
     VIEWS,

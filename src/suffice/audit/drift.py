@@ -14,7 +14,6 @@ from suffice.audit.decision_drift import (
     feature_drifts,
     set_drifts,
 )
-from suffice.audit.shares import Share
 from suffice.formatting import (
     format_features,
     format_name,
@@ -24,6 +23,7 @@ from suffice.formatting import (
     plural,
     three_digits,
 )
+from suffice.inference import Share
 from suffice.results import Field, OmittedRows, Panel, Result, Sheet, make_frame, make_panel
 from suffice.typing import NaturalNumber, Proportion
 

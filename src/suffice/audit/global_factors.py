@@ -18,9 +18,9 @@ import numpy as np
 from suffice.audit.decision_counts import FeatureIndex, read_decision_counts
 from suffice.audit.decisions import as_explanations
 from suffice.audit.set_cover import rows_needed, smallest_cover
-from suffice.audit.shares import Share
 from suffice.errors import InputError
 from suffice.formatting import format_features, percent, plural
+from suffice.inference import Share
 from suffice.results import Field, Result, Sheet, make_frame, make_panel
 from suffice.typing import VIEWS, BoolVector, NaturalNumber, Outcomes, Proportion, ViewName
 from suffice.validation import check_choice, check_integer, check_number

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 
 from suffice.audit.set_cover import rows_needed
-from suffice.audit.shares import Gap, GroupGap, Share, adjustment_note, compare_groups
 from suffice.context.cost import MAX_COST
 from suffice.errors import InputError
 from suffice.formatting import (
@@ -21,6 +20,7 @@ from suffice.formatting import (
     plural,
     with_sign,
 )
+from suffice.inference import Gap, GroupGap, Share, adjustment_note, compare_groups
 from suffice.results import Field, Panel, Result, Sheet, make_frame, make_panel
 from suffice.typing import NaturalNumber, NonNegative, Proportion, Scalar
 

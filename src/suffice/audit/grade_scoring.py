@@ -29,7 +29,7 @@ from suffice.factors.order import cost_at_most
 from suffice.factors.predicates import Factor
 from suffice.factors.rule_text import ValueNames, format_rule
 from suffice.formatting import format_change
-from suffice.inference import clopper_pearson, fewest_hits
+from suffice.inference import Share, fewest_hits
 from suffice.rules import Rule, score_rule
 from suffice.rules.conditions import Conditions, conditions_from_rule, rule_holds
 from suffice.rules.rule_counts import count_perturbed, perturb
@@ -101,8 +101,7 @@ class SetMark:
     @property
     def interval(self) -> tuple[float, float]:
         """Exact 95% Clopper–Pearson interval, references read as a sample."""
-        low, high = clopper_pearson(self.hits, self.n)
-        return float(low), float(high)
+        return Share(self.hits, self.n).interval
 
     @property
     def best_sufficiency(self) -> float | None:

@@ -24,18 +24,18 @@ from suffice.audit.decisions import (
     group_function,
 )
 from suffice.audit.protected_flips import FlipCounter, SameNoiseFlips
-from suffice.audit.shares import (
+from suffice.errors import InputError, did_you_mean
+from suffice.explainer import Explainer
+from suffice.explanation import Explanation
+from suffice.formatting import format_name, join_words, number_or_none, percent, plural
+from suffice.inference import (
     GroupGap,
     Share,
     adjustment_note,
     compare_groups,
     group_differences_sentence,
+    interval_and_p_value,
 )
-from suffice.errors import InputError, did_you_mean
-from suffice.explainer import Explainer
-from suffice.explanation import Explanation
-from suffice.formatting import format_name, join_words, number_or_none, percent, plural
-from suffice.inference import interval_and_p_value
 from suffice.results import Estimate, Field, Panel, Result, Sheet, make_frame, make_panel
 from suffice.typing import NaturalNumber, NonNegative, Proportion
 from suffice.validation import check_name_list

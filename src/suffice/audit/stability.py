@@ -26,7 +26,6 @@ from suffice.audit.compare import (
 from suffice.audit.decision_counts import count_feature_set, minimal_feature_sets
 from suffice.audit.decision_drift import barcode_distance
 from suffice.audit.decisions import DEFAULT_ROWS, decision_names, evenly_spaced, input_values
-from suffice.audit.shares import Share
 from suffice.audit.stability_result import (
     OtherMinimalSet,
     Resample,
@@ -39,6 +38,7 @@ from suffice.context import Context
 from suffice.errors import InputError, SufficeError, did_you_mean
 from suffice.explainer import Explainer, Groups
 from suffice.explanation import Explanation
+from suffice.inference import Share
 from suffice.progress import progress_bar
 from suffice.randomness import Stream, generator
 from suffice.recourse import Recourse

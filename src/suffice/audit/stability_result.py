@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from suffice.audit.shares import Share
 from suffice.formatting import (
     format_features,
     format_name,
@@ -18,6 +17,7 @@ from suffice.formatting import (
     plural,
     three_digits,
 )
+from suffice.inference import Share
 from suffice.results import Field, OmittedRows, Panel, Result, Sheet, make_frame, make_panel
 from suffice.typing import NaturalNumber, NonNegative, Proportion, RoundedShare, ViewName
 

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from suffice.audit.grade_result import GRADE_COLUMNS, ClaimKind, Grade
-from suffice.audit.shares import Share
 from suffice.errors import InputError
 from suffice.formatting import format_cost, format_name, join_first, percent, plural, truncate
+from suffice.inference import Share
 from suffice.results import Field, OmittedRows, Panel, Result, Sheet, make_panel
 from suffice.typing import ViewName
 from suffice.validation import check_integer, check_tau

@@ -13,7 +13,6 @@ from suffice.audit.global_factors import GlobalFactors
 from suffice.audit.reasons import Reasons
 from suffice.audit.reliance import Reliance
 from suffice.audit.roles import Role, Roles
-from suffice.audit.shares import Share
 from suffice.audit.stability_result import Stability, StableDecision
 from suffice.formatting import (
     format_cost,
@@ -23,6 +22,7 @@ from suffice.formatting import (
     plural,
     printable,
 )
+from suffice.inference import Share
 from suffice.plots.canvas import require_result
 from suffice.plots.charts import (
     Chart,

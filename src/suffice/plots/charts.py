@@ -17,7 +17,7 @@ from suffice.summary.signature import axis_start
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from suffice.audit.shares import Share
+    from suffice.inference import Share
 
 _EDGE = 0.18
 _FONT_SIZE = 8.5

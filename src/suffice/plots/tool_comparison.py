@@ -15,7 +15,7 @@ from suffice.audit.tool_grades import Grades
 from suffice.errors import InputError
 from suffice.explanation import Explanation, View
 from suffice.formatting import percent, plural, printable
-from suffice.inference import clopper_pearson
+from suffice.inference import Share
 from suffice.plots.canvas import (
     Ink,
     as_views,
@@ -318,8 +318,8 @@ def _size_point(k: int, marks: list[SetMark], of: Callable[[SetMark], float]) ->
     shares = np.array([of(mark) for mark in marks])
     mean = float(shares.mean())
     if len(shares) == 1:
-        low, high = clopper_pearson(round(mean * marks[0].n), marks[0].n)
-        return SizePoint(k, mean, (float(low), float(high)))
+        n = marks[0].n
+        return SizePoint(k, mean, Share(round(mean * n), n).interval)
     half = 1.96 * float(shares.std(ddof=1)) / np.sqrt(len(shares))
     return SizePoint(k, mean, (max(0.0, mean - half), min(1.0, mean + half)))
 
