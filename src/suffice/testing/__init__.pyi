@@ -1,5 +1,4 @@
 # The checks that are offered, each once; `as` is how a stub says "offered".
 from .contexts import check_context as check_context
-from .orders import check_order as check_order
 from .readers import check_reader as check_reader
-from .searches import check_search as check_search
+from .searches import check_order as check_order, check_search as check_search
