@@ -59,7 +59,7 @@ from .models import adapt as adapt, make_target as make_target
 from .prove import Proof as Proof, Verdict as Verdict
 from .ranking import TopK as TopK, top_k as top_k
 from .recourse import Option as Option, Recourse as Recourse
-from .report.batch_report import report as report
+from .report.render_result import report as report
 from .results import Result as Result, result_schema as result_schema
 from .rules import (
     AnchorRules as AnchorRules,

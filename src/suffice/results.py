@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NoReturn, Protocol, Self
+from typing import Any, ClassVar, Literal, NoReturn, Self
 
 import msgspec
 
@@ -24,7 +24,9 @@ from suffice.typing import Scalar
 from suffice.validation import check_choice
 
 ColumnKind = Literal["text", "share", "number", "difference"]
-RenderFormat = Literal["text", "full_text", "terminal", "fragment", "page", "record_page", "sheet"]
+RenderFormat = Literal[
+    "text", "full_text", "terminal", "fragment", "page", "record_page", "report", "sheet"
+]
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,43 @@ class Sheet:
     """What else there is to know: how it was found, what was left out."""
 
 
-class Result(ABC):
+class Rendered(ABC):
+    """What has a sheet, and is rendered as text, on terminals, in notebooks and as a page."""
+
+    faces: ClassVar[str] = "suffice.report.render_result"
+    """The module whose functions text, terminal, fragment and page draw it (and sheet, where the
+    words are made above the result)."""
+    page_face: ClassVar[RenderFormat] = "page"
+    """The function of that module that makes the page."""
+
+    @property
+    @abstractmethod
+    def sheet(self) -> Sheet:
+        """Text and tables of the result."""
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return a self-contained HTML page; with `path`, also write it there."""
+        page: str = find_renderer(self.page_face, self)(self)
+        if path is not None:
+            write_text(path, page)
+        return page
+
+    def __str__(self) -> str:
+        return str(find_renderer("text", self)(self))
+
+    def __repr__(self) -> str:
+        """Return the class and the title on one line."""
+        title = printable(self.sheet.title)
+        return f"<{type(self).__name__}: {title if len(title) <= 90 else title[:89] + '…'}>"
+
+    def __rich__(self) -> Any:
+        return find_renderer("terminal", self)(self)
+
+    def _repr_html_(self) -> str:
+        return str(find_renderer("fragment", self)(self))
+
+
+class Result(Rendered):
     """Base class of all results: text, frame, JSON, page and figure.
 
     A subclass is a frozen dataclass with a `sheet` and a `to_frame`. Where its fields are not all
@@ -233,18 +271,8 @@ class Result(ABC):
     """The type of the stored content; None: the class itself."""
     stored_volatile: ClassVar[type | None] = None
     """The type of the block of facts that differ from call to call; None: there is none."""
-    faces: ClassVar[str] = "suffice.report.render_result"
-    """The module whose functions text, terminal, fragment and page draw it (and sheet, where the
-    words are made above the result)."""
-    page_face: ClassVar[RenderFormat] = "page"
-    """The function of that module that makes the page."""
     plots: ClassVar[tuple[str, ...]] = ("measures",)
     """The kinds of figure there are of it, the usual one first: names in `suffice.plots`."""
-
-    @property
-    @abstractmethod
-    def sheet(self) -> Sheet:
-        """Text and tables of the result."""
 
     @abstractmethod
     def to_frame(self) -> Any:
@@ -281,13 +309,6 @@ class Result(ABC):
         except (msgspec.ValidationError, TypeError) as error:
             raise InputError("text", str(error), allowed) from error
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """Return a self-contained HTML page; with `path`, also write it there."""
-        page: str = find_renderer(self.page_face, self)(self)
-        if path is not None:
-            write_text(path, page)
-        return page
-
     def plot(self, kind: str | None = None, ax: Any = None) -> Any:
         """Draw the result with matplotlib into `ax`, or into a new figure."""
         kinds = type(self).plots
@@ -296,20 +317,6 @@ class Result(ABC):
             raise InputError("plot", got, "to_html(), to_frame() or print()")
         chosen = check_choice("kind", kinds[0] if kind is None else kind, kinds)
         return getattr(import_module("suffice.plots"), chosen)(self, ax=ax)
-
-    def __str__(self) -> str:
-        return str(find_renderer("text", self)(self))
-
-    def __repr__(self) -> str:
-        """Return the class and the title on one line."""
-        title = printable(self.sheet.title)
-        return f"<{type(self).__name__}: {title if len(title) <= 90 else title[:89] + '…'}>"
-
-    def __rich__(self) -> Any:
-        return find_renderer("terminal", self)(self)
-
-    def _repr_html_(self) -> str:
-        return str(find_renderer("fragment", self)(self))
 
     def _record(self) -> Any:
         """Return what is stored: by default the fields as they are."""
@@ -348,16 +355,7 @@ class FrozenDict(dict[str, Scalar]):
         return FrozenDict, (dict(self),)
 
 
-class HasFaces(Protocol):
-    """A result, or what is drawn as one."""
-
-    @property
-    def faces(self) -> str:
-        """The module that has the functions that draw it."""
-        ...
-
-
-def find_renderer(face: RenderFormat, result: HasFaces) -> Callable[[Any], Any]:
+def find_renderer(face: RenderFormat, result: Rendered) -> Callable[[Any], Any]:
     """Return the function that renders a result: as text, on a terminal, in a cell, as a page."""
     found: Callable[[Any], Any] = getattr(import_module(result.faces), face)
     return found

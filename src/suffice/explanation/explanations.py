@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, ClassVar, SupportsIndex, overload
 
 from suffice.explanation.explanation import Explanation
-from suffice.formatting import format_features, format_name, plural, printable
-from suffice.results import Column, OmittedRows, Panel, Sheet, find_renderer, write_text
+from suffice.formatting import format_features, format_name, plural
+from suffice.results import Column, OmittedRows, Panel, Rendered, RenderFormat, Sheet
 from suffice.search.profile import Profile
 from suffice.typing import ViewName
 
@@ -21,7 +20,7 @@ _HEADINGS: dict[ViewName, str] = {
 }
 
 
-class Explanations(list[Explanation]):
+class Explanations(Rendered, list[Explanation]):
     """A list of explanations; `print` and a notebook show what they have in common.
 
     `Explainer.explain_many` returns it. It does everything that a list does, and a slice of it has
@@ -52,8 +51,7 @@ class Explanations(list[Explanation]):
       explanation, to_frame() has every set of each, to_html("why.html") writes them as one page.
     """
 
-    faces: ClassVar[str] = "suffice.report.batch_report"
-    """The module whose functions text, terminal, fragment and page draw it."""
+    page_face: ClassVar[RenderFormat] = "report"
 
     @property
     def sheet(self) -> Sheet:
@@ -96,13 +94,6 @@ class Explanations(list[Explanation]):
             frames.append(frame)
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """Return all explanations as one page, and write it to `path` if one is given."""
-        page: str = find_renderer("page", self)(self)
-        if path is not None:
-            write_text(path, page)
-        return page
-
     @overload
     def __getitem__(self, at: SupportsIndex) -> Explanation: ...
 
@@ -113,19 +104,6 @@ class Explanations(list[Explanation]):
         """Return one explanation, or those of a slice with a summary of their own."""
         found = super().__getitem__(at)
         return Explanations(found) if isinstance(found, list) else found
-
-    def __str__(self) -> str:
-        return str(find_renderer("text", self)(self))
-
-    def __repr__(self) -> str:
-        title = printable(self.sheet.title)
-        return f"<Explanations: {title if len(title) <= 90 else title[:89] + '…'}>"
-
-    def __rich__(self) -> Any:
-        return find_renderer("terminal", self)(self)
-
-    def _repr_html_(self) -> str:
-        return str(find_renderer("fragment", self)(self))
 
 
 def _set_panel(

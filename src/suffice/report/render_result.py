@@ -1,16 +1,31 @@
-"""Results as text, terminal output, notebook cell, HTML page; page of an audit record, figures."""
+"""Results as text, terminal output, notebook cell, HTML page; `suffice.report`; audit records."""
 
 from __future__ import annotations
 
 from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from io import BytesIO
+from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from suffice.formatting import printable
+from suffice.errors import InputError, SufficeError
+from suffice.explanation import Explanation
+from suffice.formatting import format_condition, format_name, plural, printable, truncate
 from suffice.progress import progress_bar
-from suffice.report.html import document, render_template, stylesheet
-from suffice.results import Panel, Result
+from suffice.report.html import (
+    document,
+    explanation_body,
+    render_template,
+    script_bundle,
+    stylesheet,
+)
+from suffice.report.page_data import page_scripts
+from suffice.results import Panel, Rendered, Result, write_text
+from suffice.summary import Summary, summarise
+from suffice.validation import check_name_list as read_names, check_string
 
 if TYPE_CHECKING:
     from suffice.audit.record_result import Record
@@ -18,7 +33,7 @@ if TYPE_CHECKING:
 _WIDTH = 92
 
 
-def text(result: Result) -> str:
+def text(result: Rendered) -> str:
     """Return plain text, for `print` and for files."""
     s = result.sheet
     lines = [printable(s.title)]
@@ -30,7 +45,7 @@ def text(result: Result) -> str:
     return "\n".join(lines + _wrapped_lines(s.notes))
 
 
-def terminal(result: Result) -> Any:
+def terminal(result: Rendered) -> Any:
     """Return the sheet as what a rich console prints."""
     from rich.console import Group
     from rich.padding import Padding
@@ -38,8 +53,7 @@ def terminal(result: Result) -> Any:
     from rich.text import Text
 
     s = result.sheet
-    parts: list[Any] = [Text(printable(s.title), style="bold")]
-    parts += [Padding(Text(printable(sentence)), (0, 0, 0, 2)) for sentence in s.lead]
+    parts: list[Any] = [Text(printable(s.title), style="bold"), *map(_indented, s.lead)]
     for panel in s.panels:
         parts += [Text(printable(panel.heading), style="bold cyan")] if panel.heading else []
         table = Table(box=None, padding=(0, 1), header_style="dim")
@@ -53,19 +67,25 @@ def terminal(result: Result) -> Any:
                 *(Text(c.text_of(value)) for c, value in zip(panel.columns, row, strict=True))
             )
         parts.append(Padding(table, (0, 0, 0, 1)))
-        parts += [Padding(Text(f"… {panel.more}", style="dim"), (0, 0, 0, 2))] if panel.more else []
-    parts += [Padding(Text(printable(note), style="dim"), (0, 0, 0, 2)) for note in s.notes]
-    return Group(*parts)
+        parts += [_indented(f"… {panel.more}", "dim")] if panel.more else []
+    return Group(*parts, *(_indented(note, "dim") for note in s.notes))
 
 
-def page(result: Result) -> str:
+def _indented(words: str, style: str = "") -> Any:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    return Padding(Text(printable(words), style=style), (0, 0, 0, 2))
+
+
+def page(result: Rendered) -> str:
     """Return an HTML document."""
     sheet = result.sheet
     content = render_template("sheet-body.html.j2", s=sheet)
     return document(sheet.title, stylesheet([], "page.css", "sheet.css"), content)
 
 
-def fragment(result: Result) -> str:
+def fragment(result: Rendered) -> str:
     """Return HTML with its own style, for a notebook."""
     content = render_template("sheet-body.html.j2", s=result.sheet)
     return render_template(
@@ -151,29 +171,18 @@ def record_page(
 def terminal_summary(record: Record) -> Any:
     """Return title, description and first findings of a record for a rich console."""
     from rich.console import Group
-    from rich.padding import Padding
     from rich.text import Text
 
     parts: list[Any] = [Text(printable(record.title), style="bold")]
-    parts += [_line(label, words) for label, words in record.about]
+    parts += [_indented(f"{label}: {words}") for label, words in record.about]
     for finding in record.findings:
         parts.append(Text(finding.heading, style="bold cyan"))
         said = finding.result.sheet.lead
-        parts += [
-            Padding(Text(printable(sentence)), (0, 0, 0, 2))
-            for sentence in said[:_SENTENCES_AT_TOP]
-        ]
+        parts += map(_indented, said[:_SENTENCES_AT_TOP])
         more = len(said) - _SENTENCES_AT_TOP
         if more > 0:
-            parts.append(Padding(Text(f"… and {more} more on the page", style="dim"), (0, 0, 0, 2)))
+            parts.append(_indented(f"… and {more} more on the page", "dim"))
     return Group(*parts)
-
-
-def _line(label: str, words: str) -> Any:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    return Padding(Text(f"{label}: {printable(words)}"), (0, 0, 0, 2))
 
 
 def _figures(result: Result) -> list[FigureImages]:
@@ -203,3 +212,195 @@ def _figure_uri(result: Result, kind: str, paper: str) -> str:
     figure.savefig(file, format="svg", facecolor=paper, metadata={"Date": None})
     pyplot.close(figure)
     return f"data:image/svg+xml;base64,{b64encode(file.getvalue()).decode()}"
+
+
+# `suffice.report`: many explanations in one HTML page, with an index and what they share.
+
+
+_LONGEST_TITLE = 200
+_FEATURES_LISTED = 20
+"""Most features listed in the overview of a page."""
+
+
+@dataclass(frozen=True)
+class IndexEntry:
+    """One line of the index."""
+
+    number: int
+    name: str
+    outcome: str
+    score: float | None
+    answer: str
+    keep: int | None
+    """Number of sets that keep the outcome; None if the decision could not be explained."""
+    flip: int | None
+    cost: float | None
+    """Of the cheapest change."""
+
+
+@dataclass
+class ReportTotals:
+    """Totals over the explanations of a page: outcomes, features in sets, failures."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    complete: int = 0
+    failed: int = 0
+    shares: dict[str, dict[str, float]] = field(default_factory=lambda: {"keep": {}, "flip": {}})
+    """By view and feature: the share of a decision's sets that have it, summed over decisions."""
+    with_sets: Counter[str] = field(default_factory=Counter)
+    """By view: number of decisions that have sets."""
+
+    def add(self, e: Explanation) -> None:
+        """Add one explanation to the totals."""
+        self.outcomes[format_name(e.outcome)] += 1
+        self.complete += e.complete
+        for view in (e.keep, e.flip):
+            digest, sums = view.digest, self.shares[view.name]
+            self.with_sets[view.name] += digest.n > 0
+            for name, times in digest.counts if digest.n else ():
+                told = format_condition(name)
+                sums[told] = sums.get(told, 0.0) + times / digest.n
+
+    @property
+    def explained(self) -> int:
+        """Number of explanations, without failures."""
+        return sum(self.outcomes.values())
+
+    @property
+    def features(self) -> list[tuple[str, float, float]]:
+        """Features with the mean share of the sets that have them, to keep and to flip the
+        outcome; the largest first."""
+        keep, flip = (
+            {f: share / max(self.with_sets[view], 1) for f, share in self.shares[view].items()}
+            for view in ("keep", "flip")
+        )
+        both = [(f, keep.get(f, 0.0), flip.get(f, 0.0)) for f in keep | flip]
+        return sorted((f for f in both if f[1] + f[2] > 0), key=lambda f: -(f[1] + f[2]))
+
+
+def report(
+    explanations: Iterable[Explanation | SufficeError],
+    path: str | Path | None = None,
+    *,
+    title: str | None = None,
+    names: Sequence[str] | None = None,
+) -> str:
+    """Write many explanations as one self-contained page.
+
+    The page begins with totals and an index that can be searched and sorted; with scripts off it is
+    a plain list. Explanations are read once, so those of `suffice.load` need not be in memory
+    together.
+
+    Parameters
+    ----------
+    explanations
+        Explanations, as `explain_many` or `load` gives them. Errors among them are listed as
+        decisions that could not be explained.
+    path
+        The file to write; None: only the text is returned.
+    title
+        Heading of the page. None: the number of decisions.
+    names
+        Name of each in the index, such as the number of an application. None: they are numbered.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import suffice
+    >>> X, y = suffice.datasets.loans(200)
+    >>> X = X[["age", "income", "debt"]]
+    >>> explainer = suffice.Explainer(DecisionTreeClassifier(random_state=0).fit(X, y), X)
+    >>> page = suffice.report(explainer.explain_many(X.iloc[:5]), names=list("abcde"))
+    >>> "Why? 5 decisions" in page
+    True
+    """
+    heading = (
+        "" if title is None else truncate(printable(check_string("title", title)), _LONGEST_TITLE)
+    )
+    called = None if names is None else read_names("names", names)
+    # One pass: the explanations may come from disk, more than memory holds.
+    together = ReportTotals()
+    entries: list[IndexEntry] = []
+    bodies: list[str] = []
+    summaries: list[Summary] = []
+    for number, item in enumerate(_checked_items(explanations), start=1):
+        name = _name(called, number)
+        if isinstance(item, SufficeError):
+            together.failed += 1
+            said = printable(str(item))
+            entries.append(IndexEntry(number, name, "", None, said, None, None, None))
+            bodies.append("")
+            continue
+        together.add(item)
+        summary = summarise(item)
+        # Only what makes a difference to the style is kept of each.
+        summaries += [summary] if summary.source_text or summary.image else []
+        entries.append(_entry(number, name, item, summary))
+        bodies.append(
+            explanation_body(summary, page_scripts(item, summary, brief=True), within=True)
+        )
+    if not entries:
+        raise InputError("explanations", "none", "at least one explanation")
+    if called is not None and len(called) != len(entries):
+        raise InputError("names", f"{len(called)} names", f"{len(entries)}, one per explanation")
+    heading = heading or f"Why? {plural(len(entries), 'decision')}"
+    listed = render_template(
+        "many.html.j2",
+        title=heading,
+        together=together,
+        features=together.features[:_FEATURES_LISTED],
+        more_features=max(len(together.features) - _FEATURES_LISTED, 0),
+        entries=entries,
+        bodies=bodies,
+        size=_size_text(sum(map(len, bodies)) + len(script_bundle())),
+    )
+    style = stylesheet(summaries[-1:], "page.css", "live.css", "sheet.css", "many.css")
+    page = document(heading, style, listed, script_bundle())
+    if path is not None:
+        write_text(path, page)
+    return page
+
+
+def _checked_items(explanations: object) -> Iterator[Explanation | SufficeError]:
+    allowed = "explanations, as explain_many or load gives them"
+    if isinstance(explanations, Explanation):
+        yield explanations
+        return
+    if not isinstance(explanations, Iterable) or isinstance(explanations, str | bytes):
+        raise InputError("explanations", explanations, allowed)
+    try:
+        items = iter(explanations)
+    except TypeError as error:  # an array of no dimension says that it can be gone through
+        raise InputError("explanations", explanations, allowed) from error
+    for item in items:
+        if not isinstance(item, Explanation | SufficeError):
+            raise InputError("explanations", item, allowed)
+        yield item
+
+
+def _name(called: Sequence[str] | None, number: int) -> str:
+    if called is None or number > len(called):
+        return str(number)
+    return format_name(called[number - 1])
+
+
+def _entry(number: int, name: str, e: Explanation, summary: Summary) -> IndexEntry:
+    return IndexEntry(
+        number=number,
+        name=name,
+        outcome=format_name(e.outcome),
+        score=e.score.value if e.score is not None else None,
+        answer=summary.answer,
+        keep=len(e.keep),
+        flip=len(e.flip),
+        cost=e.cheapest.cost if e.cheapest is not None else None,
+    )
+
+
+def _size_text(characters: int) -> str:
+    return f"{characters / 1e6:.1f} MB" if characters >= 1e6 else f"{characters / 1e3:.0f} KB"
