@@ -74,7 +74,7 @@ MUTATIONS = (
     ),
     Mutation(
         "trees-ties",
-        _SRC + "engines/trees/margins.py",
+        _SRC + "engines/trees/encoded_input.py",
         "first = 0 if ties else 1",
         "first = 1 if ties else 0",
         (_TESTS + "engines/test_tree_engine.py",),
@@ -96,7 +96,7 @@ MUTATIONS = (
     # -- searches -----------------------------------------------------------------------
     Mutation(
         "intervals-direct-subsets",
-        _SRC + "search/intervals.py",
+        _SRC + "factors/lattice.py",
         "reach[-1][ranks].max(axis=1)",
         "passes[size - 1][ranks].max(axis=1)",
         (_TESTS + "search/test_theorem_1.py",),

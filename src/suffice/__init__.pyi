@@ -25,7 +25,7 @@ from .context.causal import (
     additive as additive,
     noisy as noisy,
 )
-from .context.plausibility import Plausibility as Plausibility
+from .context.conditional import Plausibility as Plausibility
 from .errors import (
     InputError as InputError,
     LostRowsError as LostRowsError,

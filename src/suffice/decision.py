@@ -88,6 +88,11 @@ class Decision:
             raise random_model_error(self.target.model, "the input")
         return INPUT_ROWS_AGAIN
 
+    @property
+    def supports_recourse(self) -> bool:
+        """Whether the context lets new values be chosen."""
+        return self.context.is_swap or self.context.is_causal
+
     @cached_property
     def row(self) -> Table:
         """The input as a table of one row."""

@@ -53,7 +53,7 @@ from suffice.validation import (
 if TYPE_CHECKING:
     from suffice.attribution import ShapleyValues
     from suffice.batch.load import Stored
-    from suffice.context.plausibility import Plausibility
+    from suffice.context.conditional import Plausibility
     from suffice.prove import Proof
     from suffice.recourse import Recourse
     from suffice.rules import AnchorOptions, AnchorRules, Rule, ScoreOptions
@@ -481,7 +481,7 @@ class Explainer:
         A hybrid is far if its nearest row of data is farther away than that of 19 in 20 rows of
         data is from them. `n_hybrids` hybrids are drawn, in the explainer's context.
         """
-        from suffice.context.plausibility import measure_plausibility
+        from suffice.context.conditional import measure_plausibility
 
         drawn = check_integer("n_hybrids", n_hybrids, least=2, most=10**6)
         decision = self.decide(x)

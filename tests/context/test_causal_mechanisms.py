@@ -9,13 +9,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from suffice import InputError
 from suffice.context.causal import CausalModel, Mechanism, additive, fitting as calibrated, noisy
-from suffice.context.causal.domains import Domain, NodeData
 from suffice.context.causal.fitting import (
     FOREST_LEAF_SHARES,
     CachedProbabilities,
     CalibratedClassifier,
     ParentEncoder,
 )
+from suffice.context.causal.graph import Domain, NodeData
 from suffice.context.causal.mechanisms import Empirical
 from tests.context.causal_cases import DAG, TREE, fitted_causal_model, people
 

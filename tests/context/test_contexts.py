@@ -22,8 +22,8 @@ from suffice import (
     result_schema,
 )
 from suffice.context import make_players
+from suffice.context.conditional import Plausibility
 from suffice.context.hybrids import SwapHybrids
-from suffice.context.plausibility import Plausibility
 from suffice.tables import as_table
 from tests.random_problems import VALUES, has_both_outcomes, problems, subsets
 
@@ -327,8 +327,8 @@ def test_of_data_too_large_to_compare_the_same_sample_serves_in_any_order(monkey
         return cdist(some, others, metric)
 
     monkeypatch.setattr("scipy.spatial.distance.cdist", counted)
-    monkeypatch.setattr("suffice.context.plausibility._COMPARISONS", 10**6)
-    monkeypatch.setattr("suffice.context.plausibility._FEWEST_ROWS", 50)
+    monkeypatch.setattr("suffice.context.conditional._COMPARISONS", 10**6)
+    monkeypatch.setattr("suffice.context.conditional._FEWEST_ROWS", 50)
     X = two_columns(4000).assign(d=[*"wxyz"] * 1000)
     model = lambda rows: (rows["a"] + rows["c"] >= 3).astype(int)  # noqa: E731
     found = [

@@ -13,8 +13,15 @@ from suffice import (
 )
 from suffice.context import Sample, make_players
 from suffice.context.hybrids import SwapHybrids
-from suffice.factors.lattice import Lattice, by_level, by_mask
-from suffice.search.intervals import climb, climb_dense, climb_levels, climb_steps
+from suffice.factors.lattice import (
+    Lattice,
+    by_level,
+    by_mask,
+    climb,
+    climb_dense,
+    climb_levels,
+    climb_steps,
+)
 from suffice.tables import as_table
 from suffice.target import Event
 from tests.random_problems import (

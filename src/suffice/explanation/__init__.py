@@ -1,7 +1,6 @@
 """Explanations: the frozen result with two views, its changes, its storage and its schema."""
 
-from suffice.explanation.explanation import Explanation
-from suffice.explanation.explanations import Explanations
+from suffice.explanation.explanation import Explanation, Explanations
 from suffice.explanation.schema import ContextRecord, Provenance, ReferencesRecord
 from suffice.explanation.sufficient_factor import Change, Player, SufficientFactor
 from suffice.explanation.view import View

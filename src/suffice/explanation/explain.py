@@ -21,7 +21,6 @@ from suffice.explanation.explanation import Explanation
 from suffice.explanation.schema import ContextRecord, Provenance, ReferencesRecord
 from suffice.explanation.sufficient_factor import LeftOutFeature, Player
 from suffice.factors.lattice import Lattice
-from suffice.recourse.solver import supports_recourse
 from suffice.search import LimitKeeper, Question
 from suffice.search.findings import Findings, FoundSet
 from suffice.search.limits import STREAMED_PLAYERS, Limits
@@ -146,7 +145,7 @@ def _may_ask_recourse(decision: Decision, asking: SearchRequest) -> bool:
     """
     limits, alpha = asking.question.limits, asking.question.alpha
     thrifty = asking.how == "greedy"
-    return limits.unlimited and alpha is None and not thrifty and supports_recourse(decision)
+    return limits.unlimited and alpha is None and not thrifty and decision.supports_recourse
 
 
 def _narrow(decision: Decision, question: Question) -> tuple[SearchTask, int]:

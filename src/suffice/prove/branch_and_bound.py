@@ -3,7 +3,7 @@
 Each tree contributes the value of the one leaf whose box holds the point. The bound of a box is the
 sum over trees of the largest value among the leaves that meet it; trees of few leaves that depend
 on one column only inside the box are first added up to one step function per column, whose maximum
-is exact. All sums are of integers (`engines.trees.margins`), so nothing is rounded.
+is exact. All sums are of integers (`engines.trees.encoded_input`), so nothing is rounded.
 
 Before a box is halved, the bounds of both halves are computed for every column and every cut, in
 one scan: the leaves of a tree are sorted by value, so a scan ends at the first leaf that covers the

@@ -20,8 +20,8 @@ from suffice.decision import Decision
 from suffice.engines.additive_margins import rounding_factor, score_combinations
 from suffice.engines.additive_model import AdditiveModel
 from suffice.engines.evaluator import Unreadable
+from suffice.engines.trees.encoded_input import IntegerMargin
 from suffice.engines.trees.ensemble import Ensemble
-from suffice.engines.trees.margins import IntegerMargin
 from suffice.prove.branch_and_bound import LeafBoxes
 from suffice.prove.domain import Domain, column_of_seen, value_domain
 from suffice.typing import Counts, Reals

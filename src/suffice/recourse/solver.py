@@ -130,15 +130,10 @@ def find_cheapest_options(
     return tuple(cheapest), keeper.rows + solver.rows_checked
 
 
-def supports_recourse(decision: Decision) -> bool:
-    """Return whether the context lets new values be chosen."""
-    return decision.context.is_swap or decision.context.is_causal
-
-
 def _check_context(decision: Decision) -> None:
     """Raise for a context in which new values cannot be chosen."""
     context = decision.context
-    if not supports_recourse(decision):
+    if not decision.supports_recourse:
         raise InputError(
             "context",
             context.describe(),

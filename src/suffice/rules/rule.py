@@ -13,7 +13,7 @@ import numpy as np
 
 from suffice.context.players import Players
 from suffice.errors import InputError, NotVisitedError
-from suffice.factors.lattice import Lattice
+from suffice.factors.lattice import Ladder, Lattice
 from suffice.factors.predicates import AnyFactor
 from suffice.factors.rule_text import format_rule
 from suffice.formatting import (
@@ -29,7 +29,6 @@ from suffice.measures import ratio
 from suffice.results import Column, OmittedRows, Panel, Result, Sheet
 from suffice.rules.conditions import Condition, Conditions
 from suffice.rules.rule_counts import CountedRule, ObservedPatterns, RuleCounts, count_observed
-from suffice.search.intervals import Ladder
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from suffice.validation import check_alpha, check_alpha_or_same, check_integer, check_tau
 

@@ -28,12 +28,11 @@ from suffice.context.references import canonical_order
 from suffice.decision import Decision
 from suffice.engines import BlackBox
 from suffice.errors import InputError
-from suffice.factors.lattice import Lattice, by_level, masks_of_held, over_supersets
+from suffice.factors.lattice import Ladder, Lattice, by_level, climb, masks_of_held, over_supersets
 from suffice.inference import lower_bound
 from suffice.progress import Progress, progress_bar
 from suffice.randomness import Stream, generator
 from suffice.rules.conditions import Condition, Conditions
-from suffice.search.intervals import Ladder, climb
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from suffice.tables.cells import distinct_keys, distinct_rows
 from suffice.tables.table import Table

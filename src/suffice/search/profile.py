@@ -15,7 +15,7 @@ from math import comb
 import numpy as np
 
 from suffice.errors import NotVisitedError
-from suffice.factors.lattice import members_of, sizes_by_mask
+from suffice.factors.lattice import Ladder, Steps, climb, climb_steps, members_of, sizes_by_mask
 from suffice.inference import (
     adjust_tied_p_values,
     fewest_hits,
@@ -28,7 +28,6 @@ from suffice.inference import (
 from suffice.search.exhaustive import Tally
 from suffice.search.findings import Findings, Proof
 from suffice.search.hybrid_sampling import HybridSample, draw_hybrids
-from suffice.search.intervals import Ladder, Steps, climb, climb_steps
 from suffice.search.limits import Limits
 from suffice.search.question import Question
 from suffice.typing import Adjustment, BoolVector, Counts, HeldSets, Reals, SmallCounts

@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 
 from suffice.engines import LatticeEvaluator
 from suffice.factors import bitsets
-from suffice.factors.lattice import Lattice, masks_of_held, members_of
+from suffice.factors.lattice import Lattice, climb, masks_of_held, members_of
 from suffice.progress import Progress, progress_bar
 from suffice.search.exhaustive import Sweep, Tally, exhaustive_search
 from suffice.search.findings import DecidedSets, Findings, FoundSet
 from suffice.search.hybrid_sampling import SAMPLE_SIZE, HybridSample, draw_hybrids
-from suffice.search.intervals import climb
 from suffice.search.limits import LimitKeeper, Stop
 from suffice.search.profile import Profile
 from suffice.search.question import Question

@@ -2,8 +2,8 @@
 
 from suffice.tables.backends import ArrayTable, PandasTable
 from suffice.tables.cells import as_scalar, column_codes, utf8_text
-from suffice.tables.conversion import as_table, has_several_rows, read_row
-from suffice.tables.table import Table, is_frame
+from suffice.tables.conversion import as_table
+from suffice.tables.table import Table, has_several_rows, is_frame, read_row
 
 __all__ = [
     "ArrayTable",

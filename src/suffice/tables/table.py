@@ -1,4 +1,4 @@
-"""`Table`, the interface of tabular data of all libraries, and conversion of rows to its dtypes.
+"""`Table`, the interface of tables of all libraries; rows (mapping, list) in a table's dtypes.
 
 A model gets its columns back with the names, order and dtypes that it was fitted on. So a hybrid is
 never rebuilt from Python values: each of its cells is picked from rows that the user passed.
@@ -282,6 +282,98 @@ def check_column_names(
             f"no value for {join_first(map(repr, missing))}",
             f"a value for each of the {len(like.names)} columns of data",
         )
+
+
+_ROW_FORMS = "a mapping, a series, a one-row frame, or a list of values"
+
+
+def read_row(row: Any, like: Table, argument: str = "x", ignored: Collection[str] = ()) -> Table:
+    """Return one row, given in any form, as a table with the columns and dtypes of another.
+
+    Columns in `ignored` may be among the row's own.
+
+    >>> from suffice.tables import as_table
+    >>> loans = as_table([[41, 12.5], [23, 0.0]], names=["age", "debt"])
+    >>> read_row({"debt": 3, "age": 30, "name": "A."}, loans, ignored=["name"]).native.tolist()
+    [[30.0, 3.0]]
+    """
+    if is_frame(row):
+        from suffice.tables.conversion import wrap_frame
+
+        if len(row) != 1:
+            raise _several_rows_error(len(row), argument)
+        table, errors = conform(wrap_frame(row, argument), like, argument, ignored)
+        if table is None:
+            raise errors[0]
+        return table
+    given = _named_values(row, like.names, argument)
+    check_column_names([name for name, _ in given], like, argument, ignored)
+    values = dict(given)
+    return like.from_cells([[values[name]] for name in like.names], argument)
+
+
+def has_several_rows(x: Any) -> bool:
+    """Return whether `x` is a table of several rows or a list of rows, rather than one row.
+
+    >>> has_several_rows([1, "own"]), has_several_rows([[1, "own"], [2, "rents"]])
+    (False, True)
+    """
+    if is_frame(x):
+        return len(x.shape) == 2 and x.shape[0] > 1
+    if isinstance(x, np.ndarray):
+        return x.ndim == 2 and len(x) > 1
+    rows = isinstance(x, list | tuple) and len(x) > 1
+    return rows and all(isinstance(row, Mapping | list | tuple | np.ndarray) for row in x)
+
+
+def _named_values(row: Any, names: Sequence[str], argument: str) -> list[tuple[str, Any]]:
+    """Return (column, value) pairs of a mapping, series or list; a column may occur twice."""
+    if isinstance(row, Mapping):
+        return [(utf8_text(name), value) for name, value in row.items()]
+    import pandas as pd
+
+    if isinstance(row, pd.Series):
+        return [(utf8_text(name), value) for name, value in row.items()]
+    values = _unnamed_values(row, len(names), argument)
+    if len(values) != len(names):
+        raise InputError(
+            argument,
+            f"{len(values)} values",
+            f"one value for each of the {len(names)} columns of data",
+            "Pass a mapping or a one-row frame to name them.",
+        )
+    return list(zip(names, values, strict=True))
+
+
+def _unnamed_values(row: Any, width: int, argument: str) -> Sequence[Any]:
+    """Return the values of a list or array of one row."""
+    if isinstance(row, list | tuple):
+        rows = all_of_type(list | tuple | np.ndarray, row)
+        if rows and len(row) == 1:
+            return list(row[0])
+        if rows and all(len(values) == width for values in row):
+            raise _several_rows_error(len(row), argument)
+        return row
+    values: Values = np.asarray(row, dtype=object)
+    if values.ndim == 2:
+        if len(values) != 1:
+            raise _several_rows_error(len(values), argument)
+        values = values[0]
+    if values.ndim != 1:
+        raise InputError(argument, short_repr(row), _ROW_FORMS)
+    return list(values)
+
+
+def _several_rows_error(n: int, argument: str) -> InputError:
+    hint = "Pass one row at a time; explain_many explains several."
+    return InputError(argument, f"{n} rows", "exactly one row", hint)
+
+
+def all_of_type(kind: Any, things: Any) -> bool:
+    """Return whether things are a list, not an empty one, of objects of one type."""
+    if not isinstance(things, list | tuple) or not things:
+        return False
+    return all(isinstance(thing, kind) for thing in things)
 
 
 def cast_numpy(values: Values, dtype: np.dtype[Any]) -> tuple[Values, BoolVector]:

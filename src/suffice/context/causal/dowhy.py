@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.causal.domains import NodeCategories, value_array
+from suffice.context.causal.graph import NodeCategories, value_array
 from suffice.context.causal.mechanisms import (
     Categorical,
     Empirical,

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from suffice.context.causal.domains import NodeData, map_distinct
-from suffice.context.causal.graph import Graph
+from suffice.context.causal.graph import Graph, NodeData, map_distinct
 from suffice.context.causal.mechanisms import (
     Additive,
     AdditiveRecipe,

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from suffice.context.causal.domains import (
+from suffice.context.causal.graph import (
     NodeCategories,
     distinct_values,
     map_distinct,

@@ -10,16 +10,16 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from suffice.context.causal.domains import (
+from suffice.context.causal.fitting import FitMethod, MechanismFitter, make_mechanisms
+from suffice.context.causal.graph import (
     Domain,
     booleans_like,
+    read_graph,
     read_node_columns,
     short_value,
     unequal_mask,
     value_array,
 )
-from suffice.context.causal.fitting import FitMethod, MechanismFitter, make_mechanisms
-from suffice.context.causal.graph import read_graph
 from suffice.context.causal.mechanisms import Mechanism, Support
 from suffice.errors import InputError, did_you_mean
 from suffice.formatting import plural

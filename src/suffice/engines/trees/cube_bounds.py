@@ -2,8 +2,8 @@
 
 A cube is all sets that hold some players and free some others. With a reference, a tree then
 reaches some of its leaves; the sums over the trees of the lowest and of the highest bound every
-score of the cube. They are integers (see `margins`), so nothing is rounded, and what an event asks
-of a sum it asks of both bounds.
+score of the cube. They are integers (see `IntegerMargin`), so nothing is rounded, and what an event
+asks of a sum it asks of both bounds.
 
 Along one path a player is held or freed throughout, even where the cube leaves it undecided: paths
 that would need both are not walked. For that each tree numbers its own players; past 64 of them
@@ -18,9 +18,8 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.engines.trees.encoded_input import LANES, EncodedInput
+from suffice.engines.trees.encoded_input import LANES, EncodedInput, IntegerMargin
 from suffice.engines.trees.ensemble import Ints
-from suffice.engines.trees.margins import IntegerMargin
 from suffice.engines.work import (
     Backend,
     available_cores,

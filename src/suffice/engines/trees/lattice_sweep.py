@@ -22,9 +22,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.engines.trees.encoded_input import EncodedInput
+from suffice.engines.trees.encoded_input import EncodedInput, IntegerMargin
 from suffice.engines.trees.ensemble import Ints
-from suffice.engines.trees.margins import IntegerMargin
 from suffice.engines.work import (
     LATTICE_CELL,
     LEAF,

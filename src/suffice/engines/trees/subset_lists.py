@@ -7,7 +7,7 @@ costs about as much as its distinct ways down the trees; so subsets are sorted f
 on whom most hybrids part, to bring those into a word that have most of their ways in common.
 
 A verdict is 2 where the event surely holds, 0 where it surely fails, 1 where rounding could make it
-either (see `margins`).
+either (see `IntegerMargin`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.engines.trees.encoded_input import LANES, EncodedInput
+from suffice.engines.trees.encoded_input import LANES, EncodedInput, IntegerMargin
 from suffice.engines.trees.ensemble import Ints
-from suffice.engines.trees.margins import IntegerMargin
-from suffice.engines.work import LIST_LEAF, Backend, available_cores, choose_backend, run_in_threads
+from suffice.engines.work import Backend, available_cores, choose_backend, run_in_threads
 from suffice.typing import BitWords, Counts, HeldSets, Reals
 
 Verdicts = NDArray[np.uint8]
@@ -50,14 +49,9 @@ class SubsetLists:
         most = 16 * problem.nodes[0].shape[0] * len(problem.nodes) * self._lanes.blocks
         self._keep_walks = most <= _MAX_WALK_BYTES
 
-    def work_per_hybrid(self) -> float:
-        """Return the work of one hybrid of a long list, as `engines.work` counts it."""
-        leaves = len(self._problem.margins.margins) * self._problem.ensemble.leaves
-        return LIST_LEAF * leaves / (LANES * len(self._lanes.references(0)))
-
     def backend(self, hybrids: int) -> Backend:
         """Return the kernel for a list of so many hybrids."""
-        return self._given or choose_backend(self.work_per_hybrid() * hybrids)
+        return self._given or choose_backend(self._problem.work_per_hybrid * hybrids)
 
     def verdicts(self, held: HeldSets) -> Verdicts:
         """Return the verdicts (subsets, references) of a list of subsets."""
@@ -102,7 +96,7 @@ class SubsetLists:
         return np.asarray(HOLDS - verdicts, dtype=np.uint8) if reverse else verdicts
 
     def _workers(self, kernel: Backend, hybrids: int) -> int:
-        long = self.work_per_hybrid() * hybrids >= _MIN_WORK_FOR_THREADS
+        long = self._problem.work_per_hybrid * hybrids >= _MIN_WORK_FOR_THREADS
         return available_cores() if kernel == "numba" and long else 1
 
     def _walk(self, kernel: Backend, block: int) -> TreeWalk:

@@ -2,9 +2,10 @@
 
 A list of subsets is judged rectangle by rectangle (`subset_lists`), the whole lattice in slabs
 (`lattice_sweep`). What the integers cannot decide (scores within rounding of a boundary, see
-`margins`) is decided by repeating the library's additions (`LibrarySum`), or asked of the model,
-each distinct hybrid once. The model is also asked about a few hybrids that are decided, as a check
-on the reading of it: if it ever disagrees, the reading is given up and the black box takes over.
+`IntegerMargin`) is decided by repeating the library's additions (`LibrarySum`), or asked of the
+model, each distinct hybrid once. The model is also asked about a few hybrids that are decided, as a
+check on the reading of it: if it ever disagrees, the reading is given up and the black box takes
+over.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ class TreeEngine(BaseEngine):
         """Return the work of one hybrid of a long list."""
         if self._uses_model:
             return self._box.work_per_hybrid()
-        return self._lists.work_per_hybrid()
+        return self._problem.work_per_hybrid
 
     def outcomes(self, held: HeldSets, tick: ProgressCallback | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""

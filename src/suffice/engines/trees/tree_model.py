@@ -22,8 +22,8 @@ from suffice.engines.evaluator import (
     unreadable_on_error,
 )
 from suffice.engines.pipeline_columns import ColumnwisePipeline, describe_model, split_pipeline
+from suffice.engines.trees.encoded_input import EventMargins, read_event_margins
 from suffice.engines.trees.ensemble import Ensemble, Ints, class_labels, not_a_tree_model
-from suffice.engines.trees.margins import EventMargins, read_event_margins
 from suffice.errors import short_repr
 from suffice.models.adapter import Adapter
 from suffice.randomness import Stream, generator
