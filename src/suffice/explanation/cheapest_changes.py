@@ -32,12 +32,12 @@ from suffice.decision import Decision
 from suffice.engines import Evaluator, LatticeEvaluator
 from suffice.explanation.schema import Direction
 from suffice.explanation.sufficient_factor import Change, Player
-from suffice.factors.lattice import held_of_masks, members_of
+from suffice.factors.lattice import held_of_masks, held_of_members, members_of
 from suffice.factors.order import COST_TOLERANCE
 from suffice.recourse.causal import cheapest_reliable_change, has_random_consequences
 from suffice.recourse.solver import find_cheapest_options
 from suffice.search.exhaustive import Sweep
-from suffice.search.findings import OutcomesOf
+from suffice.search.hybrid_sampling import OutcomesOf
 from suffice.search.limits import LimitKeeper
 from suffice.search.plan import SearchTask
 from suffice.search.profile import Profile
@@ -268,9 +268,7 @@ def _price_found_sets(
     found = list(answer.flips.items())
     for start in range(0, len(found), _SETS_PER_BLOCK):
         some = found[start : start + _SETS_PER_BLOCK]
-        replaced = np.zeros((len(some), hybrids.d), dtype=bool)
-        for row, (members, _) in zip(replaced, some, strict=True):
-            row[list(members)] = True
+        replaced = held_of_members([members for members, _ in some], hybrids.d)
         masks = [sum(1 << member for member in members) for members, _ in some]
         kept = ~np.stack([flips for _, flips in some])
         yield _cheapest_reference(masks, prices.of(replaced), kept, replaced, hybrids)
@@ -412,9 +410,7 @@ class _CheapestPairSearch:
             some = [pair for pair in together if pair[0] <= self.limit]
             if not some:
                 return
-            replaced = np.zeros((len(some), self._prices.shape[1]), dtype=bool)
-            for row, (_, members, _) in zip(replaced, some, strict=True):
-                row[list(members)] = True
+            replaced = held_of_members([m for _, m, _ in some], self._prices.shape[1])
             references = np.array([reference for _, _, reference in some], dtype=np.int64)
             kept = outcomes_of(~replaced, references)
             flips = np.flatnonzero(~kept)

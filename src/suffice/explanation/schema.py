@@ -18,7 +18,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from suffice.context.hybrids import ContextKind
-from suffice.engines import IdleReason
+from suffice.explanation.sufficient_factor import LeftOutFeature, Player
 from suffice.search.findings import Proof
 from suffice.search.limits import Stop
 from suffice.search.plan import Plan
@@ -31,20 +31,6 @@ they make it missing."""
 
 NO_DATE = datetime.min.replace(tzinfo=UTC)
 """The date of what has none."""
-
-
-class PlayerRecord(msgspec.Struct, frozen=True):
-    """A feature or a group, with the input's values by column."""
-
-    name: str
-    values: dict[str, Scalar]
-
-
-class LeftOutRecord(msgspec.Struct, frozen=True):
-    """A feature that cannot matter for this input and these references, and why."""
-
-    player: PlayerRecord
-    reason: IdleReason
 
 
 class ChangeRecord(msgspec.Struct, frozen=True):
@@ -185,7 +171,7 @@ class ExplanationRecord(msgspec.Struct, frozen=True):
     adjust: Adjustment
     max_size: int | None
     size_weights: tuple[float, ...] | None
-    players: list[PlayerRecord]
+    players: list[Player]
     hits: list[list[int]]
     """By size of the held set, then in order of its bit mask: references that keep the outcome.
     A list ends early where the rest was not visited."""
@@ -202,7 +188,7 @@ class ExplanationRecord(msgspec.Struct, frozen=True):
     """The same counts of the hybrids that the flip view reads, where it reads others: still
     references that keep the outcome, by the set that is held. None: it reads those of `hits`."""
     flip_draws: DrawsRecord | None = None
-    left_out: list[LeftOutRecord] = []
+    left_out: list[LeftOutFeature] = []
     """Features that cannot matter here: all counts are what they would be with them."""
     subject: Subject | None = None
     """The text or picture that was explained; None for a row of a table."""

@@ -25,14 +25,12 @@ from suffice.explanation.schema import (
     FindingsRecord,
     FoundRecord,
     ImageSubject,
-    LeftOutRecord,
-    PlayerRecord,
     Provenance,
     Subject,
     TextSubject,
     VolatileRecord,
 )
-from suffice.explanation.sufficient_factor import Change, LeftOutFeature, Player
+from suffice.explanation.sufficient_factor import Change
 from suffice.factors.lattice import Lattice
 from suffice.formatting import format_integer, format_value
 from suffice.search.exhaustive import Tally
@@ -143,7 +141,7 @@ def to_record(e: Explanation) -> ExplanationRecord:
         adjust=keep.adjust,
         max_size=keep.max_size,
         size_weights=keep.size_weights,
-        players=[_player_record(p) for p in e.players],
+        players=list(e.players),
         hits=[level.tolist() for level in keep.tally.levels],
         keep_findings=_findings_record(keep.findings),
         flip_findings=_findings_record(flip.findings),
@@ -156,7 +154,7 @@ def to_record(e: Explanation) -> ExplanationRecord:
         provenance=e.provenance,
         flip_hits=None if other is None else [level.tolist() for level in other.tally.levels],
         flip_draws=None if other is None else _draws_record(other.draws),
-        left_out=[LeftOutRecord(_player_record(o.player), o.reason) for o in e.left_out],
+        left_out=list(e.left_out),
         subject=e.subject,
     )
 
@@ -164,7 +162,7 @@ def to_record(e: Explanation) -> ExplanationRecord:
 def from_record(record: ExplanationRecord) -> dict[str, Any]:
     """The fields of the explanation that was stored; an error where they make no sense together."""
     validate_record(record)
-    players = tuple(Player(p.name, p.values) for p in record.players)
+    players = tuple(record.players)
     keep = Profile(
         _read_tally(record, record.hits),
         record.alpha,
@@ -193,10 +191,7 @@ def from_record(record: ExplanationRecord) -> dict[str, Any]:
         "outcome": record.outcome,
         "other_outcome": record.other_outcome,
         "players": players,
-        "left_out": tuple(
-            LeftOutFeature(Player(o.player.name, o.player.values), o.reason)
-            for o in record.left_out
-        ),
+        "left_out": tuple(record.left_out),
         "tau": record.tau,
         "keep_profile": keep,
         "flip_profile": flip,
@@ -209,10 +204,6 @@ def from_record(record: ExplanationRecord) -> dict[str, Any]:
         "one_sweep": record.flip_hits is None,
         "subject": record.subject,
     }
-
-
-def _player_record(player: Player) -> PlayerRecord:
-    return PlayerRecord(player.name, dict(player.values))
 
 
 def _read_tally(record: ExplanationRecord, hits: list[list[int]]) -> Tally:

@@ -17,7 +17,7 @@ masks (Knuth, TAOCP 4A, 7.2.1.3). Two facts make that numbering pay:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
@@ -168,7 +168,7 @@ def held_of_masks(masks: NDArray[np.signedinteger[Any]], d: int) -> HeldSets:
     return (masks[:, None] >> np.arange(d) & 1).astype(bool)
 
 
-def held_of_members(sets: Sequence[Sequence[int]], d: int) -> HeldSets:
+def held_of_members(sets: Sequence[Iterable[int]], d: int) -> HeldSets:
     """Return (sets, d): sets of players, each a sequence of numbers, as rows of Booleans.
 
     >>> held_of_members([(0, 2), ()], 3).tolist()

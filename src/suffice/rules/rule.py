@@ -13,7 +13,7 @@ import numpy as np
 
 from suffice.context.players import Players
 from suffice.errors import InputError, NotVisitedError
-from suffice.factors.lattice import Ladder, Lattice
+from suffice.factors.lattice import Ladder, Lattice, held_of_members
 from suffice.factors.predicates import AnyFactor
 from suffice.factors.rule_text import format_rule
 from suffice.formatting import (
@@ -526,9 +526,7 @@ class AnchorRules(Result, Sequence[Rule]):
         return self.counts.ladder(self.alpha)
 
     def _rules(self, found: Sequence[CountedRule]) -> list[Rule]:
-        held = np.zeros((len(found), len(self.conditions)), dtype=bool)
-        for i, counted in enumerate(found):
-            held[i, list(counted.members)] = True
+        held = held_of_members([rule.members for rule in found], len(self.conditions))
         hits, n = self.observed.covered(held)
         rows, outcome = int(self.observed.n.sum()), int(self.observed.hits.sum())
         return [

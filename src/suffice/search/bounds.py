@@ -10,17 +10,18 @@ is one smaller does (or no set inside at all, where all of those are decided).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.engines import CubeEvaluator, Evaluator, MonotoneEvaluator
 from suffice.factors import bitsets
-from suffice.factors.lattice import Lattice, held_of_masks
+from suffice.factors.lattice import Lattice, held_of_masks, held_of_members
 from suffice.progress import progress_bar
 from suffice.search.exhaustive import Tally
 from suffice.search.findings import DecidedSets, Findings, FoundSet, MinimalSetFamily, Proof
-from suffice.search.hybrid_sampling import SAMPLE_SIZE, HybridSample, draw_hybrids
+from suffice.search.hybrid_sampling import sample_hybrids, sample_size
 from suffice.search.limits import LimitKeeper, Stop
 from suffice.search.question import Question
 from suffice.typing import BoolVector, Counts, HeldSets, Outcomes, Reals, ViewName
@@ -65,17 +66,18 @@ def bounds_search(
     keep = BranchAndBound("keep", evaluator, leverage, least=least, largest=largest)
     flip = BranchAndBound("flip", evaluator, leverage, least=least, largest=largest)
     asked = tuple(side for side in (keep, flip) if side.view in question.views)
-    draws = _sample_share(evaluator, d, question, keeper)
+    asking = partial(keeper.part(0.1).ask, evaluator)
+    draws = sample_hybrids(asking, d, evaluator.n, question, sample_size(keeper))
     tally = _count_empty_and_full_set(evaluator, d, keeper)
     searching = keeper.part(_SEARCH_SHARE)
     for side, known in ((keep, known_keep), (flip, known_flip)):
         if side in asked:
             side.enumerate_if_few(searching)
         if side.open:
-            _count_sets(side, _held_rows(known, d, largest), searching)
+            small = [members for members in known if len(members) <= largest]
+            _count_sets(side, held_of_members(small, d), searching)
     stopped = _close_cubes(evaluator, asked, searching, question.progress)
-    if stopped is None and largest < d:
-        stopped = Stop("max_size", largest)
+    stopped = stopped or limits.size_stop(d)
     of_keep, _ = _verified_findings(keep, question.tau, stopped is None and keep in asked, keeper)
     of_flip, outcomes = _verified_findings(
         flip, question.tau, stopped is None and flip in asked, keeper
@@ -183,25 +185,6 @@ def _count_empty_and_full_set(evaluator: CubeEvaluator, d: int, keeper: LimitKee
             hits = evaluator.outcomes(held).sum(axis=1, dtype=np.int64)
         levels[0], levels[d] = hits[:1], hits[1:]
     return Tally(d, evaluator.n, tuple(levels))
-
-
-def _sample_share(
-    evaluator: CubeEvaluator, d: int, question: Question, keeper: LimitKeeper
-) -> HybridSample | None:
-    left = keeper.rows_left
-    count = SAMPLE_SIZE if left is None else min(SAMPLE_SIZE, left // 10)
-    held, references = draw_hybrids(d, evaluator.n, question.seed, count, question.size_weights)
-    outcomes = keeper.part(0.1).ask(evaluator, held, references)
-    done = len(outcomes)
-    return HybridSample(held[:done], outcomes, references[:done]) if done else None
-
-
-def _held_rows(sets: KnownSets, d: int, largest: int) -> HeldSets:
-    rows = [list(members) for members in sets]
-    out = np.zeros((len(rows), d), dtype=bool)
-    for row, members in zip(out, rows, strict=True):
-        row[members] = True
-    return np.asarray(out[out.sum(axis=1) <= largest])
 
 
 # One view's branch and bound: which cubes hold no minimal set, and which sets are one.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from suffice.engines import Evaluator, LatticeEvaluator
 from suffice.errors import NotVisitedError
 from suffice.factors.lattice import Lattice, by_level, by_mask
 from suffice.progress import LARGEST_TOTAL, Progress, progress_bar
-from suffice.search.hybrid_sampling import SAMPLE_SIZE, HybridSample, sample_hybrids
+from suffice.search.hybrid_sampling import HybridSample, sample_hybrids, sample_size
 from suffice.search.limits import LimitKeeper, LimitReached, Stop
 from suffice.search.question import Question
 from suffice.typing import BoolVector, Counts, SmallCounts, ViewName
@@ -107,10 +107,13 @@ def exhaustive_search(
     keeper = LimitKeeper(limits) if keeper is None else keeper
     lattice, n, views = Lattice(d), evaluator.n, question.views
     left = keeper.rows_left
-    count = SAMPLE_SIZE if left is None else max(0, min(SAMPLE_SIZE, left // 10, left - 2 * n))
+    count = sample_size(keeper) if left is None else max(0, min(sample_size(keeper), left - 2 * n))
     # Under a limit on time or work the sample comes first: at the end nothing may be left for it.
     first = keeper.may_run_out
-    draws = sample_hybrids(evaluator, d, question, count, keeper.part(0.1)) if first else None
+    draws = None
+    if first:
+        asking = partial(keeper.part(0.1).ask, evaluator)
+        draws = sample_hybrids(asking, d, n, question, count)
     sweeping = keeper.part(1.0) if first else keeper.reserving(count)
     sweeping.expect(evaluator)
     store = _SweepStore(lattice, n)
@@ -119,7 +122,7 @@ def exhaustive_search(
     wanted = [k for k in range(d + 1) if (small and k <= largest) or (large and k >= d - largest)]
     todo = _SegmentQueue(lattice, wanted, views)
     total = todo.left * n
-    stopped = None if largest == d else Stop("max_size", largest)
+    stopped = limits.size_stop(d)
     with progress_bar(
         "hybrids", total if total < LARGEST_TOTAL else None, question.progress
     ) as bar:
@@ -141,7 +144,7 @@ def exhaustive_search(
             store.put(segments, outcomes)
     tally = store.tally()
     if not first and not tally.complete:
-        draws = sample_hybrids(evaluator, d, question, count, keeper)
+        draws = sample_hybrids(partial(keeper.ask, evaluator), d, n, question, count)
     return Sweep(tally, store.packed(), None if tally.complete else draws, stopped)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.engines.work import load_numba, numba_is_installed, numba_is_loaded
-from suffice.factors.lattice import held_of_masks, masks_by_size, masks_of_held
+from suffice.factors.lattice import held_of_masks, held_of_members, masks_by_size, masks_of_held
 from suffice.search.exhaustive import Tally
-from suffice.search.hybrid_sampling import HybridSample
+from suffice.search.hybrid_sampling import HybridSample, OutcomesOf
 from suffice.search.limits import Stop
 from suffice.typing import BitWords, BoolVector, Counts, HeldSets, Outcomes
 
@@ -84,9 +84,8 @@ _SETS_AT_ONCE = 1024
 
 def _without_supersets(sets: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
     """Of distinct sets, those that hold no other."""
-    held = np.zeros((len(sets), 1 + max((m[-1] for m in sets if m), default=0)), dtype=np.float32)
-    for row, members in zip(held, sets, strict=True):
-        row[list(members)] = 1
+    d = 1 + max((members[-1] for members in sets if members), default=0)
+    held = held_of_members(sets, d).astype(np.float32)
     for start in range(0, len(sets), _SETS_AT_ONCE):
         lacking = (1 - held[start : start + _SETS_AT_ONCE]) @ held.T
         alone = (lacking == 0).sum(axis=1) == 1  # each holds itself
@@ -94,10 +93,6 @@ def _without_supersets(sets: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]
 
 
 # What a search gives that decides every set at one τ, rather than counting all of them.
-
-
-OutcomesOf = Callable[[HeldSets, Counts], BoolVector]
-"""Returns the outcomes of single hybrids in their order, up to the first that a limit forbids."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from suffice.engines import Evaluator
-from suffice.factors.lattice import Lattice
+from suffice.factors.lattice import Lattice, held_of_members
 from suffice.progress import Progress, progress_bar
 from suffice.randomness import Stream, generator
 from suffice.search.findings import Findings, FoundSet, Proof
@@ -164,9 +164,7 @@ class _GreedySearch:
 
     def _keep(self, members: Members) -> None:
         """Keep a factor; the outcomes on all references are the last word on it."""
-        row = np.zeros(self._d, dtype=bool)
-        row[list(members)] = True
-        self.found[members] = self._judge.hits(row)
+        self.found[members] = self._judge.hits(held_of_members([members], self._d)[0])
         self._judge.undecided.mark_supersets(members)
 
     @property
@@ -260,10 +258,8 @@ def hitting_set(sets: Sequence[tuple[int, ...]], d: int, rng: np.random.Generato
             met_by.add(int(rng.choice(sets[i])))
     chosen = np.zeros(d, dtype=bool)
     chosen[list(met_by)] = True
-    contains = np.zeros((len(sets), d), dtype=bool)
-    for row, factor in zip(contains, sets, strict=True):
-        row[list(factor)] = True
-    met = contains @ chosen.astype(np.int64)
+    contains = held_of_members(sets, d)
+    met = contains.astype(np.int64) @ chosen.astype(np.int64)
     for player in rng.permutation(np.flatnonzero(chosen)).tolist():
         mine = contains[:, player]
         if (met[mine] > 1).all():
@@ -319,11 +315,11 @@ def _grow(order: Counts, d: int, quick: bool) -> Generator[Probe, BoolVector, Co
 
     More can be less: where the whole is not sufficient, a part of it may be.
     """
-    if (yield Probe(_held_rows([order], d), quick))[0]:
+    if (yield Probe(held_of_members([order], d), quick))[0]:
         return order
     lengths = np.unique(np.geomspace(1, max(1, len(order)), _PREFIXES_TRIED).round().astype(int))
     chain = [order[:length] for length in (0, *lengths[lengths < len(order)].tolist())]
-    passed = yield Probe(_held_rows(chain, d), quick)
+    passed = yield Probe(held_of_members(chain, d), quick)
     return chain[int(np.argmax(passed))] if passed.any() else None
 
 
@@ -336,7 +332,7 @@ def _shrink(order: Counts, d: int, quick: bool) -> Generator[Probe, BoolVector, 
         step = gap
         while high > needed:
             shorter = max(needed, high - step)
-            if not (yield Probe(_held_rows([order[:shorter]], d), quick))[0]:
+            if not (yield Probe(held_of_members([order[:shorter]], d), quick))[0]:
                 low = shorter
                 break
             high, step = shorter, 2 * step
@@ -344,7 +340,7 @@ def _shrink(order: Counts, d: int, quick: bool) -> Generator[Probe, BoolVector, 
             return order[:needed]
         while high - low > 1:
             middle = (low + high) // 2
-            if (yield Probe(_held_rows([order[:middle]], d), quick))[0]:
+            if (yield Probe(held_of_members([order[:middle]], d), quick))[0]:
                 high = middle
             else:
                 low = middle
@@ -356,11 +352,11 @@ def _shrink(order: Counts, d: int, quick: bool) -> Generator[Probe, BoolVector, 
 
 def _verify_minimal(order: Counts, d: int) -> Generator[Probe, BoolVector, tuple[int, ...] | None]:
     """Descend until nothing inside passes the full test; None if the set itself does not."""
-    if not (yield Probe(_held_rows([order], d), False))[0]:
+    if not (yield Probe(held_of_members([order], d), False))[0]:
         return None
     while len(order):
         inside = _proper_subsets(order)
-        passed = yield Probe(_held_rows(inside, d), False)
+        passed = yield Probe(held_of_members(inside, d), False)
         if not passed.any():
             break
         if len(order) <= ALL_INSIDE:
@@ -369,7 +365,7 @@ def _verify_minimal(order: Counts, d: int) -> Generator[Probe, BoolVector, tuple
         # What can be dropped alone can often be dropped together: 1, 2, 4, … of them.
         spare = np.flatnonzero(passed)[::-1]  # the last in the order first
         together = [np.delete(order, spare[: 1 << k]) for k in range(len(spare).bit_length() + 1)]
-        passed = yield Probe(_held_rows(together, d), False)
+        passed = yield Probe(held_of_members(together, d), False)
         order = together[int(np.flatnonzero(passed)[-1])]
     return tuple(sorted(order.tolist()))
 
@@ -381,10 +377,3 @@ def _proper_subsets(order: Counts) -> list[Counts]:
         return [np.delete(order, i) for i in range(size)]
     lattice = Lattice(size)
     return [order[row] for k in range(size) for row in lattice.members(k)]
-
-
-def _held_rows(members: list[Counts], d: int) -> HeldSets:
-    out = np.zeros((len(members), d), dtype=bool)
-    for row, players in zip(out, members, strict=True):
-        row[players] = True
-    return out

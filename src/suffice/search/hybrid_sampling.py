@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.engines import Evaluator
 from suffice.randomness import Stream, generator
 from suffice.search.limits import LimitKeeper
 from suffice.search.question import Question
@@ -27,12 +26,24 @@ class HybridSample:
     """Which reference each was drawn with; None where it was not kept."""
 
 
+OutcomesOf = Callable[[HeldSets, Counts], BoolVector]
+"""Returns the outcomes of single hybrids in their order, up to the first that a limit forbids."""
+
+
+def sample_size(keeper: LimitKeeper) -> int:
+    """Return how many hybrids to draw: a tenth of the rows that are left, at most."""
+    left = keeper.rows_left
+    return SAMPLE_SIZE if left is None else min(SAMPLE_SIZE, left // 10)
+
+
 def sample_hybrids(
-    evaluator: Evaluator, d: int, question: Question, count: int, keeper: LimitKeeper
+    outcomes_of: OutcomesOf, d: int, n_references: int, question: Question, count: int
 ) -> HybridSample | None:
-    """Draw hybrids from the context and evaluate them; None where a limit allows none."""
-    held, references = draw_hybrids(d, evaluator.n, question.seed, count, question.size_weights)
-    outcomes = keeper.ask(evaluator, held, references)
+    """Draw hybrids with references and ask for their outcomes; None where a limit allows none."""
+    if not count:
+        return None
+    held, references = draw_hybrids(d, n_references, question.seed, count, question.size_weights)
+    outcomes = outcomes_of(held, references)
     n = len(outcomes)
     return HybridSample(held[:n], outcomes, references[:n]) if n else None
 

@@ -110,6 +110,11 @@ class Limits:
         """Return the size of the largest sets of d players that may be reported."""
         return d if self.max_size is None else min(self.max_size, d)
 
+    def size_stop(self, d: int) -> Stop | None:
+        """Return the end of a search whose largest sets are not all d players; None for others."""
+        largest = self.largest(d)
+        return None if largest == d else Stop("max_size", largest)
+
     def check_budget(self, n: int, sets: int = 1, used: int = 0) -> None:
         """Raise for a budget too small for so many sets per view on each of n references.
 

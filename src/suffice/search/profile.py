@@ -119,8 +119,6 @@ class Profile:
     ) -> Profile:
         """Intervals from counts, under the test and within the sizes of the question."""
         q = question
-        if draws is not None and not len(draws.held):  # no time was left to draw
-            draws = None
         return cls(tally, q.alpha, q.adjust, q.limits.max_size, q.size_weights, draws, findings)
 
     def with_test(self, alpha: float | None, adjust: Adjustment) -> Profile:

@@ -23,7 +23,7 @@ from suffice.factors.lattice import Lattice, held_of_masks, masks_of_held
 from suffice.progress import LARGEST_TOTAL, progress_bar
 from suffice.search.exhaustive import Tally
 from suffice.search.findings import DecidedSets, Findings, FoundSet, UndecidedSets
-from suffice.search.hybrid_sampling import SAMPLE_SIZE, HybridSample, draw_hybrids
+from suffice.search.hybrid_sampling import sample_hybrids, sample_size
 from suffice.search.limits import LimitKeeper, Stop
 from suffice.search.question import Question
 from suffice.tables.cells import distinct_keys
@@ -53,12 +53,14 @@ def pruned_search(
         curtailed = CurtailedEvaluation(evaluator, hybrids, least, keeper)
         outcomes_of = partial(curtailed.outcomes_of, keeper=keeper)
         # The sample comes first: it is asked for anyway, and tells where to look.
-        draws = _sample_curtailed(curtailed, hybrids, question, keeper)
+        # Of the time a fifth will do: what is decided matters more.
+        sampling = keeper.part(0.2) if keeper.may_run_out else keeper
+        asking = partial(curtailed.outcomes_of, keeper=sampling)
+        draws = sample_hybrids(asking, d, n, question, sample_size(keeper))
         decided, stopped = _decide_by_size(curtailed, keep, flip, largest, keeper, question)
         for size, hits in curtailed.ends().items():
             levels[size] = np.array([hits])
-    if stopped is None and largest < d:
-        stopped = Stop("max_size", largest)
+    stopped = stopped or limits.size_stop(d)
     return DecidedSets(
         Tally(d, n, tuple(levels)),
         keep.findings(tau, True, decided, stopped is None and "keep" in question.views),
@@ -68,21 +70,6 @@ def pruned_search(
         stopped,
         outcomes_of,
     )
-
-
-def _sample_curtailed(
-    curtailed: CurtailedEvaluation, hybrids: SwapHybrids, question: Question, keeper: LimitKeeper
-) -> HybridSample | None:
-    left = keeper.rows_left
-    count = SAMPLE_SIZE if left is None else min(SAMPLE_SIZE, left // 10)
-    if not count:
-        return None
-    weights = question.size_weights
-    held, references = draw_hybrids(hybrids.d, hybrids.n, question.seed, count, weights)
-    # Of the time a fifth will do: what is decided matters more.
-    asking = keeper.part(0.2) if keeper.may_run_out else keeper
-    outcomes = curtailed.outcomes_of(held, references, asking)
-    return HybridSample(held[: len(outcomes)], outcomes)
 
 
 def _decide_by_size(

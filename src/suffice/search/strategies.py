@@ -23,8 +23,9 @@ from suffice.engines import CubeEvaluator, Evaluator, LatticeEvaluator, Monotone
 from suffice.errors import InputError
 from suffice.factors.lattice import Lattice
 from suffice.search.exhaustive import Sweep, exhaustive_search
-from suffice.search.findings import DecidedSets, Findings, FoundSet, OutcomesOf, merge_findings
+from suffice.search.findings import DecidedSets, Findings, FoundSet, merge_findings
 from suffice.search.greedy import greedy_search
+from suffice.search.hybrid_sampling import OutcomesOf
 from suffice.search.limits import DEFAULT_WORK, LimitKeeper, LimitReached, Stop
 from suffice.search.outcome_cache import OutcomeCache
 from suffice.search.plan import SearchMethod, require_search_possible
@@ -179,7 +180,7 @@ def _search_in_stages(
     sweep = exhaustive_search(evaluator, d, of_small, keeper.part(stages.small))
     profile = Profile.of(sweep.tally, q, sweep.draws)
     largest = q.limits.largest(d)
-    no_larger = None if largest == d else Stop("max_size", largest)
+    no_larger = q.limits.size_stop(d)
     if sweep.tally.complete or (small == largest and sweep.stopped == no_larger):
         return SearchResult(profile, None, sweep, {}, no_larger)
     memo.read(sweep)

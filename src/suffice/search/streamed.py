@@ -11,6 +11,7 @@ that was stopped nothing follows for the flip view: the smallest sets replaced g
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import comb
 from typing import Any
 
@@ -19,11 +20,11 @@ from numpy.typing import NDArray
 
 from suffice.engines import LatticeEvaluator
 from suffice.factors import bitsets
-from suffice.factors.lattice import Lattice, climb, masks_of_held, members_of
+from suffice.factors.lattice import Lattice, climb, held_of_members, masks_of_held, members_of
 from suffice.progress import Progress, progress_bar
 from suffice.search.exhaustive import Sweep, Tally, exhaustive_search
 from suffice.search.findings import DecidedSets, Findings, FoundSet
-from suffice.search.hybrid_sampling import SAMPLE_SIZE, HybridSample, draw_hybrids
+from suffice.search.hybrid_sampling import SAMPLE_SIZE, sample_hybrids
 from suffice.search.limits import LimitKeeper, Stop
 from suffice.search.profile import Profile
 from suffice.search.question import Question
@@ -46,12 +47,15 @@ def streamed_search(
     n, largest = evaluator.n, question.limits.largest(d)
     rule = PassCriterion(question.fewest_hits(n, Lattice(d).count_up_to(largest)), largest)
     keeper = LimitKeeper(question.limits) if keeper is None else keeper
+    # For the necessity of single sets: only that of all factors is added up.
+    asking = partial(keeper.ask, evaluator)
+    sample = partial(sample_hybrids, asking, d, n, question, SAMPLE_SIZE)
     if rule.least > n:  # not even a set that hits for every reference would pass
         tally = Tally(d, n, (np.empty(0, dtype=np.int64),) * (d + 1))
         none_pass = ViewDecisions((), largest, 1.0)
         keep = none_pass if "keep" in question.views else _NOT_ASKED
         flip = none_pass if "flip" in question.views else _NOT_ASKED
-        stopped, draws = None, _sample_all_hybrids(evaluator, d, question, keeper)
+        stopped, draws = None, sample()
     else:
         small = _sweep_small_sets(evaluator, d, question, keeper)
         seen = stream_hits(evaluator, d, question.progress, keeper.part(_STREAMING_SHARE))
@@ -60,18 +64,14 @@ def streamed_search(
         asked = [view for view in (keep, flip) if view is not _NOT_ASKED]
         whole = all(view.decided_size == d for view in asked)
         stopped = None if whole else seen.stopped or keep.stopped or flip.stopped
-        draws = (
-            _sample_all_hybrids(evaluator, d, question, keeper) if small is None else small.draws
-        )
-    if stopped is None and largest < d:
-        stopped = Stop("max_size", largest)
+        draws = sample() if small is None else small.draws
     return DecidedSets(
         tally,
         keep.findings(question.tau, keep.decided_size == d == largest),
         flip.findings(question.tau, flip.decided_size == d == largest),
         _flip_outcomes(evaluator, d, flip.factors),
         draws,
-        stopped,
+        stopped or question.limits.size_stop(d),
     )
 
 
@@ -116,24 +116,11 @@ def _sweep_small_sets(
     return exhaustive_search(evaluator, d, of_small, keeper.part(0.2))
 
 
-def _sample_all_hybrids(
-    evaluator: LatticeEvaluator, d: int, question: Question, keeper: LimitKeeper
-) -> HybridSample | None:
-    """A sample of D, for the necessity of single sets: only that of all factors is added up."""
-    n, weights = evaluator.n, question.size_weights
-    held, references = draw_hybrids(d, n, question.seed, SAMPLE_SIZE, weights)
-    outcomes = keeper.ask(evaluator, held, references)
-    count = len(outcomes)
-    return HybridSample(held[:count], outcomes, references[:count]) if count else None
-
-
 def _flip_outcomes(
     evaluator: LatticeEvaluator, d: int, factors: tuple[FoundSet, ...]
 ) -> tuple[BoolVector, ...]:
     """Return the references that keep the outcome when a factor is replaced, by factor."""
-    held = np.ones((len(factors), d), dtype=bool)
-    for row, factor in zip(held, factors, strict=True):
-        row[list(factor.members)] = False
+    held = ~held_of_members([factor.members for factor in factors], d)
     step = max(1, _HYBRIDS_AT_ONCE // evaluator.n)
     parts = [evaluator.outcomes(held[at : at + step]) for at in range(0, len(held), step)]
     return tuple(outcomes for part in parts for outcomes in part)
