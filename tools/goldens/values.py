@@ -70,7 +70,12 @@ def screen(result: Result) -> str:
 
 def frozen(result: Result) -> Any:
     """Return a result without its volatile facts: stored, replaced and read back."""
-    return type(result).from_json(json.dumps(_replaced(json.loads(result.to_json()))))
+    stored = json.loads(result.to_json())
+    replaced = _replaced(stored)
+    plan = (stored["content"].get("provenance") or {}).get("plan") or {}
+    if plan.get("limits", {}).get("budget"):  # then the same rows are asked on any machine
+        replaced["volatile"]["rows_predicted"] = stored["volatile"]["rows_predicted"]
+    return type(result).from_json(json.dumps(replaced))
 
 
 def _replaced(value: Any) -> Any:
@@ -79,8 +84,6 @@ def _replaced(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     constants = {k: v for k, v in VOLATILE.items() if isinstance(value.get(k), type(v))}
-    if ((value.get("plan") or {}).get("limits") or {}).get("budget"):
-        del constants["rows_predicted"]  # with a budget, the same rows are asked on any machine
     return {k: constants[k] if k in constants else _replaced(v) for k, v in value.items()}
 
 
