@@ -548,7 +548,7 @@ def test_sets_are_compared_alike_by_words_and_by_products(d, count, seed):
 def test_many_factors_are_the_same_however_they_are_compared(loaded, monkeypatch):
     if loaded:
         pytest.importorskip("numba")
-    monkeypatch.setattr(passing, "numba_is_loaded", lambda: loaded)
+    monkeypatch.setattr(passing, "choose_backend", lambda work: "numba" if loaded else "numpy")
     engine = linear_case(4, d=10, rows=30)
     result = bounded(engine, 0.7)
     assert [found(result.keep), found(result.flip)] == [minimal(p, 0.7) for p in full(engine)]

@@ -71,9 +71,6 @@ LEAF = 500.0
 LIST_LEAF = 200.0
 """One leaf in a rectangle of 64 subsets × 64 references."""
 
-RECTANGLE = 64 * 64
-"""Hybrids that a list of subsets decides together by trees."""
-
 ADDITIVE_SUM = 2.0
 """One margin of one hybrid in a sweep of the lattice by an additive model."""
 

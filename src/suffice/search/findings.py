@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.engines.work import load_numba, numba_is_installed, numba_is_loaded
+from suffice.engines.work import choose_backend
 from suffice.factors.lattice import held_of_masks, held_of_members, masks_by_size, masks_of_held
 from suffice.search.exhaustive import Tally
 from suffice.search.hybrid_sampling import HybridSample, OutcomesOf
@@ -190,8 +189,8 @@ class UndecidedSets:
 
 _PAIRS_AT_ONCE = 1 << 22
 """Pairs of a set asked about and a set known that numpy compares together."""
-_PAIRS_WORTH_COMPILING = 1 << 27
-"""Pairs compared, in all, before numba's start pays."""
+_WORK_PER_PAIR = 0.3
+"""Work of comparing a pair by the compiled function."""
 
 
 class MinimalSetFamily:
@@ -232,9 +231,6 @@ class MinimalSetFamily:
 class SubsetIndex:
     """Index of sets: which of them are inside others, or would be with one player more."""
 
-    pairs = 0
-    """Compared so far, in this process."""
-
     def __init__(self, sets: HeldSets) -> None:
         self._sets = sets
 
@@ -246,8 +242,7 @@ class SubsetIndex:
         """Return these counts, and for each set the players any of which would raise its count."""
         inside, completing = np.zeros(len(others), dtype=np.int64), np.zeros_like(others)
         if len(self._sets) and len(others):
-            SubsetIndex.pairs += len(self._sets) * len(others)
-            if numba_is_loaded() or (SubsetIndex.pairs > _PAIRS_WORTH_COMPILING and _numba_loads()):
+            if choose_backend(_WORK_PER_PAIR * len(self._sets) * len(others)) == "numba":
                 self._compare_words(others, inside, completing)
             else:
                 self._compare_products(others, inside, completing)
@@ -279,8 +274,3 @@ class SubsetIndex:
         packed[:, : bits.shape[1]] = bits
         used = (count - 1) % 64 + 1
         return packed.view("<u8").astype(np.uint64), np.uint64((1 << used) - 1)
-
-
-@cache
-def _numba_loads() -> bool:
-    return numba_is_installed() and load_numba()
