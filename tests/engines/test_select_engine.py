@@ -392,6 +392,27 @@ def test_a_sum_denied_after_it_named_idle_features_is_searched_again_with_all(
     assert found.keep.to_frame().equals(plain.explain(rows[0], search="exhaustive").keep.to_frame())
 
 
+@pytest.mark.parametrize("budget", [None, 3000])
+def test_rows_of_a_check_that_fails_are_counted(
+    monkeypatch: pytest.MonkeyPatch, budget: int | None
+) -> None:
+    rows, two = wide_data()
+    model = LogisticRegression().fit(rows, two)
+    predicted: list[int] = []
+
+    def predict(self: LogisticRegression, given: Any) -> Any:
+        predicted.append(len(given))
+        return last_column_decides(given)
+
+    monkeypatch.setattr(LogisticRegression, "predict", predict)
+    explainer = Explainer(model, rows, n_references=10)
+    predicted.clear()
+    found = explainer.explain(rows[0], search="exhaustive", budget=budget)
+    assert "does not predict as its parameters say" in str(found.provenance.note)
+    assert found.provenance.rows_predicted == sum(predicted) + 1  # the input's probability
+    assert budget is None or sum(predicted) <= budget
+
+
 def test_an_engine_that_gives_up_keeps_the_time_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, largest = fake_time(monkeypatch), []
     predict = RandomForestClassifier.predict

@@ -79,7 +79,7 @@ class AdditiveEngine(BaseEngine):
             self._margins = read_additive_margins(target.event, scores, classes, model.score_method)
         if model.checks.due(target.event.kind) and not self._agrees_with_model(self._decide):
             model.checks.failed = True
-            raise wrong_reading(model.name)
+            raise wrong_reading(model.name, self.rows_predicted)
 
     def work_per_hybrid(self) -> float:
         """Return the work of one sum over the players, for each margin."""

@@ -63,9 +63,9 @@ class InputCheckSchedule:
         return count.bit_count() == 1
 
 
-def wrong_reading(name: str) -> Unreadable:
+def wrong_reading(name: str, rows_predicted: int = 0) -> Unreadable:
     """Return the reason for a model that predicts otherwise than as it was read."""
-    return Unreadable(f"{name} does not predict as its parameters say")
+    return Unreadable(f"{name} does not predict as its parameters say", rows_predicted)
 
 
 @dataclass(frozen=True, eq=False)

@@ -161,8 +161,13 @@ class MonotoneEvaluator(CubeEvaluator, Protocol):
 class Unreadable(Exception):  # noqa: N818 - no error: a reason, caught where an engine is chosen
     """Reason why an engine does not serve, in words about the model and the data.
 
-    Its text goes into the provenance, after the engine's name.
+    Its text goes into the provenance, after the engine's name. `rows_predicted` are those
+    that the model predicted for a check which failed: the evaluator that serves counts them.
     """
+
+    def __init__(self, reason: str, rows_predicted: int = 0) -> None:
+        super().__init__(reason)
+        self.rows_predicted = rows_predicted
 
 
 @contextmanager

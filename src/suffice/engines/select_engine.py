@@ -88,12 +88,14 @@ class EngineSelector:
         if budget is None:
             own_readings = None
         reasons: dict[str, list[str]] = {}
+        rows = 0
         for name in _ENGINES_TO_TRY.get(self.engine, (self.engine,)):
             try:
                 swapped = self._suited(hybrids, budget)
                 return self._make(name, target, swapped, y, exhaustive, patience, own_readings)
             except Unreadable as reason:
                 reasons.setdefault(str(reason), []).append(name)
+                rows += reason.rows_predicted
         note = "; ".join(f"{join_words(names)}: {reason}" for reason, names in reasons.items())
         if self.engine not in _ENGINES_TO_TRY:
             allowed = f"'auto' or 'blackbox' here, since {next(iter(reasons))}"
@@ -101,7 +103,9 @@ class EngineSelector:
         # A bounded search comes back to rows that it asked for, and a budget is in rows: each is
         # then asked for once whatever finding it costs.
         distinct = None if budget is None and exhaustive else True
-        return BlackBox(target, hybrids, y, distinct, note=note or None, patience=patience)
+        box = BlackBox(target, hybrids, y, distinct, note=note or None, patience=patience)
+        box.rows_predicted = rows  # of checks that failed: no model is both a sum and trees
+        return box
 
     def class_shares(self, rows: Table) -> tuple[Values | None, int]:
         """Return (rows, classes): a forest's class shares, and how many rows it predicted for them.

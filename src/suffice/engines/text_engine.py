@@ -73,7 +73,7 @@ class TextEngine(BaseEngine):
         ]
         if model.checks.due(target.event.kind) and not self._agrees_with_model(self._decide):
             model.checks.failed = True
-            raise wrong_reading(model.name)
+            raise wrong_reading(model.name, self.rows_predicted)
 
     def outcomes(self, held: HeldSets, tick: ProgressCallback | None = None) -> Outcomes:
         """(subsets, references): does the hybrid have the input's outcome?"""
