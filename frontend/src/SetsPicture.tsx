@@ -1,7 +1,7 @@
 /** The signature picture of one view as SVG, with columns and rows that react to the pointer. */
 
 import type { Drawing, Mark } from "./picture";
-import { COLUMN, ROW, TURN } from "./picture";
+import { COLUMN, ROW, SHORT, TURN } from "./picture";
 
 interface Pointed {
   onColumn?: (column: number) => void;
@@ -16,7 +16,7 @@ interface Pointed {
 export function SetsPicture({ drawing, label, ...pointed }: { drawing: Drawing; label: string } & Pointed) {
   const { width, height, marks, split, half_top: y, has_curve } = drawing;
   const half = (right: boolean, [x, y, wide, high]: readonly number[]) => (
-    <svg class={right ? "right" : "left"} viewBox={`${x} ${y} ${wide} ${high}`} width={wide} height={high} aria-hidden="true">
+    <svg class={`${right ? "right" : "left"}${wide! <= SHORT ? " short" : ""}`} viewBox={`${x} ${y} ${wide} ${high}`} width={wide} height={high} aria-hidden="true">
       {marks.map((mark) =>
         mark.at[0]! >= split === right ? (
           <One mark={mark} faint={mark.row >= 0 && pointed.lit !== undefined && !pointed.lit.has(mark.row)} marked={pointed.marked} />

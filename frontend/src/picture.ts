@@ -66,6 +66,8 @@ export const ROW = 22;
 const HEAD_LETTERS = 26;
 const LETTER = 6.2;
 export const TURN = 50;
+/** A half of at most this width is shown whole on narrow screens, a little smaller. */
+export const SHORT = 390;
 const SHARES = 150;
 const NUMBER = 58;
 const THRESHOLDS = 230;

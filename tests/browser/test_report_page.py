@@ -283,6 +283,20 @@ def test_on_a_phone_the_halves_of_the_picture_stand_below_each_other(browser, sm
         assert first["y"] > last_tick["y"]  # nothing is drawn over anything
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_on_a_phone_no_axis_of_seven_features_is_cut(browser, tmp_path, scripts):  # noqa: F811
+    X, _ = datasets.loans(60)
+    explainer = Explainer(lambda rows: (rows["income"] - rows["debt"] > 30).to_numpy(), X)
+    path = tmp_path / "seven.html"
+    explainer.explain(X.iloc[0]).to_html(path)
+    viewport = {"width": 400, "height": 800}
+    with open_page(browser, path, viewport=viewport, java_script_enabled=scripts) as page:
+        for drawing in page.locator(".scroll").all():
+            fits = "box => box.scrollWidth <= box.clientWidth"
+            assert drawing.evaluate(fits)
+            assert drawing.locator(".left .tick").last.text_content() == "1"
+
+
 BROKEN = """() => {
     const words = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), out = [];
     for (let node; (node = words.nextNode()); ) {

@@ -178,6 +178,8 @@ _LEFT, _COLUMN, _ROW = 12, 24, 22
 _HEAD_LETTERS, _LETTER, _TURN = 26, 6.2, 50
 """Column heads: most letters, width of a letter in pixels, and rotation in degrees."""
 _SHARES, _NUMBER, _THRESHOLDS, _GAP = 150, 58, 230, 22
+_SHORT = 390
+"""Widest half of a drawing that a narrow screen shows whole, a little smaller."""
 _GROUP, _AXIS, _CURVE = 20, 40, 84
 _GAP_OF_NUMBERS = 6
 """Between the end of the axis of shares and the right half, which begins with their numbers."""
@@ -214,6 +216,11 @@ class SvgHalf:
     width: float
     height: float
     marks: tuple[SvgMark, ...]
+
+    @property
+    def short(self) -> bool:
+        """Whether a narrow screen can show it whole, a little smaller; else it scrolls."""
+        return self.width <= _SHORT
 
 
 @dataclass(frozen=True)
