@@ -32,6 +32,7 @@ export function ViewSets(props: Given) {
         {given.sets.length === 0 && <p class="none">{none(explained, given, asked)}</p>}
         <SetList explained={explained} given={given} asked={asked} change={change} />
         <CrossingNote explained={explained} given={given} asked={asked} />
+        {given.view.words.minimality && <p class="soft">{given.view.words.minimality}</p>}
         <p class="necessity">{necessity(explained, given)}</p>
       </div>
       {!words.one_reference && <Drawn {...props} />}
@@ -74,13 +75,13 @@ function Drawn({ explained, given, asked, change, pointed, point }: Given) {
   const marked = new Map(features.flatMap((feature, j) => (asked.marks.has(feature) ? [[j, asked.marks.get(feature)!] as const] : [])));
   return (
     <div class="drawn">
-      <h3>Every threshold at once</h3>
+      <h3>{view.words.only_at_tau ? "The sets in a picture" : "Every threshold at once"}</h3>
       <p class="note">
         A row is a set: its {words.feature}s are joined. Right of it, how often it suffices (marks: 95% interval), and the
         thresholds τ at which it is minimal. The dashed line is τ = {brief(picture.tau)}.{" "}
         <span class="ask">Click a {words.feature} to require it, again to exclude it; click a row to try its set.</span>
       </p>
-      <div class="scroll" tabIndex={0} role="region" aria-label={`${title}: every threshold at once`}>
+      <div class="scroll" tabIndex={0} role="region" aria-label={`${title}: the sets in a picture`}>
         <SetsPicture
           drawing={draw(picture)}
           label={`${title}: ${grouped(matching(given))} sets minimal at τ = ${brief(picture.tau)}, listed in words beside the picture`}

@@ -42,6 +42,8 @@ export interface ViewWords {
   complete: boolean;
   by_construction?: string;
   all_suffice?: boolean;
+  minimality?: string;
+  none_reached?: string;
   moves?: string[];
   changes?: [members: number[], moves: number[], cost: number][];
   bars?: [number[], number, number, (number | null)?, (number | null)?, string?][];

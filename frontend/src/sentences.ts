@@ -30,6 +30,7 @@ export function none({ words }: Explained, given: Answer, asked: Asked): string 
     const fits = given.all === 1 ? "does not fit" : "fits";
     return `${sets} at this threshold ${fits} the ${feature}s that you require or exclude.`;
   }
+  if (given.view.words.none_reached) return given.view.words.none_reached;
   const test = asked.alpha === null ? "" : ` at level α = ${brief(asked.alpha)}`;
   const who = given.view.words.complete ? `No set of ${feature}s` : `No set of ${feature}s that was tried`;
   const said = `${who} reaches τ = ${brief(asked.tau)}${test}.`;
@@ -98,7 +99,8 @@ export function status(explained: Explained, answers: readonly Answer[], asked: 
     const sets = matching(given);
     const one = sets === 1 ? "s" : "";
     const does = view.words.name === "keep" ? `keep${one}` : `flip${one} it to`;
-    return `${count(sets, "set")} ${does} ${quoted(view.words.outcome)}`;
+    const found = view.words.complete ? "" : " found";
+    return `${count(sets, "set")}${found} ${does} ${quoted(view.words.outcome)}`;
   });
   const at = explained.words.one_reference ? "" : `At τ = ${brief(asked.tau)}: `;
   return `${at}${parts.join("; ")}.`;

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -457,6 +458,20 @@ def test_where_a_search_was_bounded_the_page_offers_what_is_known(browser, tmp_p
         assert "looked for sets at the threshold τ = 0.9" in page.inner_text(".threshold-bar")
         for got, view in zip(page.evaluate(SHOWN), (found.keep, found.flip), strict=True):
             assert got["sets"] == said(view)["sets"][:12]
+        # It claims no more than the search: neither of other thresholds nor of other sets.
+        assert re.search(
+            r"sets? found keep.*; .*sets? found flip", page.text_content("[role=status]")
+        )
+        assert page.locator("h3:has-text('Every threshold at once')").count() == 0
+        summary = summarise(found)
+        assert any(view.minimality for view in summary.views)
+        for view in summary.views:
+            assert view.minimality in page.inner_text(f"section.{view.name}")
+    found.at(1.0).to_html(path)
+    with open_page(browser, path) as page:
+        assert "looked for sets at the threshold τ = 0.9" in page.inner_text(".threshold-bar")
+        view = summarise(found.at(1.0)).keep
+        assert view.none_reached and view.none_reached in page.inner_text("section.keep")
 
 
 def test_many_are_searched_sorted_and_opened(browser, tmp_path):  # noqa: F811

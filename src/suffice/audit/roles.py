@@ -120,12 +120,12 @@ class Roles(Result):
     def sheet(self) -> Sheet:
         """Summary: the indispensable and the irrelevant features, and a table of roles by view."""
         about = "one decision" if self.n == 1 else plural(self.n, "decision")
-        sets = "minimal set" if self.complete else "set found"
-        every = f"In every, in some {sets}: shares of decisions. " if self.n > 1 else ""
+        sets = "minimal sets" if self.complete else "sets found"
+        every = f"In every, in some of the {sets}: shares of decisions. " if self.n > 1 else ""
         note = (
             f"{every}Pivotal: the share of sufficient combinations that are so because of the "
             "feature. "
-            "Holler, Deegan–Packel: power indices over the minimal sets; each adds up to 1. "
+            f"Holler, Deegan–Packel: power indices over the {sets}; each adds up to 1. "
             "Shapley value: what the feature adds to sufficiency on average."
         )
         return Sheet(

@@ -60,6 +60,10 @@ class PageView(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why all features together suffice by construction."""
     all_suffice: bool = False
     """Whether that is so for any references of their kind."""
+    minimality: str = ""
+    """How far minimality was checked; "" where against every subset."""
+    none_reached: str = ""
+    """Why there is no set at the only τ that is known; "" where there is one."""
     moves: list[str] = []
     """The distinct moves that changes consist of, as text."""
     changes: list[tuple[tuple[int, ...], list[int], float]] = []
@@ -196,6 +200,7 @@ def _view(view: View, said: ViewSummary, counted: bool, brief: bool) -> PageView
         complete=view.complete,
         by_construction=said.construction_note,
         all_suffice=said.all_suffice,
+        minimality=said.minimality,
         moves=list(moves),
         changes=[(members, [moves[m] for m in told], cost) for members, told, cost in changes],
     )
@@ -221,6 +226,7 @@ def _view(view: View, said: ViewSummary, counted: bool, brief: bool) -> PageView
         n_sets=len(view) if cut else 0,
         common=[(at, n) for at, n in counts if 2 * n >= len(view)] if cut else [],
         necessity=said.necessity_text,
+        none_reached=said.none_reached,
         fixed_tau_reason=_fixed_tau_reason(view),
         only_at_tau=profile.findings is not None,
     )
@@ -232,10 +238,10 @@ def _bar_at_tau(minimal: MinimalSet) -> PageBar:
 
 
 def _fixed_tau_reason(view: View) -> str:
-    if view.profile.findings is not None:
+    if (findings := view.profile.findings) is not None:
         return (
-            f"This search looked for sets at the threshold τ = {view.tau:g}, so it cannot be moved "
-            "here. Ask again at another."
+            f"This search looked for sets at the threshold τ = {findings.tau:g}, so it cannot be "
+            "moved here. Ask again at another."
         )
     return "There are too many sets to put all of them into a page, so τ cannot be moved here."
 
