@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.engines.work import choose_backend
+from suffice.factors.bitsets import pack_rows
 from suffice.factors.lattice import held_of_masks, held_of_members, masks_by_size, masks_of_held
 from suffice.search.exhaustive import Tally
 from suffice.search.hybrid_sampling import HybridSample, OutcomesOf
@@ -268,9 +268,5 @@ class SubsetIndex:
     @property
     def _words(self) -> tuple[BitWords, np.uint64]:
         """(players, words): the sets that have a player; and the bits of the last word in use."""
-        count, d = self._sets.shape
-        packed: NDArray[np.uint8] = np.zeros((d, 8 * -(-count // 64)), dtype=np.uint8)
-        bits = np.packbits(self._sets.T, axis=1, bitorder="little")
-        packed[:, : bits.shape[1]] = bits
-        used = (count - 1) % 64 + 1
-        return packed.view("<u8").astype(np.uint64), np.uint64((1 << used) - 1)
+        used = (len(self._sets) - 1) % 64 + 1
+        return pack_rows(self._sets.T), np.uint64((1 << used) - 1)

@@ -27,6 +27,7 @@ from suffice.engines.work import (
     numba_is_installed,
     run_in_threads,
 )
+from suffice.factors.bitsets import unpack_rows
 from suffice.typing import BitWords, BoolVector, Counts, HeldSets, Outcomes, Reals
 
 CubeStates = NDArray[np.uint8]
@@ -218,15 +219,11 @@ def _extreme_leaves(
     # Leaves of a pair stand together after the sort; each pair has one, so no run is empty.
     order = np.argsort(pairs, kind="stable")
     first = np.searchsorted(pairs[order], np.arange(cubes * count))
-    lanes = np.unpackbits(
-        groups[order].astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little"
-    ).astype(bool)
+    lanes = unpack_rows(groups[order])
     top, value = np.iinfo(np.int32).max, values[order, None]
     least = np.minimum.reduceat(np.where(lanes, value, top), first)
     most = np.maximum.reduceat(np.where(lanes, value, -top), first)
-    present = np.unpackbits(
-        np.array([everyone], dtype="<u8").view(np.uint8), bitorder="little"
-    ).astype(bool)
+    present = unpack_rows(np.array([everyone], dtype=np.uint64))[0]
     low, high = (
         np.where(present, extreme.reshape(cubes, count, LANES), 0).sum(axis=1, dtype=np.int32)
         for extreme in (least, most)

@@ -432,7 +432,7 @@ def _scaled_margin(
     leaf = ensemble.test < 0
     # With the leaves of each tree centred on 0 their sums are smaller, and the scale finer. The
     # centres move the bounds instead, and trees whose leaves are equal drop out.
-    lowest, highest = _tree_ranges(ensemble, values, leaf)
+    lowest, highest = ensemble.leaf_ranges(values)
     middle, half = (highest + lowest) / 2, (highest - lowest) / 2
     active = half > 0
     n = int(active.sum())
@@ -442,7 +442,7 @@ def _scaled_margin(
     # A library may add what cancels in a lead (two classes' scores), so bound all outputs.
     biggest = np.maximum.reduceat(np.abs(ensemble.values).max(axis=1), ensemble.roots)
     total = fsum(biggest) + ensemble.divisor * largest
-    rounding = 2 * (len(ensemble.roots) + 8) * ensemble.unit * total
+    rounding = ensemble.rounding_bound(total)
     # Each integer leaf is off by up to 1/2, the ends are rounded outwards, and the library's own
     # sum has rounding errors: between the ends moved in and out by this nothing is certain.
     slack = n / 2 + 2 + scale * (rounding + ensemble.divisor * ensemble.link_slack)
@@ -455,12 +455,6 @@ def _scaled_margin(
         _round_to_int32(to - slack, up=False),
         _round_to_int32(to + slack, up=True),
     )
-
-
-def _tree_ranges(ensemble: Ensemble, values: Reals, leaf: BoolVector) -> tuple[Reals, Reals]:
-    """Return the smallest and the largest leaf of each tree."""
-    least = np.minimum.reduceat(np.where(leaf, values, inf), ensemble.roots)
-    return least, np.maximum.reduceat(np.where(leaf, values, -inf), ensemble.roots)
 
 
 def _round_to_int32(bound: float, up: bool) -> int:

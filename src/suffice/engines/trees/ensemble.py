@@ -153,6 +153,16 @@ class Ensemble:
         """The number of leaves in all trees."""
         return int((self.test < 0).sum())
 
+    def leaf_ranges(self, values: Reals) -> tuple[Reals, Reals]:
+        """Return the smallest and the largest leaf of each tree, of one value per node."""
+        leaf = self.test < 0
+        least = np.minimum.reduceat(np.where(leaf, values, np.inf), self.roots)
+        return least, np.maximum.reduceat(np.where(leaf, values, -np.inf), self.roots)
+
+    def rounding_bound(self, total: float) -> float:
+        """Return how far rounding may move the library's sum of leaves of this total size."""
+        return 2 * (len(self.roots) + 8) * self.unit * total
+
     @cached_property
     def depth(self) -> int:
         """The longest path of any tree, in splits."""

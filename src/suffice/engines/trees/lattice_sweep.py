@@ -33,8 +33,9 @@ from suffice.engines.work import (
     choose_backend,
     run_in_threads,
 )
+from suffice.factors.bitsets import pack_rows, unpack_rows
 from suffice.factors.lattice import over_subsets
-from suffice.typing import BitWords, BoolVector, Counts, Reals
+from suffice.typing import BitWords, Counts, Reals
 
 LeafPortions = list[list[BitWords]]
 """By margin, in portions: what a block found in the trees and may use again."""
@@ -151,8 +152,7 @@ def _mask_slices(rows: int) -> Iterator[slice]:
 def _places_of_set_lanes(words: BitWords) -> HybridPlaces:
     """Return the rows that have lanes set, and the references of these lanes."""
     rows = np.flatnonzero(words)
-    lanes = np.unpackbits(words[rows].astype("<u8").view(np.uint8).reshape(-1, 8), axis=1)
-    row, reference = np.nonzero(lanes)  # big-endian bits undo the order of lanes
+    row, reference = np.nonzero(unpack_rows(words[rows], "big"))  # undoes the order of lanes
     return rows[row], reference
 
 
@@ -231,7 +231,7 @@ class NumpyBlock:
             no |= present & ((score < margin.no_below) | (score > margin.no_above))
         if problem.margins.reverse:
             yes, no = no, yes
-        return _pack_lanes(yes), _pack_lanes(no)
+        return pack_rows(yes)[:, 0], pack_rows(no)[:, 0]
 
     def leaves(self) -> LeafPortions:
         """Return no leaves: numpy's kernel keeps none."""
@@ -325,13 +325,5 @@ def _sums_of_terms(row: Counts, group: BitWords, value: Reals, width: int, cells
         sums += np.bincount(first + np.bitwise_count((group ^ rest) - one), value, cells)
         more = np.flatnonzero(rest)
         first, group, value = first[more], rest[more], value[more]
-    bits = np.unpackbits(group.astype("<u8").view(np.uint8).reshape(-1, 8), 1, bitorder="little")
-    term, lane = np.nonzero(bits)
+    term, lane = np.nonzero(unpack_rows(group))
     return np.asarray(sums + np.bincount(first[term] + lane, value[term], cells))
-
-
-def _pack_lanes(lanes: BoolVector) -> BitWords:
-    out = np.zeros((len(lanes), 8), dtype=np.uint8)
-    packed = np.packbits(lanes, axis=1, bitorder="little")
-    out[:, : packed.shape[1]] = packed
-    return out.view("<u8").ravel().astype(np.uint64)

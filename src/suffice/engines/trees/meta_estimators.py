@@ -248,10 +248,8 @@ class _MixtureTerm(NamedTuple):
     @property
     def range(self) -> tuple[float, float]:
         """The least and the greatest sum."""
-        trees, (values, base) = self.member.trees, self.sums
-        leaf = trees.test < 0
-        least = np.minimum.reduceat(np.where(leaf, values, np.inf), trees.roots)
-        most = np.maximum.reduceat(np.where(leaf, values, -np.inf), trees.roots)
+        values, base = self.sums
+        least, most = self.member.trees.leaf_ranges(values)
         return base + float(least.sum()), base + float(most.sum())
 
     @property
@@ -259,7 +257,7 @@ class _MixtureTerm(NamedTuple):
         """A bound on the rounding error of the library's sum."""
         trees, (values, base) = self.member.trees, self.sums
         largest = np.maximum.reduceat(np.abs(values), trees.roots).sum() + abs(base)
-        return float(2 * (len(trees.roots) + 8) * trees.unit * largest)
+        return trees.rounding_bound(float(largest))
 
     def bounds(self, low: Reals, high: Reals) -> tuple[Reals, Reals]:
         """The least and the greatest that sums from `low` to `high` add to the mean."""

@@ -13,7 +13,7 @@ either (see `IntegerMargin`).
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from suffice.engines.trees.encoded_input import LANES, EncodedInput, IntegerMargin
 from suffice.engines.trees.ensemble import Ints
 from suffice.engines.work import Backend, available_cores, choose_backend, run_in_threads
+from suffice.factors.bitsets import pack_rows, unpack_rows
 from suffice.typing import BitWords, Counts, HeldSets, Reals
 
 Verdicts = NDArray[np.uint8]
@@ -116,7 +117,7 @@ class SubsetLists:
         if len(held) <= LANES:
             return np.arange(len(held))
         # Byte by byte the first player comes first: so it must in the number that is sorted by.
-        numbers = _pack_rows(held[:, self._players_by_influence], "big")[:, 0].byteswap()
+        numbers = pack_rows(held[:, self._players_by_influence], "big")[:, 0].byteswap()
         return np.argsort(numbers, kind="stable")
 
     @cached_property
@@ -198,8 +199,8 @@ class NumpyWalk:
             reached = np.flatnonzero(leaf)
             for start in range(0, len(reached), _ENTRIES_AT_ONCE):
                 at = reached[start : start + _ENTRIES_AT_ONCE]
-                values = _unpack_words(group[at]) * nodes[node[at], 1, None]
-                scores += values.T @ _unpack_words(subsets[at])
+                values = unpack_rows(group[at]).astype(float) * nodes[node[at], 1, None]
+                scores += values.T @ unpack_rows(subsets[at]).astype(float)  # by BLAS
             test, toward, away, player = nodes[node[~leaf]].T.astype(np.int64)
             group, subsets = group[~leaf], subsets[~leaf]
             # As in the compiled walk: who is not on the input's side leaves it where the player is
@@ -224,15 +225,33 @@ class NumpyWalk:
         return out
 
     def _sums(self, roots: Counts, nodes: Ints, held: HeldSets, lanes: Counts) -> Ints:
-        row = np.repeat(np.arange(len(lanes)), len(roots))
-        node = np.tile(roots, len(lanes))
-        lane = lanes.astype(np.uint64)[row]
-        while (inner := np.flatnonzero(nodes[node, 0] >= 0)).size:
-            test, toward, away, player = nodes[node[inner]].T
-            leaves = (self._differs[test] >> lane[inner] & np.uint64(1)).astype(bool)
-            node[inner] = np.where(leaves & ~held[row[inner], player], away, toward)
-        sums = nodes[node, 1].reshape(len(lanes), len(roots)).sum(axis=1, dtype=np.int64)
-        return np.asarray(sums.astype(np.int32))
+        block = np.zeros(len(lanes), dtype=np.int64)
+        leaves = leaf_nodes(roots, nodes, self._differs[None], block, lanes, held)
+        return np.asarray(nodes[leaves, 1].sum(axis=0, dtype=np.int64).astype(np.int32))
+
+
+def leaf_nodes(
+    roots: Ints | Counts,
+    nodes: Ints,
+    differs: BitWords,
+    block: Counts,
+    lanes: Counts,
+    held: HeldSets,
+) -> Counts:
+    """Return (trees, rows): the leaf that each single hybrid comes to in each tree.
+
+    Row i is the hybrid of the set held[i] and lane lanes[i] of block block[i] of the references;
+    `differs` has the words of each block by test.
+    """
+    row = np.tile(np.arange(len(lanes)), len(roots))
+    node = np.repeat(roots, len(lanes)).astype(np.int64)
+    lane = lanes.astype(np.uint64)[row]
+    inner = np.arange(len(node))
+    while (inner := inner[nodes[node[inner], 0] >= 0]).size:
+        test, toward, away, player = nodes[node[inner]].T
+        leaves = (differs[block[row[inner]], test] >> lane[inner] & np.uint64(1)).astype(bool)
+        node[inner] = np.where(leaves & ~held[row[inner], player], away, toward)
+    return node.reshape(len(roots), len(lanes))
 
 
 def _verdicts_from_scores(margin: IntegerMargin, scores: NDArray[Any]) -> Verdicts:
@@ -243,19 +262,4 @@ def _verdicts_from_scores(margin: IntegerMargin, scores: NDArray[Any]) -> Verdic
 
 def _words_by_player(held: HeldSets) -> BitWords:
     """(words, players): which of 64 subsets after another hold a player."""
-    return np.ascontiguousarray(_pack_rows(held.T, "little").T)
-
-
-def _pack_rows(truths: HeldSets, bitorder: Literal["little", "big"]) -> BitWords:
-    """(rows, columns) -> (rows, words): bits packed along the columns, byte by byte in memory."""
-    rows, columns = truths.shape
-    out = np.zeros((rows, 8 * -(-columns // LANES)), dtype=np.uint8)
-    packed = np.packbits(truths, axis=1, bitorder=bitorder)
-    out[:, : packed.shape[1]] = packed
-    return out.view("<u8").astype(np.uint64)
-
-
-def _unpack_words(words: BitWords) -> Reals:
-    """(words, 64): a one for each bit set."""
-    bits = words.astype("<u8").view(np.uint8).reshape(-1, 8)
-    return np.unpackbits(bits, axis=1, bitorder="little").astype(np.float64)
+    return np.ascontiguousarray(pack_rows(held.T).T)

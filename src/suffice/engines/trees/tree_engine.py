@@ -22,14 +22,21 @@ from suffice.context.hybrids import SwapHybrids
 from suffice.engines.blackbox import BaseEngine, scale_progress, sweep_by_lists
 from suffice.engines.evaluator import IdleReason, ProgressCallback, SweepBlock
 from suffice.engines.trees.encoded_input import LANES, EncodedInput, encode_input
-from suffice.engines.trees.ensemble import Ensemble, Ints
+from suffice.engines.trees.ensemble import Ensemble
 from suffice.engines.trees.lattice_sweep import (
     MAX_SWEEP_PLAYERS,
     HybridPlaces,
     LatticeSweep,
     sweep_work,
 )
-from suffice.engines.trees.subset_lists import DOUBT, FAILS, HOLDS, SubsetLists, Verdicts
+from suffice.engines.trees.subset_lists import (
+    DOUBT,
+    FAILS,
+    HOLDS,
+    SubsetLists,
+    Verdicts,
+    leaf_nodes,
+)
 from suffice.engines.trees.tree_model import FIRST_CHECKS, WRONG_TREES, TreeModel
 from suffice.engines.work import (
     NUMPY_FACTOR,
@@ -43,7 +50,7 @@ from suffice.factors.lattice import held_of_masks
 from suffice.randomness import Stream, generator
 from suffice.tables.cells import label_array
 from suffice.target import Event, Target
-from suffice.typing import BitWords, BoolVector, Counts, HeldSets, Outcomes, Reals, SmallCounts
+from suffice.typing import BoolVector, Counts, HeldSets, Outcomes, Reals, SmallCounts
 
 if TYPE_CHECKING:
     from suffice.engines.trees.cube_bounds import CubeBounds
@@ -415,25 +422,10 @@ def sum_like_library(
     step = max(1, _STEPS_AT_ONCE // len(ensemble.roots))
     for at in range(0, len(held), step):
         rows = slice(at, at + step)
-        for leaves in _leaf_nodes(problem, differs, block[rows], lane[rows], held[rows]):
+        walk = ensemble.roots, problem.nodes[0], differs, block[rows], lane[rows], held[rows]
+        for leaves in leaf_nodes(*walk):
             sums[rows] += values[leaves]
     return sums
-
-
-def _leaf_nodes(
-    problem: EncodedInput, differs: BitWords, block: Counts, lanes: Counts, held: HeldSets
-) -> Ints:
-    """(trees, rows): the leaf that each hybrid comes to in each tree."""
-    roots, nodes = problem.ensemble.roots, problem.nodes[0]
-    row = np.tile(np.arange(len(lanes)), len(roots))
-    node = np.repeat(roots, len(lanes))
-    lane = lanes.astype(np.uint64)[row]
-    inner = np.arange(len(node))
-    while (inner := inner[nodes[node[inner], 0] >= 0]).size:
-        test, toward, away, player = nodes[node[inner]].T
-        leaves = (differs[block[row[inner]], test] >> lane[inner] & np.uint64(1)).astype(bool)
-        node[inner] = np.where(leaves & ~held[row[inner], player], away, toward)
-    return np.asarray(node.reshape(len(roots), len(lanes)))
 
 
 def scores_match(ensemble: Ensemble, sums: Reals, theirs: Any) -> bool:
