@@ -81,7 +81,7 @@ def explain_many(
     found: list[Explanation] = []
     with (
         progress_bar("explanations", len(rows), progress) as bar,
-        _interrupts_say_what_was_done(found, len(rows)),
+        interrupts_say(lambda: _lost_rows_text(found, len(rows))),
     ):
         while len(found) < len(rows):
             chunk = rows[len(found) : len(found) + _ROWS_PER_CHUNK]
@@ -94,17 +94,20 @@ def explain_many(
 
 
 @contextmanager
-def _interrupts_say_what_was_done(found: Sized, rows: int) -> Iterator[None]:
-    """Add to a KeyboardInterrupt how many rows were explained, and what would have kept them."""
+def interrupts_say(what: Callable[[], str]) -> Iterator[None]:
+    """Add to a KeyboardInterrupt what became of the rows that were explained."""
     try:
         yield
     except KeyboardInterrupt as error:
         # From None: the traceback of the interrupted line says nothing that helps.
-        raise KeyboardInterrupt(
-            f"{str(error) or 'interrupted'}: {len(found):,} of {plural(rows, 'row')} were "
-            "explained, and are lost; explain_to(X, folder) stores rows as they are explained, and "
-            "continues with resume=True"
-        ) from None
+        raise KeyboardInterrupt(f"{str(error) or 'interrupted'}: {what()}") from None
+
+
+def _lost_rows_text(found: Sized, rows: int) -> str:
+    return (
+        f"{len(found):,} of {plural(rows, 'row')} were explained, and are lost; explain_to(X, "
+        "folder) stores rows as they are explained, and continues with resume=True"
+    )
 
 
 def explain_rows(
@@ -212,7 +215,7 @@ def _explain_in_processes(
     try:
         with (
             progress_bar("explanations", len(rows), progress) as bar,
-            _interrupts_say_what_was_done(found, len(rows)),
+            interrupts_say(lambda: _lost_rows_text(found, len(rows))),
         ):
             for piece, answers in run_pieces(pieces, pool, failed=failed, stopper=stopper, bar=bar):
                 for number, answer in enumerate(answers, piece.first):

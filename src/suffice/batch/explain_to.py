@@ -6,8 +6,8 @@ Rows flow from a source (`row_sources`) through workers (`workers`), which retur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
@@ -22,7 +22,7 @@ except ImportError as error:
     raise missing_package("Storing explanations", "pyarrow", "parquet") from error
 
 from suffice.batch.arrow import ChunkToArrow, id_array, read_timings
-from suffice.batch.explain_many import BatchExplainer
+from suffice.batch.explain_many import BatchExplainer, interrupts_say
 from suffice.batch.load import Stored, load
 from suffice.batch.manifest import Manifest, StorageSettings, describe_run
 from suffice.batch.row_sources import RowSource, open_source
@@ -135,7 +135,7 @@ def explain_to(
                     errors=_count_error_rows,
                     bar=bar,
                 )
-                with _interrupts_say_how_to_continue(missing, folder):
+                with interrupts_say(lambda: _stored_rows_text(missing, folder)):
                     for piece, table in completed:
                         store.add(table)
                         missing.n_stored += len(piece)
@@ -154,18 +154,10 @@ def explain_to(
     return load(folder)
 
 
-@contextmanager
-def _interrupts_say_how_to_continue(missing: MissingRows, folder: Path) -> Iterator[None]:
-    """Add to a KeyboardInterrupt how many rows are stored, and how the run is continued."""
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        total = "" if missing.total is None else f" of {missing.total:,}"
-        stored = f"{plural(missing.n_stored, 'row')}{total} are stored in {folder}"
-        # From None: the traceback of the interrupted line says nothing that helps.
-        raise KeyboardInterrupt(
-            f"{str(error) or 'interrupted'}: {stored}; resume=True continues the run"
-        ) from None
+def _stored_rows_text(missing: MissingRows, folder: Path) -> str:
+    total = "" if missing.total is None else f" of {missing.total:,}"
+    stored = f"{plural(missing.n_stored, 'row')}{total} are stored in {folder}"
+    return f"{stored}; resume=True continues the run"
 
 
 @dataclass(frozen=True)
