@@ -44,7 +44,7 @@ from suffice.errors import InputError
 from suffice.factors.predicates import AnyFactor, Factor, equals
 from suffice.factors.rule_text import format_rule
 from suffice.formatting import format_integer, format_value, percent, three_digits
-from suffice.inference import clopper_pearson
+from suffice.inference import Share
 from suffice.measures import Measures
 from suffice.randomness import Stream, generator
 from suffice.results import Column, Panel, Result, Sheet
@@ -171,10 +171,7 @@ def _measures(y_in_r: float | None, y_in_i: float | None) -> Measures:
 
 
 def _interval(part: BoolVector, of: BoolVector) -> tuple[float, float] | None:
-    if not of.any():
-        return None
-    low, high = clopper_pearson((part & of).sum(), of.sum())
-    return float(low), float(high)
+    return Share(int((part & of).sum()), int(of.sum())).interval if of.any() else None
 
 
 def _sample_rows(

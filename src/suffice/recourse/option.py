@@ -90,10 +90,9 @@ class Option(Result):
         """Exact 95% Clopper–Pearson interval of the sufficiency."""
         if not self.n or self.hits is None:
             return None
-        from suffice.inference import clopper_pearson
+        from suffice.inference import Share
 
-        low, high = clopper_pearson(self.hits, self.n)
-        return float(low), float(high)
+        return Share(self.hits, self.n).interval
 
     @property
     def necessity_lift(self) -> float | None:

@@ -24,7 +24,7 @@ from suffice.formatting import (
     plural,
     three_digits,
 )
-from suffice.inference import clopper_pearson, p_value
+from suffice.inference import Share, p_value
 from suffice.measures import ratio
 from suffice.results import Column, OmittedRows, Panel, Result, Sheet
 from suffice.rules.conditions import Condition, Conditions
@@ -100,10 +100,7 @@ class Rule(Result):
     @property
     def interval(self) -> tuple[float, float] | None:
         """Exact 95% Clopper–Pearson interval of precision, reading those rows as a sample."""
-        if not self.n:
-            return None
-        low, high = clopper_pearson(self.hits, self.n)
-        return float(low), float(high)
+        return Share(self.hits, self.n).interval if self.n else None
 
     @property
     def p_value(self) -> float | None:
