@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -202,7 +201,7 @@ class ActionableFeatures:
     def n_sets(self, max_size: int | None) -> int:
         """Return the number of sets of up to `max_size` players."""
         d = len(self.numbers)
-        return sum(comb(d, size) for size in range(min(d, max_size or d) + 1))
+        return Lattice(d).count_up_to(min(d, max_size or d))
 
     def may_end_early(self, max_size: int | None, keeper: LimitKeeper) -> bool:
         """Return whether a limit may end the sweep before all sets are evaluated."""
