@@ -51,9 +51,9 @@ class Decision:
     """An input with its outcome, the references it is contrasted with, and how they mix."""
 
     inputs: CachedRows
-    """The input among those that were read with it, rows of the data's kind."""
+    """Rows, in the data's dtypes, among which the input was read."""
     index: int
-    """Which of them it is."""
+    """Position of the input among those rows."""
     prediction: Any
     target: Target
     y: bool
@@ -67,7 +67,7 @@ class Decision:
     context: Context = field(default_factory=SwapContext)
     cost: CostSpec = None
     changes: DeclaredChanges = field(default_factory=DeclaredChanges)
-    """Which features may change, and how."""
+    """Declared rules on which features may change, and how."""
     seed: int = 0
     scores: Values | None = None
     """(1, classes): the scores that came along with the prediction; None where none did."""
@@ -90,7 +90,7 @@ class Decision:
 
     @property
     def supports_recourse(self) -> bool:
-        """Whether the context lets new values be chosen."""
+        """True if the context allows recourse: features can be set to chosen values."""
         return self.context.is_swap or self.context.is_causal
 
     @cached_property

@@ -40,12 +40,12 @@ class InputError(SufficeError, ValueError):
         self.hint = one_line(hint, 600)
         self.allowed = one_line(allowed, 600)
         self._parts = argument, text, self.allowed, self.hint
-        super().__init__(self.told())
+        super().__init__(self.text())
 
-    def told(self, names: Mapping[str, str] | None = None) -> str:
-        """The message with arguments under other names: an option's, where a command was called.
+    def text(self, names: Mapping[str, str] | None = None) -> str:
+        """Return the message; `names` maps arguments to the names of a command's options.
 
-        >>> InputError("max_size", 0, "1 or more", "Or leave max_size out.").told(
+        >>> InputError("max_size", 0, "1 or more", "Or leave max_size out.").text(
         ...     {"max_size": "--max-size"}
         ... )
         '--max-size: got 0; allowed: 1 or more. Or leave --max-size out.'

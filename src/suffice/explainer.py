@@ -623,7 +623,7 @@ class Explainer:
         decision = self.decide(x, desired)
         # With `desired`, y says whether the input has that outcome.
         if desired is not None and decision.y:
-            got = f"{decision.target.event.says}, which the input has already"
+            got = f"{decision.target.event.text}, which the input has already"
             raise InputError("desired", got, "an outcome that the input does not have")
         decision.require_consistent()
         return find_recourse(decision, request, started=started)

@@ -391,7 +391,7 @@ class GroupGap:
     gap: Gap
     """The first group's share minus the second's, with the interval of this comparison alone."""
     adjusted: Shift
-    """The same difference. Its interval is wider: with 95% confidence all such intervals hold
+    """The difference with a wider interval: with 95% confidence all such intervals hold
     together (Newcombe's, by Bonferroni's method)."""
     p_adjusted: Proportion
     """p-value by Holm's method, over all comparisons made."""

@@ -67,7 +67,7 @@ class Measures:
 
     @property
     def contrapositive(self) -> Measures:
-        """The same counts for 1 - c and 1 - y."""
+        """Measures of 1 - c and 1 - y, from the same counts."""
         neither = self.total - self.factor - self.outcome + self.both
         return Measures(neither, self.total - self.factor, self.total - self.outcome, self.total)
 

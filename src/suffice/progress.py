@@ -102,7 +102,7 @@ class _SilentBar:
         """Add to what is done."""
 
     def set_postfix_str(self, s: str = "") -> None:
-        """Ignore the text."""
+        """Ignore the text, which tqdm would show behind the bar."""
 
 
 class _ListenerBar:

@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """Use of random numbers; each has a stream of its own."""
+    """Uses of random numbers; each draws from a separate stream."""
 
     NECESSITY = 1
     """Hybrids drawn from D, to estimate necessity."""
@@ -23,7 +23,7 @@ class Stream(IntEnum):
     PLAUSIBILITY = 4
     """Hybrids whose distance from the data is measured."""
     SLOTS = 5
-    """Which of the values that satisfy a condition a row takes."""
+    """Choice among the values that satisfy a condition, for a row that is made to satisfy it."""
     PERTURBED = 6
     """Rows that a rule is judged on."""
     TESTS = 7

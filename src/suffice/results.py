@@ -208,7 +208,7 @@ class Sheet:
 
 
 class Rendered(ABC):
-    """What has a sheet, and is rendered as text, on terminals, in notebooks and as a page."""
+    """Base of objects with a sheet, shown as text, on terminals, in notebooks and as pages."""
 
     faces: ClassVar[str] = "suffice.report.render_result"
     """The module whose functions text, terminal, fragment and page draw it (and sheet, where the
@@ -266,7 +266,7 @@ class Result(Rendered):
     """
 
     version: ClassVar[int] = 1
-    """Of the stored form: raised when an old text could no longer be read."""
+    """Version of the stored form: raised when an old text could no longer be read."""
     stored: ClassVar[type | None] = None
     """The type of the stored content; None: the class itself."""
     stored_volatile: ClassVar[type | None] = None

@@ -34,8 +34,8 @@ class PredictionScore:
 
     value: float
     kind: Literal["probability", "score", "value"]
-    """Of the predicted class: its probability, or its score on a scale of the model's own (the
-    higher, the surer). Of a model that returns numbers: the value itself."""
+    """Probability of the predicted class, or its score on the model's scale (higher is surer), or
+    the value itself of a model that returns numbers."""
 
 
 @runtime_checkable
@@ -55,7 +55,7 @@ class Model(SupportsPredict, Protocol):
 
     @property
     def has_scores(self) -> bool:
-        """Whether the model has a function that returns scores."""
+        """True if the model has a function that returns scores."""
         ...
 
     def scores(self, rows: Table) -> Values:
@@ -71,31 +71,31 @@ class Model(SupportsPredict, Protocol):
 
 @dataclass(frozen=True)
 class Event:
-    """A Boolean reading of the model's answers, and how to say it."""
+    """Boolean function of the model's predictions, with its text and the text of its negation."""
 
-    says: str
-    denies: str
+    text: str
+    negation: str
     holds: Callable[[Values], BoolVector]
     needs_scores: bool = False
     kind: Literal["class", "at_least", "at_most", "within", "versus", "custom"] = "custom"
     parameters: tuple[Any, ...] = ()
-    """What fixes `holds`, for those who know the kind: (label,), (threshold,), (threshold,),
+    """Parameters of `holds`, in the order of the kinds: (label,), (threshold,), (threshold,),
     (prediction, delta), (two numbers of classes), ()."""
 
     def describe(self, y: bool) -> str:
-        """The event or its negation, in words."""
-        return self.says if y else self.denies
+        """Return the text of the event, or of its negation."""
+        return self.text if y else self.negation
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """An outcome that still has to see the model and the input: made by the functions below."""
+    """Outcome before the model and the input are known; made by the functions below."""
 
     name: str
     bind: Callable[[Model, Any], Event]
-    """The event it means for a model and its prediction of the input."""
+    """Returns the event for a model and its prediction of the input."""
     depends_on_input: bool = False
-    """Does it mean another event for another input, as a band around the prediction does?"""
+    """True if the event depends on the input, as a band around its prediction does."""
 
     def __repr__(self) -> str:
         return self.name
@@ -185,7 +185,7 @@ def within(delta: float) -> Outcome:
 
 
 def versus(label: object, foil: object) -> Outcome:
-    """This class rather than that one: which of the two does the model score higher?
+    """Outcome "one class rather than another": the model scores `label` above `foil`.
 
     Equal scores count for whichever class the model lists first, as in its own `predict`; so do
     rows to which the model gives neither class at all.
@@ -198,7 +198,7 @@ def versus(label: object, foil: object) -> Outcome:
 
 
 def satisfies(predicate: Callable[[Values], Any], name: str = "the predicate holds") -> Outcome:
-    """Any property of the model's answers: a function of the array of answers.
+    """Return the outcome that a function of the array of predictions defines.
 
     >>> import numpy as np
     >>> from suffice import Explainer
@@ -216,9 +216,9 @@ def satisfies(predicate: Callable[[Values], Any], name: str = "the predicate hol
 
 
 def event_for(outcome: object, model: Model, prediction: Any, argument: str = "outcome") -> Event:
-    """The event that `outcome` means for this model, at an input with this prediction.
+    """Return the event that `outcome` means for this model, at an input with this prediction.
 
-    `argument` is what the user calls it.
+    `argument` is the argument's name, for errors.
     """
     if isinstance(outcome, Outcome):
         return outcome.bind(model, prediction)
@@ -241,16 +241,16 @@ def event_for(outcome: object, model: Model, prediction: Any, argument: str = "o
     return class_event(known[number], label_text(others[0]) if len(others) == 1 else None)
 
 
-def class_event(label: Any, denies: str | None = None) -> Event:
-    """The model's answer is this label, one of its own.
+def class_event(label: Any, negation: str | None = None) -> Event:
+    """Return the event that the model predicts `label`, one of its classes.
 
-    >>> class_event("granted").denies
+    >>> class_event("granted").negation
     'not granted'
     """
-    says = label_text(label)
+    text = label_text(label)
     return Event(
-        says,
-        denies or f"not {says}",
+        text,
+        negation or f"not {text}",
         lambda answers: equals_label(answers, label),
         kind="class",
         parameters=(label,),
@@ -258,7 +258,7 @@ def class_event(label: Any, denies: str | None = None) -> Event:
 
 
 def needs_input(outcome: object) -> bool:
-    """Does the outcome mean nothing without an input: the class predicted for it, a band around it?
+    """Return whether the outcome needs an input: its predicted class, or a band around its value.
 
     >>> needs_input(None), needs_input(within(3)), needs_input(at_least(3)), needs_input("granted")
     (True, True, False, False)

@@ -39,7 +39,7 @@ Scalar: TypeAlias = str | int | float | bool | None
 """A value as it is shown and stored."""
 
 ViewName: TypeAlias = Literal["keep", "flip"]
-"""Which of the two views."""
+"""Name of one of the two views."""
 
 VIEWS: tuple[ViewName, ...] = ("keep", "flip")
 

@@ -154,7 +154,7 @@ def test_references_are_what_they_say():
     others = rng.random((2, 3, 12, 10))
     found = find_references(["blur", "mean", "inpaint", 0.5, (1, 0, 0.5), others], picture, labels)
     assert found.pictures.shape == (7, 3, 12, 10)
-    assert found.says == (
+    assert found.text == (
         "the picture blurred, its mean colour, each region filled in from around it, "
         "2 colours and 2 other pictures"
     )
@@ -172,7 +172,7 @@ def test_references_are_what_they_say():
         around = [(inpaint if labels[j, i] == labels[y, x] else image)[:, j, i] for j, i in near]
         assert np.allclose(inpaint[:, y, x], np.mean(around, axis=0))
     assert find_references("blur", picture, labels).elsewhere == "blurred"
-    assert find_references(others[0], picture, labels).says == "another picture"
+    assert find_references(others[0], picture, labels).text == "another picture"
 
 
 def test_a_flat_region_filled_in_is_the_picture():

@@ -39,7 +39,7 @@ NOT_FOR_USERS = {
     *(c.__name__ for c in result_classes()),
     "Measures",
     "Stop",
-    "Stop.told",
+    "Stop.text",
     "SufficientFactor",
     "Verdict",
     # what an explainer hands to a context, or one part of the package to another

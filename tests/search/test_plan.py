@@ -149,9 +149,9 @@ def test_sentences_of_a_plan_claim_what_will_be_done():
     X, y = few(40)
     explainer = Explainer(black_box, X)
     linear = Explainer(LogisticRegression().fit(X, y), X)
-    bounds = linear.plan(X.iloc[0], search="bounds").told()
+    bounds = linear.plan(X.iloc[0], search="bounds").text
     greedy, small, tested, timed, rows, pruned, few_pruned, brief = (
-        str(explainer.plan(X.iloc[0], **question).told())
+        str(explainer.plan(X.iloc[0], **question).text)
         for question in (
             {"search": "greedy"},
             {"max_size": 2},
@@ -223,7 +223,7 @@ def test_copies_are_found():
 def test_calls_are_told_in_the_words_of_whoever_asked():
     more = Suggestion({"n_references": 50}, 8.0, complete=True)
     assert str(more) == "Explainer(model, data, n_references=50)"
-    assert more.told({"n_references": "--n-references"}) == "--n-references 50"
+    assert more.text({"n_references": "--n-references"}) == "--n-references 50"
     assert (
         str(Suggestion({"time_limit": 60.0}, 60.0, complete=False)) == "explain(x, time_limit=60)"
     )

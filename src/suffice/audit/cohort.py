@@ -309,7 +309,7 @@ class CohortCounts:
         self._hits: Counts | None = np.zeros(1 << d, np.int64) if d <= MAX_LISTED_FEATURES else None
         self._minimal: Counter[int] = Counter()
         self._rows: list[tuple[tuple[str, ...], SmallCounts, SufficiencyLevels, float]] = []
-        """Of each decision: its features, its hits by mask, its sufficiency levels, and its τ."""
+        """Features, hits by bit mask, sufficiency levels and τ of each decision."""
         self._size_weights: set[tuple[float, ...] | None] = set()
         self.references = 0
 

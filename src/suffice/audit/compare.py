@@ -500,10 +500,10 @@ def _desired_event(explainer: Explainer, one: OfferedRecourse, desired: Any) -> 
     argument = "outcome" if desired is None else "desired"
     event = event_for(explainer.outcome if desired is None else desired, model, label, argument)
     # Options carry only the text of their outcome; that of the event shows which way they lead.
-    if recourse.desired == event.says:
+    if recourse.desired == event.text:
         return event, True
-    if recourse.outcome == event.says:
+    if recourse.outcome == event.text:
         return event, False
     got = f"options from {recourse.outcome!r} to {recourse.desired!r} (decision {one.name})"
     hint = "Pass desired= as it was given to Explainer.recourse."
-    raise InputError("recourse", got, f"options to or from {event.says!r}", hint)
+    raise InputError("recourse", got, f"options to or from {event.text!r}", hint)

@@ -193,7 +193,7 @@ def global_factors(
 
 
 _Suffices = list[tuple[tuple[str, ...], BoolVector]]
-"""Of each decision: its features, and by bit mask whether the set suffices."""
+"""Features of each decision, and by bit mask whether the set suffices."""
 
 
 def _candidates(

@@ -47,7 +47,7 @@ class Role:
     """Mean over those decisions; None without any."""
     holler: RoundedShare | None
     pivotal: RoundedShare | None
-    """Of the sets that contain a minimal set, the share in which this feature is pivotal; None if
+    """Share of the sets containing a minimal set in which this feature is pivotal; None if
     there are too many sets to list."""
     necessity: RoundedShare | None
     """PN of "at least this feature": share of the outcome's hybrids that hold it (flip: replace

@@ -51,7 +51,7 @@ class StoredCells:
     counts: SmallCounts | None
     """References that keep the outcome, by bit mask of the held set. None: see `record`."""
     flip_counts: SmallCounts | None
-    """The same counts over the hybrids of the flip view, if these differ."""
+    """Counts like `counts` over the hybrids of the flip view, if these differ."""
     changes: ChangeColumns
     donors: list[str]
     """Values by column of each donor, as JSON."""

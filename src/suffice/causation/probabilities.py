@@ -251,7 +251,7 @@ class Causation(Result):
 
     @property
     def exact(self) -> bool:
-        """Whether all worlds were enumerated."""
+        """True if all worlds were enumerated, False if they were sampled."""
         return self.n_worlds is None
 
     @property

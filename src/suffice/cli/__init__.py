@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app.main(arguments, prog_name="suffice", standalone_mode=True)
     except InputError as error:
-        print_message(f"Error: {error.told(OPTION_NAMES)}")
+        print_message(f"Error: {error.text(OPTION_NAMES)}")
         sys.exit(2)
     except SufficeError as error:
         print_message(f"Error: {error}")

@@ -277,5 +277,5 @@ def _errors_name_config_keys() -> Iterator[None]:
 
         analysis, _, rest = error.argument.partition(": ")
         ours = {error.argument: f"[{analysis}] {rest}".strip()} if analysis in ANALYSES else {}
-        print_message(f"Error: {error.told(_CONFIG_KEYS | ours)}")
+        print_message(f"Error: {error.text(_CONFIG_KEYS | ours)}")
         sys.exit(2)

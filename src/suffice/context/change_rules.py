@@ -255,7 +255,7 @@ class ColumnRule(Protocol):
 
     @property
     def text(self) -> str:
-        """Describe the rule."""
+        """Sentence that states the rule, as in error messages."""
         ...
 
     def meets(self, table: Table) -> BoolVector:
@@ -317,7 +317,7 @@ class Direction:
 
     @property
     def text(self) -> str:
-        """Describe the direction."""
+        """Sentence that states the allowed direction."""
         return f"{self.name} may only {'increase' if self.up else 'decrease'}"
 
     def meets(self, table: Table) -> BoolVector:
@@ -342,7 +342,7 @@ class Step:
 
     @property
     def text(self) -> str:
-        """Describe the step."""
+        """Sentence that states the allowed step."""
         return f"{self.name} changes by multiples of {self.step:g}"
 
     def meets(self, table: Table) -> BoolVector:
@@ -369,7 +369,7 @@ class MissingKept:
 
     @property
     def text(self) -> str:
-        """Describe the rule."""
+        """Sentence that states the rule, as in error messages."""
         if self.missing:
             return f"{self.name} must stay missing without missing_cost"
         return f"{self.name} must not become missing"

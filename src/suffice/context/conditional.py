@@ -111,7 +111,7 @@ class NearestHybrids:
 
     @property
     def d(self) -> int:
-        """Number of players."""
+        """Number of players d, features or groups that are replaced together."""
         return len(self.players)
 
     def rows(self, held: HeldSets, references: Counts) -> Table:
@@ -152,7 +152,7 @@ class SampledHybrids:
 
     @property
     def d(self) -> int:
-        """Number of players."""
+        """Number of players d, features or groups that are replaced together."""
         return len(self.players)
 
     def rows(self, held: HeldSets, references: Counts) -> Table:
@@ -203,7 +203,7 @@ _PAIRS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, repr=False)
 class Plausibility(Result):
-    """Share of hybrids that are farther from the data than 95% of its own rows are.
+    """Share of hybrids that are farther from the data than 95% of the data's rows are.
 
     >>> print(Plausibility(far=0.35, n_hybrids=1000, context="values swapped"))
     35% of 1,000 hybrids (values swapped) are far from the data

@@ -134,7 +134,7 @@ class ReferenceCosts:
 def _numeric_distance(
     here: Any, there: Reals, deviation: float | Reals, *, finite: bool = False
 ) -> Reals:
-    """Return |there - here| in deviations; `finite` says that `there` is known to be finite.
+    """Return |there - here| in deviations; pass `finite=True` if every value of `there` is finite.
 
     A missing value is at distance 0 from a missing one and 1 from any number. An infinite value is
     at distance 0 from itself and infinitely far from any other.

@@ -45,7 +45,7 @@ class Hybrids(Protocol):
 
     @property
     def d(self) -> int:
-        """Number of players."""
+        """Number of players d, features or groups that are replaced together."""
         ...
 
     @property
@@ -138,7 +138,7 @@ class Context(ABC):
 
     @property
     def draws_effects(self) -> bool:
-        """Whether effects of a change have fresh noise, so that it may flip by chance."""
+        """True if effects of a change have fresh noise, so that the change may flip by chance."""
         return False
 
     @abstractmethod
@@ -243,12 +243,12 @@ class PooledHybrids:
 
     @property
     def d(self) -> int:
-        """Number of players."""
+        """Number of players d, features or groups that are replaced together."""
         return len(self.players)
 
     @property
     def n(self) -> int:
-        """Number of references."""
+        """Number of references n, one hybrid each per subset."""
         return len(self.pool) - 1
 
     def rows(self, held: HeldSets, references: Counts) -> Table:

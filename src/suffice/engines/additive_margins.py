@@ -132,7 +132,7 @@ def score_combinations(
         at, delta = map(float, parameters)
         blur = abs(at) + abs(delta)
         return [({0: 1.0}, delta - at, blur), ({0: -1.0}, delta + at, blur)]
-    raise Unreadable(f"the outcome {event.says!r} cannot be read from the model's scores")
+    raise Unreadable(f"the outcome {event.text!r} cannot be read from the model's scores")
 
 
 def rounding_factor(roundings: int, eps: float) -> float:
@@ -201,7 +201,7 @@ LOW_PLAYERS = 8
 """Players in the low half: at ten the table of suffixes costs more than the searches it saves."""
 
 _WORDS_PER_BLOCK = 1 << 22
-"""Of a block's outcomes: 32 MB. Smaller blocks mean sorting and making tables more often."""
+"""Words of a block's outcomes: 32 MB. Smaller blocks sort and build tables more often."""
 
 _DOUBTS_PER_CALL = 1 << 18
 """Hybrids in doubt that are worth a call of the model."""

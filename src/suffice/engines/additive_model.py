@@ -222,11 +222,11 @@ class AdditiveReading(NamedTuple):
     decision: DecisionRule
     """How `predict` reads the scores: see `AdditiveScores`."""
     dtypes: tuple[Any, ...] = ()
-    """Of the fitted parameters: the precision that the model works in; none: float64."""
+    """Dtypes of the fitted parameters, from which the model's precision follows; (): float64."""
     extra: int = 0
     """Operations besides one product and one sum per column."""
     base_size: Reals | None = None
-    """Of the numbers that make up the base, where they cancel: else its own."""
+    """Size of the numbers whose sum is the base, if they cancel; None: the base's own size."""
 
 
 def _read_terms(final: Any, seen: Values, player: Counts, d: int) -> AdditiveScores:

@@ -107,7 +107,7 @@ class CompiledEvaluator(Evaluator, Protocol):
 
     @property
     def kernels_loaded(self) -> bool:
-        """Whether the kernels are loaded, or none are needed."""
+        """True if the kernels are loaded, or none are needed."""
         ...
 
     def load_kernels(self) -> bool:
@@ -159,7 +159,7 @@ class MonotoneEvaluator(CubeEvaluator, Protocol):
 
 
 class Unreadable(Exception):  # noqa: N818 - no error: a reason, caught where an engine is chosen
-    """Reason why an engine does not serve, in words about the model and the data.
+    """Reason why an engine cannot be used, as a sentence about the model and the data.
 
     Its text goes into the provenance, after the engine's name. `rows_predicted` are those
     that the model predicted for a check which failed: the evaluator that serves counts them.

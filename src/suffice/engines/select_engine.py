@@ -55,9 +55,9 @@ class EngineSelector:
 
     @property
     def predicts_row_by_row(self) -> bool:
-        """Whether a row's numbers are the same, to the last bit, in any batch of rows.
+        """True if a row's scores are the same, to the last bit, in any batch of rows.
 
-        Known of trees, whose leaves are added up for each row by itself. (A forest with threads
+        This holds for trees, whose leaves are added up row by row. (A forest with threads
         adds its trees in the order in which they end, which changes the last bit of a row alone as
         well.)
         """

@@ -1,4 +1,4 @@
-"""The text engine: outcomes of texts from word counts, for TF-IDF pipelines and the like.
+"""The text engine: outcomes of texts from word counts, for pipelines such as TF-IDF.
 
 The norm of a TF-IDF vector, a logarithm or the mere presence of a word tie the words together, so a
 score is worked out for each hybrid: a matrix product gives the counts of its terms, a second one

@@ -138,7 +138,7 @@ def explain_decision(
 
 
 def _may_ask_recourse(decision: Decision, asking: SearchRequest) -> bool:
-    """Return whether a search of recourse may follow: it keeps no limit but that of its own work.
+    """Return whether recourse may be searched too, which keeps no limit of the question.
 
     A greedy search is asked for to predict few rows, and a test allows for models that answer at
     random, which recourse does not.
@@ -164,7 +164,7 @@ class PreparedSearch:
 
     narrowed: SearchTask
     evaluators: tuple[Evaluator, ...]
-    """Of the keep view and of the flip view; one where both read the same hybrids."""
+    """Evaluators of the keep view and of the flip view; one if both read the same hybrids."""
     plan: Plan
     spent: int = 0
     """Rows that the model predicted for evaluators that were set aside."""

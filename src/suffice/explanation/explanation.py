@@ -92,22 +92,22 @@ class Explanation(SummarizedResult):
 
     @cached_property
     def keep(self) -> View:
-        """What suffices to keep the outcome (the paper's R2I)."""
+        """View of the sets that suffice to keep the outcome (the paper's R2I)."""
         return View(self, "keep")
 
     @cached_property
     def flip(self) -> View:
-        """What suffices to flip it (I2R)."""
+        """View of the sets that suffice to flip the outcome (the paper's I2R)."""
         return View(self, "flip")
 
     @property
     def complete(self) -> bool:
-        """Whether this is every τ-minimal factor there is, in both views."""
+        """True if both views list every τ-minimal factor there is."""
         return self.keep.complete and self.flip.complete
 
     @property
     def unvisited(self) -> int:
-        """How many subsets were never evaluated."""
+        """Number of subsets that were never evaluated."""
         tallies = self.keep_profile.tally, self.flip_profile.tally
         return (1 << len(self.players)) - min(tally.visited for tally in tallies)
 
@@ -118,7 +118,7 @@ class Explanation(SummarizedResult):
         alpha: float | Literal["same"] | None = "same",
         adjust: str | None = None,
     ) -> Explanation:
-        """The same explanation at another τ, or with another test; no model call.
+        """Return the explanation at another τ, or with another test, without calling the model.
 
         Where the search counted only some sets, the factors are those known at that τ, and
         `complete` says whether there are others.
@@ -148,7 +148,7 @@ class Explanation(SummarizedResult):
         return self._json(record, facts if check_bool("volatile", volatile) else None)
 
     def to_frame(self) -> Any:
-        """Both views' factors as a pandas frame, a row each."""
+        """Return the factors of both views as a pandas frame, one row per factor."""
         return factor_frame((v.outcome, factor) for v in (self.keep, self.flip) for factor in v)
 
     def __repr__(self) -> str:
@@ -158,7 +158,7 @@ class Explanation(SummarizedResult):
         return f"<Explanation: Why “{format_name(self.outcome)}”? {about}>"
 
     def __eq__(self, other: object) -> bool:
-        """The same question with the same answer; when and how it was found does not matter."""
+        """Return whether question and answer are equal, however and whenever they were computed."""
         return isinstance(other, Explanation) and self._timeless() == other._timeless()
 
     def __hash__(self) -> int:
@@ -265,7 +265,7 @@ class Explanations(Rendered, list[Explanation]):
 
     @property
     def sheet(self) -> Sheet:
-        """The summary in words and tables."""
+        """Sentences and tables that summarise the explanations."""
         outcomes = Counter(e.outcome for e in self)
         counted = ", ".join(f"{n:,} {format_name(o)}" for o, n in outcomes.most_common())
         title = f"Why? {plural(len(self), 'decision')}" + (f": {counted}" if counted else "")

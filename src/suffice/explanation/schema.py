@@ -59,7 +59,7 @@ class FoundRecord(msgspec.Struct, frozen=True):
 
 
 class FindingsRecord(msgspec.Struct, frozen=True):
-    """What such a search found at one τ; `decided` if that is all there is."""
+    """Minimal sets that a search found at one τ; `decided` if there are no others."""
 
     tau: float
     factors: list[FoundRecord]
@@ -74,16 +74,16 @@ class FindingsRecord(msgspec.Struct, frozen=True):
 
 
 class ContextRecord(msgspec.Struct, frozen=True):
-    """How hybrids are made of the input and the references."""
+    """Description of the context, which makes hybrids of the input and the references."""
 
     kind: ContextKind
     words: str
     draws_effects: bool = False
-    """Whether effects of a change have fresh noise, so that it may flip by chance."""
+    """True if effects of a change have fresh noise, so that the change may flip by chance."""
 
 
 class MaskRecord(msgspec.Struct, frozen=True):
-    """How a token was found that takes the place of words, where none was given."""
+    """Token that replaces words, and how it was chosen where the user gave none."""
 
     token: str
     outcome: str
@@ -95,18 +95,18 @@ class MaskRecord(msgspec.Struct, frozen=True):
 
 
 class ReferencesRecord(msgspec.Struct, frozen=True):
-    """What the input was held against."""
+    """Description of the references that the input is compared with."""
 
     kind: Literal["opposite", "all", "given", "texts", "pictures"]
     """Rows predicted otherwise, the whole data, or rows that the user chose; of a text or a picture
     what takes the place of what is replaced."""
     words: str
     mask: MaskRecord | None = None
-    """Of a text whose mask was found, not given."""
+    """Mask of a text whose token was chosen automatically; None where the user gave it."""
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the numbers came from and what they cost."""
+    """Origin of an explanation's numbers (model, data, search), and what they cost."""
 
     model: str
     data: tuple[int, int] | None
@@ -185,8 +185,8 @@ class ExplanationRecord(msgspec.Struct, frozen=True):
     stopped: Stop | None
     provenance: Provenance
     flip_hits: list[list[int]] | None = None
-    """The same counts of the hybrids that the flip view reads, where it reads others: still
-    references that keep the outcome, by the set that is held. None: it reads those of `hits`."""
+    """Counts like `hits` over the flip view's own hybrids: still references that keep the outcome,
+    by the set that is held. None: both views read `hits`."""
     flip_draws: DrawsRecord | None = None
     left_out: list[LeftOutFeature] = []
     """Features that cannot matter here: all counts are what they would be with them."""
@@ -213,10 +213,10 @@ TextUnit = Literal["word", "sentence", "passage", "span"]
 
 
 class TextRefinement(msgspec.Struct, frozen=True):
-    """How a long text was looked at: its passages first, then the words of some of them."""
+    """Search of a long text in two steps: its passages, then the words of some passages."""
 
     words: int
-    """In the whole text."""
+    """Number of words in the whole text."""
     passages: int
     complete: bool
     """Was every set of passages searched?"""
@@ -233,7 +233,7 @@ class TextSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
     spans: tuple[tuple[int, int], ...]
     unit: TextUnit
     closer: TextRefinement | None = None
-    """Of a long text that was looked at twice."""
+    """Second step of a long text's search; None for a text searched at once."""
 
     def pieces(self, players: frozenset[int]) -> tuple[tuple[str, bool], ...]:
         """The text in order, cut where a mark begins or ends: (characters, marked?).
@@ -288,7 +288,7 @@ class ImageSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="image"):
 
     @property
     def picture(self) -> bytes:
-        """The PNG itself."""
+        """Bytes of the PNG file."""
         return b64decode(self.png)
 
 

@@ -130,14 +130,14 @@ class SufficientFactor:
 
     @property
     def size(self) -> int:
-        """How many features it names."""
+        """Number of features that the factor names."""
         return len(self.players)
 
     @property
     def cost(self) -> float | None:
-        """What the cheapest change of this set costs.
+        """Cost of the cheapest change of this set that flips the outcome.
 
-        None for keep, for sets that are minimal at no τ, and where no change can be afforded.
+        None for keep, for sets that are minimal at no τ, and where no change has a finite cost.
         """
         return None if self.change is None else self.change.cost
 

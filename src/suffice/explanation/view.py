@@ -73,12 +73,12 @@ class View(SummarizedResult):
     stored_volatile = VolatileRecord
 
     explanation: Explanation
-    """Whose view it is."""
+    """The explanation that the view belongs to."""
     name: ViewName
 
     @property
     def outcome(self) -> str:
-        """The outcome, in words, that the factors of this view suffice for."""
+        """Text of the outcome that the factors of this view suffice for."""
         e = self.explanation
         return e.outcome if self.name == "keep" else e.other_outcome
 
@@ -89,7 +89,7 @@ class View(SummarizedResult):
 
     @property
     def profile(self) -> Profile:
-        """What the counts say of every subset."""
+        """Sufficiency, minimal sets and necessity of every subset, from the counts."""
         e = self.explanation
         return e.keep_profile if self.name == "keep" else e.flip_profile
 
@@ -100,7 +100,7 @@ class View(SummarizedResult):
 
     @property
     def changes(self) -> Mapping[int, Change]:
-        """By bit mask of features: the cheapest change of that set; none for keep."""
+        """Cheapest change of each set, by its bit mask of features; empty for keep."""
         return self.explanation.changes if self.name == "flip" else {}
 
     # -- the answer at τ ----------------------------------------------------------------
@@ -112,9 +112,9 @@ class View(SummarizedResult):
 
     @cached_property
     def digest(self) -> Digest:
-        """What the factors have in common: worth reading first where there are many.
+        """Counts over all factors (features, sizes), to be read first where there are many.
 
-        Made from counts: however many factors there are, only two are made.
+        Only two factors are built, the smallest and the surest, however many there are.
         """
         sets, names = self._sets, [player.name for player in self.players]
         sizes = Counter(len(minimal.members) for minimal in sets)
@@ -170,17 +170,17 @@ class View(SummarizedResult):
 
     @cached_property
     def necessity_baseline(self) -> float | None:
-        """What chance gives: the share of all hybrids, whatever their outcome, in that closure.
+        """Necessity expected by chance: the share of all hybrids in the closure of the factors.
 
-        The necessity would be this if the factors and the outcome were unrelated. A count where
+        The necessity equals it if factors and outcome are unrelated. It is a count where
         every subset was evaluated, or where the factors are all known and there are at most 20
-        features; else estimated from random sets. None where none were drawn.
+        features; else an estimate from random sets. None if no sets were drawn.
         """
         return self.profile.closure_share(self.tau)
 
     @property
     def necessity_lift(self) -> float | None:
-        """The necessity divided by its baseline; 1 says that factors and outcome are unrelated."""
+        """The necessity divided by its baseline; 1 if factors and outcome are unrelated."""
         return ratio(self.necessity, self.necessity_baseline)
 
     def at(
@@ -190,7 +190,7 @@ class View(SummarizedResult):
         alpha: float | Literal["same"] | None = "same",
         adjust: str | None = None,
     ) -> View:
-        """The same view at another τ, or with another test; no model call."""
+        """Return the view at another τ, or with another test, without calling the model."""
         return View(self.explanation.at(tau, alpha=alpha, adjust=adjust), self.name)
 
     @overload
@@ -263,7 +263,7 @@ class View(SummarizedResult):
     def necessity_baseline_of(
         self, features: Sequence[str] | str, upward_closure: bool = True
     ) -> float:
-        """What chance gives for `necessity_of`: the share of all hybrids that hold the features."""
+        """Return the share of hybrids that hold the features: `necessity_of` expected by chance."""
         closed = check_bool("upward_closure", upward_closure)
         return held_share(self.profile, self._asked(features), closed)
 
@@ -271,7 +271,7 @@ class View(SummarizedResult):
 
     @property
     def complete(self) -> bool:
-        """Whether these are all the factors there are at this τ."""
+        """True if the view lists all factors there are at this τ."""
         return self.profile.complete_at(self.tau)
 
     @property
@@ -286,7 +286,7 @@ class View(SummarizedResult):
 
     @property
     def adjust(self) -> Adjustment:
-        """How the test accounts for there being many factors."""
+        """Sentence on the adjustment of the test for multiple factors."""
         return self.profile.adjust
 
     @cached_property
@@ -297,7 +297,7 @@ class View(SummarizedResult):
 
     @cached_property
     def everything(self) -> SufficientFactor | None:
-        """All features together; None where that was not evaluated."""
+        """Sufficiency of all features together; None where that was not evaluated."""
         try:
             return self.factor([player.name for player in self.players])
         except NotVisitedError:
@@ -361,7 +361,7 @@ class View(SummarizedResult):
         return f"<View: what {does} “{format_name(self.outcome)}”, τ = {self.tau:g}>"
 
     def __eq__(self, other: object) -> bool:
-        """The same view of the same explanation."""
+        """Return whether it is the same view of an equal explanation."""
         return (
             isinstance(other, View)
             and self.name == other.name

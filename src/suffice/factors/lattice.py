@@ -327,10 +327,10 @@ class Ladder:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The same by bit mask, where all 2^d subsets are known, in numbers of few bits.
+    """The ladder by bit mask, where all 2^d subsets are known, in numbers of few bits.
 
-    A subset's passing τ hangs on its count alone, and among n references there are n + 1 counts. So
-    there are few different τ, and their numbers are compared in place of them.
+    A subset's passing τ depends on its count alone, and n references allow n + 1 counts. So few
+    values of τ occur, and their small index numbers are compared in place of the values.
 
     >>> steps = climb_steps(np.array([0, 1, 2, 1], dtype=np.uint8), np.array([0, 0.5, 0.9]))
     >>> steps.taus[steps.below].tolist(), steps.taus[steps.reach].tolist()
@@ -338,7 +338,7 @@ class Steps:
     """
 
     taus: Reals
-    """Ascending; the first is 0, which stands for what passes nowhere."""
+    """Ascending; the first is 0, the entry of subsets that pass at no τ."""
     passes: SmallCounts
     below: SmallCounts
     reach: SmallCounts

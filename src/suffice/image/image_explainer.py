@@ -237,7 +237,7 @@ class ImageExplainer:
         provenance = msgspec.structs.replace(
             e.provenance,
             data=None,
-            references=ReferencesRecord("pictures", references.says),
+            references=ReferencesRecord("pictures", references.text),
             seconds=perf_counter() - started,
         )
         return replace(

@@ -46,7 +46,7 @@ class ReferenceImages:
     """What each is: a key of the words above."""
 
     @property
-    def says(self) -> str:
+    def text(self) -> str:
         """Description of all references, as in "against 2 references (…)"."""
         counts = {kind: self.kinds.count(kind) for kind in dict.fromkeys(self.kinds)}
         plural = {"images": "{} other pictures", "colour": "{} colours"}

@@ -147,7 +147,7 @@ class WrappedModel:
 
     @property
     def has_scores(self) -> bool:
-        """Whether the model has a function that returns scores."""
+        """True if the model has a function that returns scores."""
         return self._scores is not None
 
     def prediction_scores(
@@ -302,7 +302,7 @@ def make_target(model: Any, data: Any, outcome: Any) -> Target:
     >>> import pandas as pd
     >>> from suffice import at_least, make_target
     >>> data = pd.DataFrame({"income": [20, 60, 80]})
-    >>> make_target(lambda rows: rows["income"] / 10, data, at_least(5)).event.says
+    >>> make_target(lambda rows: rows["income"] / 10, data, at_least(5)).event.text
     'prediction ≥ 5'
     """
     if needs_input(outcome):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SMALLEST_SCALE = 0.3
-"""In small axes everything is drawn smaller, down to this share of its size."""
+"""Smallest scale: in small axes, text and marks shrink to this share of their size at most."""
 _TICK_WIDTH = 0.36
 """Width of a tick label in inches."""
 _LINE_HEIGHT = 1.32

@@ -26,7 +26,7 @@ _COLUMN_WIDTH = 2.15
 _NUMBER_WIDTH = 1.05
 """Width of the number that is written right of its mark."""
 _FIXED_WIDTH_COLUMNS = 4
-"""In a chart of more columns each one is only as wide as it needs."""
+"""Number of columns up to which all have one width; in wider charts each fits its content."""
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class NecessityCurve:
     """Pairs (τ, necessity); each necessity holds up to and including its τ."""
     at_tau: float | None
     chance: tuple[tuple[float, float], ...]
-    """The same of all hybrids, whatever their outcome: what chance gives."""
+    """Pairs (τ, share of all hybrids, whatever their outcome): the necessity expected by chance."""
     chance_at_tau: float | None
     missing_reason: str
     """Why there are no steps; "" where there are some."""

@@ -612,7 +612,7 @@ class BoxSearch:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether the search ran out of room, so that there is no going on."""
+        """True if the search ran out of memory for boxes and cannot continue."""
         return bool(self._state[0] == -2)
 
     @property

@@ -75,7 +75,7 @@ def make_domain(kind: DomainKind, ensemble: Ensemble, data: Table, simple: bool)
 
 
 def value_domain(data: Table, row: Table) -> tuple[Domain, Counts]:
-    """Return the domain of the values in data, each a cell of its own, and the cells of a row."""
+    """Return the domain with one cell per value in the data, and the cells of a row."""
     stacked = row.stack(data)
     codes = stacked.codes()
     shown = [np.unique(codes[:, j], return_index=True)[1] for j in range(codes.shape[1])]

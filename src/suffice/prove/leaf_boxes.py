@@ -183,7 +183,7 @@ def read_boxes(ensemble: Ensemble, domain: Domain) -> EnsembleBoxes:
 def directions(
     boxes: EnsembleBoxes, margins: Sequence[IntegerMargin], all_hold: bool
 ) -> list[Direction]:
-    """Return the directions in which an outcome can be lost, each by itself.
+    """Return the directions, each sufficient alone, in which an outcome can be lost.
 
     `all_hold`: the outcome is that all margins say yes; else that not all of them do.
 

@@ -144,7 +144,7 @@ class Proof(Result):
 
     @property
     def sheet(self) -> Sheet:
-        """The verdicts in words, and a table of the sets."""
+        """Sentences on the verdicts, and a table of the sets."""
         lead = [f"The domain: {_IN_WORDS[self.domain]}."]
         if self.searched:
             lead += self._search_sentences()
@@ -201,7 +201,7 @@ class Proof(Result):
         return ", ".join(held) or "no feature"
 
     def _difference(self, verdict: Verdict) -> str | None:
-        """Return how a counterexample differs from the input, in words."""
+        """Return the text of the changes from the input to a counterexample; None without one."""
         if verdict.counterexample is None:
             return None
         return ", ".join(

@@ -62,7 +62,7 @@ class Finding(NamedTuple):
 
     @property
     def proved(self) -> bool:
-        """Whether every row of the domain that agrees with the input on the set has its outcome."""
+        """True if every row of the domain that shares the set's values has the input's outcome."""
         return self.refutation is None and self.open_share == 0
 
 

@@ -287,7 +287,7 @@ def _most_distinct_rows(hybrids: SwapHybrids) -> float:
 _CELLS_PER_BLOCK = 1 << 23
 """Sets × references counted together."""
 _CELLS_PER_TIMED_BLOCK = 1 << 20
-"""The same under a time limit, which is checked between blocks."""
+"""Sets × references counted together under a time limit, which is checked between blocks."""
 _SETS_PER_BLOCK = 1 << 16
 """Sets compared with their subsets together."""
 
@@ -353,7 +353,7 @@ class SetTable:
 
     @property
     def complete(self) -> bool:
-        """Whether every set of up to max_size players was counted."""
+        """True if every set of up to max_size players was counted."""
         return self.complete_up_to >= min(self.d, self.constraints.max_size or self.d)
 
     @property

@@ -88,7 +88,7 @@ class RecourseRequest:
 
     @property
     def has_limit(self) -> bool:
-        """Whether the user bounds the rows or the seconds of the search."""
+        """True if the user bounds the rows or the seconds of the search."""
         return self.budget is not None or self.time_limit is not None
 
     def changes(self) -> DeclaredChanges:

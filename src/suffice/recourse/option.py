@@ -110,12 +110,12 @@ class Option(Result):
 
     @property
     def size(self) -> int:
-        """Number of features."""
+        """Number of features that the option sets."""
         return len(self.features)
 
     @property
     def text(self) -> str:
-        """The change in words, on one line."""
+        """Text of the change, on one line."""
         moves = [
             f"{name} {format_value(old)} → {format_value(new)}"
             for name, (old, new) in self.changes.items()
@@ -158,7 +158,7 @@ class Option(Result):
 
 @dataclass(frozen=True, repr=False)
 class Recourse(Result, Sequence[Option]):
-    """All minimal recourse options under the cost order; see `Explainer.recourse`.
+    """Minimal recourse options under the cost order; see `Explainer.recourse`.
 
     The result is a sequence: `r[0]` is the cheapest option, `for option in r` visits all.
     """
@@ -191,7 +191,7 @@ class Recourse(Result, Sequence[Option]):
 
     @property
     def feasible(self) -> bool:
-        """Whether there is any option."""
+        """True if there is any option."""
         return bool(self.options)
 
     @property

@@ -65,7 +65,7 @@ the rest the share for sweeping all small ones."""
 _SHARE_BEFORE_SEARCH = 0.5
 """The share of rows, seconds and work that the sweep may take where a search follows."""
 _SHARE_BEFORE_VERIFYING = 0.9
-"""The same where no search follows: the rest is for verifying every option with the model."""
+"""Share for the sweep where no search follows: the rest is for verifying every option."""
 
 
 SUGGESTION_START = "To search more: "

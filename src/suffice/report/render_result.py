@@ -186,7 +186,7 @@ def terminal_summary(record: Record) -> Any:
 
 
 def _figures(result: Result) -> list[FigureImages]:
-    """Return the figures of a result; none if it has no kind of its own, or without matplotlib."""
+    """Return the figures of a result; empty if its class has none, or without matplotlib."""
     kinds = [kind for kind in type(result).plots if kind != "measures"]
     if not kinds:
         return []
@@ -235,7 +235,7 @@ class IndexEntry:
     """Number of sets that keep the outcome; None if the decision could not be explained."""
     flip: int | None
     cost: float | None
-    """Of the cheapest change."""
+    """Cost of the cheapest change."""
 
 
 @dataclass

@@ -54,7 +54,7 @@ class Conditions(tuple[Condition, ...]):
 
     @property
     def independent(self) -> bool:
-        """Whether each feature has one condition, so that any set of them is a rule of its size."""
+        """True if each feature has one condition, so that any set of them is a rule of its size."""
         return len(self) == len(self.features)
 
     @property

@@ -75,7 +75,7 @@ class Rule(Result):
     hits: int
     """How many of them have the outcome."""
     in_data: InData
-    """The same counts, and those of the outcome, over the rows of the data."""
+    """Counts of rule and outcome over the rows of the data."""
     tau: float = 0.9
     """The precision that `p_value` tests against."""
     minimal_for: tuple[float, float] | None = None
@@ -129,7 +129,7 @@ class Rule(Result):
 
     @property
     def words(self) -> str:
-        """The conditions in words; "always" where there is none."""
+        """Text of the conditions; "always" if there are none."""
         return format_rule(self.factor)
 
     @property
@@ -286,7 +286,7 @@ class RulesRecord(msgspec.Struct, frozen=True):
         )
 
     def counts_read(self, conditions: Conditions, observed: ObservedPatterns) -> RuleCounts:
-        """Of every rule: as they were stored, or from the rows of the data."""
+        """Return the counts of every rule: as stored, or from the rows of the data."""
         if self.distribution == "observed":
             if self.n_rows is not None or self.hits is not None:
                 raise _corrupt_record("counts of perturbed rows where rows are observed")
@@ -359,7 +359,7 @@ class AnchorRules(Result, Sequence[Rule]):
     largest: int
     """The most features that a rule may use."""
     counts: RuleCounts
-    """Of every rule, over the distribution."""
+    """Counts of every rule over the distribution."""
     observed: ObservedPatterns
     """The rows of the data, by the conditions that they satisfy."""
 
@@ -391,7 +391,7 @@ class AnchorRules(Result, Sequence[Rule]):
 
     @property
     def complete(self) -> bool:
-        """Whether every rule of these conditions was counted."""
+        """True if every rule of these conditions was counted."""
         return self.largest >= len(self.conditions.features)
 
     @property

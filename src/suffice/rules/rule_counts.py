@@ -250,7 +250,7 @@ class PerturbedHybrids(KeyedHybrids):
 
     @property
     def d(self) -> int:
-        """Number of conditions."""
+        """Number of conditions d, the players of this context."""
         return len(self.players)
 
     @property
@@ -287,7 +287,7 @@ class PerturbedHybrids(KeyedHybrids):
 
     @property
     def stable_keys(self) -> bool:
-        """Whether keys are comparable between calls: all digits fit one number."""
+        """True if keys are comparable between calls: all digits fit one number."""
         return self.n * prod(len(slot.inside) for slot in self.slots) < _LARGEST_KEY
 
     @cached_property

@@ -104,13 +104,13 @@ class Basis:
 
     @cached_property
     def satisfied(self) -> SatisfiedRows:
-        """(factors, rows): c(z)."""
+        """Truth of each factor for each sampled row, (factors, rows): the paper's c(z)."""
         return np.stack([factor(self.sample) for factor in self.factors])
 
 
 @dataclass(frozen=True, repr=False)
 class MinimalFactors(Result):
-    """What Algorithm 1 returns: the τ-minimal factors with their PS, and their cumulative PN."""
+    """Result of Algorithm 1: the τ-minimal factors with their PS, and their cumulative PN."""
 
     outcome: str
     """The outcome, in words, that the factors suffice for."""
@@ -149,7 +149,7 @@ class MinimalFactors(Result):
 
     @property
     def sheet(self) -> Sheet:
-        """Each factor in words, how often it suffices, and how much of the outcome all cover."""
+        """Table of the factors, how often each suffices, and how much of the outcome all cover."""
         columns = [Column("suffices", "share"), Column("rows", "number"), Column("factor")]
         rows: list[tuple[Scalar, ...]] = [
             (share, n, format_rule(factor))

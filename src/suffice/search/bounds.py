@@ -29,14 +29,14 @@ from suffice.typing import BoolVector, Counts, HeldSets, Outcomes, Reals, ViewNa
 KnownSets = Iterable[Sequence[int]]
 
 _CUBES_AT_ONCE = 4096
-"""Bounded together: enough to share the work, few enough to stop between."""
+"""Cubes bounded together: enough to share the work, few enough to stop in time."""
 _HYBRIDS_AT_ONCE = 1 << 20
-"""Of single sets that are counted together."""
+"""Hybrids, of single sets, that are counted together."""
 _VERIFIED_AT_ONCE = 256
 _MOST_TESTS = 10**300
-"""Past counting, some huge number."""
+"""Largest number of tests; beyond it any huge number serves."""
 _SEARCH_SHARE = 0.95
-"""Of what is allowed; the rest is kept to verify what was found, should the search not end."""
+"""Share of the limits for the search; the rest is for verifying its sets if it is cut short."""
 
 
 _CUBE_EFFORT = 8.0
@@ -329,7 +329,7 @@ Cubes = tuple[HeldSets, HeldSets]
 """(cubes, players) twice: who is inside, who is outside."""
 
 _MOST_BYTES = 1 << 29
-"""Of cubes waiting; past it the largest sets go first, of which few children wait."""
+"""Memory of the waiting cubes; beyond it the largest sets go first, which have few children."""
 
 
 class Frontier:

@@ -273,7 +273,7 @@ class Tally:
 
     @classmethod
     def of_dense(cls, counts: Counts | SmallCounts, n: int) -> Tally:
-        """All 2^d counts, by bit mask. An array of the smallest type is kept, not copied."""
+        """Return the tally of all 2^d counts by bit mask; copies them only to change the dtype."""
         tally = cls.__new__(cls)
         tally.d, tally.n, tally.starts = len(counts).bit_length() - 1, n, None
         tally.dense = counts.astype(smallest_count_dtype(n), copy=False)

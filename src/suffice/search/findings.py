@@ -82,7 +82,7 @@ _SETS_AT_ONCE = 1024
 
 
 def _without_supersets(sets: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
-    """Of distinct sets, those that hold no other."""
+    """Yield the sets, of distinct ones, that contain no other."""
     d = 1 + max((members[-1] for members in sets if members), default=0)
     held = held_of_members(sets, d).astype(np.float32)
     for start in range(0, len(sets), _SETS_AT_ONCE):

@@ -23,7 +23,7 @@ class HybridSample:
     held: HeldSets
     outcomes: BoolVector
     references: Counts | None = None
-    """Which reference each was drawn with; None where it was not kept."""
+    """Number of the reference of each hybrid; None where it was not stored."""
 
 
 OutcomesOf = Callable[[HeldSets, Counts], BoolVector]

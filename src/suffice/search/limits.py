@@ -65,13 +65,13 @@ class Limits:
 
     @property
     def unlimited(self) -> bool:
-        """Whether nothing is bounded."""
+        """True if no limit is set."""
         limits = (self.max_size, self.budget, self.time_limit, self.work)
         return all(limit is None for limit in limits)
 
     @property
     def ends_early(self) -> bool:
-        """Whether rows, time or work are bounded, so that a search may end before it is done."""
+        """True if rows, time or work are bounded, so that a search may end before it is done."""
         return any(limit is not None for limit in (self.budget, self.time_limit, self.work))
 
     @property
@@ -261,7 +261,7 @@ class LimitKeeper:
     def part(self, share: float) -> LimitKeeper:
         """A keeper of a share of what is left now; it writes in the same books.
 
-        What it says of a limit is still said of the limit as the user gave it.
+        The reason why it ended still names the limit as the user gave it.
         """
         used, elapsed, other = self._used, self._elapsed, copy(self)
         other._batch, other._last_batch = float(_FIRST_BATCH), 0.0
@@ -439,19 +439,21 @@ class Stop(msgspec.Struct, frozen=True):
     limit: int | float
 
     def __str__(self) -> str:
-        return self.told({})
+        return self.text({})
 
-    def told(self, arguments: Mapping[str, str]) -> str:
-        """The same with arguments under other names: an option's, where a command was called.
+    def text(self, arguments: Mapping[str, str]) -> str:
+        """Return the limit as text; `arguments` maps arguments to the names of a command's options.
 
-        >>> Stop("max_size", 3).told({"max_size": "--max-size"})
+        >>> Stop("max_size", 3).text({"max_size": "--max-size"})
         '--max-size 3'
         """
-        said = _STOP_SENTENCES[self.kind].format(self.limit, HYBRIDS_PER_ROW)
+        limit_text = _STOP_SENTENCES[self.kind].format(self.limit, HYBRIDS_PER_ROW)
         argument = _STOP_ARGUMENTS.get(self.kind)
         if argument is None:
-            return said
-        return f"{arguments[argument]} {said}" if argument in arguments else f"{argument}={said}"
+            return limit_text
+        if argument in arguments:
+            return f"{arguments[argument]} {limit_text}"
+        return f"{argument}={limit_text}"
 
 
 _STOP_ARGUMENTS: dict[StopKind, str] = {

@@ -75,7 +75,7 @@ class OutcomeCache:
     def smallest_sufficient(
         self, flip: bool, need: int
     ) -> tuple[tuple[int, ...], BoolVector] | None:
-        """Of the sets known on all references, the smallest that passes; and which hit."""
+        """Return the smallest passing set among those known on all references, with its hits."""
         best: tuple[tuple[int, ...], BoolVector] | None = None
         for key, known in self._known.items():
             if known.seen < self.n:

@@ -55,7 +55,7 @@ _MOST_BYTES = 1 << 30
 """Memory that an exhaustive search may take unasked: fixed, so that every machine plans alike."""
 
 _PRUNED_SHARE = 0.35
-"""Of the distinct rows: what a pruned search asks about, with room to spare."""
+"""Share of the distinct rows that a pruned search predicts, on the safe side."""
 
 _PRUNED_PLAYERS = 16
 """With more players a pruned search takes more memory and time than its rows do."""
@@ -72,26 +72,26 @@ _PRACTICALLY_INFINITE = 1e300
 
 @dataclass(frozen=True)
 class Suggestion:
-    """One call that would give more, and about how long it would take."""
+    """Call that would find more sets, and about how long it would take."""
 
     arguments: Mapping[str, Scalar]
-    """What to ask with; `groups` and `n_references` are said when the explainer is made."""
+    """Arguments of the call: of `Explainer` for `groups` and `n_references`, else of `explain`."""
     seconds: float
     complete: bool
-    """Would that be every set there is?"""
+    """True if the call would find every set there is."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arguments", FrozenDict(self.arguments))
 
     def __str__(self) -> str:
-        return self.told({})
+        return self.text({})
 
-    def told(self, names: Mapping[str, str]) -> str:
-        """The call; `names` has options in place of arguments, where a command was called.
+    def text(self, names: Mapping[str, str]) -> str:
+        """Return the call as text; `names` maps arguments to the names of a command's options.
 
-        >>> Suggestion({"time_limit": 60.0}, 60, complete=False).told({})
+        >>> Suggestion({"time_limit": 60.0}, 60, complete=False).text({})
         'explain(x, time_limit=60)'
-        >>> Suggestion({"groups": "auto"}, 0.2, complete=True).told({"groups": "--auto-groups"})
+        >>> Suggestion({"groups": "auto"}, 0.2, complete=True).text({"groups": "--auto-groups"})
         '--auto-groups'
         """
         if any(name in names for name in self.arguments):
@@ -110,7 +110,7 @@ Suggestions = tuple[tuple[Suggestion, ...], tuple[tuple[str, ...], ...]]
 
 @dataclass(frozen=True, repr=False)
 class Plan(Result):
-    """How a question will be searched, and what that is predicted to take.
+    """Plan of a search: its method, and the time and memory it is predicted to take.
 
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from suffice import Explainer, datasets
@@ -182,18 +182,19 @@ class Plan(Result):
 
     @property
     def sheet(self) -> Sheet:
-        """The plan in words."""
+        """Sentences and table that show the plan."""
         calls = tuple((str(more), more.complete, duration(more.seconds)) for more in self.more)
         columns = Column("what would give more"), Column("complete"), Column("takes about")
         return Sheet(
-            f"Plan: {self.told()}",
+            f"Plan: {self.text}",
             (self._size(), *self._memory_sentences()),
             (Panel(columns, calls),) if calls else (),
             tuple(f"Copies of each other: {', '.join(names)}." for names in self.copies),
         )
 
-    def told(self) -> str:
-        """One sentence on what will be done."""
+    @property
+    def text(self) -> str:
+        """Sentence on the method of the search, and the time it will take."""
         what, largest = _METHOD_SENTENCES[self.way], self.limits.max_size
         if self.way == "anytime":
             return f"{what} {self._within()}."
@@ -229,7 +230,7 @@ class Plan(Result):
         return [f"It takes at most about {format_bytes(self.memory)}, beside what the model takes."]
 
     def to_frame(self) -> Any:
-        """This plan, and below it what would give more, as a pandas frame."""
+        """Return a pandas frame: a row for this plan, then one per call that would find more."""
         import pandas as pd
 
         rows: list[tuple[str, float, bool]] = [(self.way, self.seconds, self.complete)]
@@ -237,7 +238,7 @@ class Plan(Result):
         return pd.DataFrame(rows, columns=["call", "seconds", "complete"])
 
     def __repr__(self) -> str:
-        return f"<Plan: {self.told()}>"
+        return f"<Plan: {self.text}>"
 
 
 _METHOD_SENTENCES: dict[SearchMethod, str] = {
@@ -430,12 +431,12 @@ class SearchTask:
     """A question about those players that may matter."""
 
     hybrids: tuple[Hybrids, Hybrids]
-    """Of the keep view and of the flip view."""
+    """Hybrids of the keep view, and of the flip view."""
     question: Question
     players: tuple[int, ...]
     """The numbers that its players have among all."""
     idle: Mapping[int, IdleReason]
-    """Those that were left out, and why."""
+    """Players left out of the search, with the reason of each."""
 
     @classmethod
     def of_all(cls, hybrids: tuple[Hybrids, Hybrids], question: Question) -> SearchTask:

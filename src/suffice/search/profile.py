@@ -56,8 +56,10 @@ class IntervalTable:
     high: Reals
 
     def at(self, tau: float) -> Counts:
-        """Which of them are minimal at τ, in the order that they are told: the surer first among
-        those of one size. Equally sure ones stay in the lattice's order."""
+        """Return positions of the sets that are minimal at τ, by size, then by falling sufficiency.
+
+        Sets of equal size and sufficiency stay in the lattice's order.
+        """
         which = np.flatnonzero((self.low < tau) & (tau <= self.high))
         return which[np.lexsort((-self.hits[which], self.sizes[which]))]
 
@@ -248,7 +250,7 @@ class Profile:
 
     @property
     def decided(self) -> bool:
-        """Whether the search itself left nothing open: at every τ, or at that of the findings."""
+        """True if the search left no set open: at every τ, or at the τ of the findings."""
         decided = self.findings is not None and self.findings.decided
         return (self.tally.complete or decided) and self.largest == self.tally.d
 
@@ -318,7 +320,7 @@ class Profile:
         return float(_holds_any(held, factors).mean())
 
     def closure_is_exact(self, tau: float) -> bool:
-        """Whether `closure_share` is a count and no estimate."""
+        """Return whether `closure_share` is a count rather than an estimate."""
         return self.tally.complete or (
             self.necessity_is_exact(tau) and self.tally.d <= _CLOSURE_PLAYERS
         )
@@ -370,7 +372,7 @@ class Profile:
 
     @cached_property
     def _by_step(self) -> Reals:
-        """Of the outcome's hybrids, by the number of the τ that their set reaches: their weight."""
+        """Weight of the outcome's hybrids, by the number of the τ that their set reaches."""
         steps, hits = self.steps, self.tally.dense
         if self.size_weights is None:
             return np.asarray(np.bincount(steps.reach, hits, len(steps.taus)), dtype=float)
@@ -403,7 +405,7 @@ class Profile:
         return int(self._family[1].sum())
 
     def can_pass(self, tau: float) -> bool:
-        """Would a set that hits for every reference pass the test, were it tested alone?"""
+        """Return whether a set that hits for every reference would pass the test alone."""
         n = self.tally.n
         if self.findings is None or self.adjust != "bonferroni":
             return fewest_hits(n, tau, self.alpha) <= n

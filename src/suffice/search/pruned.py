@@ -178,7 +178,7 @@ Signs = NDArray[np.int8]
 RowWeights = NDArray[np.float32]
 
 PassingSets = list[tuple[int, BoolVector]]
-"""Which of the sets given pass, each with the outcomes of its hybrids."""
+"""Position of each passing set among the given ones, with the outcomes of its hybrids."""
 
 
 class CurtailedEvaluation:
@@ -319,7 +319,7 @@ _MOST_NUMBERED = 1 << 22
 _SECONDS_PER_NUMBER = 1e-6
 """About what numbering a hybrid takes, so that a time limit bounds how many are."""
 _HYBRIDS_AT_ONCE = 1 << 20
-"""Of more, so many at a time."""
+"""Hybrids that are numbered at once, where there are more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -411,7 +411,7 @@ class DistinctRows:
             self._remembered.add(block.keys[rows], outcomes)
 
     def _whole(self) -> RowBlock:
-        """All 2^d subsets. Most hybrids need no key.
+        """Return a block of all 2^d subsets. Most hybrids need no key.
 
         Where a reference equals the input, holding the player changes nothing: the hybrids of S and
         of S with all such players are one row, so only the latter are compared by key.

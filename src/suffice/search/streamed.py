@@ -31,7 +31,7 @@ from suffice.search.question import Question
 from suffice.typing import BitWords, BoolVector, Counts, Reals
 
 _STREAMING_SHARE = 0.9
-"""Of the time that is allowed. Deciding takes a small part of the time that counting took."""
+"""Share of the allowed time for counting: deciding afterwards takes a small part of it."""
 
 _HYBRIDS_AT_ONCE = 1 << 20
 
@@ -168,7 +168,7 @@ class StreamedHits:
         return replace(self, held=self.held[::-1], flip=not self.flip)
 
     def hits(self, first: int, count: int) -> Hits:
-        """Of consecutive masks. A reference hits in one view where it misses in the other."""
+        """Return the hits of consecutive masks; in the flip view, all others of the n."""
         held = self.held[first : first + count]
         return self.n - held if self.flip else held
 
@@ -267,7 +267,7 @@ class ViewDecisions:
 
 
 _NOT_ASKED = ViewDecisions((), -1, 0.0)
-"""Of a view that the question leaves out."""
+"""Decisions of a view that the question leaves out."""
 
 
 def decide_view(

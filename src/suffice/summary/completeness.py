@@ -137,7 +137,7 @@ def _stop_reason(e: Explanation, hints: ReaderHints) -> str:
         return f"the {e.stopped.limit:g} s that it takes without a {hints.argument('time_limit')}"
     if e.stopped.kind == "work":
         return f"the work that it does without a {hints.argument('time_limit')}"
-    return e.stopped.told(hints.arguments)
+    return e.stopped.text(hints.arguments)
 
 
 def no_set_phrase(view: View, terms: Terms) -> str:
@@ -235,7 +235,7 @@ def suggested_calls(
         return ()
     # The explorer ends a question after a minute: a longer call would be no help there.
     possible = (more for more in plan.more if more.seconds <= hints.most_seconds)
-    return tuple((more.told(hints.arguments), _call_effect(more, terms)) for more in possible)
+    return tuple((more.text(hints.arguments), _call_effect(more, terms)) for more in possible)
 
 
 def duplicate_features_note(e: Explanation) -> str:

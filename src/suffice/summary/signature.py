@@ -83,7 +83,7 @@ class ViewSignature:
     curve: tuple[tuple[float, float], ...]
     """Steps (τ, cumulative necessity); () where it is not known at every τ."""
     chance_curve: tuple[tuple[float, float], ...]
-    """The same of all hybrids, whatever their outcome: what chance gives."""
+    """Steps (τ, share of all hybrids, whatever their outcome): the necessity expected by chance."""
     hidden_note: str
     """How many sets are not drawn, and for which thresholds; "" where all are."""
 

@@ -54,13 +54,13 @@ class Summary:
     suggested_calls: tuple[tuple[str, str], ...] = ()
     """Calls that would find more than an incomplete search did, each with its effect."""
     left_out: str = ""
-    """Which features cannot matter and were left out of the search, and why."""
+    """Sentence on features that cannot matter and were left out of the search."""
     notes: tuple[str, ...] = ()
     """What is not shown in full, and where it is."""
     source_text: str = ""
     """The explained text, shown in place of values."""
     text_pieces: Pieces = ()
-    """The same text in pieces, each with whether it is in a listed set."""
+    """The explained text in pieces, each with whether a listed set has it."""
     image: ImageSubject | None = None
     """The explained image, in which factors are drawn as regions."""
     glossary: tuple[tuple[str, str], ...] = ()

@@ -26,7 +26,7 @@ class ArrayTable(Table):
 
     @property
     def native(self) -> Values:
-        """The array."""
+        """The NumPy array that the table wraps."""
         return self._array
 
     def column(self, position: int) -> Values:
@@ -177,7 +177,7 @@ class PandasTable(Table):
 
     @property
     def native(self) -> Any:
-        """The frame."""
+        """The pandas frame that the table wraps."""
         return self._frame
 
     def column(self, position: int) -> Values:
@@ -230,7 +230,7 @@ class PandasTable(Table):
 
     @cached_property
     def _block(self) -> Values | None:
-        """All values as one array, if all columns have the same numeric NumPy dtype.
+        """Values as one array, if all columns have the same numeric NumPy dtype.
 
         With hundreds of columns, such as word vectors, one array is much faster than a column at a
         time. None where dtypes differ: one array would widen them.

@@ -119,7 +119,7 @@ class _ReaderCheck:
         box = BlackBox(target, self.hybrids, self.y, distinct=False)
         self.truth = box.outcomes(self.held)
         self.name = engine
-        self.what = f"{engine}, outcome {target.event.says!r}"
+        self.what = f"{engine}, outcome {target.event.text!r}"
         self.engine = self.chosen(model)
 
     def chosen(self, model: Any) -> Evaluator:

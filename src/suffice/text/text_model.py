@@ -32,7 +32,7 @@ _TIMING_SECONDS = 0.5
 
 
 READS_TEXTS = "a callable on a list of strings, or a model whose predict takes one"
-"""Which models explain texts, for messages about another one."""
+"""Description of the models that texts can be explained for, used in error messages."""
 
 
 class TextTable(ArrayTable):
@@ -88,7 +88,7 @@ class TextDecision:
     @property
     def outcome(self) -> Outcome:
         """The event in the form that `Explainer` takes, independent of further predictions."""
-        return Outcome(self.event.says, lambda model, prediction: self.event)
+        return Outcome(self.event.text, lambda model, prediction: self.event)
 
 
 class TextModel:

@@ -129,7 +129,7 @@ def _reply(answer: Callable[[], Any]) -> tuple[dict[str, Any], int]:
 def error_json(error: Exception) -> dict[str, Any]:
     """Return an error as a sentence; of an unexpected one only the name of its class."""
     if isinstance(error, InputError):
-        return {"message": error.told(FIELD_LABELS), "argument": error.argument}
+        return {"message": error.text(FIELD_LABELS), "argument": error.argument}
     if isinstance(error, SufficeError):
         return {"message": str(error), "argument": None}
     words = f"This could not be answered ({type(error).__name__}). The server's screen says more."

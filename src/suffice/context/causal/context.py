@@ -61,7 +61,7 @@ class CausalContext(Context):
 
     @property
     def draws_effects(self) -> bool:
-        """Whether an effect of an intervention may change by fresh noise alone."""
+        """True if fresh noise alone may change the effects of an intervention."""
         return self.noise == "sampled" and self.scm.has_random_effects
 
     def bind(self, pool: Table, players: Players, seed: int) -> tuple[CausalHybrids, CausalHybrids]:

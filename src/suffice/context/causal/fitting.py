@@ -350,7 +350,7 @@ FOLDS = 5
 MAX_COMPARED_ROWS = 5_000
 """Rows on which the ways are compared: more would not change the choice, only take longer."""
 TREES, COMPARED_TREES = 100, 25
-"""Of the forest that is chosen, and of those that are compared: building them takes the time."""
+"""Trees of the forest that is chosen, and of those that are only compared, which saves time."""
 MAX_DEVIATIONS = 1e30
 """Standard deviations: a forest reads numbers in single precision, which ends at 3e38."""
 

@@ -35,7 +35,7 @@ class Graph:
 
     @cached_property
     def ancestors(self) -> dict[str, frozenset[str]]:
-        """All direct and indirect causes of each node."""
+        """Direct and indirect causes of each node."""
         out: dict[str, frozenset[str]] = {}
         for node in self.nodes:
             parents = self.parents[node]
@@ -44,7 +44,7 @@ class Graph:
 
     @cached_property
     def descendants(self) -> dict[str, frozenset[str]]:
-        """All direct and indirect effects of each node."""
+        """Direct and indirect effects of each node."""
         return {n: frozenset(m for m in self.nodes if n in self.ancestors[m]) for n in self.nodes}
 
     def require(self, names: Iterable[object], argument: str) -> None:

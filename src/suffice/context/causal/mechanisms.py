@@ -298,7 +298,7 @@ class Categorical(Mechanism):
         return f"Categorical({len(self._labels)} labels by {self._ask!r})"
 
     def labels(self) -> NodeCategories:
-        """All categories that were seen."""
+        """Categories that occurred in the data."""
         return self._labels
 
     def probabilities(self, parents: Parents) -> Reals:

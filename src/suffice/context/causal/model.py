@@ -160,14 +160,14 @@ class CausalModel:
 
     @property
     def enumerable(self) -> bool:
-        """Whether all states of the noise are few enough to be listed by `worlds`."""
+        """True if the noise has few enough states for `worlds` to list all of them."""
         supports = self._supports()
         states = [0 if s is None else len(s[0]) for s in supports.values()]
         return 0 not in states and prod(states) <= _MAX_WORLDS
 
     @property
     def has_random_effects(self) -> bool:
-        """Whether some node with causes has noise of more than one state."""
+        """True if the noise of some node with causes has more than one state."""
         supports = self._supports()
         effects = [supports[node] for node in self.nodes if self._graph.parents[node]]
         return any(support is None or len(support[0]) > 1 for support in effects)

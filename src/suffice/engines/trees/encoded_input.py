@@ -79,7 +79,7 @@ class EncodedInput:
     player: Ints
     """By test: the player that its column belongs to."""
     lanes: ReferenceLanes
-    """Of a sweep; those of a list are `list_lanes`."""
+    """Lanes for a sweep of all sets; `list_lanes` has those for a list of sets."""
     sides: InputSides
     both_ways: NodeTables
 
@@ -354,7 +354,7 @@ def read_event_margins(ensemble: Ensemble, event: Event) -> EventMargins:
         return EventMargins((_value_range(ensemble, event),))
     accepted = np.asarray(event.holds(label_array(ensemble.classes)), dtype=bool)
     if accepted.sum() not in (1, len(accepted) - 1):
-        raise Unreadable(f"the outcome {event.says!r} does not set one class against the rest")
+        raise Unreadable(f"the outcome {event.text!r} does not set one class against the rest")
     # One class wins if it leads each of the others. Where all classes but one are accepted, the
     # margins are those of that one, and the event is their negation.
     reverse = accepted.sum() != 1
@@ -395,7 +395,7 @@ def _class_lead(ensemble: Ensemble, winner: int, other: int) -> IntegerMargin:
 
 def _value_range(ensemble: Ensemble, event: Event) -> IntegerMargin:
     if event.kind not in ("within", "at_least", "at_most"):
-        raise Unreadable(f"the trees give a number, which does not tell the outcome {event.says!r}")
+        raise Unreadable(f"the trees give a number, which does not tell the outcome {event.text!r}")
     if event.kind == "within":
         centre, delta = event.parameters
         bounds = centre - delta, centre + delta

@@ -125,7 +125,7 @@ class Ensemble:
     leaf_answers: bool = False
     """One tree, whose leaf is the model's answer: nothing is added to it."""
     tie_to_first: bool = True
-    """Of two classes with equal scores the first wins, but for one library's binary margin."""
+    """True if the first of two classes with equal scores wins, as in all libraries but one."""
     unit: float = 2.0**-53
     """Relative rounding error of one addition in the library's own sum."""
     link_slack: float = 0.0
@@ -137,7 +137,7 @@ class Ensemble:
     shares: bool = False
     """The scores of classes are their probabilities, not what a link function makes them of."""
     steepness: float = 1.0
-    """Of a binary margin: its logistic function, so many times as steep, is the probability."""
+    """Factor of a binary margin whose logistic function is then the probability."""
     unsure: tuple[float, float] = (0.0, 0.0)
     """A binary margin between these decides nothing, and the model is asked."""
     replay: LibrarySum | None = None

@@ -221,10 +221,10 @@ _META_ESTIMATORS: dict[str, Callable[[Any, tuple[str, ...]], Ensemble]] = {
 
 
 _GRID_CELLS = 1 << 11
-"""Of the grid, for all members together; a single member affords more."""
+"""Cells of the grid of all members together; a single member may have more."""
 _GRID_CELLS_OF_ONE = 1 << 18
 _MOST_UNSURE = 0.4
-"""Of the range of u."""
+"""Largest share of the range of u that may be left to the model."""
 _MEAN_ROUNDING = 1e-9
 """Far more than what a mean of probabilities in float64 is rounded by."""
 
@@ -432,7 +432,7 @@ def _min_plus(all_before: Reals, one: Reals, best: Any) -> Reals:
 def _multiclass_sigmoid(
     model: Any, members: Sequence[EnsembleMember], classes: tuple[Any, ...]
 ) -> Ensemble:
-    """Of several classes that wins whose sigmoid is given the most: a sum for each, a x + b."""
+    """Return an ensemble with one sum a x + b per class: the largest sigmoid's class wins."""
     kept = model.calibrated_classifiers_
     why = f"{describe_model(model)} of {len(classes)} classes"
     if len(kept) > 1:

@@ -28,7 +28,7 @@ Verdicts = NDArray[np.uint8]
 FAILS, DOUBT, HOLDS = range(3)
 
 _MAX_WALK_BYTES = 1 << 27
-"""Of trees made ready for blocks of references, kept from list to list."""
+"""Largest cache of trees prepared for blocks of references, reused from list to list."""
 
 _MIN_WORK_FOR_THREADS = 2e6
 """Work that pays threads; starting them takes a tenth of it."""

@@ -101,7 +101,7 @@ class TreeEngine(BaseEngine):
 
     @property
     def kernels_loaded(self) -> bool:
-        """Whether lists are counted by numba, or by the model itself."""
+        """True if numba's kernels are loaded, or the model itself is used."""
         return self._uses_model or (self._kernel != "numpy" and numba_is_loaded())
 
     def load_kernels(self) -> bool:
@@ -155,10 +155,9 @@ class TreeEngine(BaseEngine):
     def _resolve_verdicts(
         self, verdicts: Verdicts, hybrids: _SubsetHybrids | _SingleHybrids, tick: ProgressCallback
     ) -> BoolVector | None:
-        """Return outcomes from verdicts; the model is asked about those in doubt and about a few
-        others.
+        """Return outcomes from verdicts, or None if the model contradicts one of them.
 
-        None: it denies one of these.
+        The model predicts the rows in doubt, and a few others as a check.
         """
         doubt = np.flatnonzero(verdicts == DOUBT)
         checked = self._model.checks.due(len(verdicts))

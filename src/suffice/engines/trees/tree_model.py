@@ -141,11 +141,11 @@ class HybridCheckSchedule:
 
     @property
     def begun(self) -> bool:
-        """Whether the first checks are complete."""
+        """True if the first checks are complete."""
         return self._checked >= FIRST_CHECKS
 
     def count(self, hybrids: int) -> int:
-        """Of so many hybrids, now worked out, how many to ask the model about."""
+        """Return how many of the next hybrids the model is to predict as a check."""
         self._worked_out += hybrids
         missing = FIRST_CHECKS - self._checked
         if missing <= 0 and self._worked_out < self._next:
