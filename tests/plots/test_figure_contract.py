@@ -18,8 +18,7 @@ from suffice.plots.audit_charts import (
     roles_chart,
     stability_chart,
 )
-from suffice.plots.causal_graph import dag_of
-from suffice.plots.hasse import hasse_diagram_of
+from suffice.plots.diagrams import dag_of, hasse_diagram_of
 from suffice.plots.highlights import text_highlights_of
 from suffice.plots.recourse_costs import recourse_costs_of
 from suffice.plots.result_charts import chart_of

@@ -7,9 +7,8 @@ import suffice
 from suffice import CausalModel, InputError
 from suffice.formatting import percent
 from suffice.plots.canvas import DARK, LIGHT
-from suffice.plots.causal_graph import Arrow, dag_of
 from suffice.plots.charts import ChartCell, ChartColumn, ChartRow
-from suffice.plots.hasse import HasseNode, hasse_diagram_of
+from suffice.plots.diagrams import Arrow, HasseNode, dag_of, hasse_diagram_of
 from suffice.plots.highlights import MarkedText, image_panels_of, text_highlights_of
 from suffice.plots.result_charts import chart_of, interaction_heatmap_of
 from suffice.plots.tool_comparison import SelectionCurve, SizePoint, comparison_of

@@ -8,8 +8,7 @@ from .audit_charts import (
     roles as roles,
     stability as stability,
 )
-from .causal_graph import dag as dag
-from .hasse import lattice as lattice
+from .diagrams import dag as dag, lattice as lattice
 from .highlights import image as image, text as text
 from .recourse_costs import global_recourse as global_recourse
 from .result_charts import (
