@@ -14,8 +14,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from suffice import Explanation, InputError, datasets
 from suffice.cli import app
-from suffice.cli.inputs import hash_of_model
 from suffice.cli.models import load_model
+from suffice.cli.options import hash_of_model
 from tests.cli.command_call import run_command
 from tests.soak.broken_files import write_external_onnx
 

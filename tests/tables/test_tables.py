@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from suffice import InputError
-from suffice.cli.inputs import identifier_columns
+from suffice.cli.options import identifier_columns
 from suffice.context import make_players
 from suffice.context.hybrids import SwapHybrids
 from suffice.context.references import canonical_order

@@ -13,7 +13,10 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from suffice.cli.inputs import (
+from suffice.cli.options import (
+    CONTRAST_NAMES,
+    QUESTION_NAMES,
+    TRAINABLE_MODELS,
     check_columns,
     hash_of_model,
     make_explainer,
@@ -21,7 +24,6 @@ from suffice.cli.inputs import (
     read_table,
     warn_about_identifiers,
 )
-from suffice.cli.options import CONTRAST_NAMES, QUESTION_NAMES, TRAINABLE_MODELS
 from suffice.cli.peer_tools import PEER_TOOLS, make_peer_tools
 from suffice.errors import InputError, did_you_mean, one_line, short_repr
 from suffice.formatting import plural

@@ -11,23 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.inputs import (
-    hash_of_model,
-    leave_columns_out,
-    make_explainer,
-    open_model,
-    outcome_option_error,
-    split_target,
-    warn_about_identifiers,
-)
 from suffice.cli.options import (
     LEAVE_OUT_OPTION,
     QUESTION_NAMES,
     change_options,
     contrast_options,
+    hash_of_model,
+    leave_columns_out,
+    make_explainer,
     model_options,
+    open_model,
+    outcome_option_error,
     question_options,
+    split_target,
     trust_options,
+    warn_about_identifiers,
 )
 from suffice.cli.output import folder_size, print_message, print_resume_command
 from suffice.errors import InputError, missing_package

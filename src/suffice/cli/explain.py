@@ -9,14 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from suffice.cli.inputs import (
-    leave_columns_out,
-    make_explainer,
-    open_model,
-    outcome_option_error,
-    read_table,
-    warn_about_identifiers,
-)
 from suffice.cli.options import (
     CHANGE_NAMES,
     FILE_PATH,
@@ -26,10 +18,16 @@ from suffice.cli.options import (
     change_options,
     contrast_from_options,
     contrast_options,
+    leave_columns_out,
+    make_explainer,
     model_options,
+    open_model,
     option_name,
+    outcome_option_error,
     question_options,
+    read_table,
     trust_options,
+    warn_about_identifiers,
 )
 from suffice.errors import InputError
 

@@ -12,14 +12,6 @@ from typing import Any
 
 import click
 
-from suffice.cli.inputs import (
-    check_columns,
-    leave_columns_out,
-    open_model,
-    outcome_from_options,
-    read_table,
-    warn_about_identifiers,
-)
 from suffice.cli.options import (
     CLASSES_OPTION,
     FILE_PATH,
@@ -29,8 +21,14 @@ from suffice.cli.options import (
     TRAINABLE_MODELS,
     change_options,
     changes_from_options,
+    check_columns,
+    leave_columns_out,
+    open_model,
+    outcome_from_options,
     outcome_options,
+    read_table,
     trust_options,
+    warn_about_identifiers,
 )
 from suffice.cli.output import print_message
 from suffice.errors import InputError, missing_package
