@@ -14,8 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from suffice import Corpus, Explainer, InputError, TextExplainer, at_least
 from suffice.search.plan import Suggestion
-from suffice.summary.completeness import suggested_calls
-from suffice.summary.terminology import PYTHON_HINTS, Terms
+from suffice.summary.terminology import PYTHON_HINTS, Terms, suggested_calls
 from suffice.web.api import ENDPOINTS, EXPLORER_HINTS, notebook_code, openapi
 from suffice.web.requests import (
     ChangeRules,

@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from suffice.explanation import Explanation, View
 from suffice.explanation.schema import ImageSubject, MaskRecord, TextSubject
 from suffice.formatting import format_name, format_value, join_words, percent, plural, printable
-from suffice.summary.completeness import (
+from suffice.summary.signature import SignatureLimits
+from suffice.summary.terminology import (
+    PYTHON_HINTS,
+    ReaderHints,
+    Terms,
     completeness_text,
     duplicate_features_note,
+    feature_value,
     left_out_text,
     suggested_calls,
+    terms_for,
 )
-from suffice.summary.signature import SignatureLimits
-from suffice.summary.terminology import PYTHON_HINTS, ReaderHints, Terms, feature_value, terms_for
 from suffice.summary.view_summary import (
     LISTED_SETS,
     Pieces,

@@ -22,7 +22,10 @@ from suffice.formatting import (
     printable,
     truncate,
 )
-from suffice.summary.completeness import (
+from suffice.summary.signature import SignatureLimits, ViewSignature, view_signature
+from suffice.summary.terminology import (
+    ReaderHints,
+    Terms,
     minimality_text,
     no_set_phrase,
     reached_by_all,
@@ -30,8 +33,6 @@ from suffice.summary.completeness import (
     searched_size,
     unsearched_text,
 )
-from suffice.summary.signature import SignatureLimits, ViewSignature, view_signature
-from suffice.summary.terminology import ReaderHints, Terms
 from suffice.typing import Scalar
 
 _LOWEST_ADVISED_TAU = 0.5
