@@ -6,7 +6,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.model_selection import train_test_split
 
 from suffice import Explainer, Explanation, Option, datasets
-from suffice.datasets.tabular import GERMAN_CATEGORIES
+from suffice.datasets import GERMAN_CATEGORIES
 
 INPUT = 998
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from experiments.runner.drawing import OURS, new_figure, tidy
-from suffice.datasets.text_corpora import SEGMENTS
+from suffice.datasets import SEGMENTS
 
 __all__ = ["draw_sets"]
 

@@ -26,7 +26,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from suffice.datasets.text_corpora import SEGMENTS
+from suffice.datasets import SEGMENTS
 from suffice.errors import InputError, did_you_mean
 from suffice.tables import is_frame
 from suffice.text.segmentation import sentences

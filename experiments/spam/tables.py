@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from experiments.spam.relabel import PAIRS, Relabeller
-from suffice.datasets.text_corpora import SEGMENTS
+from suffice.datasets import SEGMENTS
 
 __all__ = ["options_table", "pasted_table", "segments_table", "sets_table", "smallest"]
 

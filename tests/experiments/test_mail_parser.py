@@ -25,7 +25,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 
 from suffice import Explainer, Explanation, InputError, datasets
-from suffice.datasets.text_corpora import SEGMENTS
+from suffice.datasets import SEGMENTS
 
 PLAIN = """From shop@example.com  Thu Aug 22 12:36:23 2002
 From: Ann Lee <ann@shop.example>

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
 from suffice import Explainer, datasets
-from suffice.datasets.text_corpora import SEGMENTS
+from suffice.datasets import SEGMENTS
 
 
 @pytest.fixture(scope="module")

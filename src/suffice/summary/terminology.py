@@ -1,4 +1,4 @@
-"""Words for features of tables, texts and images; completeness of a search, calls for more of it."""
+"""Words for features of tables, texts and images; how complete a search is, and calls for more."""
 
 from __future__ import annotations
 
