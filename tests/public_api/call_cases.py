@@ -554,7 +554,7 @@ def doors() -> list[CallCase]:
         CallCase("AnchorRules.rule", lambda features: rules().rule(features), {"features": "age"}),
         CallCase("Explanation.to_json", e.to_json, {"volatile": False}, {"volatile": "true"}),
         CallCase("View.to_json", e.keep.to_json, {"volatile": False}, {"volatile": "true"}),
-        CallCase("Result.to_html", e.to_html, {"path": None}, {"path": "none word"}),
+        CallCase("Rendered.to_html", e.to_html, {"path": None}, {"path": "none word"}),
         CallCase(
             "report",
             sf.report,
