@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, Event
 from time import sleep
 from typing import Any
 
@@ -43,6 +45,37 @@ def test_torch_modules() -> None:
     assert named.prediction == ("refused", "granted")[e.prediction]
     with pytest.raises(InputError, match=r"at_least\(t\)"):
         Explainer(torch_network(1), SCALED_FRAME).explain(SCALED_FRAME.iloc[3])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_forked_during_a_call_can_predict() -> None:
+    torch = pytest.importorskip("torch")
+    called = Event()
+
+    class Slow(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, rows: Any) -> Any:
+            called.set()
+            sleep(0.5)
+            return torch.stack([rows[:, 0], -rows[:, 0]], dim=1)
+
+    module = Slow().train()
+    model = adapt(module)
+
+    def answer() -> None:
+        assert module.training  # as it was before the call of the other thread
+        model.predict(SCALED[:4])
+
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(model.predict, SCALED[:4])
+        assert called.wait(60)
+        child = multiprocessing.get_context("fork").Process(target=answer)
+        child.start()
+        running.result()
+    child.join(60)
+    try:
+        assert child.exitcode == 0
+    finally:
+        child.kill()
 
 
 def test_torch_modules_are_left_as_they_were() -> None:

@@ -6,9 +6,10 @@ references, so whatever depends on the references alone is computed once and cac
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
-from threading import Lock
+from threading import RLock
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -235,6 +236,17 @@ class References(CachedRows):
         return self.cached(key, lambda: players.codes(self.codes))
 
 
+_CACHE_LOCK = RLock()
+"""Held while a cache of references is read or changed."""
+
+if hasattr(os, "register_at_fork"):  # a forked process must not inherit it from another thread
+    os.register_at_fork(
+        before=_CACHE_LOCK.acquire,
+        after_in_parent=_CACHE_LOCK.release,
+        after_in_child=_CACHE_LOCK.release,
+    )
+
+
 class ReferenceCache:
     """The sets of references used last, limited in number and in cells (LRU).
 
@@ -243,15 +255,14 @@ class ReferenceCache:
 
     def __init__(self) -> None:
         self._sets: dict[Hashable, References] = {}
-        self._lock = Lock()
 
     def get_or_choose(self, key: Hashable, choose: Callable[[], Table]) -> References:
         """Return the set with this key; `choose` selects it if it is not in the cache."""
-        with self._lock:
+        with _CACHE_LOCK:
             found = self._sets.pop(key, None)
         if found is None:
             found = References(choose())
-        with self._lock:
+        with _CACHE_LOCK:
             self._sets[key] = found  # last in the dictionary: the next to be dropped is first
             sizes = [len(kept) * len(kept.table.names) for kept in self._sets.values()]
             while len(sizes) > 1 and (

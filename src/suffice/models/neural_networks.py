@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
@@ -89,6 +90,15 @@ def requested_device(module: Any, device: Any) -> Any:
 _CALL_LOCK = RLock()
 """Held during every call of a torch module. Modules may share submodules, whose training flags are
 changed, and all share torch's random state: restoring either is only right with one caller."""
+
+if hasattr(os, "register_at_fork"):
+    # A process forked during a call of another thread would wait for it for ever, and have flags
+    # and a random state that nobody restores: so a fork waits for the call.
+    os.register_at_fork(
+        before=_CALL_LOCK.acquire,
+        after_in_parent=_CALL_LOCK.release,
+        after_in_child=_CALL_LOCK.release,
+    )
 
 
 @contextmanager

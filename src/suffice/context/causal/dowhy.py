@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -119,9 +120,16 @@ def _parent_matrix(parents: Parents, order: list[str]) -> Values:
     return np.stack([column.astype(kind) for column in columns], axis=1)
 
 
-_GLOBAL_GENERATOR_LOCK = Lock()
+_GLOBAL_GENERATOR_LOCK = RLock()
 """Held while NumPy's global generator is seeded: a second thread would draw from the same state,
 and restore a state that the first had seeded."""
+
+if hasattr(os, "register_at_fork"):  # else a forked process inherits it, and a state to restore
+    os.register_at_fork(
+        before=_GLOBAL_GENERATOR_LOCK.acquire,
+        after_in_parent=_GLOBAL_GENERATOR_LOCK.release,
+        after_in_child=_GLOBAL_GENERATOR_LOCK.release,
+    )
 
 
 def _draw_seeded(draw: Callable[[int], Any], n: int, rng: np.random.Generator) -> Values:
