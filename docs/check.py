@@ -1,6 +1,7 @@
 """`python -m docs.check FOLDER`: what must hold of a built site.
 
-It asks no other host, its links lead somewhere, and its reference has every public name.
+It asks no other host, its links lead somewhere, the gallery's thumbnails stay in their cards, and
+its reference has every public name.
 """
 
 import re
@@ -24,6 +25,8 @@ class _Page(HTMLParser):
         self.loads: list[str] = []
         self.links: list[str] = []
         self.anchors: set[str] = set()
+        self.linked_thumbnails: list[str] = []
+        self._within = ""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -31,6 +34,7 @@ class _Page(HTMLParser):
         self.anchors |= {given[name] for name in ("id", "name") if name in given}
         if tag == "a" and "href" in given:
             self.links.append(given["href"])
+            self._within = given["href"]
         elif tag in _LOADED or (tag == "link" and given.get("rel") in _LOADING):
             self.loads += [
                 given[name] for name in ("src", "href", "data", "xlink:href") if name in given
@@ -38,7 +42,13 @@ class _Page(HTMLParser):
             self.loads += [
                 part.split()[0] for part in given.get("srcset", "").split(",") if part.strip()
             ]
+            if self._within and "_thumb." in given.get("src", ""):
+                self.linked_thumbnails.append(self._within)
         self.loads += _IN_STYLE.findall(given.get("style", ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "a":
+            self._within = ""
 
 
 def problems(folder: Path) -> Iterator[str]:
@@ -53,6 +63,8 @@ def problems(folder: Path) -> Iterator[str]:
                 yield f"{where} loads {address}"
             elif not _leads_somewhere(address, path, pages):
                 yield f"{where} shows {address}, which is not there"
+        for address in page.linked_thumbnails:
+            yield f"{where} links a thumbnail to {address}: it leaves its card, over others"
         for address in page.links:
             if not _leads_somewhere(address, path, pages):
                 yield f"{where} links to {address}, which is not there"

@@ -32,6 +32,10 @@ def _link(app, doctree, page):
         name = app.env.images.get(image["uri"])
         if name is None or isinstance(image.parent, nodes.reference):
             continue
+        # A thumbnail's whole card leads to its example already; a second link would be laid over
+        # it by the gallery's style, so that the picture is moved out of the card.
+        if name[1].endswith("_thumb.png"):
+            continue
         uri = relative_uri(here, f"{app.builder.imagedir}/{name[1]}")
         link = nodes.reference("", "", refuri=uri, internal=True, classes=["enlarged"])
         image.replace_self(link)

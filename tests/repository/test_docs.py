@@ -171,6 +171,10 @@ def test_a_built_site_is_looked_through(tmp_path):
         ('<img src="gone.png">', "shows gone.png, which is not there"),
         ('<a href="gone.html">', "links to gone.html, which is not there"),
         ('<a href="#gone">', "links to #gone, which is not there"),
+        (
+            '<a href="../a_thumb.png"><img src="../a_thumb.png"></a>',
+            "links a thumbnail to ../a_thumb.png: it leaves its card, over others",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_built_site_is_said(tmp_path, page, says):
