@@ -133,6 +133,7 @@ def test_all_features_together_are_no_claim_about_sets_that_were_not_tried(monke
         assert "no smaller set keeps" not in text and "hangs on" not in text
         assert "No smaller set was found that keeps “1” in at least 90% of cases" in text
     assert "true by construction" in flat(str(e.keep))
+    assert "sets were looked for, until time_limit=0.1 s was over" in flat(str(e))
 
 
 def test_what_is_true_by_construction_is_said_to_be():

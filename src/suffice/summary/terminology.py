@@ -197,11 +197,12 @@ def completeness_text(e: Explanation, terms: Terms, hints: ReaderHints) -> tuple
         )
     stopped = _stop_reason(e, hints)
     if findings is not None and not findings.only_at_tau:
-        small = f"sets of {sizes} were searched exhaustively; larger ones"
+        # With not even the single features counted, it may have ended at the first start.
+        small = f"sets of {sizes} were searched exhaustively; larger ones from many starts"
         searched = small if size > 0 else "sets were looked for"
         until = _stop_phrase(e, stopped)
         others = f"Others may exist{_share_decided(e)}"
-        return "Not complete", f"{searched} from many starts, until {until}. {others}."
+        return "Not complete", f"{searched}, until {until}. {others}."
     if e.stopped is not None and e.stopped.kind == "many":
         every = f"each of {plural(1 << tally.d, 'subset')} was decided, and necessity counts them"
         return "Not listed in full", f"{every} all; but there are {stopped}: all of {sizes}."
