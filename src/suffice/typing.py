@@ -15,7 +15,7 @@ HeldSets: TypeAlias = NDArray[np.bool_]
 """(subsets, players): which players keep the input's values."""
 
 Outcomes: TypeAlias = NDArray[np.bool_]
-"""(subsets, references): does the hybrid have the input's outcome?"""
+"""(subsets, references): True if the hybrid has the input's outcome."""
 
 SatisfiedRows: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
 """(factors, rows): which rows of a sample satisfy each factor."""
@@ -36,7 +36,7 @@ Values: TypeAlias = NDArray[Any]
 """A column's values or a model's raw output, of whatever dtype."""
 
 Scalar: TypeAlias = str | int | float | bool | None
-"""A value as it is shown and stored."""
+"""Cell of a table as it is shown and stored."""
 
 ViewName: TypeAlias = Literal["keep", "flip"]
 """Name of one of the two views."""

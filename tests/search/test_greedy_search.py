@@ -448,9 +448,9 @@ def test_with_starts_without_end_all_is_seen_or_it_says_that_it_is_not(world, ta
 def test_what_one_view_asked_the_other_knows(world, tau, seed):
     evaluator = Sets(world.model, world.x, world.references)
     question = Question(tau, seed=seed)
-    memo = OutcomeCache(evaluator, world.d, seed)
+    cache = OutcomeCache(evaluator, world.d, seed)
     for view in ("keep", "flip"):
-        greedy_search(evaluator, world.d, view, question, memo=memo)
+        greedy_search(evaluator, world.d, view, question, cache=cache)
     # Single hybrids that show who is strong come besides: at most an eighth of all.
     most = len(world.references) << world.d
     assert evaluator.rows_predicted <= most + most // 8
@@ -462,10 +462,10 @@ def test_what_a_sweep_counted_is_not_asked_again(world, tau, seed):
     evaluator = Sets(world.model, world.x, world.references)
     sweep = exhaustive_search(evaluator, world.d)
     asked = evaluator.rows_predicted
-    memo = OutcomeCache(evaluator, world.d, seed, sweep)
-    memo.effects = lambda _: (np.zeros(world.d), np.ones(world.d))
+    cache = OutcomeCache(evaluator, world.d, seed, sweep)
+    cache.effects = lambda _: (np.zeros(world.d), np.ones(world.d))
     for view, count in (("keep", world.keeps), ("flip", world.flips)):
-        greedy = greedy_search(evaluator, world.d, view, Question(tau, seed=seed), memo=memo)
+        greedy = greedy_search(evaluator, world.d, view, Question(tau, seed=seed), cache=cache)
         assert greedy.findings.decided
         assert all(f.hits == count(f.members) for f in greedy.findings.factors)
     assert evaluator.rows_predicted == asked
@@ -475,21 +475,21 @@ def test_what_a_sweep_counted_is_not_asked_again(world, tau, seed):
 @settings(max_examples=examples(30))
 def test_a_memo_that_must_forget_still_tells_the_truth(world, view, seed):
     predict, x, references = world
-    memo = OutcomeCache(FunctionEvaluator(predict, x, references), len(x), seed)
-    memo.most = 3
+    cache = OutcomeCache(FunctionEvaluator(predict, x, references), len(x), seed)
+    cache.most = 3
     question = Question(0.8, seed=seed)
-    greedy = greedy_search(memo.evaluator, len(x), view, question, starts=4, memo=memo)
-    assert len(memo) <= 3
+    greedy = greedy_search(cache.evaluator, len(x), view, question, starts=4, cache=cache)
+    assert len(cache) <= 3
     assert_true(greedy, world, view, question)
 
 
 def test_a_memo_has_room_for_what_its_bytes_hold(monkeypatch):
     monkeypatch.setattr(memo_module, "_MOST_BYTES", 10_000)
     evaluator = FunctionEvaluator(lambda rows: rows.sum(axis=1) > 4, np.ones(8), np.zeros((16, 8)))
-    memo = OutcomeCache(evaluator, 8)
-    assert memo.most == 10_000 // (320 + 2 + 1)
-    greedy_search(evaluator, 8, "keep", Question(), memo=memo)
-    assert 0 < len(memo) <= memo.most
+    cache = OutcomeCache(evaluator, 8)
+    assert cache.most == 10_000 // (320 + 2 + 1)
+    greedy_search(evaluator, 8, "keep", Question(), cache=cache)
+    assert 0 < len(cache) <= cache.most
 
 
 def test_a_text_of_eight_words_has_256_versions_and_no_more_are_asked():

@@ -135,7 +135,7 @@ class _Mass:
     weights: Reals
 
     def __call__(self, worlds: BoolVector) -> float:
-        # The same worlds added in another order may come to a trace more than all of them.
+        # Added in another order, the weights of the same worlds may sum to slightly more.
         return min(float(self.weights[worlds].sum()) / float(self.weights.sum()), 1.0)
 
     def share(self, part: BoolVector, of: BoolVector) -> float | None:
@@ -188,7 +188,7 @@ def _sample_rows(
     return Sample(pd.DataFrame({**z, cause.tag: np.repeat([True, False], size)}), [cause.tag])
 
 
-# What is known about a cause, from a causal model or from data alone: frozen, told in words.
+# The result: the three probabilities with their evidence.
 
 
 class Intervals(NamedTuple):
@@ -231,7 +231,7 @@ class Causation(Result):
     experimental: Arms
     """P(y_x) at [True], P(y_x') at [False]."""
     n_worlds: int | None
-    """How many worlds were drawn; None where all were enumerated."""
+    """Number of worlds drawn; None if all were enumerated."""
     intervals: Intervals | None
     """Exact 95% intervals; None where there is nothing to estimate."""
     sample: Sample | None = field(default=None, compare=False)

@@ -144,7 +144,7 @@ def _run_audit(options: dict[str, Any]) -> None:
 
 
 class _StageMessages:
-    """Passes progress of explaining on, and prints a message for each later stage and its steps."""
+    """Listener that shows progress of explaining, then a message for each stage and step."""
 
     def __init__(
         self, see: ProgressListener, stages: dict[str, str], steps: dict[str, list[str]]
@@ -155,7 +155,7 @@ class _StageMessages:
         self._done: dict[str, int] = {}
 
     def __call__(self, what: str, done: float, total: float | None) -> None:
-        """Print what began or ended."""
+        """Print the stage or step that began or ended."""
         self._see(what, done, total)
         if what in self._stages:
             print_message(self._stages.pop(what))

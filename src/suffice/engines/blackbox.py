@@ -1,8 +1,9 @@
 """The black box, and the base of engines: builds hybrids, calls the model, caches its rows.
 
 On German credit 59,417 of 358,400 hybrids are distinct. Finding them takes one integer key per
-hybrid and a hash table, which costs far less than a forest's `predict` saves; for a model as cheap
-as logistic regression it may cost more, so the first block's share of repeated rows decides.
+hybrid and a hash table, which costs far less than the calls of a forest's `predict` that it saves.
+For a model as cheap as logistic regression it may cost more, so the first block's share of repeated
+rows decides.
 """
 
 from __future__ import annotations
@@ -27,34 +28,34 @@ from suffice.target import Target
 from suffice.typing import BoolVector, Counts, HeldSets, Outcomes, Values
 
 _CELLS_PER_CALL = 1 << 22
-"""Few large calls, but never so large that rows × columns of them trouble the memory."""
+"""Most cells (rows × columns) of one model call: calls are few and large, but fit in memory."""
 
 _FIRST_CALL = 1 << 14
 _FIRST_HURRIED_CALL = 1 << 4
 _SECONDS_PER_CALL = 2.0
-"""No call is so large that progress could not be shown in between."""
+"""Longest model call, so that progress can be shown between calls."""
 
 _HYBRIDS_PER_LOOKUP = 1 << 18
-"""Single hybrids looked through together for distinct rows."""
+"""Hybrids among which distinct rows are searched at once."""
 
 _MAX_FORESEEN_HYBRIDS = 1 << 14
-"""Hybrids of one input: with more of them a call is worth its start."""
+"""Most hybrids of one input that are predicted with those of other inputs: an input with more
+fills a call of its own."""
 
 _CHECKED_HYBRIDS = 64
-"""Hybrids that are put to the model as well, to see that it predicts as it was read."""
+"""Hybrids that the model predicts too, as a check of the engine's reading of it."""
 
 _ROWS_PER_SHARED_CALL = 1 << 15
-"""Rows of several inputs that one call is about."""
+"""Most rows of several inputs in one model call."""
 
 
 class BlackBox:
     """Evaluator that calls the model, for any target and any context.
 
-    `distinct` says whether to look for hybrids that are the same row: True (then also for those of
-    earlier calls, whatever that takes), False, or None to let the first block decide. The outcomes
-    are the same either way. Only a context that has a key for each hybrid can tell without building
-    them. `note` says why no faster evaluator serves, and
-    `patience` how many seconds one call of the model may take, where a limit has to be obeyed.
+    `distinct`: predict equal rows once. True also compares with the rows of earlier calls, whatever
+    that costs; None lets the first block decide. The outcomes are the same either way. It needs a
+    context with a key for each hybrid. `note` is the reason why no faster evaluator can be used,
+    `patience` the seconds that one model call may take where a limit has to be obeyed.
     """
 
     name = "blackbox"
@@ -73,7 +74,7 @@ class BlackBox:
         self.rows_predicted = 0
         self.model_seconds = 0.0
         self.lost_input = False
-        """Whether a hybrid that holds every player, which is the input, had another outcome."""
+        """True if the model predicted another outcome for a hybrid that equals the input."""
         self._target = target
         self._hybrids = hybrids
         self._y = y
@@ -83,7 +84,7 @@ class BlackBox:
         self._cache = PredictionCache()
         columns = len(hybrids.pool.names)
         self._most_rows = max(1, _CELLS_PER_CALL // columns)
-        # A wrapped model was timed when it predicted the data; of another the first call tells.
+        # A wrapped model was timed when it predicted the data; others are timed at the first call.
         pace = self._pace = getattr(target.model, "seconds_per_row", None)
         unknown = _FIRST_CALL if patience is None else _FIRST_HURRIED_CALL
         first = self._patience / pace if pace else unknown
@@ -92,12 +93,12 @@ class BlackBox:
 
     @property
     def target(self) -> Target:
-        """The target: the model and the outcome."""
+        """Target: the model and the outcome."""
         return self._target
 
     @property
     def n(self) -> int:
-        """The number of references."""
+        """Number of references."""
         return self._hybrids.n
 
     def seconds_per_hybrid(self) -> float | None:
@@ -109,9 +110,9 @@ class BlackBox:
         return row_work(self._target.model)
 
     def rows_of_full_sweep(self) -> tuple[Table, Counts] | None:
-        """The distinct rows that a sweep of all sets asks about, and their keys.
+        """Return the distinct rows of a sweep of all sets, with their keys.
 
-        None where they are so many that a call of their own costs nothing more, or have no keys.
+        None if they have no keys, or are so many that a call for this input alone costs no more.
         """
         keyed, d = self._keyed, self._hybrids.d
         if keyed is None or not keyed.stable_keys or self._distinct is False:
@@ -125,17 +126,17 @@ class BlackBox:
         return self._hybrids.rows(held[subset], reference), keys[first]
 
     def add_predictions(self, keys: Counts, answers: Values, seconds: float) -> None:
-        """Add the model's answers for hybrids with these keys, and the seconds that they took.
+        """Add predictions of hybrids with these keys, and the seconds that they took.
 
-        Rows that several inputs share are counted for each of them, as if it were explained alone:
-        so what is stored does not depend on which inputs were explained together.
+        Rows that several inputs share are counted for each input, as if it were explained alone,
+        so that stored results do not depend on which inputs were explained together.
         """
         self._cache.add(keys, self._target.read(answers) == self._y)
         self.rows_predicted += len(keys)
         self.model_seconds += seconds
 
     def outcomes(self, held: HeldSets, tick: ProgressCallback | None = None) -> Outcomes:
-        """(subsets, references): does the hybrid have the input's outcome?"""
+        """Return (subsets, references): whether each hybrid has the input's outcome."""
         if self._distinct is False or self._keyed is None:
             return self._predict_all(held, tick)
         keys = self._keyed.keys(held).ravel()
@@ -157,9 +158,9 @@ class BlackBox:
         tick: ProgressCallback | None = None,
         cache: bool = False,
     ) -> BoolVector:
-        """(rows,): the outcome of hybrid (held[i], references[i]).
+        """Return (rows,): whether hybrid (held[i], references[i]) has the input's outcome.
 
-        With `cache`, answers are remembered from call to call even where rows are not many.
+        `cache` keeps predictions between calls even if few rows repeat.
         """
         keyed = self._keyed if self._once or cache else None
         keys = None if keyed is None else keyed.lasting_keys(held, references)
@@ -175,7 +176,7 @@ class BlackBox:
         keys: Counts | None,
         tick: ProgressCallback | None = None,
     ) -> BoolVector:
-        """Ask about the rows whose answers are not remembered, and remember those."""
+        """Return outcomes by key from the cache; predict and cache the rows that it lacks."""
         if keys is None:
             return self._predict(held, references, tick)
         known = self._cache.get(keys)
@@ -206,7 +207,7 @@ class BlackBox:
         return np.asarray(out == self._y)
 
     def _record_call(self, rows: int, seconds: float) -> None:
-        """Keep the books, and let the next call be as large as memory and patience allow."""
+        """Add to the totals, and set the size of the next call by memory and patience."""
         self.rows_predicted += rows
         self.model_seconds += seconds
         self._call_times.record(rows, seconds)
@@ -227,11 +228,11 @@ class BlackBox:
 
 
 def predict_together(boxes: Sequence[BlackBox]) -> None:
-    """Ask one model about the hybrids of several inputs that it will be asked about anyway.
+    """Predict the hybrids of several inputs in shared model calls, and fill the caches of `boxes`.
 
     A call may cost as much for one row as for a thousand, and inputs that share values and
-    references share hybrids. The answers are those that each box would get; where the model fails,
-    none is told, so that each asks for itself and the fault is that of its own input.
+    references share hybrids. The predictions are those that each box would get alone. If the model
+    raises, no cache is filled: each box then predicts for itself, and the error names its input.
     """
     waiting: list[tuple[BlackBox, Table, Counts]] = []
     rows = 0
@@ -276,7 +277,7 @@ def sweep_by_lists(
 
 
 def scale_progress(tick: ProgressCallback, part: float) -> ProgressCallback:
-    """The tick of work that is a part of other work."""
+    """Return a progress callback for a part of the work that `tick` reports."""
     return lambda share: tick(share * part)
 
 
@@ -294,7 +295,7 @@ class BaseEngine(ABC):
 
     @property
     def n(self) -> int:
-        """The number of references."""
+        """Number of references."""
         return self._hybrids.n
 
     @property
@@ -325,10 +326,10 @@ class BaseEngine(ABC):
             yield first, hits.astype(np.int64, copy=False)
 
     def bound_cubes(self, held: HeldSets, freed: HeldSets) -> tuple[Outcomes, Outcomes]:
-        """Return (cubes, references): whether all hybrids surely have the outcome, and any may.
+        """Return (cubes, references) twice: all hybrids surely have the outcome; any hybrid may.
 
-        A cube is all sets that hold `held` and nothing of `freed`; of a single set both bounds are
-        its outcomes.
+        A cube is all sets that hold `held` and nothing of `freed`. For a single set both bounds
+        are its outcomes.
         """
         surely, may = self._bound_event(held, freed)
         if not self._y:
@@ -362,11 +363,10 @@ class BaseEngine(ABC):
         tick: ProgressCallback | None = None,
         cache: bool = False,
     ) -> BoolVector:
-        """The model's own outcomes of single hybrids, each distinct row asked for once.
+        """Return the model's own outcomes of single hybrids; each distinct row is predicted once.
 
-        `tick` is told that time passes, but of no share: these rows are part of other work. With
-        `cache` there may be other calls for the same rows, as by small lists, and they are
-        remembered.
+        `tick` is called with a share of 0, since these rows are part of other work. `cache` keeps
+        predictions for later calls, as small lists repeat rows.
         """
         passing = None if tick is None else scale_progress(tick, 0.0)
         out = np.empty(len(references), dtype=bool)
@@ -378,11 +378,11 @@ class BaseEngine(ABC):
         return out
 
 
-# What the model said of rows that were asked about before, by their keys.
+# Predictions of earlier rows, by the keys of the rows.
 
 
 _MAX_CACHED_ROWS = 1 << 22
-"""Rows remembered: some forty megabytes. What comes after them is not kept."""
+"""Most cached rows, about forty megabytes; later rows are not cached."""
 
 CachedAnswers = NDArray[np.int8]
 """1: yes, -1: no, 0: not known."""
@@ -390,8 +390,7 @@ CachedAnswers = NDArray[np.int8]
 
 @dataclass(eq=False)
 class PredictionCache:
-    """Cache of predictions by key, in a few sorted runs, so that looking up and adding are both
-    cheap.
+    """Cache of predictions by key, in a few sorted runs: both lookup and insertion are cheap.
 
     >>> answers = PredictionCache()
     >>> answers.add(np.array([7, 3]), np.array([True, False]))
@@ -400,7 +399,7 @@ class PredictionCache:
     """
 
     _runs: list[tuple[Counts, CachedAnswers]] = field(default_factory=list)
-    """Keys in order, with the answers to them; the longest run first."""
+    """Sorted keys with their predictions; the longest run first."""
 
     def __len__(self) -> int:
         return sum(len(keys) for keys, _ in self._runs)
@@ -414,11 +413,11 @@ class PredictionCache:
         return out
 
     def add(self, keys: Counts, answers: BoolVector) -> None:
-        """Keep answers to rows that were not known, as long as there is room."""
+        """Add predictions of rows that were not in the cache, while there is room."""
         if not len(keys) or len(self) + len(keys) > _MAX_CACHED_ROWS:
             return
         self._runs.append((keys, np.where(answers, 1, -1).astype(np.int8)))
-        # Each run is more than twice as long as the next: so there are few, and few are sorted.
+        # Each run is more than twice as long as the next, so runs are few and few keys are sorted.
         while len(self._runs) > 1 and len(self._runs[-2][0]) <= 2 * len(self._runs[-1][0]):
             last, before = self._runs.pop(), self._runs.pop()
             self._runs.append(
@@ -429,7 +428,7 @@ class PredictionCache:
         self._runs.append((longest[order], signs[order]))
 
 
-# How many rows a call may have, from the times of calls before.
+# Number of rows of a model call, from the times of earlier calls.
 #
 # A call often costs some milliseconds whatever its rows: a forest starts threads, a service is
 # reached. Rows per second alone would then make each call smaller than the one before, and slower
@@ -437,14 +436,14 @@ class PredictionCache:
 
 
 _CALL_GROWTH = 4
-"""Times: how much larger than the last a call may be that costs more than it should anyway."""
+"""Largest growth of a call over the last one where overhead makes most of the cost."""
 
 
 class CallTimes:
     """Seconds that calls with different numbers of rows took.
 
     >>> times = CallTimes()
-    >>> times.record(400, 0.4)  # of one call nobody knows what each row added
+    >>> times.record(400, 0.4)  # overhead unknown after one call
     >>> times.rows_within(0.1)
     100.0
     >>> times.record(100, 0.325)  # 300 ms for the call and 0.25 ms for each row
@@ -457,15 +456,15 @@ class CallTimes:
         self._by_magnitude: dict[int, tuple[int, float]] = {}
 
     def record(self, rows: int, seconds: float) -> None:
-        """Note that a call with so many rows took so long."""
+        """Record the seconds that a call with this many rows took."""
         self._last = (rows, seconds)
         self._by_magnitude[rows.bit_length()] = self._last
 
     def rows_within(self, seconds: float) -> float:
-        """Return how many rows a call of so many seconds may have.
+        """Return the number of rows of a call that takes this many seconds.
 
-        Where a call without rows would take as long, return as many as double that: fewer rows
-        would save less than half of the call.
+        If the overhead alone takes as long, return the rows that double it: fewer rows would save
+        less than half of the call.
         """
         rows, took = self._last
         overhead = self._overhead()
@@ -477,10 +476,10 @@ class CallTimes:
         return min(overhead / each, float(_CALL_GROWTH * rows))
 
     def _overhead(self) -> float:
-        """Return the seconds that the last call would have taken without rows; 0: not known.
+        """Return the seconds that the last call would have taken without rows; 0 if unknown.
 
-        Another call tells, of at most half as many rows or at least twice as many: with sizes that
-        are closer, the noise of two times would pass for a difference.
+        They follow from a second call with at most half or at least twice as many rows: closer
+        sizes would take the noise of the clock for a difference.
         """
         rows, took = self._last
         others = sorted(self._by_magnitude.values())

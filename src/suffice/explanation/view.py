@@ -95,7 +95,7 @@ class View(SummarizedResult):
 
     @property
     def tau(self) -> float:
-        """The threshold asked for."""
+        """The threshold τ of the view."""
         return self.explanation.tau
 
     @property
@@ -202,7 +202,7 @@ class View(SummarizedResult):
     def __getitem__(
         self, at: SupportsIndex | slice
     ) -> SufficientFactor | tuple[SufficientFactor, ...]:
-        # Only what is asked for is made: there may be a hundred thousand.
+        # Factors are built on access: there may be a hundred thousand.
         if isinstance(at, slice):
             return tuple(map(self._minimal, self._sets[at]))
         return self._minimal(self._sets[at])
@@ -217,7 +217,7 @@ class View(SummarizedResult):
 
     @property
     def barcode(self) -> tuple[SufficientFactor, ...]:
-        """Every factor that is minimal at some τ, the highest first: see `minimal_for`."""
+        """Factors that are minimal at some τ, the highest first: see `minimal_for`."""
         return tuple(self._minimal(m) for m in self.profile.minimal_at_any_tau())
 
     @cached_property
@@ -227,7 +227,7 @@ class View(SummarizedResult):
 
     @cached_property
     def baseline_curve(self) -> tuple[tuple[float, float], ...]:
-        """Steps (τ, what chance gives for cumulative PN), where `curve` is known."""
+        """Steps (τ, cumulative PN expected by chance), where `curve` is known."""
         if not self.curve:
             return ()
         taus, weight = self.profile.reach_of_all()
@@ -238,23 +238,23 @@ class View(SummarizedResult):
     # -- any subset ---------------------------------------------------------------------
 
     def sufficiency(self, features: Sequence[str] | str) -> float:
-        """PS of any set of features."""
+        """Return the PS of any set of features."""
         return self.profile.hits(self._numbers(features)) / self.tally.n
 
     def factor(self, features: Sequence[str] | str) -> SufficientFactor:
-        """Any set of features, minimal or not, with its numbers."""
+        """Return any set of features, minimal or not, with its numbers."""
         members = self._numbers(features)
         return self._factor(members, self.profile.hits(members), self.profile.interval(members))
 
     def measures(self, features: Sequence[str] | str, upward_closure: bool = False) -> Measures:
-        """The four measures of the factor "just these features", or of its upward closure."""
+        """Return the four measures of "just these features", or of its upward closure."""
         closed = check_bool("upward_closure", upward_closure)
         return measures_of(self.profile, self._asked(features), closed)
 
     def necessity_of(
         self, features: Sequence[str] | str, upward_closure: bool = True
     ) -> float | None:
-        """PN of any set of features: by default of its upward closure, as for `necessity`."""
+        """Return the PN of any set of features, by default of its upward closure."""
         asked, closed = self._asked(features), check_bool("upward_closure", upward_closure)
         if self.tally.complete:
             return measures_of(self.profile, asked, closed).necessity
@@ -276,12 +276,12 @@ class View(SummarizedResult):
 
     @property
     def tally(self) -> Tally:
-        """The counts behind everything."""
+        """Counts of the view, from which all its numbers follow."""
         return self.profile.tally
 
     @property
     def alpha(self) -> float | None:
-        """The level of the test that a factor must pass; None: shares are taken as they are."""
+        """Level of the test that a factor must pass; None: shares are compared with τ untested."""
         return self.profile.alpha
 
     @property
@@ -307,12 +307,12 @@ class View(SummarizedResult):
 
     @cached_property
     def _covered(self) -> tuple[float, float]:
-        """Hybrids with the outcome in the closure of the factors; and in all."""
+        """Number of the outcome's hybrids in the closure of the factors, and in all."""
         return self.profile.covered(self.tau)
 
     @cached_property
     def _sets(self) -> tuple[MinimalSet, ...]:
-        """The τ-minimal sets by their features' numbers, in the order of `factors`."""
+        """Minimal sets at τ as numbers of features, in the order of `factors`."""
         return tuple(self.profile.minimal_at(self.tau))
 
     def _minimal(self, minimal: MinimalSet) -> SufficientFactor:
@@ -340,7 +340,7 @@ class View(SummarizedResult):
         )
 
     def _numbers(self, features: Sequence[str] | str) -> tuple[int, ...]:
-        # What was left out changes no count, so a set is as good as without it.
+        # Features left out of the search change no count, so they are dropped from the set.
         return self._asked(features).members
 
     def _asked(self, features: Sequence[str] | str) -> QueriedSet:
@@ -353,7 +353,7 @@ class View(SummarizedResult):
     # -- as every result ----------------------------------------------------------------
 
     def to_frame(self) -> Any:
-        """The factors as a pandas frame, a row each."""
+        """Return the factors as a pandas frame, one row per factor."""
         return factor_frame((self.outcome, factor) for factor in self.factors)
 
     def __repr__(self) -> str:
@@ -407,7 +407,7 @@ class QueriedSet:
     members: tuple[int, ...]
     idle: int
     all_idle: int
-    """How many were left out of the search."""
+    """Number of features that were left out of the search."""
 
     def sets(self, closed: bool) -> int:
         """Return the number of sets of all features for each set of the players."""
@@ -415,10 +415,10 @@ class QueriedSet:
 
 
 def measures_of(profile: Profile, asked: QueriedSet, closed: bool) -> Measures:
-    """The four measures of "just these were held", or `closed` upwards: "at least these were".
+    """Return the four measures of "just these were held"; if `closed`, "at least these were".
 
-    Taken over the sets of all features: players that were left out change no outcome, so each set
-    of the others counts once for every way to hold them.
+    They are shares of the sets of all features: a feature left out of the search changes no
+    outcome, so each set of the others counts once for every way to hold those left out.
     """
     members = asked.members
     tally, weights = profile.tally, profile.weights
@@ -441,7 +441,7 @@ def measures_of(profile: Profile, asked: QueriedSet, closed: bool) -> Measures:
 
 
 def necessity_estimate(profile: Profile, asked: QueriedSet, closed: bool) -> float | None:
-    """PN of the same factor from a sample of D; None where none was drawn."""
+    """Return the PN of the factor from a sample of D; None if none was drawn."""
     if profile.draws is None:
         return None
     held = profile.draws.held[profile.draws.outcomes]
@@ -453,7 +453,7 @@ def necessity_estimate(profile: Profile, asked: QueriedSet, closed: bool) -> flo
 
 
 def held_share(profile: Profile, asked: QueriedSet, closed: bool) -> float:
-    """Return P(c) of "just these are held", or `closed` upwards: the baseline of their PN."""
+    """Return P(c) of "just these are held" (`closed`: "at least these"), the baseline of the PN."""
     d, k = profile.tally.d, len(asked.members)
     share = asked.sets(closed) / (1 << asked.all_idle)
     likely = profile.size_weights or [comb(d, size) for size in range(d + 1)]
@@ -477,12 +477,12 @@ def necessity_curve(profile: Profile) -> tuple[tuple[float, float], ...]:
     return tuple((tau, necessity) for tau, necessity in pairs if tau > 0)
 
 
-# What many minimal sets have in common: the features in all, in most and in none of them.
+# Digest of many minimal sets: the features in all, in most and in none of them.
 
 
 @dataclass(frozen=True)
 class Digest:
-    """The minimal sets of one view, seen together.
+    """Counts over the minimal sets of one view.
 
     >>> digest = Digest(4, (("age", 4), ("income", 1), ("debt", 2), ("job", 0)), ((2, 3), (3, 1)))
     >>> digest.everywhere, digest.mostly, digest.nowhere
@@ -490,15 +490,15 @@ class Digest:
     """
 
     n: int
-    """How many sets there are."""
+    """Number of sets."""
     counts: tuple[tuple[str, int], ...]
     """Every feature, in the features' order, with the number of sets that it is in."""
     sizes: tuple[tuple[int, int], ...]
-    """By number of features, the fewest first: how many sets have so many."""
+    """Pairs (number of features, number of sets with as many), the fewest features first."""
     proofs: tuple[tuple[Proof, int], ...] = ()
-    """How minimality is known, and of how many sets so: see `proof` of a factor."""
+    """Pairs (how minimality is known, number of such sets): see `proof` of a factor."""
     smallest: SufficientFactor | None = None
-    """The set of fewest features, the surest of those; None where there is no set."""
+    """The set of fewest features, the most sufficient of those; None without sets."""
     surest: SufficientFactor | None = None
     """The set of highest sufficiency, the smallest of those."""
 

@@ -1,8 +1,8 @@
 """Rules as text: parses "age > 30 and job = clerk" as a factor, and formats factors.
 
-Nothing is evaluated: the text is read word by word. The table is known, so names of columns and
-values need no quotes even where they have spaces in them: the longest that fits is taken. What
-`in_words` writes is read back, and so is what anchor-exp, alibi and LIME call their conditions.
+The text is parsed word by word and never evaluated. Since the table is known, names of columns and
+values need no quotes even if they contain spaces: the longest name that fits is taken. The parser
+reads what `format_rule` writes, and the conditions of anchor-exp, alibi and LIME.
 
     rule      := all ("or" all)*
     all       := one ("and" one)*                              also & and |
@@ -40,7 +40,7 @@ from suffice.tables import Table, as_scalar
 from suffice.typing import Scalar
 
 ValueNames = Mapping[str, Mapping[Any, str] | Sequence[str]]
-"""By column, what its values are called elsewhere: {value: name}, or names of 0, 1, 2, …"""
+"""Names that a tool gives to the values of a column: {value: name}, or names of 0, 1, 2, …"""
 
 _SIGN_TOKENS = ("<=", ">=", "!=", "<>", "==", "≤", "≥", "≠", "<", ">", "=")
 _SIGN_ALIASES = {"≤": "<=", "≥": ">=", "≠": "!=", "<>": "!=", "==": "="}
@@ -57,8 +57,8 @@ def parse_rule(
 ) -> Factor | None:
     """Parse a rule into a factor; None for the empty rule, "always".
 
-    A number is taken as it is written. Where a column has to *equal* one that it never has, the
-    only value that rounds to it is meant: other tools write few digits.
+    A number is taken as it is written. If a column must *equal* a number that it never has, the one
+    value that rounds to it is taken, since other tools write few digits.
 
     >>> from suffice.tables import as_table
     >>> import pandas as pd
@@ -102,7 +102,7 @@ class _Literal(NamedTuple):
     text: str
     quoted: bool
     at: int
-    """Where it stands, for an error to point at."""
+    """Position in the text, for errors."""
 
 
 class _RuleParser:
@@ -252,7 +252,7 @@ class _RuleParser:
         if found is None:
             raise self.error(f"a value for {column!r}")
         if not found.quoted and not _NUMBER.fullmatch(found.text):
-            # Words that belong together, of a value that the column does not have.
+            # A value of several words that the column does not have: the error names all of them.
             while not self.ended and not self._rest(self.at).startswith(_VALUE_ENDS):
                 more = self.literal()
                 if more is None:
@@ -409,7 +409,7 @@ def _values_written_as(text: str, number: float, known: Sequence[Scalar]) -> lis
     return list(rounded)
 
 
-# Factors in a newcomer's words: 30 < age ≤ 45 and home = rents.
+# Factors as text, such as "30 < age ≤ 45 and home = rents".
 
 
 _SIGN_SYMBOLS = {"<=": "≤", ">=": "≥", "!=": "≠"}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _EDGE = 0.18
 _SIZE, _BESIDE = 10.0, 0.03
 _MOST_WHOLE_LINES = 8
-"""A text of at most this many lines is shown whole; of a longer one the lines around marks."""
+"""Most lines of a text that is shown whole; a longer text is cut to the lines near marks."""
 _IMAGE_SIDE = 2.6
 """Longer side of an image in a new figure, in inches."""
 
@@ -48,7 +48,7 @@ class TextHighlights:
     lead: str
     sets: tuple[MarkedText, ...]
     more: str
-    """What is not shown, and where to find it; "" where everything is shown."""
+    """Note on sets that are not shown, and where to find them; "" if all are shown."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,9 +50,9 @@ class Option(Result):
     """The input's values of the same columns."""
     cost: float
     n: int
-    """How many references are allowed on these features."""
+    """Number of references whose values on these features are allowed."""
     hits: int | None
-    """How many of those references give the desired outcome; None where a limit came first."""
+    """Number of those that give the desired outcome; None if a limit ended the search first."""
     necessity: float | None
     """PN of the features and all larger sets: of the allowed hybrids with the desired outcome, the
     share that change at least these features. An estimate where a limit bounds the search; None
@@ -174,7 +174,7 @@ class Recourse(Result, Sequence[Option]):
     tau: float | None
     """The least sufficiency of an option; None: one verified change is enough."""
     values: Literal["observed", "grid"]
-    """Where new values come from."""
+    """Origin of the new values."""
     complete: bool
     """False where a limit ended the search: `reason` then says where."""
     reason: str | None

@@ -71,7 +71,8 @@ def anchor(
     must stay in the interval (low, high] between cuts that holds the input's value; any other must
     have the input's value (or be missing, as the input's is). So must numbers that take at most
     `bins` values in the data, unless cuts are given for them. A group's condition is the
-    conjunction of its columns'. Conditions that every row of the data satisfies are left out.
+    conjunction of the conditions of its columns. Conditions that every row of the data satisfies
+    are left out.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def anchor(
     tau
         The precision that a rule must have, in (0, 1].
     alpha
-        None: precision is taken as it is. A level: it must pass an exact binomial test.
+        None: precision is compared with τ untested. A level: it must pass an exact binomial test.
     bins
         Columns of numbers are cut into this many bins of about as many rows each.
     cuts
@@ -245,7 +246,7 @@ def score_rule(
     met = rule_holds(rule, data)
     both = met & has_outcome
     in_data = InData(len(data), *(int(rows.sum()) for rows in (met, has_outcome, both)))
-    # Anchors' own distribution, so that rules of both can be compared.
+    # The distribution of Anchors, so that the rules of both can be compared.
     judged: PrecisionSource = distribution or "perturbed"
     if sample is not None:
         judged = "sample"
@@ -283,5 +284,5 @@ def _decision_without_input(explainer: SupportsDecide) -> Decision:
             "an input, or an explainer with an outcome of its own",
             "For example Explainer(model, data, outcome='granted').",
         )
-    # Any row will do as input: the outcome does not depend on it.
+    # Any row can be the input: the outcome does not depend on it.
     return replace(explainer.decide(explainer.data.take(np.array([0]))), y=True)

@@ -64,21 +64,21 @@ def greedy_search(
     starts: int = 32,
     most: float = np.inf,
     known: Iterable[Sequence[int]] = (),
-    memo: OutcomeCache | None = None,
+    cache: OutcomeCache | None = None,
 ) -> GreedyResult:
     """Find sufficient sets of any size that no player can be dropped from.
 
     The search ends when `starts` starts in a row found nothing new, or once `most` sets are found.
     With `alpha` the steps use sequential tests, and the verification the full one. Factors in
-    `known` are not returned again, nor anything that contains one of them. What is in `memo` is not
-    asked again; searches of both views share one. Of the limits, `max_size` bounds what is
-    returned. A time limit counts from now, unless a `keeper` is given that has counted before.
+    `known` are not returned again, nor sets that contain one of them. Outcomes in `cache` are not
+    predicted again; searches of both views share one. `max_size` bounds the sets returned. A time
+    limit starts now, unless a `keeper` that already counts is given.
     """
     limits = question.limits
     keeper = keeper or LimitKeeper(limits)
-    memo = OutcomeCache(evaluator, d, question.seed) if memo is None else memo
+    cache = OutcomeCache(evaluator, d, question.seed) if cache is None else cache
     search = _GreedySearch(
-        memo, view, question, keeper, {tuple(sorted(map(int, m))) for m in known}
+        cache, view, question, keeper, {tuple(sorted(map(int, m))) for m in known}
     )
     stopped = search.run(starts, most, question.progress)
     outcomes = {m: search.found[m] for m in search.minimal() if len(m) <= limits.largest(d)}
@@ -100,16 +100,16 @@ class _GreedySearch:
 
     def __init__(
         self,
-        memo: OutcomeCache,
+        cache: OutcomeCache,
         view: ViewName,
         question: Question,
         keeper: LimitKeeper,
         known: set[Members],
     ) -> None:
-        self._memo = memo
+        self._cache = cache
         self._keeper = keeper
-        self._judge = SufficiencyTest(memo, view, question, keeper)
-        self._d = memo.d
+        self._judge = SufficiencyTest(cache, view, question, keeper)
+        self._d = cache.d
         self._rng = generator(question.seed, Stream.STARTS)
         self._known = sorted(known)
         for members in known:
@@ -129,7 +129,7 @@ class _GreedySearch:
     def _run(self, patience: int, most: float, bar: Progress) -> Stop | None:
         if not self._judge.undecided.count:
             return None
-        where = StartSampler(*self._memo.effects(self._keeper), self._rng)
+        where = StartSampler(*self._cache.effects(self._keeper), self._rng)
         stop = None
         while self._judge.undecided.count and stop is None:
             known = [*self._known, *self.found]
@@ -143,7 +143,7 @@ class _GreedySearch:
                 stop = Stop("fruitless", patience)
             elif self.starts >= _MOST_STARTS_FACTOR * patience or len(self.found) >= most:
                 stop = Stop("starts", self.starts)
-        few = max(self._memo.seen, _FEW_UNDECIDED)
+        few = max(self._cache.seen, _FEW_UNDECIDED)
         if self._judge.undecided.count <= few and len(self.found) < most:
             self._decide_the_rest()
         return stop if self._judge.undecided.count else None

@@ -1,8 +1,8 @@
 """Cache of outcomes by feature set in a search: effects of features, and tests that stop early.
 
-References are looked at in one seeded order, so that what is known of a set is a number of
-references and the outcomes of those. Replacing a set is holding its complement: both views read
-one memo, where they read the same hybrids. What a sweep of small sets counted is read from there.
+References are predicted in one seeded order, so an entry is a number of references and their
+outcomes. Replacing a set is holding its complement, so both views share one cache if they read the
+same hybrids. Counts of small sets come from their sweep.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from suffice.search.question import Question
 from suffice.typing import BoolVector, Counts, HeldSets, Outcomes, Reals, ViewName
 
 _MOST_BYTES = 1 << 28
-"""Room for what is known; past that the oldest half is forgotten, and may be asked again."""
+"""Memory of the cache; when it is full, the oldest half is dropped and may be predicted again."""
 _EFFECT_SAMPLE_SIZE = 1 << 12
-"""Single hybrids that show who is strong."""
+"""Hybrids from which the effects of players are estimated."""
 _BYTES_PER_SET = 320
-"""About what a set takes besides the outcomes themselves."""
+"""Memory of a cached set besides its outcomes, roughly."""
 
 
 class _KnownOutcomes(NamedTuple):
-    """The outcomes of the first `seen` references in the memo's order, a bit each."""
+    """Outcomes of the first `seen` references in the cache's order, one bit each."""
 
     seen: int
     bits: bytes
@@ -43,7 +43,7 @@ _NO_OUTCOMES = _KnownOutcomes(0, b"")
 
 
 class OutcomeCache:
-    """Outcomes by set; asks for what it does not know."""
+    """Cache of outcomes by set; predicts those that it lacks."""
 
     def __init__(
         self, evaluator: Evaluator, d: int, seed: int = 0, sweep: Sweep | None = None
@@ -58,17 +58,17 @@ class OutcomeCache:
         self._known: dict[bytes, _KnownOutcomes] = {}
         self._order = generator(seed, Stream.TESTS).permutation(self.n)
         self.seen = 0 if sweep is None else sweep.tally.visited
-        """How many sets were asked about so far."""
+        """Number of sets predicted so far."""
         self.most = max(1, _MOST_BYTES // (_BYTES_PER_SET + self.n // 8 + d // 8))
-        """How many sets are remembered."""
+        """Most sets in the cache."""
 
     @cached_property
     def whole_sets(self) -> bool:
-        """Is a set best worked out on all references together, because an engine does that?"""
+        """True if the evaluator is an engine, which computes a set on all references at once."""
         return isinstance(self.evaluator, LatticeEvaluator)
 
     def read(self, sweep: Sweep) -> None:
-        """Know from now on what a sweep of small sets counted."""
+        """Use the counts of a sweep of small sets from now on."""
         self._sweep = sweep
         self.seen += sweep.tally.visited
 
@@ -95,9 +95,9 @@ class OutcomeCache:
         return len(self._known)
 
     def outcomes(self, held: HeldSets, seen: int, keeper: LimitKeeper) -> Outcomes:
-        """(sets, seen): outcomes with the first references in order.
+        """Return (sets, seen): outcomes with the first `seen` references in the cache's order.
 
-        LimitReached where not all can be asked; what was asked until then is known from then on.
+        Raises LimitReached if a limit does not allow all of them; the cache keeps those predicted.
         """
         keys = [row.tobytes() for row in np.packbits(held, axis=1)]
         places = {key: i for i, key in enumerate(keys)}
@@ -126,7 +126,7 @@ class OutcomeCache:
         return rows.astype(bool)
 
     def outcomes_by_reference(self, held: BoolVector, keeper: LimitKeeper) -> BoolVector:
-        """(n,): the outcomes of one set by reference."""
+        """Return (n,): the outcomes of one set by reference."""
         out = np.empty(self.n, dtype=bool)
         out[self._order] = self.outcomes(held[None], self.n, keeper)[0]
         return out
@@ -134,8 +134,8 @@ class OutcomeCache:
     def effects(self, keeper: LimitKeeper) -> tuple[Reals, Reals]:
         """Return how much more often the outcome holds with each player held than without.
 
-        And the standard error. Asked for once: in the flip view a player replaced brings the other
-        outcome exactly as much more often.
+        The second array has their standard errors. Both views share them: in the flip view,
+        replacing a player brings the other outcome more often by exactly as much.
         """
         if self._effects is None:
             self._effects = self._estimate(keeper.part(0.1))
@@ -158,12 +158,13 @@ class OutcomeCache:
         if len(hits) <= self.d:  # too few to tell players apart
             return np.zeros(self.d), np.ones(self.d)
         held, density = held[: len(hits)], density[: len(hits)]
-        # Less the density: or else a player would be credited with those that came along.
+        # Minus the density, or a player would be credited with the effects of players that
+        # happened to be held with it.
         gains = (held - density) * (hits - hits.mean())[:, None]
         return gains.mean(axis=0), gains.std(axis=0) / np.sqrt(len(hits))
 
     def failures_in_sweep(self, need: int, flip: bool) -> Iterator[tuple[int, Counts]]:
-        """Yield by size the numbers of the swept sets with fewer hits than a view needs."""
+        """Yield each size with the numbers of the swept sets that have fewer hits than needed."""
         if self._sweep is None:
             return
         tally = self._sweep.tally.other_view() if flip else self._sweep.tally
@@ -172,7 +173,7 @@ class OutcomeCache:
                 yield size, tally.start(size) + np.flatnonzero(level < need)
 
     def _ask(self, held: HeldSets, start: int, stop: int, keeper: LimitKeeper) -> Outcomes:
-        """(sets, stop - start): as many whole sets as the limits allow."""
+        """Predict references start to stop; return the outcomes of as many sets as limits allow."""
         if start == 0 and stop == self.n and self.whole_sets:
             return keeper.ask_sets(self.evaluator, held)[:, self._order]
         references = self._order[start:stop]
@@ -215,9 +216,9 @@ def _extend_outcomes(known: _KnownOutcomes, more: BoolVector) -> _KnownOutcomes:
 
 # Early stopping of tests of one set: curtailment, and sequential tests with α spending.
 #
-# A subset that is clearly sufficient or clearly not needs few references to show it. References are
-# looked at in one seeded random order, at an eighth, a quarter, a half and all of them; after each
-# look the subsets whose verdict is fixed drop out.
+# Few references decide a subset that is clearly sufficient or clearly not. They come in one seeded
+# random order; after an eighth, a quarter, a half and all of them ("looks") the subsets whose
+# verdict is fixed drop out.
 #
 # *Curtailed* verdicts are those of the full test, always: a subset passes once its hits reach the
 # count that the full test asks for, and fails once the references left cannot bring it there.
@@ -230,14 +231,14 @@ def _extend_outcomes(known: _KnownOutcomes, more: BoolVector) -> _KnownOutcomes:
 
 
 HitsFunction = Callable[[HeldSets, int], BoolVector]
-"""(sets, seen): which of the first `seen` references hit with each set."""
+"""Returns (sets, seen): which of the first `seen` references hit with each set."""
 
 _LOOK_SHARES = (0.125, 0.25, 0.5, 1.0)
 _HYBRIDS_AT_ONCE = 1 << 20
 
 
 class Boundary(NamedTuple):
-    """At each look: the references seen, and the hits from and below which a verdict is fixed."""
+    """Looks of a test: references seen, hits from which a set passes, hits below which it fails."""
 
     seen: Counts
     passes: Counts
@@ -245,7 +246,7 @@ class Boundary(NamedTuple):
 
 
 def sequential_boundary(n: int, tau: float, alpha: float) -> Boundary:
-    """The looks at n references, and the hits that decide at each."""
+    """Return the boundary of the sequential test at level α on n references."""
     seen = _looks(n, _LOOK_SHARES)
     levels = np.diff(alpha_spent(seen / n, alpha), prepend=0.0)
     looks = zip(seen.tolist(), levels.tolist(), strict=True)
@@ -263,7 +264,7 @@ def curtailed_boundary(n: int, need: int, looks: tuple[float, ...] = _LOOK_SHARE
 def alpha_spent(time: Reals, alpha: float) -> Reals:
     """Return the part of α that may be spent after this share of the references.
 
-    Pocock's α ln(1 + (e - 1) t): clear cases are seen early, which is what saves rows.
+    Pocock's α ln(1 + (e - 1) t): it decides clear cases early, which saves rows.
 
     >>> alpha_spent(np.array([0.125, 0.5, 1.0]), 0.05).round(4).tolist()
     [0.0097, 0.031, 0.05]
@@ -285,14 +286,14 @@ def _with_curtailment(seen: Counts, passes: Counts) -> Boundary:
 
 
 class SetVerdicts(NamedTuple):
-    """Return for each subset whether it passed, and after how many looks."""
+    """Verdict of each subset: whether it passed, and after how many looks."""
 
     passed: BoolVector
     looks: Counts
 
 
 def verdicts_by_looks(hits_of: HitsFunction, sets: HeldSets, boundary: Boundary) -> SetVerdicts:
-    """Look at no more references than it takes to decide each set.
+    """Decide each set with as few references as the boundary allows.
 
     >>> def all_held(sets, seen):  # no reference hits unless all is held
     ...     return np.repeat(sets.all(axis=1, keepdims=True), seen, axis=1)
@@ -315,7 +316,7 @@ def verdicts_by_looks(hits_of: HitsFunction, sets: HeldSets, boundary: Boundary)
     return SetVerdicts(passed, looks)
 
 
-# Which sets of players are sufficient in one view, by one test.
+# Test of sufficiency in one view.
 
 
 class SufficiencyTest:
@@ -325,27 +326,27 @@ class SufficiencyTest:
     """
 
     def __init__(
-        self, memo: OutcomeCache, view: ViewName, question: Question, keeper: LimitKeeper
+        self, cache: OutcomeCache, view: ViewName, question: Question, keeper: LimitKeeper
     ) -> None:
-        self._memo = memo
+        self._cache = cache
         self._flip = view == "flip"
         self._keeper = keeper
         tau, alpha = question.tau, question.alpha
-        self.n = memo.n
-        """How many references there are."""
+        self.n = cache.n
+        """Number of references."""
         self.need = fewest_hits(self.n, tau, alpha)
-        """The fewest hits that pass the test on all references."""
-        self.undecided = UndecidedSets(memo.d)
-        """The sets on which a verdict is still to be given."""
+        """Fewest hits that pass the test on all references."""
+        self.undecided = UndecidedSets(cache.d)
+        """Sets without a verdict."""
         if self.need > self.n:
             self.undecided.mark_all()  # not even a set that hits for every reference would pass
-        for size, failing in memo.failures_in_sweep(self.need, self._flip):
-            self.undecided.mark_failed(memo.lattice.held_at(size, failing))
-        if memo.whole_sets:
+        for size, failing in cache.failures_in_sweep(self.need, self._flip):
+            self.undecided.mark_failed(cache.lattice.held_at(size, failing))
+        if cache.whole_sets:
             self._full = self._quick = curtailed_boundary(self.n, self.need, (1.0,))
             return
         self._full = curtailed_boundary(self.n, self.need)
-        # Without α there is nothing to be quick about: both are the full answer.
+        # Without α there is no sequential test: the quick one is the full one.
         self._quick = self._full if alpha is None else sequential_boundary(self.n, tau, alpha)
 
     @property
@@ -355,7 +356,7 @@ class SufficiencyTest:
         return np.inf if left is None else left / self.n
 
     def passes(self, sets: HeldSets, quick: bool = False) -> BoolVector:
-        """Is each set sufficient by the full test or, if `quick`, by the sequential one?"""
+        """Return which sets pass the full test or, if `quick`, the sequential one."""
         boundary = self._quick if quick else self._full
         passed = verdicts_by_looks(self._hits, sets, boundary).passed
         if boundary is self._full:
@@ -363,13 +364,13 @@ class SufficiencyTest:
         return passed
 
     def hits(self, members: BoolVector) -> BoolVector:
-        """(n,): which references hit, for one set."""
+        """Return (n,): which references hit with one set."""
         return np.asarray(
-            self._memo.outcomes_by_reference(self._held(members), self._keeper) != self._flip
+            self._cache.outcomes_by_reference(self._held(members), self._keeper) != self._flip
         )
 
     def _hits(self, sets: HeldSets, seen: int) -> Outcomes:
-        return np.asarray(self._memo.outcomes(self._held(sets), seen, self._keeper) != self._flip)
+        return np.asarray(self._cache.outcomes(self._held(sets), seen, self._keeper) != self._flip)
 
     def _held(self, sets: HeldSets) -> HeldSets:
         return ~sets if self._flip else sets

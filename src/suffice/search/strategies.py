@@ -172,10 +172,10 @@ def _search_in_stages(
     The order is that of worth: a set that is verified early is there whatever ends the search.
     """
     views = q.views
-    memo = OutcomeCache(evaluator, d, q.seed)
+    cache = OutcomeCache(evaluator, d, q.seed)
     found = {view: _ViewFindings(q.tau, view) for view in views}
     if stages.first:
-        _find_first_sets(evaluator, d, q, keeper, found, memo, stages.first)
+        _find_first_sets(evaluator, d, q, keeper, found, cache, stages.first)
     of_small = replace(q, limits=replace(q.limits, max_size=small))
     sweep = exhaustive_search(evaluator, d, of_small, keeper.part(stages.small))
     profile = Profile.of(sweep.tally, q, sweep.draws)
@@ -183,7 +183,7 @@ def _search_in_stages(
     no_larger = q.limits.size_stop(d)
     if sweep.tally.complete or (small == largest and sweep.stopped == no_larger):
         return SearchResult(profile, None, sweep, {}, no_larger)
-    memo.read(sweep)
+    cache.read(sweep)
     for of_view in found.values():
         of_view.add_counted(sweep, profile)
     if stages.bounds:
@@ -193,12 +193,12 @@ def _search_in_stages(
         if found[view].decided:
             continue
         part, known = keeper.part(share), found[view].known
-        larger = greedy_search(evaluator, d, view, q, part, known=known, memo=memo)
+        larger = greedy_search(evaluator, d, view, q, part, known=known, cache=cache)
         found[view].add(larger.findings, larger.outcomes)
         stops.append(larger.stopped)
         if not found[view].known:
             found[view].take(
-                memo.smallest_sufficient(view == "flip", q.fewest_hits(evaluator.n, 1)), largest
+                cache.smallest_sufficient(view == "flip", q.fewest_hits(evaluator.n, 1)), largest
             )
     stopped = next((stop for stop in stops if stop is not None), None)
     if stages.bounds and stopped is not None and keeper.forbids(0) is None:
@@ -218,7 +218,7 @@ def _find_first_sets(
     q: Question,
     keeper: LimitKeeper,
     found: Mapping[ViewName, _ViewFindings],
-    memo: OutcomeCache,
+    cache: OutcomeCache,
     share: float,
 ) -> None:
     """Look for one set in each view, so that no answer is empty whose views have a set.
@@ -231,11 +231,11 @@ def _find_first_sets(
     quick = isinstance(evaluator, LatticeEvaluator) or not keeper.timed
     ends = np.array([[view == "keep"] * d for view in found])
     with suppress(LimitReached):
-        memo.outcomes(ends, evaluator.n, keeper.within_budget())
+        cache.outcomes(ends, evaluator.n, keeper.within_budget())
     for (view, of_view), part in zip(found.items(), _equal_shares(len(found), share), strict=True):
         allowed = keeper.part(part)
         allowed = allowed.within_budget() if quick else allowed
-        first = greedy_search(evaluator, d, view, q, allowed, starts=1, most=1, memo=memo)
+        first = greedy_search(evaluator, d, view, q, allowed, starts=1, most=1, cache=cache)
         of_view.add(first.findings, first.outcomes)
 
 

@@ -31,12 +31,12 @@ from suffice.typing import BoolVector, Reals, Values
 from suffice.validation import call_user_function, check_choice, check_integer, check_name_list
 
 MAX_DRAWN_ROWS = 10**8
-"""Rows or worlds that are drawn at once: more take the memory, and then the process."""
+"""Most rows or worlds drawn at once: more exhaust the memory."""
 _MAX_WORLDS = 2**22
 
 
 NoiseSource = Literal["kept", "sampled"]
-"""Where an effect's noise comes from: found from the row that is changed, or drawn afresh."""
+"""Noise of effects: "kept", found from the row that is changed; "sampled", drawn afresh."""
 
 
 class CausalModel:
@@ -440,7 +440,7 @@ class CausalModel:
         argument = f"mechanisms[{node!r}]"
         allowed = "a function of whole arrays: &, |, ~ and np.where, not and, or, not and if"
         parents = {parent: values[parent] for parent in self._graph.parents[node]}
-        with np.errstate(all="ignore"):  # what comes of it is checked
+        with np.errstate(all="ignore"):  # its result is checked below
             out = call_user_function(
                 argument, self._mechanisms[node].value, allowed, parents, noise
             )

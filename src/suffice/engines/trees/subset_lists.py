@@ -1,10 +1,10 @@
 """Outcomes of any list of sets from trees, packed as bits, 64 sets by 64 references (NumPy kernel).
 
-Such a rectangle of hybrids is walked down each tree together. At a split the references that are
-not on the input's side leave it where the player is not held: what goes either way is again made of
-rectangles, a word of references × a word of subsets. However many players there are, a rectangle
-costs about as much as its distinct ways down the trees; so subsets are sorted first, by the players
-on whom most hybrids part, to bring those into a word that have most of their ways in common.
+A rectangle of hybrids (64 sets × 64 references) descends each tree together. At a split, references
+on the other side than the input part from it in the sets that do not hold the player, so either
+branch again gets rectangles: a word of references × a word of subsets. Whatever the number of
+players, a rectangle costs about as much as its distinct paths down the trees. So subsets are first
+sorted by the players that part most hybrids: those of one word then share most of their paths.
 
 A verdict is 2 where the event surely holds, 0 where it surely fails, 1 where rounding could make it
 either (see `IntegerMargin`).
@@ -31,14 +31,14 @@ _MAX_WALK_BYTES = 1 << 27
 """Largest cache of trees prepared for blocks of references, reused from list to list."""
 
 _MIN_WORK_FOR_THREADS = 2e6
-"""Work that pays threads; starting them takes a tenth of it."""
+"""Least work for which threads pay: starting them takes a tenth of it."""
 
 _ENTRIES_AT_ONCE = 1 << 14
-"""Leaves reached by numpy's kernel, or its single hybrids × trees, that are written out."""
+"""Entries that the NumPy kernel expands at once: leaves reached, or single hybrids × trees."""
 
 
 class SubsetLists:
-    """The lists of one problem; `kernel` as the engine was given it, None to choose."""
+    """Verdicts for lists of sets of one input; `kernel` None chooses by the work."""
 
     def __init__(self, problem: EncodedInput, kernel: Backend | None) -> None:
         self._problem = problem
@@ -51,7 +51,7 @@ class SubsetLists:
         self._keep_walks = most <= _MAX_WALK_BYTES
 
     def backend(self, hybrids: int) -> Backend:
-        """Return the kernel for a list of so many hybrids."""
+        """Return the kernel for a list with this many hybrids."""
         return self._given or choose_backend(self._problem.work_per_hybrid * hybrids)
 
     def verdicts(self, held: HeldSets) -> Verdicts:
@@ -61,7 +61,7 @@ class SubsetLists:
         order = self._order_similar_subsets(held)
         words = _words_by_player(held[order])
         blocks, workers = self._lanes.blocks, self._workers(kernel, out.size)
-        # Enough tasks to share evenly.
+        # Eight tasks per worker, so that all end at about the same time.
         cuts = 1 if workers == 1 else min(len(words), -(-8 * workers // blocks))
         edges = [len(words) * i // cuts for i in range(cuts + 1)]
 
@@ -75,7 +75,7 @@ class SubsetLists:
         return self._negate_if_needed(out)
 
     def verdicts_of(self, held: HeldSets, references: Counts) -> Verdicts:
-        """(rows,): of single hybrids."""
+        """Return the verdicts (rows,) of single hybrids."""
         out = np.full(len(references), HOLDS, dtype=np.uint8)
         kernel = self.backend(len(out))
         block, place = np.divmod(np.argsort(self._lanes.order)[references], self._lanes.width)
@@ -113,16 +113,17 @@ class SubsetLists:
         return make_tree_walk(kernel, self._problem, differs, self._lanes.all_lanes(block))
 
     def _order_similar_subsets(self, held: HeldSets) -> Counts:
-        """The order in which subsets are given words."""
+        """Return the order of the subsets that puts similar ones into one word."""
         if len(held) <= LANES:
             return np.arange(len(held))
-        # Byte by byte the first player comes first: so it must in the number that is sorted by.
+        # The first player must be the most significant bit of the sort key; packed bytes are in
+        # order, so the number's bytes are swapped.
         numbers = pack_rows(held[:, self._players_by_influence], "big")[:, 0].byteswap()
         return np.argsort(numbers, kind="stable")
 
     @cached_property
     def _players_by_influence(self) -> Counts:
-        """Up to 64 players, first those on whom most hybrids part from the input's way."""
+        """Up to 64 players, first those at whose splits most hybrids leave the input's path."""
         problem = self._problem
         words = problem.sides.words(self._lanes.references(0))
         leaving = np.bitwise_count(words) / len(self._lanes.references(0))
@@ -141,13 +142,13 @@ class SubsetLists:
 
 
 class TreeWalk(Protocol):
-    """A kernel at work on one word of references; threads may share it."""
+    """Protocol of a kernel prepared for one word of references; threads may share it."""
 
     def decide(self, held: BitWords, rows: Counts, places: Counts, verdicts: Verdicts) -> None:
         """Lower the verdicts, (subsets, references), of one word of subsets.
 
-        `held` has for every player the word of subsets that hold it; `rows` are those that the
-        subsets have in the verdicts, `places` the columns of the references.
+        `held` has for every player the word of subsets that hold it; `rows` and `places` are the
+        rows of the subsets and the columns of the references in `verdicts`.
         """
         ...
 
@@ -162,7 +163,7 @@ def make_tree_walk(
     differs: BitWords,
     everyone: int,
 ) -> TreeWalk:
-    """Return a kernel made ready for a word of references."""
+    """Return a kernel prepared for a word of references."""
     if kernel == "numpy":
         return NumpyWalk(problem, differs, everyone)
     from suffice.engines.trees.numba_blocks import NumbaWalk
@@ -190,7 +191,7 @@ class NumpyWalk:
             verdicts[here] = np.minimum(verdicts[here], _verdicts_from_scores(margin, scores))
 
     def _scores(self, roots: Counts, nodes: Ints, held: BitWords, wanted: np.uint64) -> Reals:
-        """(lanes, subsets): sums of few enough whole numbers to be exact in float64."""
+        """Return sums (lanes, subsets), of few enough whole numbers to be exact in float64."""
         node, group = roots, np.full(len(roots), self._everyone)
         subsets = np.full(len(node), wanted)
         scores = np.zeros((LANES, LANES))
@@ -203,8 +204,8 @@ class NumpyWalk:
                 scores += values.T @ unpack_rows(subsets[at]).astype(float)  # by BLAS
             test, toward, away, player = nodes[node[~leaf]].T.astype(np.int64)
             group, subsets = group[~leaf], subsets[~leaf]
-            # As in the compiled walk: who is not on the input's side leaves it where the player is
-            # not held; the rest are two rectangles more.
+            # As in the compiled kernel: references on the other side leave the input's path in sets
+            # that do not hold the player; the remaining hybrids form two more rectangles.
             others, holding = group & self._differs[test], subsets & held[player]
             parts = (others != 0) & (holding != subsets)
             stay, held_back = parts & (others != group), parts & (holding != 0)
@@ -238,7 +239,7 @@ def leaf_nodes(
     lanes: Counts,
     held: HeldSets,
 ) -> Counts:
-    """Return (trees, rows): the leaf that each single hybrid comes to in each tree.
+    """Return (trees, rows): the leaf that each single hybrid reaches in each tree.
 
     Row i is the hybrid of the set held[i] and lane lanes[i] of block block[i] of the references;
     `differs` has the words of each block by test.
@@ -261,5 +262,5 @@ def _verdicts_from_scores(margin: IntegerMargin, scores: NDArray[Any]) -> Verdic
 
 
 def _words_by_player(held: HeldSets) -> BitWords:
-    """(words, players): which of 64 subsets after another hold a player."""
+    """Return (words, players): the bits of each 64 consecutive subsets that hold the player."""
     return np.ascontiguousarray(pack_rows(held.T).T)
