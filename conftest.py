@@ -1,9 +1,11 @@
 """What holds for every test, those in the sources and in the guide included."""
 
+import gc
 import os
 import shutil
 import sys
 import tempfile
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -38,6 +40,20 @@ def pytest_configure(config):
     if not hasattr(config, "workerinput"):
         config.own_folder = tempfile.mkdtemp(prefix="suffice-tests-")
         os.environ["TMPDIR"] = tempfile.tempdir = config.own_folder
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Leave the tests and all that they import out of the garbage collections of the run.
+
+    Else each full collection goes through a million objects, of which hardly any is garbage.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
@@ -86,6 +102,24 @@ def packages_of_pages(request):
     needed = PACKAGES_OF_PAGES.get(request.node.path.name)
     if needed and find_spec(needed) is None:
         pytest.skip(f"{needed} is not installed: see `make test-peers`")
+    if request.node.path.name == "from-shap.md":
+        request.getfixturevalue("shap")
+
+
+@pytest.fixture(scope="session")
+def shap():
+    """The peer, uncompiled: compiling its functions takes 10 s, and the games of the tests none.
+
+    That is decided when shap is first imported, so every test that needs it asks for this fixture.
+    """
+    numba = pytest.importorskip("numba")
+    before, numba.config.DISABLE_JIT = numba.config.DISABLE_JIT, True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it warns of its own use of matplotlib
+            return pytest.importorskip("shap")
+    finally:
+        numba.config.DISABLE_JIT = before
 
 
 @pytest.fixture(autouse=True)

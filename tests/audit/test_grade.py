@@ -321,8 +321,7 @@ def test_answers_of_this_package_are_claims(explainer, loans):
         audit.grade(explainer, x, e)
 
 
-def test_shap_values_of_one_row_are_ranked_for_the_outcome(explainer, loans):
-    shap = pytest.importorskip("shap")
+def test_shap_values_of_one_row_are_ranked_for_the_outcome(shap, explainer, loans):
     model, X, _ = loans
     values = shap.TreeExplainer(model, X.iloc[:50])(X.iloc[:4], check_additivity=False)
     assert values.values.shape == (4, 5, 2)

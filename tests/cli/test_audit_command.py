@@ -299,8 +299,8 @@ def test_the_example_names_every_choice_and_can_be_read(place, capsys):
             assert f"{key} = " in part or f"(or {key})" in part, (section, key)
 
 
+@pytest.mark.usefixtures("shap")
 def test_other_models_retraining_and_other_tools_are_declared(place, capsys):
-    pytest.importorskip("shap")
     model = train("logistic", SMALL.fillna(0), Y).model
     (place / "old.pkl").write_bytes(pickle.dumps(model))
     head = CONFIG.split("[reliance]", maxsplit=1)[0].replace("sample = 6", "sample = 3")

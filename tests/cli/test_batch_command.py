@@ -418,12 +418,8 @@ def test_four_times_the_rows_hold_no_more_memory(tmp_path, capsys, monkeypatch):
         finally:
             tracemalloc.stop()
 
-    gc.freeze()  # else each collection goes through all that the tests before have loaded
-    try:
-        most(1)  # what is imported and kept once
-        (few, few_tables), (many, many_tables) = most(2), most(8)
-    finally:
-        gc.unfreeze()
+    most(1)  # what is imported and kept once
+    (few, few_tables), (many, many_tables) = most(2), most(8)
     # A stored part leaves its digests, some hundred bytes for a row; an explanation is ten times that.
     assert many - few <= 60 * 1500
     assert many_tables <= 2 * few_tables  # rows to explain are read in larger batches than these

@@ -101,7 +101,7 @@ def _check_given(draw: Callable[..., Axes], result: Any, size: tuple[float, floa
     opened = set(pyplot.get_fignums())
     with errors_as_assertions(f"drawing into axes of {size[0]:g} × {size[1]:g} inches"):
         given = draw(result, ax=ax)
-        figure.canvas.draw()
+        figure.canvas.draw() if size == _SIZES[0] else figure.draw_without_rendering()
     require(given is ax, "given an Axes, it returns another")
     require(set(pyplot.get_fignums()) == opened, "given an Axes, it opens another figure")
     empty = not (other.lines or other.patches or other.texts or other.images or other.collections)
@@ -133,7 +133,7 @@ def _check_texts(ax: Axes, cut_off: bool) -> int:
     from matplotlib.text import Text
 
     figure = root_figure(ax)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     written = [t for t in figure.findobj(Text) if t.get_text().strip() and t.get_visible()]
     edges = figure.bbox
     paper = to_rgba(ax.get_facecolor() if ax.axison else figure.get_facecolor())

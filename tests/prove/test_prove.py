@@ -154,8 +154,8 @@ def check(explainer, X, x, truth, domain="values"):
     """Compare the proof of all minimal sets, and the verdict on each set, with every row."""
     names, d = tuple(X), X.shape[1]
     rows = every_row(X, x)
-    keeps = truth(rows) == truth(x.to_frame().T.astype(X.dtypes))[0]
-    holds = brute(same(rows, x), keeps, d)
+    here = truth(x.to_frame().T.astype(X.dtypes))[0]
+    holds = brute(same(rows, x), truth(rows) == here, d)
     proof = explainer.prove(x, domain=domain)
     assert proof.complete and proof.stopped is None
     sufficient, contrastive = minimal(holds, d)
@@ -164,11 +164,13 @@ def check(explainer, X, x, truth, domain="values"):
     sets = [[names[i] for i in range(d) if m >> i & 1] for m in range(1 << d)]
     each = explainer.prove(x, sets, domain=domain)
     assert [v.verdict == "proved" for v in each.verdicts] == holds
-    for verdict in each.verdicts:
-        if verdict.verdict == "refuted":
-            row = pd.DataFrame([dict(verdict.counterexample)], columns=names).astype(X.dtypes)
-            assert truth(row)[0] != truth(x.to_frame().T.astype(X.dtypes))[0]
-            assert same(row[list(verdict.features)], x[list(verdict.features)]).all()
+    refuted = [v for v in each.verdicts if v.verdict == "refuted"]
+    if refuted:
+        found = [dict(v.counterexample) for v in refuted]
+        against = pd.DataFrame(found, columns=names).astype(X.dtypes)
+        assert (truth(against) != here).all()
+        for verdict, held in zip(refuted, same(against, x), strict=True):
+            assert held[[names.index(f) for f in verdict.features]].all()
     return proof
 
 

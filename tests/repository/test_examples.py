@@ -3,7 +3,6 @@
 import re
 import runpy
 from pathlib import Path
-from warnings import catch_warnings, simplefilter
 
 import pytest
 from benchmarks.__main__ import NAMES, write_results
@@ -16,22 +15,15 @@ EXAMPLES = [
 ]
 
 
-def load_shap():
-    """Import shap: where it is imported, it warns of its own use of matplotlib."""
-    with catch_warnings():
-        simplefilter("ignore")
-        import shap  # noqa: F401
-
-
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs_says_something_and_draws(path, capsys, monkeypatch, tmp_path):
+def test_an_example_runs_says_something_and_draws(request, path, capsys, monkeypatch, tmp_path):
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("agg")
     text = path.read_text(encoding="utf-8")
     if "import duckdb" in text:
         pytest.importorskip("duckdb", reason="duckdb is not installed: see `make test-peers`")
     if "import shap" in text:
-        load_shap()
+        request.getfixturevalue("shap")
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(path))
     assert capsys.readouterr().out.strip()

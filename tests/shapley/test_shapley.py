@@ -224,17 +224,6 @@ def off_diagonal(square):
 
 
 @pytest.fixture(scope="module")
-def shap():
-    """The peer, uncompiled where it is imported first here: compiling takes 10 s, these games none."""
-    numba = pytest.importorskip("numba")
-    before, numba.config.DISABLE_JIT = numba.config.DISABLE_JIT, True
-    try:
-        return pytest.importorskip("shap")
-    finally:
-        numba.config.DISABLE_JIT = before
-
-
-@pytest.fixture(scope="module")
 def loans():
     X, y = datasets.loans()
     X = X[["age", "income", "debt", "late payments", "guarantor"]].astype(float)
