@@ -1,4 +1,4 @@
-"""Call of a command in this process: its exit code, output and errors."""
+"""Call of a command in this process: its exit code, output and errors; model files opened at once."""
 
 from suffice.cli import main
 
@@ -13,3 +13,11 @@ def run_command(*arguments, capsys):
         code = 0
     captured = capsys.readouterr()
     return code, captured.out, captured.err
+
+
+def open_files_at_once(monkeypatch):
+    """Open model files without the child process that tries them first.
+
+    The child takes seconds to import the library. Tests of files that may be damaged keep it.
+    """
+    monkeypatch.setattr("suffice.cli.models._try_in_child", lambda path, trust_types: None)

@@ -16,7 +16,7 @@ from suffice.audit.record_analyses import ANALYSES
 from suffice.audit.record_seal import seal_file
 from suffice.cli.audit_config import _SECTIONS, example_config, read_audit_config
 from suffice.cli.models import train
-from tests.cli.command_call import run_command
+from tests.cli.command_call import open_files_at_once, run_command
 
 X, Y = datasets.loans(150)
 SMALL = X[["age", "income", "debt", "late payments"]]
@@ -197,9 +197,10 @@ def test_pickles_only_when_the_command_says_so(place, capsys):
     assert code == 0, out + err
 
 
-def test_skops_files_too(place, capsys):
+def test_skops_files_too(place, capsys, monkeypatch):
     import skops.io
 
+    open_files_at_once(monkeypatch)
     model = train("logistic", SMALL, Y).model
     skops.io.dump(model, place / "model.skops")
     types = skops.io.get_untrusted_types(file=place / "model.skops")

@@ -18,6 +18,7 @@ from suffice import Explainer, Explanation, adapt, at_least, datasets
 from suffice.cli import main
 from suffice.cli.models import load_model
 from suffice.errors import InputError
+from tests.cli.command_call import open_files_at_once
 from tests.effort import examples
 from tests.models.loan_models import ROWS, THREE_CLASSES, TWO_CLASSES, X, Y, factors_and_necessity
 from tests.soak.broken_files import mutate_models
@@ -39,6 +40,11 @@ def run(*arguments: Any, capsys: Any) -> tuple[int, str, str]:
         code = int(stop.code or 0)
     captured = capsys.readouterr()
     return code, captured.out, captured.err
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    open_files_at_once(monkeypatch)
 
 
 @pytest.fixture
@@ -94,10 +100,15 @@ MADE = {
 }
 
 
+OPENED_IN_CHILD = "wrapper.ubj", "lightgbm.txt", "catboost.cbm"
+
+
 @pytest.mark.parametrize("name", MADE)
 def test_the_command_answers_as_python_does(
-    name: str, table: Path, tmp_path: Path, capsys: Any
+    name: str, table: Path, tmp_path: Path, capsys: Any, monkeypatch: Any
 ) -> None:
+    if name not in OPENED_IN_CHILD:
+        open_files_at_once(monkeypatch)
     model, save = MADE[name]()
     save(str(tmp_path / name))
     numbered = not name.startswith("catboost")
@@ -117,6 +128,7 @@ def test_the_command_answers_as_python_does(
         assert factors_and_necessity(found) == factors_and_necessity(wanted)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_numbered_classes_stay_numbers_until_they_are_named(
     table: Path, tmp_path: Path, capsys: Any
 ) -> None:
@@ -142,6 +154,7 @@ def test_numbered_classes_stay_numbers_until_they_are_named(
     assert "--classes" not in run(*ask, capsys=capsys)[2]
 
 
+@pytest.mark.usefixtures("at_once")
 def test_several_classes_and_numbers(table: Path, tmp_path: Path, capsys: Any) -> None:
     ask = ["explain", "--data", table, "--target", "decision", "--row", 3]
     three = tmp_path / "three.txt"
@@ -173,6 +186,7 @@ def test_several_classes_and_numbers(table: Path, tmp_path: Path, capsys: Any) -
         ) == factors_and_necessity(wanted)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_classes_that_a_file_names_itself(table: Path, tmp_path: Path, capsys: Any) -> None:
     path = tmp_path / "model.cbm"
     catboost_wrapper().save_model(path)
@@ -233,6 +247,7 @@ def test_a_library_that_is_not_installed(
     assert f"Opening this model file needs {library}. Install it with: pip install {library}" in err
 
 
+@pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_categories(library: str, tmp_path: Path, capsys: Any) -> None:
     plain, _ = datasets.loans(150)
@@ -276,6 +291,7 @@ def test_categories(library: str, tmp_path: Path, capsys: Any) -> None:
     )
 
 
+@pytest.mark.usefixtures("at_once")
 def test_many_rows_of_a_booster(table: Path, tmp_path: Path, capsys: Any) -> None:
     from suffice import load
 
@@ -296,6 +312,7 @@ def test_many_rows_of_a_booster(table: Path, tmp_path: Path, capsys: Any) -> Non
     assert run(*ask, *named, "--resume", capsys=capsys)[0] == 0
 
 
+@pytest.mark.usefixtures("at_once")
 def test_an_audit_names_classes(table: Path, tmp_path: Path, capsys: Any) -> None:
     stopped_early().save_model(tmp_path / "m.ubj")
     lightgbm_wrapper().booster_.save_model(tmp_path / "before.txt")
@@ -326,6 +343,7 @@ with = "before.txt"
     assert "[model] classes: got a, b, c; allowed: a name for each of 0, 1." in err
 
 
+@pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("name", ["early.ubj", "lightgbm.txt", "catboost.json"])
 def test_the_explorer_writes_code_that_opens_the_same_model(name: str, tmp_path: Path) -> None:
     from suffice.cli.models import model_code
