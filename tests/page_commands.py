@@ -23,7 +23,13 @@ def commands_of(page: str) -> Callable[..., str]:
         assert words[0] == "suffice", words
         said = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
         ended = 0
-        with redirect_stdout(said), redirect_stderr(said), patch.object(sys, "argv", words):
+        with (
+            redirect_stdout(said),
+            redirect_stderr(said),
+            patch.object(sys, "argv", words),
+            # The process that opens a model file first takes seconds; tests/cli runs it.
+            patch("suffice.cli.models._try_in_child"),
+        ):
             try:
                 main(words[1:])
             except SystemExit as stop:
