@@ -46,13 +46,15 @@ def pytest_configure(config):
 def pytest_collection():
     """Leave the tests and all that they import out of the garbage collections of the run.
 
-    Else each full collection goes through a million objects, of which hardly any is garbage.
+    Else each full collection goes through a million objects, of which hardly any is garbage. What
+    is left is collected less often than by default: it took a tenth of the run's time.
     """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(10_000, 20, 10)
         gc.enable()
 
 
