@@ -21,7 +21,6 @@ from suffice.audit.decision_drift import (
     barcode_distance,
 )
 from suffice.audit.decisions import (
-    all_players,
     as_explanations,
     check_explainer,
     decision_names,
@@ -32,7 +31,7 @@ from suffice.audit.reasons import DecisionReasons, decision_reasons
 from suffice.context.references import CachedRows
 from suffice.errors import InputError, SufficeError, short_repr
 from suffice.explainer import Explainer
-from suffice.explanation import Explanation, View
+from suffice.explanation import Explanation, View, all_players
 from suffice.explanation.schema import Subject, TextSubject
 from suffice.formatting import format_value, plural
 from suffice.inference import Share

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from suffice.errors import InputError, did_you_mean
 from suffice.explainer import Explainer
-from suffice.explanation import Explanation, Player
+from suffice.explanation import Explanation, all_players
 from suffice.formatting import join_first
 from suffice.tables import Table, as_scalar
 from suffice.tables.cells import is_missing
@@ -18,6 +18,24 @@ from suffice.validation import call_user_function
 
 if TYPE_CHECKING:
     from suffice.audit.decision_counts import DecisionCounts
+
+D = TypeVar("D")
+
+
+class DecisionSequence(Generic[D]):
+    """Mixin of results that are read as a sequence of their decisions."""
+
+    decisions: tuple[D, ...]
+
+    def __len__(self) -> int:
+        return len(self.decisions)
+
+    def __getitem__(self, at: int) -> D:
+        return self.decisions[at]
+
+    def __iter__(self) -> Iterator[D]:
+        return iter(self.decisions)
+
 
 DEFAULT_ROWS = 20
 """Default number of decisions to retrain models or grade tools on, since each takes long."""
@@ -63,11 +81,6 @@ def check_explainer(
     if not isinstance(given, Explainer):
         raise InputError("explainer", given, allowed, hint)
     return given
-
-
-def all_players(e: Explanation) -> tuple[Player, ...]:
-    """Return all features of an explanation, those left out as irrelevant last."""
-    return (*e.players, *(left.player for left in e.left_out))
 
 
 def input_values(e: Explanation) -> dict[str, Scalar]:

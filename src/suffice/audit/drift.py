@@ -14,6 +14,7 @@ from suffice.audit.decision_drift import (
     feature_drifts,
     set_drifts,
 )
+from suffice.audit.decisions import DecisionSequence
 from suffice.formatting import (
     format_features,
     format_name,
@@ -37,7 +38,7 @@ def _part(share: Share | None, name: str) -> Any:
 
 
 @dataclass(frozen=True, repr=False)
-class Drift(Result):
+class Drift(DecisionSequence[DecisionDrift], Result):
     """Differences between two explanations of the same decisions: see `suffice.audit.compare`.
 
     >>> import pandas as pd
@@ -64,15 +65,6 @@ class Drift(Result):
     """Numbers of decisions that only `before` has, and only `after`."""
     features: tuple[tuple[str, ...], tuple[str, ...]]
     """Columns that only `before` has, and only `after`."""
-
-    def __len__(self) -> int:
-        return len(self.decisions)
-
-    def __getitem__(self, at: int) -> DecisionDrift:
-        return self.decisions[at]
-
-    def __iter__(self) -> Iterator[DecisionDrift]:
-        return iter(self.decisions)
 
     @property
     def nothing(self) -> bool:

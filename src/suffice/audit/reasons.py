@@ -20,6 +20,7 @@ import numpy as np
 
 from suffice.audit.catalogue import Catalogue, CatalogueEntry, ChangeDirection, read_catalogue
 from suffice.audit.decision_counts import DecisionCounts, read_decision_counts, weighted_hybrids
+from suffice.audit.decisions import DecisionSequence
 from suffice.errors import InputError, did_you_mean, short_repr
 from suffice.formatting import (
     format_features,
@@ -114,7 +115,7 @@ class DecisionReasons:
 
 
 @dataclass(frozen=True, repr=False)
-class Reasons(Result):
+class Reasons(DecisionSequence[DecisionReasons], Result):
     """Reason codes of one decision or many."""
 
     plots = ("reasons", "measures")
@@ -123,15 +124,6 @@ class Reasons(Result):
     decisions: tuple[DecisionReasons, ...]
     others: NaturalNumber = 0
     """Number of decisions with another outcome, which were left out."""
-
-    def __len__(self) -> int:
-        return len(self.decisions)
-
-    def __getitem__(self, at: int) -> DecisionReasons:
-        return self.decisions[at]
-
-    def __iter__(self) -> Iterator[DecisionReasons]:
-        return iter(self.decisions)
 
     @property
     def held(self) -> tuple[DecisionReasons, ...]:

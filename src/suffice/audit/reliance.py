@@ -18,7 +18,6 @@ from typing import Any, Literal
 from suffice.audit.decision_counts import DecisionCounts, read_decision_counts
 from suffice.audit.decisions import (
     GroupBy,
-    all_players,
     as_explanations,
     check_explainer,
     group_function,
@@ -26,7 +25,7 @@ from suffice.audit.decisions import (
 from suffice.audit.protected_flips import FlipCounter, SameNoiseFlips
 from suffice.errors import InputError, did_you_mean
 from suffice.explainer import Explainer
-from suffice.explanation import Explanation
+from suffice.explanation import Explanation, all_players
 from suffice.formatting import format_name, join_words, number_or_none, percent, plural
 from suffice.inference import (
     GroupGap,

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from suffice.audit.decisions import DecisionSequence
 from suffice.formatting import (
     format_features,
     format_name,
@@ -95,7 +96,7 @@ class StableDecision:
 
 
 @dataclass(frozen=True, repr=False)
-class Stability(Result):
+class Stability(DecisionSequence[StableDecision], Result):
     """Outcomes, sets and recourse options that hold in k retrained models: see `audit.stability`.
 
     >>> import pandas as pd
@@ -121,15 +122,6 @@ class Stability(Result):
     chosen: bool
     """Whether the explained rows were chosen evenly from the table, not given."""
     decisions: tuple[StableDecision, ...]
-
-    def __len__(self) -> int:
-        return len(self.decisions)
-
-    def __getitem__(self, at: int) -> StableDecision:
-        return self.decisions[at]
-
-    def __iter__(self) -> Iterator[StableDecision]:
-        return iter(self.decisions)
 
     @property
     def agreed(self) -> Share:

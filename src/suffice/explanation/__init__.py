@@ -1,6 +1,6 @@
 """Explanations: the frozen result with two views, its changes, its storage and its schema."""
 
-from suffice.explanation.explanation import Explanation, Explanations
+from suffice.explanation.explanation import Explanation, Explanations, all_players, as_views
 from suffice.explanation.schema import ContextRecord, Provenance, ReferencesRecord
 from suffice.explanation.sufficient_factor import Change, Player, SufficientFactor
 from suffice.explanation.view import View
@@ -15,4 +15,6 @@ __all__ = [
     "ReferencesRecord",
     "SufficientFactor",
     "View",
+    "all_players",
+    "as_views",
 ]

@@ -230,6 +230,20 @@ _HEADINGS: dict[ViewName, str] = {
 }
 
 
+def all_players(e: Explanation) -> tuple[Player, ...]:
+    """Return all features of an explanation, those left out as irrelevant last."""
+    return (*e.players, *(left.player for left in e.left_out))
+
+
+def as_views(result: object, argument: str = "result") -> tuple[View, ...]:
+    """Return both views of an explanation, or the given view; raise for anything else."""
+    if isinstance(result, Explanation):
+        return result.keep, result.flip
+    if isinstance(result, View):
+        return (result,)
+    raise InputError(argument, result, "an explanation, or one of its views (e.keep, e.flip)")
+
+
 class Explanations(Rendered, list[Explanation]):
     """A list of explanations; `print` and a notebook show what they have in common.
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from suffice.errors import InputError, SufficeError
-from suffice.explanation import Explanation, View
 from suffice.formatting import percent
 from suffice.plots.lettering import Fonts, fonts
 
@@ -374,12 +373,3 @@ def _inches(ax: Axes) -> tuple[float, float]:
         # A layout engine sizes axes when it draws: before that their size is not known.
         figure.draw_without_rendering()
     return ax.bbox.width / figure.dpi, ax.bbox.height / figure.dpi
-
-
-def as_views(result: object, argument: str = "result") -> tuple[View, ...]:
-    """Return both views of an explanation, or the given view; raise for anything else."""
-    if isinstance(result, Explanation):
-        return result.keep, result.flip
-    if isinstance(result, View):
-        return (result,)
-    raise InputError(argument, result, "an explanation, or one of its views (e.keep, e.flip)")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from suffice.context.causal import CausalModel
 from suffice.context.causal.graph import Graph, read_graph
 from suffice.errors import InputError, NotVisitedError
-from suffice.explanation import Explanation, View
+from suffice.explanation import Explanation, View, as_views
 from suffice.formatting import format_name, format_value, join_words, percent, plural, printable
-from suffice.plots.canvas import MARKERS, Canvas, as_views, paint
+from suffice.plots.canvas import MARKERS, Canvas, paint
 from suffice.plots.lettering import Footnotes
 from suffice.summary import summarise
 from suffice.summary.signature import signature_column

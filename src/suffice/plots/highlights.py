@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from suffice.errors import InputError
-from suffice.explanation import Explanation, View
+from suffice.explanation import Explanation, View, as_views
 from suffice.explanation.schema import ImageSubject, TextSubject
 from suffice.formatting import percent, plural, printable
 from suffice.image.overlays import Overlay, draw_marked_regions, draw_region_map, label_positions
-from suffice.plots.canvas import Canvas, as_views, paint
+from suffice.plots.canvas import Canvas, paint
 from suffice.results import OmittedRows
 from suffice.summary import FactorLine, summarise
 from suffice.validation import check_integer

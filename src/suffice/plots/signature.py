@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from suffice.explanation import Explanation, View
+from suffice.explanation import Explanation, View, as_views
 from suffice.formatting import percent, percent_range, plural, truncate
-from suffice.plots.canvas import DASHES, MARKERS, Canvas, Scale, as_views, paint
+from suffice.plots.canvas import DASHES, MARKERS, Canvas, Scale, paint
 from suffice.plots.lettering import Footnotes, fonts
 from suffice.plots.thresholds import draw_bar
 from suffice.summary import Summary, ViewSignature, ViewSummary, summarise
@@ -122,12 +122,12 @@ def signature_figure(
         n_columns=max(len(signature.columns) for _, signature in views),
         shares_from=axis_start([tau, *(row.sufficiency for row in rows), *whiskers]),
         bars_from=axis_start([tau, *(row.low for row in rows)]),
-        notes=tuple(_notes(result, summary, views)),
+        notes=tuple(_notes(as_views(result)[0].explanation, summary, views)),
     )
 
 
 def _notes(
-    result: Explanation | View,
+    e: Explanation,
     summary: Summary,
     views: tuple[tuple[ViewSummary, ViewSignature], ...],
 ) -> Iterable[str]:
@@ -136,12 +136,12 @@ def _notes(
     feature = summary.feature
     if any(row.n_without_column for row in rows):
         yield f"A + counts the {feature}s of a set for which there is no room."
-    n = len(_explained(result).players)
+    n = len(e.players)
     if any(len(signature.columns) < n for _, signature in views):
         yield f"Of {plural(n, feature)}, only those in the sets of a view have a column."
     if any(row.unknown_below_tau for row in rows):
         yield "Bars with a dotted start belong to sets that were decided at τ only, not below it."
-    if (alpha := _explained(result).keep.alpha) is not None:
+    if (alpha := e.keep.alpha) is not None:
         yield (
             f"Sets are tested (α = {alpha:g}), so a bar ends at the highest τ that its set "
             "passes, below its share."
@@ -149,10 +149,6 @@ def _notes(
     if summary.views[0].n_references > 1:
         yield "Whiskers: 95% interval, reading the references as a sample."
     yield "Columns: the most necessary first."
-
-
-def _explained(result: Explanation | View) -> Explanation:
-    return result.explanation if isinstance(result, View) else result
 
 
 def _figure_width(s: SignatureFigure) -> float:

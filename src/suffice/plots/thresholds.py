@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from suffice.explanation import Explanation, View
+from suffice.explanation import Explanation, View, as_views
 from suffice.explanation.schema import TextSubject
 from suffice.formatting import percent, printable
 from suffice.plots.canvas import (
@@ -14,7 +14,6 @@ from suffice.plots.canvas import (
     MARKERS,
     Canvas,
     Scale,
-    as_views,
     axes_for,
     axes_legend,
     ink_for,

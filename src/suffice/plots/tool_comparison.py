@@ -13,12 +13,11 @@ from suffice.audit.grade_result import Grade
 from suffice.audit.grade_scoring import SetMark
 from suffice.audit.tool_grades import Grades
 from suffice.errors import InputError
-from suffice.explanation import Explanation, View
+from suffice.explanation import Explanation, View, as_views
 from suffice.formatting import percent, plural, printable
 from suffice.inference import Share
 from suffice.plots.canvas import (
     Ink,
-    as_views,
     axes_for,
     axes_legend,
     ink_for,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from suffice.explanation import Explanation, Player, View
+from suffice.explanation import Explanation, Player, View, as_views
 from suffice.explanation.schema import ImageSubject, TextSubject
 from suffice.explanation.storage import to_record
 from suffice.formatting import format_condition
@@ -126,8 +126,8 @@ def page_scripts(result: Explanation | View, summary: Summary, brief: bool = Fal
     In a page of many it is `brief`: counts without the rest of the stored explanation, and changes
     only of the sets at τ.
     """
-    e = result if isinstance(result, Explanation) else result.explanation
-    views = (e.keep, e.flip) if isinstance(result, Explanation) else (result,)
+    views = as_views(result)
+    e = views[0].explanation
     # A search at one τ knows nothing of other thresholds, even if its counts are complete.
     whole = all(view.tally.complete and view.profile.findings is None for view in (e.keep, e.flip))
     counted = whole and len(e.players) <= _MOST_FEATURES_COUNTED

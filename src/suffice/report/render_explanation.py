@@ -15,7 +15,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from suffice.explanation import Explanation, View
+from suffice.explanation import Explanation, View, as_views
 from suffice.explanation.schema import ImageSubject
 from suffice.formatting import bracketed, excerpt, format_cost, join_first, join_within, percent
 from suffice.results import Column, OmittedRows, Panel, Sheet
@@ -84,11 +84,11 @@ def page_section(result: Explanation | View, hints: ReaderHints) -> str:
 
 
 def _summary(result: Explanation | View) -> Summary:
-    e = result if isinstance(result, Explanation) else result.explanation
+    image = isinstance(as_views(result)[0].explanation.subject, ImageSubject)
     return summarise(
         result,
         # Each factor of an image embeds a picture of some kilobytes.
-        most=_FACTORS_WITH_IMAGES if isinstance(e.subject, ImageSubject) else _FACTORS_ON_PAGE,
+        most=_FACTORS_WITH_IMAGES if image else _FACTORS_ON_PAGE,
         signature=SignatureLimits(),
     )
 

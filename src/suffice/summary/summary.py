@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from suffice.explanation import Explanation, View
+from suffice.explanation import Explanation, View, all_players, as_views
 from suffice.explanation.schema import ImageSubject, MaskRecord, TextSubject
 from suffice.formatting import format_name, format_value, join_words, percent, plural, printable
 from suffice.summary.signature import SignatureLimits
@@ -106,9 +106,9 @@ def summarise(
     Each view lists at most `most` factors and counts the others. The data of the signature picture
     takes longer than all words, so it is made only where its limits are given.
     """
-    e = result if isinstance(result, Explanation) else result.explanation
     # A view is summarised with the completeness and provenance of its explanation.
-    chosen = (e.keep, e.flip) if isinstance(result, Explanation) else (result,)
+    chosen = as_views(result)
+    e = chosen[0].explanation
     terms = terms_for(e, hints)
     views = tuple(summarise_view(view, terms, hints, most, signature) for view in chosen)
     image = e.subject if isinstance(e.subject, ImageSubject) else None
@@ -198,8 +198,7 @@ def _values(e: Explanation, instead: tuple[tuple[str, str], ...]) -> tuple[tuple
     """Return the input's values; `instead` for a text or an image, which are shown themselves."""
     if e.subject is not None:
         return instead
-    players = (*e.players, *(left.player for left in e.left_out))
-    texts = ((format_name(player.name), *feature_value(player)) for player in players)
+    texts = ((format_name(player.name), *feature_value(player)) for player in all_players(e))
     return tuple((name, f"({value})" if group else value) for name, value, group in texts)
 
 
@@ -230,8 +229,7 @@ def _unseen_labels_note(e: Explanation) -> str:
 
 
 def _cut_names_note(e: Explanation, hints: ReaderHints) -> str:
-    players = (*e.players, *(left.player for left in e.left_out))
-    names = [name for player in players for name in (player.name, *player.values)]
+    names = [name for player in all_players(e) for name in (player.name, *player.values)]
     # Only names that were really cut deserve a note.
     if all(format_name(name) == printable(name) for name in names):
         return ""
