@@ -11,9 +11,9 @@ assertion that was lost. A test that fails without the mutation as well catches 
 first test that fails is run again with the line as it was.
 
 Tier `test` runs tests as `make test` does. Tier `check` runs them as `make check` does: without the
-slow ones, and with few examples of each property: it catches 28 of these 30, all but `record-same-size`
-and `lock-shared`, whose tests it leaves out. The exit code is 1 if a mutation survives under tier
-`test`, which catches all.
+slow ones, and with few examples of each property: it catches 28 of these 30, all but
+`record-same-size` and `lock-shared`, whose tests it leaves out. The exit code is 1 if a mutation
+survives under tier `test`, which catches all.
 """
 
 from __future__ import annotations
