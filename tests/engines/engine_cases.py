@@ -12,7 +12,7 @@ from suffice.context import SwapHybrids, make_players
 from suffice.engines import BlackBox, Evaluator, LatticeEvaluator
 from suffice.engines.additive_engine import AdditiveEngine
 from suffice.engines.additive_model import read_additive
-from suffice.engines.evaluator import Unreadable
+from suffice.engines.select_engine import Unreadable
 from suffice.engines.trees import Ensemble, TreeEngine, TreeModel, read_trees
 from suffice.factors.lattice import held_of_masks
 from suffice.models import wrap_model

@@ -28,8 +28,8 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from suffice.engines.evaluator import Unreadable
 from suffice.engines.pipeline_columns import split_pipeline
+from suffice.engines.select_engine import Unreadable
 from suffice.tables import as_table
 from tests.engines.engine_cases import Case, check_additive, check_trees, linear_data
 

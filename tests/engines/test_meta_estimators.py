@@ -32,7 +32,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 from suffice import Explainer
-from suffice.engines.evaluator import Unreadable
+from suffice.engines.select_engine import Unreadable
 from suffice.engines.trees import read_trees
 from suffice.target import at_least, versus, within
 from tests.effort import examples

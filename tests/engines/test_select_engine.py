@@ -38,7 +38,7 @@ from suffice import ConditionalContext, Explainer, InputError
 from suffice.engines import EngineSelector, register_reader, select_engine as choice
 from suffice.engines.additive_engine import AdditiveEngine
 from suffice.engines.additive_model import read_additive
-from suffice.engines.evaluator import Unreadable
+from suffice.engines.select_engine import Unreadable
 from suffice.engines.trees import TreeEngine, read_trees
 from suffice.target import at_least, satisfies, versus, within
 from tests.engines.engine_cases import Case, linear_data, tree_data, unreadable_reason

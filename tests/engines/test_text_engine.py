@@ -26,7 +26,7 @@ from suffice.context import make_players
 from suffice.engines import BlackBox
 from suffice.engines.additive_engine import AdditiveEngine, make_additive_engine
 from suffice.engines.additive_model import read_additive
-from suffice.engines.evaluator import Unreadable
+from suffice.engines.select_engine import Unreadable
 from suffice.engines.text_engine import TextEngine
 from suffice.factors.lattice import held_of_masks
 from suffice.models import wrap_model

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from suffice.engines.evaluator import Unreadable
+from suffice.engines.select_engine import Unreadable
 from suffice.engines.trees import read_trees
 from suffice.engines.work import numba_is_installed
 from suffice.models import wrap_model

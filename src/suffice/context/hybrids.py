@@ -244,7 +244,7 @@ class PooledHybrids:
     @property
     def d(self) -> int:
         """Number of players d, features or groups that are replaced together."""
-        return len(self.players)
+        return len(self.players.names)
 
     @property
     def n(self) -> int:

@@ -349,15 +349,16 @@ class Pool(Table):
         if (rank < 0).any():
             return players.codes(self.codes())
         equal = known & (self.references.codes == rank)
-        if len(players) == len(self.names):
+        d = len(players.names)
+        if d == len(self.names):
             alike = equal[:, [columns[0] for columns in players.columns]]
         else:
             alike = np.stack([equal[:, list(c)].all(axis=1) for c in players.columns], axis=1)
         # Renumber so that the input, which is row 0, has code 0: codes below its former code move
         # up by one, or all codes where no reference agrees with the input.
-        own = np.where(alike.any(axis=0), below[alike.argmax(axis=0), np.arange(len(players))], -1)
+        own = np.where(alike.any(axis=0), below[alike.argmax(axis=0), np.arange(d)], -1)
         above = np.where(own < 0, below.max(axis=0) + 1, own)
-        out = np.zeros((len(self), len(players)), dtype=np.int64)
+        out = np.zeros((len(self), d), dtype=np.int64)
         out[1:] = np.where(alike, 0, below + (below < above))
         return out
 

@@ -14,10 +14,9 @@ from suffice.engines.evaluator import (
     LatticeEvaluator,
     MonotoneEvaluator,
     ProgressCallback,
-    Unreadable,
     register_reader,
 )
-from suffice.engines.select_engine import EngineSelector
+from suffice.engines.select_engine import EngineSelector, Unreadable
 
 __all__ = [
     "BlackBox",

@@ -27,13 +27,8 @@ from suffice.engines.additive_margins import (
 )
 from suffice.engines.additive_model import AdditiveModel, SupportsAdditiveScores, wrong_reading
 from suffice.engines.blackbox import BaseEngine, sweep_by_lists
-from suffice.engines.evaluator import (
-    Evaluator,
-    IdleReason,
-    ProgressCallback,
-    SweepBlock,
-    Unreadable,
-)
+from suffice.engines.evaluator import Evaluator, IdleReason, ProgressCallback, SweepBlock
+from suffice.engines.select_engine import Unreadable
 from suffice.engines.work import ADDITIVE_SUM, MULTIPLICATION
 from suffice.factors.lattice import held_of_masks
 from suffice.target import Target

@@ -32,7 +32,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.engines.evaluator import Unreadable
+from suffice.engines.select_engine import Unreadable
 from suffice.tables.cells import label_index
 from suffice.target import Event
 from suffice.typing import BitWords, BoolVector, Counts, HeldSets, Outcomes, Reals, Values

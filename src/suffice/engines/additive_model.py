@@ -20,18 +20,14 @@ from suffice.context.hybrids import SwapHybrids
 from suffice.context.players import Players
 from suffice.context.references import Pool
 from suffice.engines.additive_margins import AdditiveScores, DecisionRule
-from suffice.engines.evaluator import (
-    Unreadable,
-    find_reader,
-    has_patched_methods,
-    unreadable_on_error,
-)
+from suffice.engines.evaluator import find_reader, has_patched_methods
 from suffice.engines.pipeline_columns import (
     ColumnwisePipeline,
     describe_model,
     sklearn_class_name,
     split_pipeline,
 )
+from suffice.engines.select_engine import Unreadable, unreadable_on_error
 from suffice.tables.table import Table
 from suffice.typing import Counts, Reals, Values
 

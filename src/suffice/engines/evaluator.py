@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -156,46 +155,6 @@ class MonotoneEvaluator(CubeEvaluator, Protocol):
         replacing the player: no minimal set has one.
         """
         ...
-
-
-class Unreadable(Exception):  # noqa: N818 - no error: a reason, caught where an engine is chosen
-    """Reason why an engine cannot be used, as a sentence about the model and the data.
-
-    Its text goes into the provenance, after the engine's name. `rows_predicted` are those
-    that the model predicted for a check which failed: the evaluator that serves counts them.
-    """
-
-    def __init__(self, reason: str, rows_predicted: int = 0) -> None:
-        super().__init__(reason)
-        self.rows_predicted = rows_predicted
-
-
-@contextmanager
-def unreadable_on_error(reason: str) -> Iterator[None]:
-    """Raise `Unreadable` for errors that come from the inside of another library.
-
-    Readers look at private attributes, which another version may lack or keep in another form, and
-    call private methods, which may raise anything. An error of this package's own code, such as a
-    wrong type handed to a function, is a bug and is raised as it is.
-    """
-    try:
-        yield
-    except Unreadable:
-        raise
-    except _OTHER_FORM as error:
-        raise Unreadable(reason) from error
-    except Exception as error:
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        raised_in = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__"))
-        if raised_in.split(".")[0] == "suffice":
-            raise
-        raise Unreadable(reason) from error
-
-
-_OTHER_FORM = (AttributeError, LookupError, ValueError)
-"""Errors of reading attributes that are missing, or of another shape than expected."""
 
 
 # Readers of models that come from elsewhere, each known by the exact class it reads.

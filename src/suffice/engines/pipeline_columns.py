@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.engines.evaluator import Unreadable, has_patched_methods
+from suffice.engines.evaluator import has_patched_methods
+from suffice.engines.select_engine import Unreadable
 from suffice.tables.conversion import as_table
 from suffice.tables.table import Table
 from suffice.typing import Counts

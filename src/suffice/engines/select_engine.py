@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from suffice.context.hybrids import Hybrids, SwapHybrids
 from suffice.engines.blackbox import BlackBox
-from suffice.engines.evaluator import Evaluator, Unreadable
+from suffice.engines.evaluator import Evaluator
 from suffice.engines.work import MIN_WORK_SAVED, lattice_work
 from suffice.errors import InputError
 from suffice.formatting import join_words
@@ -20,6 +21,46 @@ if TYPE_CHECKING:
     from suffice.engines.additive_model import AdditiveModel
     from suffice.engines.text_pipeline import TextPipelineModel
     from suffice.engines.trees import TreeModel
+
+
+class Unreadable(Exception):  # noqa: N818 - no error: a reason, caught where an engine is chosen
+    """Reason why an engine cannot be used, as a sentence about the model and the data.
+
+    Its text goes into the provenance, after the engine's name. `rows_predicted` are those
+    that the model predicted for a check which failed: the evaluator that serves counts them.
+    """
+
+    def __init__(self, reason: str, rows_predicted: int = 0) -> None:
+        super().__init__(reason)
+        self.rows_predicted = rows_predicted
+
+
+@contextmanager
+def unreadable_on_error(reason: str) -> Iterator[None]:
+    """Raise `Unreadable` for errors that come from the inside of another library.
+
+    Readers look at private attributes, which another version may lack or keep in another form, and
+    call private methods, which may raise anything. An error of this package's own code, such as a
+    wrong type handed to a function, is a bug and is raised as it is.
+    """
+    try:
+        yield
+    except Unreadable:
+        raise
+    except _OTHER_FORM as error:
+        raise Unreadable(reason) from error
+    except Exception as error:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        raised_in = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__"))
+        if raised_in.split(".")[0] == "suffice":
+            raise
+        raise Unreadable(reason) from error
+
+
+_OTHER_FORM = (AttributeError, LookupError, ValueError)
+"""Errors of reading attributes that are missing, or of another shape than expected."""
 
 
 ENGINES = ("auto", "blackbox", "additive", "trees")

@@ -24,7 +24,8 @@ from suffice.context.hybrids import SwapHybrids
 from suffice.engines.additive_margins import rounding_factor, score_combinations
 from suffice.engines.additive_model import wrong_reading
 from suffice.engines.blackbox import BaseEngine, sweep_by_lists
-from suffice.engines.evaluator import IdleReason, ProgressCallback, SweepBlock, Unreadable
+from suffice.engines.evaluator import IdleReason, ProgressCallback, SweepBlock
+from suffice.engines.select_engine import Unreadable
 from suffice.engines.text_pipeline import TermCounts, TextPipelineModel, score_operations
 from suffice.engines.work import MULTIPLICATION
 from suffice.target import Target

@@ -31,8 +31,8 @@ from suffice.engines.additive_model import (
     coarsest_eps,
     read_weights,
 )
-from suffice.engines.evaluator import Unreadable, unreadable_on_error
 from suffice.engines.pipeline_columns import describe_model, pipeline_steps, sklearn_class_name
+from suffice.engines.select_engine import Unreadable, unreadable_on_error
 from suffice.typing import BoolVector, Reals
 
 TermWeighting = Literal["count", "log", "presence"]

@@ -87,9 +87,6 @@ class Explanation(SummarizedResult):
     subject: Subject | None = None
     """The text or picture that was explained; None for a row of a table."""
 
-    def __post_init__(self) -> None:
-        check_tau(self.tau)
-
     @cached_property
     def keep(self) -> View:
         """View of the sets that suffice to keep the outcome (the paper's R2I)."""

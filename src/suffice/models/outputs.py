@@ -212,19 +212,19 @@ def _unknown_label_error(label: object, classes: Any, name: str) -> ModelError:
 
 
 def call_user_model(
-    name: str, function: Callable[[Any], Any], batch: Any, about: str, hint: str = ""
+    name: str, function: Callable[[Any], Any], batch: Any, about: str = "", hint: str = ""
 ) -> Any:
     """Return the model's answers for a batch; an exception of the model becomes a `ModelError`.
 
-    `about` names the batch in the message: "3 rows". Errors of this package pass unchanged: an
-    adapter raises them and has said what is wrong.
+    `about` names the batch in the message; by default its number of rows does. Errors of this
+    package pass unchanged: an adapter raises them and has said what is wrong.
     """
     try:
         return function(batch)
     except SufficeError:
         raise
     except (Exception, SystemExit) as error:
-        why = one_line(error)
+        why, about = one_line(error), about or plural(len(batch), "row")
         raise ModelError(
             f"{name} raised {type(error).__name__} on {about}" + f": {why}" * bool(why) + hint
         ) from error
@@ -232,7 +232,7 @@ def call_user_model(
 
 def call_model(name: str, function: Callable[[Any], Any], rows: Table) -> Values:
     """Return the model's checked answers: a label, a value or scores per class for each row."""
-    answers = call_user_model(name, function, rows.native, plural(len(rows), "row"))
+    answers = call_user_model(name, function, rows.native)
     if _is_reordered(answers, rows.native):
         raise ModelError(
             f"{name} returned its answers in another order than the rows, as their index shows: "

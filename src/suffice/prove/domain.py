@@ -29,7 +29,7 @@ from typing import Literal
 
 import numpy as np
 
-from suffice.engines.evaluator import Unreadable, unreadable_on_error
+from suffice.engines.select_engine import Unreadable, unreadable_on_error
 from suffice.engines.trees.ensemble import Ensemble
 from suffice.tables.cells import missing_mask
 from suffice.tables.table import Table

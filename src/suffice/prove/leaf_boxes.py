@@ -19,7 +19,7 @@ from suffice.context.players import make_players
 from suffice.decision import Decision
 from suffice.engines.additive_margins import rounding_factor, score_combinations
 from suffice.engines.additive_model import AdditiveModel
-from suffice.engines.evaluator import Unreadable
+from suffice.engines.select_engine import Unreadable
 from suffice.engines.trees.encoded_input import IntegerMargin
 from suffice.engines.trees.ensemble import Ensemble
 from suffice.prove.branch_and_bound import LeafBoxes

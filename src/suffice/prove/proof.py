@@ -15,8 +15,8 @@ from typing import Any, Literal
 from suffice.context.hybrids import SwapContext
 from suffice.decision import Decision, SupportsDecide
 from suffice.engines.additive_model import AdditiveModel
-from suffice.engines.evaluator import Unreadable
 from suffice.engines.pipeline_columns import pipeline_steps
+from suffice.engines.select_engine import Unreadable
 from suffice.engines.trees.tree_model import WRONG_TREES, TreeModel
 from suffice.errors import InputError
 from suffice.formatting import format_features, format_value, percent, plural

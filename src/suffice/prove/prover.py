@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from suffice.decision import Decision
-from suffice.engines.evaluator import Unreadable
+from suffice.engines.select_engine import Unreadable
 from suffice.errors import ModelError
 from suffice.prove.branch_and_bound import NO_POINT, POINT, BoxSearch
 from suffice.prove.domain import Domain

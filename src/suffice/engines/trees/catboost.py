@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.engines.evaluator import Unreadable
 from suffice.engines.pipeline_columns import describe_model
+from suffice.engines.select_engine import Unreadable
 from suffice.engines.trees.ensemble import (
     Ensemble,
     Tree,

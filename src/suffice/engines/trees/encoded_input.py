@@ -25,7 +25,7 @@ import numpy as np
 
 from suffice.context.hybrids import SwapHybrids
 from suffice.context.references import Pool
-from suffice.engines.evaluator import Unreadable, unreadable_on_error
+from suffice.engines.select_engine import Unreadable, unreadable_on_error
 from suffice.engines.trees.ensemble import Ensemble, Ints, SplitTable
 from suffice.engines.work import LIST_LEAF
 from suffice.tables.cells import label_array

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.engines.evaluator import Unreadable
 from suffice.engines.pipeline_columns import describe_model
+from suffice.engines.select_engine import Unreadable
 from suffice.errors import short_repr
 from suffice.tables.cells import distinct_keys, is_missing, unwrap_label
 from suffice.tables.table import Table

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.engines.evaluator import Unreadable
+from suffice.engines.select_engine import Unreadable
 from suffice.engines.trees.ensemble import (
     CategorySplit,
     Ensemble,

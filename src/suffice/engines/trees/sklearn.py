@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.engines.evaluator import Unreadable, has_patched_methods
+from suffice.engines.evaluator import has_patched_methods
+from suffice.engines.select_engine import Unreadable
 from suffice.engines.trees.ensemble import (
     ZERO_IS_SECOND_CLASS,
     CategorySplit,

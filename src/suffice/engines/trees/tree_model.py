@@ -15,13 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.engines.evaluator import (
-    Unreadable,
-    find_reader,
-    has_patched_methods,
-    unreadable_on_error,
-)
+from suffice.engines.evaluator import find_reader, has_patched_methods
 from suffice.engines.pipeline_columns import ColumnwisePipeline, describe_model, split_pipeline
+from suffice.engines.select_engine import Unreadable, unreadable_on_error
 from suffice.engines.trees.encoded_input import EventMargins, read_event_margins
 from suffice.engines.trees.ensemble import Ensemble, Ints, class_labels, not_a_tree_model
 from suffice.errors import short_repr

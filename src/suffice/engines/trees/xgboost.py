@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.engines.evaluator import Unreadable, unreadable_on_error
+from suffice.engines.select_engine import Unreadable, unreadable_on_error
 from suffice.engines.trees.ensemble import (
     CategorySplit,
     Ensemble,
