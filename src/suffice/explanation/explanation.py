@@ -18,9 +18,18 @@ from suffice.explanation.schema import (
     VolatileRecord,
 )
 from suffice.explanation.sufficient_factor import Change, LeftOutFeature, Player, factor_frame
-from suffice.explanation.view import SummarizedResult, View
+from suffice.explanation.view import View
 from suffice.formatting import format_features, format_name, plural
-from suffice.results import Column, OmittedRows, Panel, Rendered, RenderFormat, Sheet
+from suffice.results import (
+    Column,
+    OmittedRows,
+    Panel,
+    Rendered,
+    RenderFormat,
+    Result,
+    Sheet,
+    find_renderer,
+)
 from suffice.search.limits import Stop
 from suffice.search.profile import Profile
 from suffice.target import PredictionScore
@@ -29,7 +38,7 @@ from suffice.validation import check_adjustment, check_alpha_or_same, check_bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(SummarizedResult):
+class Explanation(Result):
     """Two views of one sweep over the hybrids of an input and its references.
 
     >>> import numpy as np
@@ -131,6 +140,19 @@ class Explanation(SummarizedResult):
             keep_profile=profile.with_test(tested, adjustment),
             flip_profile=self.flip_profile.with_test(tested, adjustment),
         )
+
+    @property
+    def sheet(self) -> Sheet:
+        """The answer in words and tables."""
+        sheet: Sheet = find_renderer("sheet", self)(self)
+        return sheet
+
+    def full(self) -> str:
+        """Return the explanation as text with all values and up to a dozen sets of each view.
+
+        `print` shortens it to one screen.
+        """
+        return str(find_renderer("full_text", self)(self))
 
     def to_json(self, *, volatile: bool = True) -> str:
         """Return a versioned JSON text that holds the whole answer (see `result_schema`).

@@ -30,25 +30,8 @@ if TYPE_CHECKING:
     from suffice.explanation.explanation import Explanation
 
 
-class SummarizedResult(Result):
-    """Base class of an explanation and its views, whose words are made by the summary."""
-
-    @property
-    def sheet(self) -> Sheet:
-        """The answer in words and tables."""
-        sheet: Sheet = find_renderer("sheet", self)(self)
-        return sheet
-
-    def full(self) -> str:
-        """Return the answer as text with all values and up to a dozen sets of each view.
-
-        `print` shortens it to one screen.
-        """
-        return str(find_renderer("full_text", self)(self))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class View(SummarizedResult):
+class View(Result):
     """The τ-minimal factors of one view, and everything else its counts can tell.
 
     It is a sequence of its factors: `view[0]`, `len(view)`, `for factor in view`. Nothing here
@@ -351,6 +334,19 @@ class View(SummarizedResult):
         return QueriedSet(members, len(numbers) - len(members), len(left_out))
 
     # -- as every result ----------------------------------------------------------------
+
+    @property
+    def sheet(self) -> Sheet:
+        """The answer in words and tables."""
+        sheet: Sheet = find_renderer("sheet", self)(self)
+        return sheet
+
+    def full(self) -> str:
+        """Return the view as text with all values and up to a dozen sets of each view.
+
+        `print` shortens it to one screen.
+        """
+        return str(find_renderer("full_text", self)(self))
 
     def to_frame(self) -> Any:
         """Return the factors as a pandas frame, one row per factor."""
