@@ -28,8 +28,11 @@ from suffice.audit.record_seal import (
 )
 from suffice.context.causal import noisy
 from suffice.formatting import escape_markdown
+from suffice.recourse import solver
 from suffice.report.render_result import _figure_uri, _figures
+from suffice.search import plan
 from tests.audit.mixed_table import mixed_table, rule
+from tests.fakes import fake_time
 
 TABLE = mixed_table(120).drop(columns="screened")
 DETAINED = TABLE[rule(TABLE) == "detained"].iloc[:12]
@@ -152,6 +155,37 @@ def test_the_same_audit_gives_the_same_seal(made, tmp_path):
     everything = b"".join(path.read_bytes() for _, path in list_files(folder))
     assert str(tmp_path).encode() not in everything
     assert str(folder).encode() not in everything
+
+
+def test_a_record_of_searches_that_ended_with_their_work_has_one_seal_and_is_verified(
+    tmp_path, monkeypatch
+):
+    """With many features no search is complete, and its work is counted, not timed."""
+    monkeypatch.setattr(plan, "DEFAULT_WORK", 5e7)
+    monkeypatch.setattr(solver, "DEFAULT_WORK", 5e7)
+    values = np.random.default_rng(0).normal(size=(60, 26))
+    table = pd.DataFrame(values, columns=[f"x{i}" for i in range(26)])
+
+    def grown(rows):
+        return (rows["x0"] + rows["x1"] * rows["x2"] > 0).to_numpy().astype(int)
+
+    def asked(step):
+        fake_time(monkeypatch, step=step)
+        return Explainer(grown, table, n_references=20)
+
+    analyses = {"reliance": {"protected": ["x3"]}, "roles": {}}
+    rows = table[grown(table) == 0].iloc[:2]
+    seals = set()
+    for step in (1e-4, 0.3):
+        folder = tmp_path / f"{step}"
+        seals.add(
+            audit.record(asked(step), rows, folder, analyses=analyses, date="2026-10-01").seal
+        )
+    (seal,) = seals
+    stored = suffice.load(folder / "explanations")
+    assert all(e.stopped is not None and e.stopped.kind == "work" for e in stored)
+    found = audit.verify(folder, asked(20.0), rows, rows=2, seal=seal)
+    assert found.ok and all(c.verdict == "agrees" for c in found.checks)
 
 
 def test_a_record_that_is_true_is_verified(made):

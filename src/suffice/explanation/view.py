@@ -205,7 +205,10 @@ class View(Result):
 
     @cached_property
     def curve(self) -> tuple[tuple[float, float], ...]:
-        """Steps (τ, cumulative PN): each PN holds for thresholds up to and including its τ."""
+        """Steps (τ, cumulative PN): each PN holds for thresholds up to and including its τ.
+
+        Where not every set was counted, estimates for the sets known: others can only add to them.
+        """
         return necessity_curve(self.profile)
 
     @cached_property
