@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from inspect import Parameter, signature
-from typing import Any
+from inspect import Parameter, Signature, signature
+from typing import Any, TypeVar
 
 import msgspec
 
 from suffice.audit.catalogue import Catalogue, CatalogueEntry, read_catalogue
-from suffice.audit.cohort import DEFAULT_SETS, Cohort, cohort
+from suffice.audit.cohort import Cohort, cohort
 from suffice.audit.compare import compare
 from suffice.audit.decisions import DEFAULT_ROWS, evenly_spaced
 from suffice.audit.drift import Drift
@@ -77,16 +77,39 @@ class AnalysisInputs:
         return self.model_table.take(places).native, [self.ids[place] for place in places]
 
 
-def _reliance(m: AnalysisInputs, *, protected: Any, by: Any = None, tau: Any = None) -> Result:
+_SUPPLIED = frozenset({"explanations", "explainer", "X", "ids", "time_limit", "progress"})
+"""Parameters of audits that are no part of a record's question: `AnalysisInputs` has their values,
+and a search that ends with its time cannot be repeated."""
+
+F = TypeVar("F", bound=Callable[..., Result])
+
+
+def _asks(audit: Callable[..., Result]) -> Callable[[F], F]:
+    """Give a function of `AnalysisInputs` the question of an audit, before what it asks itself."""
+    usual = signature(audit).parameters
+    asked = [
+        p.replace(kind=Parameter.KEYWORD_ONLY) for p in usual.values() if p.name not in _SUPPLIED
+    ]
+
+    def decorate(function: F) -> F:
+        own = signature(function).parameters.values()
+        more = [p for p in own if p.kind is Parameter.KEYWORD_ONLY and p.name not in usual]
+        function.__signature__ = Signature([*asked, *more])  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+@_asks(reliance)
+def _reliance(m: AnalysisInputs, *, by: Any = None, **question: Any) -> Result:
     explainer = m.explainer if _draws_effects(m) else None
     return reliance(
         m.decisions,
-        protected,
         by=m.groups(by),
-        tau=tau,
         explainer=explainer,
         ids=m.ids,
         progress=m.progress,
+        **question,
     )
 
 
@@ -95,105 +118,38 @@ def _draws_effects(m: AnalysisInputs) -> bool:
     return m.decisions[0].provenance.context.draws_effects
 
 
+@_asks(reasons)
 def _reasons(
-    m: AnalysisInputs,
-    *,
-    catalogue: Any,
-    k: int = 4,
-    adverse: Any = None,
-    protected: Any = (),
-    problems: Any = "hold",
-    template: str | None = None,
+    m: AnalysisInputs, *, catalogue: Any, template: str | None = None, **question: Any
 ) -> Result:
     entries = _stored_catalogue(catalogue)
-    found = reasons(
-        m.decisions,
-        entries,
-        k=k,
-        adverse=adverse,
-        protected=protected,
-        problems=problems,
-        ids=m.ids,
-        progress=m.progress,
-    )
+    found = reasons(m.decisions, entries, ids=m.ids, progress=m.progress, **question)
     sent = [at for at, decision in enumerate(found) if not decision.hold]
     if template is not None and sent:  # the record writes all letters; one shows a wrong template
         found.letter(sent[0], template)
     return found
 
 
-def _roles(m: AnalysisInputs, *, tau: Any = None) -> Result:
-    return roles(m.decisions, tau=tau, progress=m.progress)
+@_asks(roles)
+def _roles(m: AnalysisInputs, **question: Any) -> Result:
+    return roles(m.decisions, progress=m.progress, **question)
 
 
-def _global_factors(
-    m: AnalysisInputs,
-    *,
-    cover: float = 0.9,
-    view: Any = "keep",
-    tau: Any = None,
-    max_size: int | None = 3,
-) -> Result:
-    return global_factors(
-        m.decisions,
-        cover=cover,
-        view=view,
-        tau=tau,
-        max_size=max_size,
-        ids=m.ids,
-        progress=m.progress,
-    )
+@_asks(global_factors)
+def _global_factors(m: AnalysisInputs, **question: Any) -> Result:
+    return global_factors(m.decisions, ids=m.ids, progress=m.progress, **question)
 
 
-def _cohort(
-    m: AnalysisInputs, *, by: Any = None, tau: Any = None, most: int = DEFAULT_SETS
-) -> Result:
-    return cohort(m.decisions, m.groups(by), tau=tau, most=most, ids=m.ids, progress=m.progress)
+@_asks(cohort)
+def _cohort(m: AnalysisInputs, *, by: Any = None, **question: Any) -> Result:
+    return cohort(m.decisions, m.groups(by), ids=m.ids, progress=m.progress, **question)
 
 
-def _global_recourse(
-    m: AnalysisInputs,
-    *,
-    cover: float = 0.9,
-    desired: Any = None,
-    by: Any = None,
-    immutable: Any = (),
-    actionable: Any = None,
-    ranges: Any = None,
-    increasing: Any = (),
-    decreasing: Any = (),
-    forbidden: Any = (),
-    cost: Any = None,
-    missing_cost: Any = None,
-    max_cost: float | None = None,
-    max_size: int | None = 3,
-    n_changes: int | None = None,
-    max_candidates: int | None = 1000,
-    max_searched: int | None = 100,
-    budget: int | None = None,
-) -> Result:
+@_asks(global_recourse)
+def _global_recourse(m: AnalysisInputs, *, by: Any = None, **question: Any) -> Result:
+    rows = m.model_table.native
     return global_recourse(
-        m.model,
-        m.model_table.native,
-        cover,
-        desired=desired,
-        by=m.groups(by),
-        ids=m.ids,
-        immutable=immutable,
-        actionable=actionable,
-        ranges=ranges,
-        increasing=increasing,
-        decreasing=decreasing,
-        forbidden=forbidden,
-        cost=cost,
-        missing_cost=missing_cost,
-        max_cost=max_cost,
-        max_size=max_size,
-        n_changes=n_changes,
-        max_candidates=max_candidates,
-        max_searched=max_searched,
-        budget=budget,
-        progress=m.progress,
+        m.model, rows, by=m.groups(by), ids=m.ids, progress=m.progress, **question
     )
 
 
