@@ -11,6 +11,7 @@ import sys
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
+from itertools import count
 
 import msgspec
 import numpy as np
@@ -22,6 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import suffice
 from suffice import Explainer, InputError, at_least
+from suffice.batch import explain_to
 from suffice.batch.atomic_write import TEMPORARY_SUFFIX, lock_folder
 from suffice.batch.hashing import hash_model, hash_object
 from suffice.batch.manifest import Manifest
@@ -154,6 +156,28 @@ def test_a_store_withstands(attack, count):
     tally = attack(count, seed=0)
     assert tally.tries == count
     assert not tally.failures, tally.failures[0]
+
+
+def test_a_clock_that_jumps_back_changes_no_answer_and_no_limit(tmp_path, monkeypatch):
+    """Only dates follow the clock that people set; limits follow one that never goes back."""
+    stores.write_store(tmp_path / "whole")
+    hours = count(1_000_000, -1)
+
+    def clock():
+        return 3600.0 * next(hours)
+
+    for name in ("time.time", "tqdm.std.time"):  # of which tqdm's is the one of progress bars
+        monkeypatch.setattr(name, clock)
+    monkeypatch.setattr(explain_to, "_utc_now", lambda: str(clock()))
+    explainer, out = stores.loans_explainer(), tmp_path / "back"
+    rows = (
+        stores.loans()[0].iloc[: stores.ROWS].assign(account=[f"A{i}" for i in range(stores.ROWS)])
+    )
+    explainer.explain_to(rows, out, id="account", rows_per_part=8, stop_after=3600.0, progress=True)
+    assert suffice.load(out).finished
+    assert stores.stored_bytes(out) == stores.stored_bytes(tmp_path / "whole")
+    e = explainer.explain(rows.iloc[[0]][stores.COLUMNS], time_limit=3600.0)
+    assert e.complete and e.provenance.seconds >= 0
 
 
 def test_a_run_that_ended_before_its_manifest_can_be_begun_again(whole, tmp_path):

@@ -44,13 +44,15 @@ ATTACKS: list[Attack] = [
     Attack("reads while written", "stores:read_while_written", 3, 0.5),
     Attack("broken stores", "broken_files:break_stores", 120, 2.5),
     Attack("broken results", "broken_files:break_results", 400, 2.5),
-    Attack("model files", "broken_files:mutate_models", 400, 5),
+    Attack("model files", "broken_files:mutate_models", 440, 5),
     Attack("limits", "questions:press_limits", 300, 6),
     Attack("odd tables", "questions:odd_tables", 500, 1),
     Attack("bad models", "questions:bad_models", 120, 0.5),
     Attack("shared explainers", "processes:share_explainers", 30, 1.5),
     Attack("peak memory", "peak_memory:measure_peaks", 100, 3),
+    Attack("growth", "growth:measure_growth", 16, 3),
     Attack("kills", "processes:kill_runs", 60, 7),
+    Attack("killed Dask workers", "processes:kill_cluster_workers", 10, 1.5),
     Attack("interrupts", "processes:interrupt_runs", 60, 5),
     Attack("requests", "explorer_requests:fuzz_requests", 10_000, 8),
 ]
@@ -76,7 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
         left = 60 * given.minutes - (monotonic() - started)
         own = left * attack.minutes / sum(a.minutes for a in chosen[place:])
         tally = attack.run(given.share, given.seed, own)
-        print("\n  ".join([str(tally), *tally.failures]), flush=True)
+        print("\n  ".join([str(tally), *tally.notes, *tally.failures]), flush=True)
         failed += len(tally.failures)
     print(f"{monotonic() - started:.0f} s, {failed} failed")
     return 1 if failed else 0

@@ -8,12 +8,14 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
+from io import BytesIO
 from itertools import count as numbers
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time, sleep
 from tracemalloc import get_traced_memory, reset_peak, start, stop
 from typing import Any
+from zipfile import ZipFile
 
 import msgspec
 import pyarrow as pa
@@ -275,6 +277,7 @@ def break_stores(count: int, seed: int, seconds: float | None = None) -> Tally:
 MODEL_KINDS = (
     *("early.ubj", "booster.json", "lightgbm.txt", "catboost.cbm", "catboost.json"),
     *("model.skops", "trees.skops", "model.onnx", "external.onnx", "external.weights"),
+    "network.keras",
 )
 """Files that are mutated; the weights are those of external.onnx."""
 
@@ -290,6 +293,11 @@ def write_model(name: str, path: Path) -> None:
         return
     if name.startswith("external"):
         write_external_onnx(path.with_suffix(".onnx"))
+        return
+    if name == "network.keras":
+        from tests.models.test_keras import keras_net
+
+        keras_net().save(path)
         return
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
@@ -335,6 +343,19 @@ def mutate(content: bytes, chance: random.Random) -> bytes:
     return bytes(mutated)
 
 
+def mutate_archive(content: bytes, chance: random.Random) -> bytes:
+    """Mutate a file inside a zip archive, whose checksums then fit."""
+    with ZipFile(BytesIO(content)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    changed = chance.choice([name for name, inside in files.items() if inside])
+    files[changed] = mutate(files[changed], chance)
+    packed = BytesIO()
+    with ZipFile(packed, "w") as archive:
+        for name, inside in files.items():
+            archive.writestr(name, inside)
+    return packed.getvalue()
+
+
 def mutate_models(count: int, seed: int, seconds: float | None = None) -> Tally:
     """Open mutated model files: each is opened or refused, and none ends this process."""
     from suffice.cli.models import load_model
@@ -351,7 +372,9 @@ def mutate_models(count: int, seed: int, seconds: float | None = None) -> Tally:
             for number in numbers():
                 name = kinds[number % len(kinds)]
                 path = Path(folder) / name
-                path.write_bytes(mutate(contents[name], chance))
+                inside = path.suffix in (".skops", ".keras") and chance.random() < 0.7
+                change = mutate_archive if inside else mutate
+                path.write_bytes(change(contents[name], chance))
                 yield f"{name}, number {number}", lambda path=path: check(path)
                 path.write_bytes(contents[name])
 
@@ -359,8 +382,26 @@ def mutate_models(count: int, seed: int, seconds: float | None = None) -> Tally:
             if path.suffix == ".weights":
                 path = path.with_suffix(".onnx")
             try:
-                load_model(path, trust_types=("sklearn.tree._tree.Tree",))
+                if path.suffix == ".keras":
+                    explain_keras(path)
+                else:
+                    load_model(path, trust_types=("sklearn.tree._tree.Tree",))
             except SufficeError as error:
                 assert len(str(error)) < 2000
 
         return count_tries("model files", tries(), count, seconds)
+
+
+def explain_keras(path: Path) -> None:
+    """Explain by the model of an archive, if keras opens it: users pass what keras returns."""
+    import keras
+    import numpy as np
+
+    from suffice import Explainer
+
+    try:
+        model = keras.saving.load_model(path)
+    except Exception:  # keras's own refusal
+        return
+    rows = np.random.default_rng(0).normal(size=(60, 4))
+    assert str(Explainer(model, rows, n_references=10).explain(rows[0], budget=2000))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count as numbers
 from pathlib import Path
@@ -47,15 +47,21 @@ def _memory_status() -> dict[str, int]:
     return {name: 1024 * int(value.split()[0]) for name, value in pairs}
 
 
+def measured_peak(work: Callable[[], object]) -> int:
+    """Do some work; return the bytes by which the memory of this process grew at its peak."""
+    before = _memory_status()["VmRSS"]
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is from here on
+    work()
+    return _memory_status()["VmHWM"] - before
+
+
 def _measure(kind: str, d: int, references: int, asked: dict[str, Any], sender: Any) -> None:
     """Send the peak of one search, and what its plan said."""
     explainer, X = _explainer(kind, d, references)
     explainer.explain(X.iloc[1], budget=3 * references)  # what is imported and compiled once
     plan = explainer.plan(X.iloc[0], **asked)
-    before = _memory_status()["VmRSS"]
-    Path("/proc/self/clear_refs").write_text("5")  # the peak is from here on
-    explainer.explain(X.iloc[0], **asked)
-    sender.send((_memory_status()["VmHWM"] - before, plan.memory, plan.way))
+    peak = measured_peak(lambda: explainer.explain(X.iloc[0], **asked))
+    sender.send((peak, plan.memory, plan.way))
 
 
 def draw_case(chance: random.Random) -> tuple[str, int, int, dict[str, Any]]:

@@ -24,6 +24,8 @@ class Tally:
     kind: str
     tries: int = 0
     failures: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What was measured, for the reader."""
     cut: bool = False
     """Did the time end before all tries were made?"""
 
