@@ -256,6 +256,7 @@ def share_explainers(count: int, seed: int, seconds: float | None = None) -> Tal
             return
         elif way == "fork":
             _inherited.append(explainer)
+            _answers(explainer, kind, [3])  # else a fork may come during an import
             with _in_use(explainer, kind):
                 found = _in_processes(
                     "fork", _inherited_answers, [(kind, rows[:8]), (kind, rows[8:])]
