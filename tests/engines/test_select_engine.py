@@ -328,6 +328,9 @@ def test_no_feature_is_left_out_for_a_model_with_a_method_of_its_own() -> None:
     ]
     assert found[0].keep.to_frame().equals(found[1].keep.to_frame())
     assert found[0].left_out == found[1].left_out == ()
+    for e in found:  # nor is its label read from its probabilities
+        assert e.prediction == last_column_decides(rows[:1])[0]
+        assert e.keep.everything.sufficiency == 1.0
 
 
 def test_a_wrong_reading_leaves_no_feature_out(monkeypatch: pytest.MonkeyPatch) -> None:

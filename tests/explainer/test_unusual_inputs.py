@@ -351,6 +351,24 @@ def test_an_input_that_loses_its_outcome_is_an_error() -> None:
             flickering.explain([x / 20, 1.0, 0.0], search="exhaustive")
 
 
+@pytest.mark.parametrize("search", ["exhaustive", "pruned"])
+def test_an_input_among_its_references_that_loses_its_outcome_is_an_error(search: str) -> None:
+    explained: list[int] = []
+
+    def model(rows: Any) -> Any:
+        predicted = (np.asarray(rows)[:, 0] > 0).astype(int)
+        if len(rows) == 1 and not explained:  # the input, when it is predicted for the first time
+            explained.append(1)
+            return 1 - predicted
+        return predicted
+
+    data = np.random.default_rng(0).normal(size=(40, 3))
+    explainer = Explainer(model, data)
+    explained.clear()
+    with pytest.raises(ModelError, match="contradicts itself: it predicted the input otherwise"):
+        explainer.explain(data[0], search=search)
+
+
 def test_rounding_in_another_batch_is_no_contradiction() -> None:
     def rounded(rows: Any) -> Any:  # a product that is rounded by where a row stands in its batch
         return rows[:, 0] + 1e-12 * len(rows)

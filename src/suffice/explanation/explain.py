@@ -90,7 +90,7 @@ def explain_decision(
         # The model disagreed with the engine's reading of it, which had named the idle features.
         spent += sum(searched.evaluator.rows_predicted for searched in searches)
         return explain_decision(decision, asking, references, started, spent=spent)
-    lost = any(getattr(searched.evaluator, "lost_input", False) for searched in searches)
+    lost = any(_lost_input(searched) for searched in searches)
     room = keeper.within_budget().forbids(INPUT_ROWS_AGAIN) is None
     if lost and room and question.alpha is None:
         rows_again = decision.require_same_prediction()
@@ -135,6 +135,19 @@ def explain_decision(
         one_sweep=one_sweep,
         left_out=tuple(LeftOutFeature(described[p], why) for p, why in narrowed.idle.items()),
     )
+
+
+def _lost_input(searched: FinishedSearch) -> bool:
+    """Return whether a hybrid that holds every player, which is the input, had another outcome.
+
+    The evaluator does not see it where the input is also one of its references, and so the hybrid
+    of other sets that came first.
+    """
+    if getattr(searched.evaluator, "lost_input", False):
+        return True
+    tally = searched.answer.keep.tally
+    counted = tally.dense[-1:] if tally.complete else tally.levels[tally.d]
+    return bool((counted < tally.n).any())
 
 
 def _may_ask_recourse(decision: Decision, asking: SearchRequest) -> bool:

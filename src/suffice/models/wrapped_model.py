@@ -217,7 +217,7 @@ _MOST_UNSEEN = 5
 def _predicts_highest_mean(model: Any) -> bool:
     """Return whether a forest's `predict` is known to be the argmax of its `predict_proba`."""
     kind = type(model)  # a subclass may predict otherwise
-    known = kind.__module__ == "sklearn.ensemble._forest"
+    known = kind.__module__ == "sklearn.ensemble._forest" and "predict" not in vars(model)
     return known and kind.__name__ in ("RandomForestClassifier", "ExtraTreesClassifier")
 
 
