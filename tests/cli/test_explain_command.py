@@ -16,7 +16,7 @@ from suffice import Explanation, InputError, datasets
 from suffice.cli import app
 from suffice.cli.models import load_model
 from suffice.cli.options import hash_of_model
-from tests.cli.command_call import run_command
+from tests.cli.command_call import open_files_at_once, run_command
 from tests.soak.broken_files import write_external_onnx
 
 X, Y = datasets.loans(150)
@@ -129,7 +129,7 @@ def test_pickles_only_when_trusted(table, tmp_path, capsys):
     assert "granted" in out
 
 
-def test_onnx_models(numbers, table, tmp_path, capsys):
+def test_onnx_models(numbers, table, tmp_path, capsys, monkeypatch):
     from skl2onnx import to_onnx
     from skl2onnx.common.data_types import FloatTensorType, StringTensorType
 
@@ -140,6 +140,7 @@ def test_onnx_models(numbers, table, tmp_path, capsys):
     code, out, _ = run_command(*ask, capsys=capsys)
     assert code == 0
     assert "model.onnx, against" in out
+    open_files_at_once(monkeypatch)
 
     regressor = RandomForestRegressor(5, random_state=0).fit(NUMERIC.to_numpy(), NUMERIC["debt"])
     path.write_bytes(to_onnx(regressor, NUMERIC.to_numpy()[:1]).SerializeToString())

@@ -19,6 +19,7 @@ from suffice.report import page_data
 from suffice.summary import summarise
 from suffice.text import Corpus, TextExplainer
 from suffice.text.segmentation import words
+from tests.cli.command_call import open_files_at_once
 from tests.text.word_models import (
     AND,
     FILM,
@@ -203,7 +204,8 @@ def skops_file(tmp_path):
     return ["--model", path, *(o for t in types for o in ("--trust-type", t))]
 
 
-def test_command_with_a_skops_pipeline(skops_file, tmp_path):
+def test_command_with_a_skops_pipeline(skops_file, tmp_path, monkeypatch):
+    open_files_at_once(monkeypatch)
     files = [o for kind in ("json", "csv", "html") for o in (f"--{kind}", tmp_path / f"why.{kind}")]
     ran = ask("--text", "a good film", *skops_file, *files)
     assert ran.exit_code == 0, ran.output
