@@ -1,8 +1,11 @@
 """Contexts other than the swap: near references, a user's sampler, and how far hybrids stray."""
 
 import json
+import multiprocessing
+import os
 import pickle
 from dataclasses import FrozenInstanceError
+from threading import Event, Thread
 
 import numpy as np
 import pandas as pd
@@ -24,6 +27,7 @@ from suffice import (
 from suffice.context import make_players
 from suffice.context.conditional import Plausibility
 from suffice.context.hybrids import SwapHybrids
+from suffice.context.references import References
 from suffice.tables import as_table
 from tests.random_problems import VALUES, has_both_outcomes, problems, subsets
 
@@ -381,3 +385,31 @@ def test_what_a_sampler_raises_is_told_as_its_own():
     explainer = Explainer(lambda rows: rows[:, 0] > 0.5, np.eye(3), context=context)
     with pytest.raises(InputError, match="sampler: got a function that raised KeyError: 'age'"):
         explainer.explain([1.0, 0.0, 0.0])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_forked_while_a_thread_computes_codes_can_compute_others():
+    """Until Python 3.12 one lock of a cached property is that of all instances."""
+    entered, release = Event(), Event()
+
+    class Waiting:
+        def codes(self):
+            entered.set()
+            release.wait(60)
+
+    class Ready:
+        def codes(self):
+            return np.zeros((1, 1), dtype=int)
+
+    thread = Thread(target=lambda: References(Waiting()).codes)
+    thread.start()
+    assert entered.wait(60)
+    child = multiprocessing.get_context("fork").Process(target=lambda: References(Ready()).codes)
+    try:
+        child.start()
+        child.join(30)
+        assert child.exitcode == 0
+    finally:
+        child.kill()
+        release.set()
+        thread.join()

@@ -230,8 +230,9 @@ def share_explainers(count: int, seed: int, seconds: float | None = None) -> Tal
     """
     chance = seeded("shared explainers", seed)
     ways = ("threads", "event loop", "explain_many", "fork", "spawn")
-    # A forked process cannot go on with OpenMP, which boosters use: a plain `predict` hangs there.
-    impossible = {("fork", "boosting"), ("explain_many", "words")}  # texts have no explain_many
+    # A forked process cannot go on with OpenMP, which boosters and torch use: a plain `predict`
+    # hangs there. Texts have no explain_many.
+    impossible = {("fork", "boosting"), ("fork", "network"), ("explain_many", "words")}
     cases = [case for case in product(ways, MODELS) if case not in impossible]
 
     def tries() -> Iterator[Try]:

@@ -6,7 +6,6 @@ references, so whatever depends on the references alone is computed once and cac
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from threading import RLock
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from suffice.context.players import Players
 from suffice.errors import InputError
+from suffice.forks import hold_across_forks
 from suffice.formatting import join_first, join_words
 from suffice.tables import Table, column_codes, is_frame
 from suffice.tables.cells import as_scalar, joint_codes
@@ -238,13 +238,7 @@ class References(CachedRows):
 
 _CACHE_LOCK = RLock()
 """Held while a cache of references is read or changed."""
-
-if hasattr(os, "register_at_fork"):  # a forked process must not inherit it from another thread
-    os.register_at_fork(
-        before=_CACHE_LOCK.acquire,
-        after_in_parent=_CACHE_LOCK.release,
-        after_in_child=_CACHE_LOCK.release,
-    )
+hold_across_forks(_CACHE_LOCK)
 
 
 class ReferenceCache:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, ModelError, short_repr
+from suffice.forks import hold_across_forks
 from suffice.models.adapter import Adapter, AdapterOptions, NumericAdapter
 from suffice.models.input_columns import as_numbers
 from suffice.models.outputs import OutputReader, best_labels, is_label_scores, score_table
@@ -91,14 +91,8 @@ _CALL_LOCK = RLock()
 """Held during every call of a torch module. Modules may share submodules, whose training flags are
 changed, and all share torch's random state: restoring either is only right with one caller."""
 
-if hasattr(os, "register_at_fork"):
-    # A process forked during a call of another thread would wait for it for ever, and have flags
-    # and a random state that nobody restores: so a fork waits for the call.
-    os.register_at_fork(
-        before=_CALL_LOCK.acquire,
-        after_in_parent=_CALL_LOCK.release,
-        after_in_child=_CALL_LOCK.release,
-    )
+# A process forked during a call would also have flags and a random state that nobody restores.
+hold_across_forks(_CALL_LOCK)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +21,7 @@ from suffice.context.causal.mechanisms import (
 )
 from suffice.context.causal.model import CausalModel
 from suffice.errors import InputError
+from suffice.forks import hold_across_forks
 from suffice.typing import Reals, Values
 
 _MECHANISM, _PARENTS = "causal_mechanism", "parents_during_fit"
@@ -124,12 +124,7 @@ _GLOBAL_GENERATOR_LOCK = RLock()
 """Held while NumPy's global generator is seeded: a second thread would draw from the same state,
 and restore a state that the first had seeded."""
 
-if hasattr(os, "register_at_fork"):  # else a forked process inherits it, and a state to restore
-    os.register_at_fork(
-        before=_GLOBAL_GENERATOR_LOCK.acquire,
-        after_in_parent=_GLOBAL_GENERATOR_LOCK.release,
-        after_in_child=_GLOBAL_GENERATOR_LOCK.release,
-    )
+hold_across_forks(_GLOBAL_GENERATOR_LOCK)
 
 
 def _draw_seeded(draw: Callable[[int], Any], n: int, rng: np.random.Generator) -> Values:
