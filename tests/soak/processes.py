@@ -187,7 +187,7 @@ def _explainer(kind: str) -> Any:
     X = _table()
     model = MODELS[kind](X, (X.sum(axis=1) > 16).astype(int).to_numpy())
     if kind == "words":
-        return TextExplainer(model)
+        return TextExplainer(model, mask="delete")
     return Explainer(model, X, n_references=30)
 
 
