@@ -42,8 +42,6 @@ class Stream(IntEnum):
     """Rows drawn from a causal model."""
     FOLDS = 14
     """Rows on which ways to fit a mechanism are compared."""
-    PACE = 15
-    """Hybrids that a model is timed on."""
     BACKGROUND = 16
     """Rows of a table that is larger than what references are drawn from."""
     CANDIDATES = 17

@@ -68,19 +68,19 @@ def check_number(
     raise _wrong_value(argument, given, allowed)
 
 
-def check_tau(given: object, argument: str = "tau") -> float:
+def check_tau(given: object) -> float:
     """Return a threshold τ, in (0, 1]."""
-    return check_number(argument, given, "a number in (0, 1]", above=0, most=1)
+    return check_number("tau", given, "a number in (0, 1]", above=0, most=1)
 
 
-def check_alpha(given: object, argument: str = "alpha") -> float | None:
+def check_alpha(given: object) -> float | None:
     """Return a level α of a test, in (0, 1); None: no test."""
     if given is None:
         return None
     allowed = "None or a number in (0, 1)"
-    value = check_number(argument, given, allowed, above=0, most=1)
+    value = check_number("alpha", given, allowed, above=0, most=1)
     if value == 1:
-        raise InputError(argument, given, allowed)
+        raise InputError("alpha", given, allowed)
     return value
 
 

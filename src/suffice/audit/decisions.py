@@ -73,13 +73,11 @@ def as_explanations(given: Any, argument: str = "explanations") -> Sequence[Expl
 
 
 def check_explainer(
-    given: object,
-    allowed: str = "an Explainer: the model with its data",
-    hint: str = "Pass Explainer(model, data).",
+    given: object, allowed: str = "an Explainer: the model with its data"
 ) -> Explainer:
     """Return the argument `explainer`, or raise unless it is an Explainer."""
     if not isinstance(given, Explainer):
-        raise InputError("explainer", given, allowed, hint)
+        raise InputError("explainer", given, allowed, "Pass Explainer(model, data).")
     return given
 
 

@@ -509,6 +509,8 @@ def _count_sentence(view: View, terms: Terms) -> str:
 
 
 _CONDITIONS_SHOWN = 30
+_PASSAGE_ROOM = 30
+"""Most characters of a passage in a change."""
 
 Pieces = tuple[tuple[str, bool], ...]
 
@@ -660,9 +662,9 @@ def _changed_words(players: Sequence[Player], new: Mapping[str, Scalar]) -> str:
     return ", ".join(moves)
 
 
-def _first_words(words: str, room: int = 30) -> str:
+def _first_words(words: str) -> str:
     """Return the first words of a passage."""
-    if len(words) <= room:
+    if len(words) <= _PASSAGE_ROOM:
         return words
-    at = words.rfind(" ", 0, room)
-    return words[:at].rstrip() + " …" if at > 0 else truncate(words, room)
+    at = words.rfind(" ", 0, _PASSAGE_ROOM)
+    return words[:at].rstrip() + " …" if at > 0 else truncate(words, _PASSAGE_ROOM)
