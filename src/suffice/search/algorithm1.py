@@ -1,6 +1,6 @@
 """Algorithm 1 of the paper (LENS), line by line, on any basis ⟨f, D, C, ⪯⟩ (Def. 1).
 
-This is the oracle that everything faster is tested against, and the way to ask about factors that
+It is the oracle for tests of all faster searches, and the way to search among factors that
 are not sets of features. The comments give the line numbers of the paper's listing.
 
 >>> import numpy as np, pandas as pd
@@ -90,16 +90,16 @@ class Basis:
                 if isinstance(atom, Auxiliary) and atom.name not in self.sample.auxiliaries:
                     hint = f"{atom.name!r} is a column of x; use equals or compare."
                     raise InputError("factors", f"{factor!r}", "auxiliaries of the sample", hint)
-        _ = self.relation  # an order that is none is told now
+        _ = self.relation  # raises now if it is no order
 
     @cached_property
     def relation(self) -> Relation:
-        """[i, j]: factor i ⪯ factor j."""
+        """Relation as a matrix: [i, j] is True if factor i ⪯ factor j."""
         return read_relation(self.order, self.factors)
 
     @cached_property
     def outcomes(self) -> BoolVector:
-        """f(z) for every row of the sample."""
+        """Outcome f(z) of every row of the sample."""
         return self.target(self.sample.x)
 
     @cached_property
@@ -113,18 +113,18 @@ class MinimalFactors(Result):
     """Result of Algorithm 1: the τ-minimal factors with their PS, and their cumulative PN."""
 
     outcome: str
-    """The outcome, in words, that the factors suffice for."""
+    """Text of the outcome that the factors suffice for."""
     tau: float
     alpha: float | None
-    """The level of the test that each factor had to pass; None: shares are taken as they are."""
+    """Level of the test that each factor had to pass; None: shares are compared with τ untested."""
     adjust: Adjustment
     rows: NaturalNumber
-    """How many rows of z were counted."""
+    """Number of rows of z."""
     factors: tuple[AnyFactor, ...]
     n: tuple[int, ...]
-    """By factor: how many rows satisfy it."""
+    """Number of rows that satisfy each factor."""
     sufficiency: tuple[float, ...]
-    """By factor: in which share of those the outcome came about."""
+    """Share of those rows that have the outcome, for each factor."""
     p_values: tuple[float, ...] | None
     """The (adjusted) p-values that were compared with α; None without a test."""
     necessity: float | None
@@ -132,7 +132,7 @@ class MinimalFactors(Result):
     undefined: tuple[AnyFactor, ...]
     """Factors that no row satisfies: their PS is undefined, so they cannot be returned."""
     necessity_baseline: float | None = None
-    """The share of all rows in the upward closure: what chance gives for the necessity."""
+    """Necessity expected by chance: the share of all rows in the upward closure."""
 
     def __post_init__(self) -> None:
         check_tau(self.tau)
@@ -210,7 +210,7 @@ class MinimalFactors(Result):
         return self
 
     def to_frame(self) -> Any:
-        """The factors as a pandas frame, a row each."""
+        """Return the factors as a pandas frame, one row per factor."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -231,7 +231,7 @@ def minimal_sufficient_factors(
     alpha: float | None = None,
     adjust: Adjustment = "none",
 ) -> MinimalFactors:
-    """Every τ-minimal factor of the basis for outcome `y` (True: the event of the target holds).
+    """Return the τ-minimal factors of the basis for outcome `y` (True: the target's event).
 
     Without `alpha` the sample's proportions are taken as they are (oracle mode, Thm. 1); with it,
     a factor must pass the exact binomial test of PS <= τ at that level (sample mode, Thm. 2).
@@ -287,7 +287,7 @@ def minimal_sufficient_factors(
 def _adjusted_by_factor(
     counts: list[Measures], tau: float, adjust: Adjustment
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """P-values over the family of all factors that can be tested; those with n(c) = 0 cannot."""
+    """Return p-values over the family of all factors that can be tested, those with n(c) > 0."""
     out = np.full(len(counts), np.inf)
     tested = [i for i, m in enumerate(counts) if m.factor]
     hits = np.array([counts[i].both for i in tested])

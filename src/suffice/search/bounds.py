@@ -1,10 +1,10 @@
 """`search="bounds"`: decide sets at one τ in bulk, by bounds of an engine (branch and bound).
 
-Both views search the same lattice, each from its own small sets up, a batch of cubes in turn: what
-one leaves of the time is the other's. When nothing is open, the answer is that of an exhaustive
-search at this τ, whatever the number of players. When a limit ends it before, the share of the
-lattice that is decided is known, and what was found is verified: it passes, and no set inside that
-is one smaller does (or no set inside at all, where all of those are decided).
+Both views search the same lattice from their small sets up, in turn, a batch of cubes each; time
+that one view does not need goes to the other. When no cube is open, the result is that of an
+exhaustive search at this τ, whatever the number of players. If a limit ends the search before, the
+decided share of the lattice is known, and every set found is verified: it passes, and no set
+inside it that is one smaller does (no set inside it at all, where all of those are decided).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SEARCH_SHARE = 0.95
 
 
 _CUBE_EFFORT = 8.0
-"""Work of bounding a cube for a reference, in that of a hybrid."""
+"""Work of bounding a cube for one reference, as a multiple of the work of a hybrid."""
 
 
 def bounds_search(
@@ -54,10 +54,10 @@ def bounds_search(
 ) -> DecidedSets:
     """Find the τ-minimal factors of both views, with exact hits, within the limits.
 
-    Sets that are known to pass (of another search, say) close what contains them from the start. A
-    time limit counts from now, unless a `keeper` is given that has counted before.
+    Sets known to pass, as from another search, close all cubes of their supersets at the start. A
+    time limit starts now, unless a `keeper` that already counts is given.
     """
-    # No limit has to be given: sets are closed, not counted, and may be done with at any number.
+    # No limit is required: sets are closed in bulk, so any number of players may be searched.
     limits = question.limits.validated()
     keeper = LimitKeeper(limits) if keeper is None else keeper
     largest = limits.largest(d)
@@ -91,7 +91,7 @@ def _close_cubes(
     keeper: LimitKeeper,
     progress: bool | None,
 ) -> Stop | None:
-    """Close cubes until none is open, or up to the limit that is given back."""
+    """Close cubes until none is open; return the limit that ended this, if any."""
     n, note, shown = evaluator.n, evaluator.note, 0.0
     with progress_bar("% of all sets decided", 100.0, progress) as bar:
         while any(side.open for side in sides):
@@ -104,12 +104,12 @@ def _close_cubes(
                 with keeper.counting(evaluator, min(cubes, len(side.open)) * n, _CUBE_EFFORT):
                     side.step(cubes)
                 if evaluator.note != note:
-                    # It gave up its reading of the model: what that has closed may not be so.
+                    # The engine gave up its reading of the model: cubes closed by it may be wrong.
                     note = evaluator.note
                     for each in sides:
                         each.restart()
             share = 100 * sum(side.decided_share for side in sides) / len(sides)
-            bar.update(max(0.0, share - shown))  # less than before where all was opened again
+            bar.update(max(0.0, share - shown))  # less than before if all cubes were opened again
             shown = max(share, shown)
     return None
 
@@ -122,7 +122,7 @@ def _verified_findings(
     factors, outcomes = [], []
     sets, kept = side.passing.sets, side.passing.outcomes
     for members, row, hits in zip(sets, kept, side.hits(kept).tolist(), strict=True):
-        # No set inside that is decided passes: then this one would not be listed.
+        # No decided set inside passes, or this set would not be listed.
         known = int(members.sum()) <= side.decided_size + 1
         if known or members.tobytes() in one_smaller:
             proof: Proof = "exhaustive" if known else "one smaller"
@@ -143,7 +143,7 @@ def _verified_findings(
 def _verify_one_smaller(side: BranchAndBound, keeper: LimitKeeper) -> set[bytes]:
     """Compare sets that have undecided ones inside with those one smaller, as limits allow.
 
-    What has one that passes gives way to it, which is compared in its turn.
+    A set with a passing one inside is replaced by it, which is then compared likewise.
     """
     verified: set[bytes] = set()
     while True:
@@ -164,7 +164,7 @@ def _sets_one_smaller(members: BoolVector) -> HeldSets:
 
 
 def _count_sets(side: BranchAndBound, sets: HeldSets, keeper: LimitKeeper) -> bool:
-    """Count sets as far as the limits allow: were all of them?"""
+    """Count sets as far as the limits allow; return whether all were counted."""
     n, start = side.evaluator.n, 0
     while start < len(sets):
         some = sets[start : start + keeper.batch(_HYBRIDS_AT_ONCE, n)]
@@ -177,7 +177,7 @@ def _count_sets(side: BranchAndBound, sets: HeldSets, keeper: LimitKeeper) -> bo
 
 
 def _count_empty_and_full_set(evaluator: CubeEvaluator, d: int, keeper: LimitKeeper) -> Tally:
-    """The counts of the empty and of the full set, where there is room for them."""
+    """Count the empty and the full set, if the limits allow it."""
     levels = [np.empty(0, dtype=np.int64)] * (d + 1)
     if keeper.batch(_HYBRIDS_AT_ONCE, evaluator.n) >= 2:
         held = np.repeat([[False], [True]], d, axis=1)
@@ -187,7 +187,7 @@ def _count_empty_and_full_set(evaluator: CubeEvaluator, d: int, keeper: LimitKee
     return Tally(d, evaluator.n, tuple(levels))
 
 
-# One view's branch and bound: which cubes hold no minimal set, and which sets are one.
+# Branch and bound of one view: finds minimal sets, and closes cubes that contain none.
 
 
 class BranchAndBound:
@@ -217,14 +217,14 @@ class BranchAndBound:
         self.restart()
 
     def restart(self) -> None:
-        """Open everything again, but for the sets that were counted."""
-        self._decided = [0] * (self._d + 1)  # cubes closed, by how many players they fixed
+        """Open all cubes again; counted sets stay counted."""
+        self._decided = [0] * (self._d + 1)  # closed cubes, by the number of players that they fix
         self.open = Frontier(self._d)
         nobody = np.zeros((1, self._d), dtype=bool)
         self.open.push(nobody, self._never[None])
 
     def enumerate_if_few(self, keeper: LimitKeeper) -> None:
-        """Count all sets of the players that help, where they are few: then nothing is open."""
+        """Count all sets of the players that can matter, if they are few; then no cube is open."""
         players = np.flatnonzero(~self._never)
         if not self._never.any() or len(players) > ENUMERABLE_PLAYERS:
             return
@@ -246,23 +246,23 @@ class BranchAndBound:
 
     @property
     def decided_share(self) -> float:
-        """The share of all sets that is decided, of any size."""
+        """Share of all sets, of any size, that is decided."""
         d = self._d
         sets = sum(cubes << (d - fixed) for fixed, cubes in enumerate(self._decided))
-        # A set with players who never help is decided with the set without them.
+        # A set with players that cannot matter is decided with the set without them.
         return float(sets / (1 << (d - int(self._never.sum()))))
 
     @property
     def decided_size(self) -> int:
-        """Every set of up to this size is decided."""
+        """Largest size up to which every set is decided."""
         return min(self.open.smallest - 1, self._largest)
 
     def step(self, count: int) -> None:
-        """Deal with up to so many open cubes."""
+        """Bound up to `count` open cubes, and split those that stay open."""
         inside, outside = self._left_out(self.open.pop(count))
         size = inside.sum(axis=1)
         if self._largest < self._d:
-            # Where the smallest set is as large as may be, it alone is asked about.
+            # A smallest set of the largest allowed size is the only candidate of its cube.
             outside[size == self._largest] = ~inside[size == self._largest]
             inside, outside = (players[size <= self._largest] for players in (inside, outside))
         single = (inside | outside).all(axis=1)
@@ -271,7 +271,7 @@ class BranchAndBound:
         self._bound(inside[~single], outside[~single])
 
     def count(self, sets: HeldSets) -> Counts:
-        """Count sets, and keep those that pass: the hits of each."""
+        """Count sets and add those that pass to the family; return the hits of each."""
         if not len(sets):
             return np.empty(0, dtype=np.int64)
         outcomes = self.evaluator.outcomes(sets if self._keep else ~sets)
@@ -285,7 +285,7 @@ class BranchAndBound:
         return np.asarray((outcomes == self._keep).sum(axis=1), dtype=np.int64)
 
     def _left_out(self, cubes: Cubes) -> Cubes:
-        """Close what contains a set that passes, and leave outside who would complete one."""
+        """Close cubes that contain a passing set; exclude players that would complete one."""
         inside, outside = cubes
         contains, completing = self.passing.compare(inside)
         fixed = inside.sum(axis=1) + outside.sum(axis=1)
@@ -322,11 +322,11 @@ class BranchAndBound:
             self._decided[players] += cubes
 
 
-# The cubes that are still open, those of the smallest sets first.
+# Open cubes, those of the smallest sets first.
 
 
 Cubes = tuple[HeldSets, HeldSets]
-"""(cubes, players) twice: who is inside, who is outside."""
+"""(cubes, players) twice: players inside all sets of a cube, players outside all of them."""
 
 _MOST_BYTES = 1 << 29
 """Memory of the waiting cubes; beyond it the largest sets go first, which have few children."""
@@ -346,7 +346,7 @@ class Frontier:
 
     @property
     def smallest(self) -> int:
-        """The size of the smallest set in an open cube; d + 1 where none is open."""
+        """Size of the smallest set in an open cube; d + 1 if none is open."""
         sizes = np.flatnonzero(self._counts)
         return int(sizes[0]) if len(sizes) else self._d + 1
 
@@ -360,7 +360,7 @@ class Frontier:
             self._counts[size] += len(mine)
 
     def pop(self, count: int) -> Cubes:
-        """Take up to so many cubes, of one size or of several."""
+        """Remove and return up to `count` cubes, of one size or of several."""
         sizes = np.flatnonzero(self._counts).tolist()
         if len(self) > self._most:
             sizes.reverse()
@@ -382,14 +382,14 @@ class Frontier:
         return bits[:, 0], bits[:, 1]
 
 
-# Where few players can be in a minimal set at all, every set of them is counted.
+# Enumeration: if few players can be in a minimal set, every set of them is counted.
 
 
 ENUMERABLE_PLAYERS = 21
-"""Players: 2^21 sets of each view take seconds where an engine works them out."""
+"""Most players whose sets are enumerated: an engine counts 2^21 sets per view in seconds."""
 
 _ENUMERATED_AT_ONCE = 1 << 15
-"""Worked out together: few enough to stay in cache."""
+"""Sets counted together: few enough to stay in the processor's cache."""
 
 
 def enumerate_minimal_sets(
@@ -402,7 +402,7 @@ def enumerate_minimal_sets(
     largest: int,
     keeper: LimitKeeper,
 ) -> HeldSets | None:
-    """(sets, d): the minimal sets of one view; None where the limits leave no room to count."""
+    """Return the minimal sets (sets, d) of one view; None if the limits do not allow the count."""
     few, n = len(players), evaluator.n
     passing = np.zeros(1 << few, dtype=bool)
     start = 0

@@ -23,26 +23,26 @@ from suffice.search.question import Question
 from suffice.typing import BoolVector, Counts, SmallCounts, ViewName
 
 _HYBRIDS_AT_ONCE = 1 << 20
-"""Hybrids evaluated together: enough to find most that are the same row."""
+"""Hybrids evaluated together: enough to find most equal rows."""
 _BUDGETED_HYBRIDS_AT_ONCE = 1 << 16
-"""Under a budget fewer: how many of them had to be asked is known only afterwards."""
+"""Fewer under a budget, since the rows that they took are known only afterwards."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Counts of the keep view, which hybrids had the outcome, and how the work went."""
+    """Result of a sweep: counts of the keep view, outcomes of hybrids, and why it stopped."""
 
     tally: Tally
     packed: NDArray[np.uint8] | tuple[NDArray[np.uint8], ...]
     """The outcomes of each subset's hybrids, one bit per reference: by bit mask, or by level and
     subset. A complete sweep may have either form."""
     draws: HybridSample | None
-    """None where the sweep is complete."""
+    """Sample of D for necessity; None for a complete sweep."""
     stopped: Stop | None
-    """What ended the sweep before every subset was visited; None if nothing did."""
+    """Limit that ended the sweep before every subset was visited; None if none did."""
 
     def outcomes(self, size: int, ranks: Counts) -> NDArray[np.bool_]:
-        """(subsets, references): the outcomes of some subsets of one size, once more."""
+        """Return the stored outcomes (subsets, references) of some subsets of one size."""
         rows, at = self._rows(size, ranks)
         return self._unpacked(rows[at])
 
@@ -53,9 +53,9 @@ class Sweep:
         return self._unpacked(self._by_mask[masks])
 
     def flips(self, members: Counts, references: Counts) -> BoolVector:
-        """Does replacing each of some sets lose the outcome with the reference beside it?
+        """Return whether replacing each set by the reference at its index loses the outcome.
 
-        The sets are of one size, as rows of increasing players. False where one was not visited.
+        The sets have one size, as rows of increasing players. False for sets not visited.
         """
         d, lattice, size = self.tally.d, self.tally.lattice, members.shape[1]
         if not isinstance(self.packed, tuple):
@@ -77,7 +77,7 @@ class Sweep:
         return by_mask(self.bits)
 
     def _rows(self, size: int, ranks: Counts) -> tuple[NDArray[np.uint8], Counts]:
-        """Packed outcomes, and which of them belong to these subsets of one size."""
+        """Return packed outcomes, and the rows of them for these subsets of one size."""
         if isinstance(self.packed, tuple):
             return self.packed[size], ranks
         return self.packed, self.tally.lattice.masks(size, ranks)
@@ -98,7 +98,7 @@ def exhaustive_search(
 ) -> Sweep:
     """Evaluate the lattice's subsets on every reference, as far as the limits allow.
 
-    A time limit counts from now, unless a `keeper` is given that has counted before.
+    A time limit starts now, unless a `keeper` that already counts is given.
     """
     limits = question.limits.validated()
     limits.require_bounded(d)
@@ -108,7 +108,7 @@ def exhaustive_search(
     lattice, n, views = Lattice(d), evaluator.n, question.views
     left = keeper.rows_left
     count = sample_size(keeper) if left is None else max(0, min(sample_size(keeper), left - 2 * n))
-    # Under a limit on time or work the sample comes first: at the end nothing may be left for it.
+    # Under a limit on time or work the sample is drawn first: nothing may be left at the end.
     first = keeper.may_run_out
     draws = None
     if first:
@@ -138,7 +138,7 @@ def exhaustive_search(
             try:
                 with sweeping.counting(evaluator, len(held) * n):
                     outcomes = evaluator.outcomes(held, _BarTick(bar, len(held) * n, keeper))
-            except LimitReached as limit:  # in the middle of a batch, which is then given up
+            except LimitReached as limit:  # within a batch, which is then dropped
                 stopped = limit.stop
                 break
             store.put(segments, outcomes)
@@ -151,14 +151,14 @@ def exhaustive_search(
 def _sweep_by_mask(evaluator: LatticeEvaluator, d: int, progress: bool | None) -> Sweep:
     """The fast path, valid for an exhaustive sweep by an evaluator that knows the whole lattice.
 
-    Such an evaluator counts all subsets together, in the order of their bit masks, and so they
-    stay.
+    Such an evaluator counts all subsets together, in the order of their bit masks, which the
+    tally keeps.
     """
     n = evaluator.n
     hits = bits = None
     with progress_bar("hybrids", n << d, progress) as bar:
         for start, block_hits, block_bits in evaluator.sweep():
-            if len(block_hits) == 1 << d:  # kept as it is: a copy takes as long as the climb
+            if len(block_hits) == 1 << d:  # not copied: a copy takes as long as the climb
                 hits, bits = block_hits, block_bits
             else:
                 if hits is None or bits is None:
@@ -185,7 +185,7 @@ class _SegmentQueue:
         self.left = sum(stop for _, _, stop in self._segments)
 
     def take(self, count: int) -> Iterator[tuple[int, int, int]]:
-        """The next `count` subsets, in as many segments as they span."""
+        """Yield the next `count` subsets, in as many segments as they span."""
         self.left -= count
         while count:
             size, start, stop = self._segments.pop(0)
@@ -227,7 +227,7 @@ class _SweepStore:
 
 @dataclass(frozen=True)
 class _BarTick:
-    """Moves the bar as a batch is worked out, and ends the batch when the time is over."""
+    """Progress callback that moves the bar, and ends the batch when the time is over."""
 
     bar: Progress
     hybrids: int
@@ -238,7 +238,7 @@ class _BarTick:
         self.keeper.check(0)
 
 
-# `Tally`: for every set counted in one view, how many references had the view's outcome.
+# `Tally`: number of references with the view's outcome, for every set counted in one view.
 
 
 class Tally:
@@ -265,7 +265,7 @@ class Tally:
         levels: tuple[Counts, ...],
         starts: tuple[int, ...] | None = None,
     ) -> None:
-        """`starts`: by level the number of the first subset listed; None: all from the first on."""
+        """Store the counts; `starts` has the first number of each level, None if all are 0."""
         self.d = d
         self.n = n
         self.levels = levels
@@ -282,7 +282,7 @@ class Tally:
 
     @property
     def lattice(self) -> Lattice:
-        """The subsets that are counted."""
+        """Lattice of the subsets that are counted."""
         return Lattice(self.d)
 
     def other_view(self) -> Tally:
@@ -304,7 +304,7 @@ class Tally:
         return Tally(self.d, self.n, tuple(levels), tuple(starts))
 
     def start(self, size: int) -> int:
-        """The number of the first subset of this size that is listed."""
+        """Return the number of the first listed subset of this size."""
         return 0 if self.starts is None else self.starts[size]
 
     def n_evaluated(self, size: int) -> int:
@@ -318,7 +318,7 @@ class Tally:
 
     @property
     def complete(self) -> bool:
-        """Was every subset evaluated?"""
+        """True if every subset was evaluated."""
         return self.visited == self.lattice.count
 
     @cached_property
@@ -336,7 +336,7 @@ class Tally:
         return f"exhaustive up to size {size}" if size >= 0 else "exhaustive at no size"
 
     def hits(self, members: Sequence[int]) -> int:
-        """The count of one subset."""
+        """Return the count of one subset."""
         if self.complete:
             return int(self.dense[self.lattice.mask(members)])
         level, size = self.levels[len(members)], len(members)
@@ -350,7 +350,7 @@ class Tally:
 
     @cached_property
     def dense(self) -> SmallCounts:
-        """Hits by bit mask, for a complete tally: numbers so small that their sums need others."""
+        """Hits by bit mask, for a complete tally, in a small dtype: widen it before adding up."""
         return by_mask(self.levels).astype(smallest_count_dtype(self.n))
 
     @cached_property
@@ -360,5 +360,5 @@ class Tally:
 
 
 def smallest_count_dtype(n: int) -> np.dtype[np.unsignedinteger]:
-    """The smallest numbers that hold counts up to n."""
+    """Return the smallest dtype that holds counts up to n."""
     return np.min_scalar_type(n)

@@ -17,13 +17,13 @@ from suffice.search.limits import Stop
 from suffice.typing import BitWords, BoolVector, Counts, HeldSets, Outcomes
 
 Proof = Literal["exhaustive", "one smaller", "none"]
-"""How minimality is known: against all smaller sets inside, against those one smaller, or not at
-all, since the time was over."""
+"""Evidence of minimality: all sets inside were compared, those one smaller, or none for want of
+time."""
 
 
 @dataclass(frozen=True)
 class FoundSet:
-    """A factor that a search found without counting everything."""
+    """Factor found by a search that does not count every set."""
 
     members: tuple[int, ...]
     hits: int
@@ -32,33 +32,33 @@ class FoundSet:
 
 @dataclass(frozen=True)
 class Findings:
-    """The factors that such a search found at one τ."""
+    """Factors that a search found at one τ without counting every set."""
 
     tau: float
     factors: tuple[FoundSet, ...]
     decided: bool
-    """Was every subset decided at τ, or left out because a factor inside it was found?"""
+    """True if every subset was decided at τ, or contains a factor that was found."""
     decided_size: int = -1
-    """Every subset of up to this size was; -1: not even the empty one."""
+    """Size up to which every subset was decided; -1: not even the empty one."""
     only_at_tau: bool = False
-    """Is nothing known at another τ, because the search counted too little?"""
+    """True if the search counted too little to know anything at another τ."""
     covered: tuple[float, float] | None = None
-    """How much of the outcome lies in the closure of the factors, and how much there is: hybrids,
-    weighed as D draws them. None where they were not all counted."""
+    """Weight under D of the outcome's hybrids in the closure of the factors, and of all of them.
+    None if not all were counted."""
     decided_share: float | None = None
-    """The share of all subsets that is decided at τ; None where nobody kept count."""
+    """Share of all subsets that is decided at τ; None if it was not counted."""
 
 
 def merge_findings(parts: Iterable[Findings], besides: Iterable[tuple[int, ...]] = ()) -> Findings:
     """Join the findings of several searches at one τ; drop supersets of other factors.
 
-    `besides` are factors that are known from elsewhere, and not listed again.
+    `besides` are factors known from another search, which are not listed again.
     """
     parts = list(parts)
     known: dict[tuple[int, ...], FoundSet | None] = dict.fromkeys(besides)
     for factor in (f for part in parts for f in part.factors):
         other = known.setdefault(factor.members, factor)
-        # Of a set that two of them found, the better proof is kept.
+        # If two searches found a set, the better proof is kept.
         if other is not None and _PROOFS_BY_STRENGTH.index(
             factor.proof
         ) < _PROOFS_BY_STRENGTH.index(other.proof):
@@ -87,37 +87,36 @@ def _without_supersets(sets: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]
     held = held_of_members(sets, d).astype(np.float32)
     for start in range(0, len(sets), _SETS_AT_ONCE):
         lacking = (1 - held[start : start + _SETS_AT_ONCE]) @ held.T
-        alone = (lacking == 0).sum(axis=1) == 1  # each holds itself
+        alone = (lacking == 0).sum(axis=1) == 1  # each contains itself
         yield from (sets[start + i] for i in np.flatnonzero(alone).tolist())
 
 
-# What a search gives that decides every set at one τ, rather than counting all of them.
+# Result of a search that decides every set at one τ, rather than counting all of them.
 
 
 @dataclass(frozen=True, eq=False)
 class DecidedSets:
-    """The factors of both views at one τ, and how the work went."""
+    """Factors of both views at one τ, and why the search stopped."""
 
     tally: Tally
-    """Hits of those sets that were counted all the same: the empty and the full one, mostly."""
+    """Hits of the sets that were counted, mostly the empty and the full one."""
     keep: Findings
     flip: Findings
     flip_outcomes: tuple[BoolVector, ...]
-    """By flip factor: which references still have the input's outcome when the factor is replaced;
-    the others flip."""
+    """For each flip factor, the references that keep the input's outcome when it is replaced."""
     draws: HybridSample | None
-    """A sample of D, for necessity; None where none was needed, or there was no room for one."""
+    """Sample of D, for necessity; None if none was needed, or the limits did not allow one."""
     stopped: Stop | None
-    """What ended the search; None if every set is decided."""
+    """Limit that ended the search; None if every set is decided."""
     outcomes_of: OutcomesOf | None = None
-    """Outcomes of single hybrids, where the search remembers those that it asked about."""
+    """Function that returns outcomes of single hybrids, if the search cached them."""
 
 
-# Sets of a small lattice that a search has not decided: none left means that it is complete.
+# Undecided sets of a small lattice: the search is complete when none is left.
 
 
 _MOST_PLAYERS = 20
-"""With more players no table of undecided sets is kept: starts cannot reach all of them."""
+"""Most players for which undecided sets are kept; of more, starts cannot reach all sets."""
 
 
 class UndecidedSets:
@@ -145,18 +144,18 @@ class UndecidedSets:
         return None if self._open is None else 1 - int(self._open.sum()) / len(self._open)
 
     def mark_failed(self, sets: HeldSets) -> None:
-        """Note sets that do not suffice."""
+        """Mark sets that do not suffice."""
         if self._open is not None:
             self._open[masks_of_held(sets)] = False
 
     def mark_sizes_up_to(self, size: int) -> None:
-        """Note that every set of at most `size` players is decided."""
+        """Mark every set of at most `size` players as decided."""
         if self._open is not None:
             sizes = np.bitwise_count(np.arange(len(self._open), dtype=np.uint32))
             self._open[sizes <= size] = False
 
     def mark_supersets(self, members: Sequence[int]) -> None:
-        """Note a factor: no superset of it is minimal, so all of them are decided."""
+        """Mark the supersets of a factor as decided: none of them is minimal."""
         if not len(members):
             self.mark_all()
         if self._open is None:
@@ -167,7 +166,7 @@ class UndecidedSets:
         lattice[tuple(reversed(inside))] = False
 
     def mark_all(self) -> None:
-        """Note that every set is decided, whether a table is kept or not."""
+        """Mark every set as decided, even if no table is kept."""
         self._open = np.zeros(1 << min(self._d, _MOST_PLAYERS), dtype=bool)
 
     def smallest(self, most: int) -> HeldSets:
@@ -181,20 +180,20 @@ class UndecidedSets:
 
 # Families of minimal sets found so far, and an index of which of them a set contains.
 #
-# There can be many thousands, and every cube is compared with all of them. So they are kept as an
-# index: for each player the words of those sets that have it. The sets that a cube's smallest set
-# lacks something of are the union over the players it lacks; those of which it lacks one player are
+# There can be many thousands, and every cube is compared with all of them, so they are indexed: for
+# each player, a bit per set that has it. The union of the bits over the players that a cube's
+# smallest set lacks marks the sets that are not inside it; a set of which one player is lacking is
 # in that union once.
 
 
 _PAIRS_AT_ONCE = 1 << 22
-"""Pairs of a set asked about and a set known that numpy compares together."""
+"""Pairs of a given set and a known set that NumPy compares at once."""
 _WORK_PER_PAIR = 0.3
 """Work of comparing a pair by the compiled function."""
 
 
 class MinimalSetFamily:
-    """Sets that pass, with the outcomes of their hybrids; none contains another."""
+    """Family of passing sets, with the outcomes of their hybrids; none contains another."""
 
     def __init__(self, d: int, n: int) -> None:
         self.sets: HeldSets = np.empty((0, d), dtype=bool)
@@ -203,13 +202,13 @@ class MinimalSetFamily:
 
     @classmethod
     def minimal(cls, sets: HeldSets, outcomes: Outcomes) -> MinimalSetFamily:
-        """Sets of which it is known that none contains another."""
+        """Return a family of sets, none of which contains another."""
         passing = cls(sets.shape[1], outcomes.shape[1])
         passing.sets, passing.outcomes, passing._index = sets, outcomes, SubsetIndex(sets)
         return passing
 
     def add(self, sets: HeldSets, outcomes: Outcomes) -> None:
-        """Note sets that pass; those that contain another are of no use."""
+        """Add passing sets; drop those that contain another."""
         _, new = np.unique(np.packbits(sets, axis=1), axis=0, return_index=True)
         new = new[self._index.count_subsets(sets[new]) == 0]
         if not len(new):
@@ -239,7 +238,7 @@ class SubsetIndex:
         return self.compare(others)[0]
 
     def compare(self, others: HeldSets) -> tuple[Counts, HeldSets]:
-        """Return these counts, and for each set the players any of which would raise its count."""
+        """Return `count_subsets`, and by set the players any of which would raise its count."""
         inside, completing = np.zeros(len(others), dtype=np.int64), np.zeros_like(others)
         if len(self._sets) and len(others):
             if choose_backend(_WORK_PER_PAIR * len(self._sets) * len(others)) == "numba":
@@ -267,6 +266,6 @@ class SubsetIndex:
 
     @property
     def _words(self) -> tuple[BitWords, np.uint64]:
-        """(players, words): the sets that have a player; and the bits of the last word in use."""
+        """Sets that have each player (players, words), and the used bits of the last word."""
         used = (len(self._sets) - 1) % 64 + 1
         return pack_rows(self._sets.T), np.uint64((1 << used) - 1)

@@ -1,13 +1,13 @@
 """`search="greedy"`: grow and shrink sets from many starts, for many features.
 
-What it returns is verified: each factor passes the same test as in the exhaustive search, and each
-set one smaller fails it; up to five players, each set inside it. That no other factor exists is
-claimed only where every set was decided, which a small lattice may bring.
+Each factor returned is verified: it passes the test of the exhaustive search, and each set one
+smaller (for factors of up to five players: each set inside it) fails it. The search claims that no
+other factor exists only if every set was decided, which happens in small lattices.
 
-Each start looks among players that hold no factor known before (`StartSampler`) and goes down to a
-set that cannot be made smaller (`find_minimal_set`); `SufficiencyTest` decides what is sufficient,
-and `OutcomeCache` that nothing is worked out twice. The search ends when no set is open, when
-`starts` starts in a row bring nothing new, or at a limit.
+Each start picks players that contain no known factor (`StartSampler`) and descends to a set that
+cannot be made smaller (`find_minimal_set`). `SufficiencyTest` decides what is sufficient, and
+`OutcomeCache` avoids predicting a hybrid twice. The search ends when every set is decided, when
+`starts` starts in a row find nothing new, or at a limit.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from suffice.typing import BoolVector, Counts, HeldSets, Reals, ViewName
 Members = tuple[int, ...]
 
 _STARTS_AT_ONCE = 8
-"""Starts whose questions go to the model together; what one finds helps only later ones."""
+"""Starts that run side by side and share model calls; findings help later starts only."""
 _SUBSETS_PER_START = 64
-"""About how many subsets a start asks about, to tell how many a budget allows at once."""
+"""Subsets that a start tests, roughly: decides how many starts a budget allows at once."""
 _MOST_STARTS_FACTOR = 16
-"""Times `starts`: the end of a search that has no other limit and keeps finding."""
+"""Multiple of `starts` after which a search ends that keeps finding sets without a limit."""
 _FEW_UNDECIDED = 1 << 10
-"""So few open sets are all decided in the end, and so are more if no more than were seen before."""
+"""Undecided sets that are all decided at the end; more, if no more than were seen before."""
 _REST_AT_ONCE = 1 << 12
 
 
@@ -47,11 +47,11 @@ class GreedyResult:
 
     findings: Findings
     outcomes: dict[Members, BoolVector]
-    """By factor: which references hit (keep: have the input's outcome; flip: do not)."""
+    """References that hit with each factor (keep: have the input's outcome; flip: do not)."""
     stopped: Stop | None
-    """None: every set is decided."""
+    """Limit that ended the search; None if every set is decided."""
     starts: int
-    """How many starts were made."""
+    """Number of starts."""
 
 
 def greedy_search(
@@ -96,7 +96,7 @@ def _proof(members: Members, all_decided: bool) -> Proof:
 
 
 class _GreedySearch:
-    """The state of a search: what is known, what was found."""
+    """State of a greedy search: cache, undecided sets, and factors found."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class _GreedySearch:
         self._fruitless = 0
 
     def run(self, patience: int, most: float, progress: bool | None) -> Stop | None:
-        """Start again and again, until a limit or the want of finds ends it, or all is seen."""
+        """Run starts until a limit, `patience` starts without a new factor, or all sets decided."""
         with progress_bar("greedy starts", None, progress) as bar:
             try:
                 return self._run(patience, most, bar)
@@ -149,27 +149,27 @@ class _GreedySearch:
         return stop if self._judge.undecided.count else None
 
     def _decide_the_rest(self) -> None:
-        """Decide all open sets, the smallest first: what then passes holds no smaller that does."""
+        """Decide all open sets, the smallest first, so that each that passes is minimal."""
         while self._judge.undecided.count:
             sets = self._judge.undecided.smallest(_REST_AT_ONCE)
             for members in sets[self._judge.passes(sets)]:
                 self._keep(tuple(np.flatnonzero(members).tolist()))
 
     def _note(self, members: Members | None) -> None:
-        """Take note of how a start ended."""
+        """Record the result of a start."""
         self._fruitless += 1
         if members is not None and members not in self.found:
             self._keep(members)
             self._fruitless = 0
 
     def _keep(self, members: Members) -> None:
-        """Keep a factor; the outcomes on all references are the last word on it."""
+        """Add a factor with its outcomes on all references, on which its sufficiency rests."""
         self.found[members] = self._judge.hits(held_of_members([members], self._d)[0])
         self._judge.undecided.mark_supersets(members)
 
     @property
     def decided_share(self) -> float | None:
-        """The share of all sets that is decided; None where nobody counts them."""
+        """Share of all sets that is decided; None if it is not counted."""
         return self._judge.undecided.decided_share
 
     def minimal(self) -> list[Members]:
@@ -185,7 +185,7 @@ class _GreedySearch:
 def _run_in_step(
     searches: list[SetSearch], judge: SufficiencyTest, note: Callable[[Members | None], None]
 ) -> None:
-    """Let searches run side by side, their questions put together; `note` each one's end."""
+    """Run searches side by side and join their probes in one call; `note` gets each result."""
     waiting: list[tuple[SetSearch, Probe]] = []
 
     def resume(search: SetSearch, verdicts: BoolVector | None) -> None:
@@ -207,11 +207,11 @@ def _run_in_step(
             resume(search, verdicts)
 
 
-# Where each start of a greedy search looks: among which players, and in which order.
+# Start points of a greedy search: players, and the order to try them in.
 
 
 _MOST_ATTEMPTS = 8
-"""How often to draw for a universe that was not tried before."""
+"""Draws for a universe that was not tried before."""
 
 
 class StartSampler:
@@ -225,17 +225,17 @@ class StartSampler:
         self._effect, self._error = effect, error
 
     def universe(self, known: Sequence[tuple[int, ...]]) -> Counts:
-        """Players among which no known factor lies whole, in the order to try them in."""
+        """Return players that contain no known factor, in the order to try them in."""
         for _ in range(_MOST_ATTEMPTS):
             forbidden = hitting_set(known, self._d, self._rng)
             if forbidden.tobytes() not in self._tried:
                 break
-        # Where all draws were tried before, another order of the players may still find more.
+        # If all draws were tried before, another order of the players may still find more.
         self._tried.add(forbidden.tobytes())
         return self._order(np.flatnonzero(~forbidden))
 
     def _order(self, players: Counts) -> Counts:
-        """Return the players in order of promise; every second time in random order."""
+        """Return the players by falling effect; every second time in random order."""
         self._drawn += 1
         if self._drawn % 2 == 0:
             return self._rng.permutation(players)
@@ -250,8 +250,8 @@ def hitting_set(sets: Sequence[tuple[int, ...]], d: int, rng: np.random.Generato
     >>> hitting_set([(0, 1), (1, 2), (1,)], 4, np.random.default_rng(0)).tolist()
     [False, True, False, False]
     """
-    # There may be thousands of sets, and a thousand draws: a Python set tells far sooner than an
-    # array whether it meets one of a few members.
+    # There may be thousands of sets and draws: a Python set tests a few members far faster than
+    # an array.
     met_by: set[int] = set()
     for i in rng.permutation(len(sets)).tolist():
         if met_by.isdisjoint(sets[i]):
@@ -272,12 +272,12 @@ def hitting_set(sets: Sequence[tuple[int, ...]], d: int, rng: np.random.Generato
 
 
 ALL_INSIDE = 5
-"""Sets of up to this size are compared with all that is inside: at most 31 subsets."""
+"""Size up to which sets are compared with all sets inside them: at most 31."""
 _PREFIXES_TRIED = 12
 
 
 class Probe(NamedTuple):
-    """Are these sets sufficient? `quick`: a sequential test will do, for now."""
+    """Question whether sets are sufficient; `quick`: a sequential test is enough."""
 
     sets: HeldSets
     quick: bool
@@ -287,7 +287,7 @@ SetSearch: TypeAlias = Generator[Probe, BoolVector, tuple[int, ...] | None]
 
 
 def find_minimal_set(order: Counts, d: int) -> SetSearch:
-    """Look for a minimal set among the players in `order`, tried in that order; None: none found.
+    """Search for a minimal set among players, tried in this order; returns None if none is found.
 
     >>> search = find_minimal_set(np.array([2, 0, 1]), d=3)
     >>> question = next(search)
@@ -306,14 +306,14 @@ def find_minimal_set(order: Counts, d: int) -> SetSearch:
         settled = yield from _verify_minimal(smaller, d)
         if settled is not None:
             return settled
-        # A sequential test passed what the full one does not: once more, by the full one.
+        # The sequential test passed a set that the full test fails: repeat with the full one.
     return None
 
 
 def _grow(order: Counts, d: int, quick: bool) -> Generator[Probe, BoolVector, Counts | None]:
     """Return `order` if it is sufficient, else its first prefix that is.
 
-    More can be less: where the whole is not sufficient, a part of it may be.
+    Sufficiency is not monotone: a prefix may be sufficient where the whole is not.
     """
     if (yield Probe(held_of_members([order], d), quick))[0]:
         return order
@@ -324,10 +324,10 @@ def _grow(order: Counts, d: int, quick: bool) -> Generator[Probe, BoolVector, Co
 
 
 def _shrink(order: Counts, d: int, quick: bool) -> Generator[Probe, BoolVector, Counts]:
-    """Drop what can be dropped. `order` is sufficient, and so is what is returned."""
+    """Drop players while the rest stays sufficient, as `order` is; return the rest."""
     needed, gap = 0, (len(order) + 1) // 2
     while needed < len(order):
-        # Needed players are as far apart as the last two were, or so: go down from there.
+        # Needed players are about as far apart as the last two were: start from that distance.
         low, high = needed, len(order)
         step = gap
         while high > needed:
@@ -362,7 +362,7 @@ def _verify_minimal(order: Counts, d: int) -> Generator[Probe, BoolVector, tuple
         if len(order) <= ALL_INSIDE:
             order = inside[int(np.argmax(passed))]
             continue
-        # What can be dropped alone can often be dropped together: 1, 2, 4, … of them.
+        # Players that can be dropped alone can often be dropped together: 1, 2, 4, … of them.
         spare = np.flatnonzero(passed)[::-1]  # the last in the order first
         together = [np.delete(order, spare[: 1 << k]) for k in range(len(spare).bit_length() + 1)]
         passed = yield Probe(held_of_members(together, d), False)
@@ -371,7 +371,7 @@ def _verify_minimal(order: Counts, d: int) -> Generator[Probe, BoolVector, tuple
 
 
 def _proper_subsets(order: Counts) -> list[Counts]:
-    """The proper subsets to compare a set with, smallest first; or those one smaller."""
+    """Return proper subsets to compare a set with, smallest first; of large sets, one smaller."""
     size = len(order)
     if size > ALL_INSIDE:
         return [np.delete(order, i) for i in range(size)]

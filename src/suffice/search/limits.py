@@ -26,25 +26,25 @@ from suffice.typing import BoolVector, Counts, HeldSets, Outcomes
 from suffice.validation import check_integer, check_number
 
 EXHAUSTIVE_PLAYERS = 24
-"""The counts of 2^24 subsets, and all that is read from them, still fit in memory."""
+"""Most players for exhaustive search: 2^24 counts and all derived arrays fit in memory."""
 
 STREAMED_PLAYERS = 30
-"""The hits of 2^30 subsets, one or two bytes each, fit in memory where an engine sweeps them."""
+"""Most players for a streamed search: 2^30 hits of one or two bytes each fit in memory."""
 
 DEFAULT_WORK = 10 * UNITS_PER_SECOND
 """Work of a search where no limit is given: about ten seconds on a laptop with two cores."""
 
 _FIRST_BATCH = 16
-"""Hybrids worked out together under a time limit before it is known how long one takes."""
+"""Hybrids of the first batch under a time limit, before the time of one is known."""
 _BATCHES_PER_TIME_LIMIT = 20
-"""A batch takes about this part of the time limit: no limit is passed by more than one batch."""
+"""Batches that a time limit is cut into: a limit is exceeded by one batch at most."""
 _GROWTH = 4
 _ROWS_AT_ONCE = 1 << 17
 _HYBRIDS_AT_ONCE = 1 << 20
 
 
 class LimitReached(Exception):  # noqa: N818 - it is how a search ends, not an error
-    """A limit forbids what would have to be done next."""
+    """Raised when a limit forbids the next step of a search."""
 
     def __init__(self, stop: Stop) -> None:
         super().__init__(str(stop))
@@ -59,7 +59,7 @@ class Limits:
     budget: int | None = None
     time_limit: float | None = None
     unasked: bool = False
-    """Whether the time limit is a default, since none was given."""
+    """True if the time limit is the default because none was given."""
     work: float | None = None
     """Work in the units of `engines.work`: set where the user gave no limit."""
 
@@ -80,7 +80,7 @@ class Limits:
         return None if self.time_limit is None else self.time_limit / _BATCHES_PER_TIME_LIMIT
 
     def validated(self) -> Limits:
-        """Return the same limits in plain numbers; raise for one that cannot be meant."""
+        """Return the limits as plain numbers; raise for one that makes no sense."""
         return Limits(
             None
             if self.max_size is None
@@ -96,7 +96,7 @@ class Limits:
         )
 
     def require_bounded(self, d: int) -> None:
-        """Raise if nothing is bounded and there are more subsets than can be counted."""
+        """Raise if no limit is set and there are more subsets than can be counted."""
         if d > EXHAUSTIVE_PLAYERS and self.unlimited:
             raise InputError(
                 "data",
@@ -116,7 +116,7 @@ class Limits:
         return None if largest == d else Stop("max_size", largest)
 
     def check_budget(self, n: int, sets: int = 1, used: int = 0) -> None:
-        """Raise for a budget too small for so many sets per view on each of n references.
+        """Raise for a budget too small for `sets` sets per view on each of n references.
 
         `used` rows were predicted before: the input itself.
         """
@@ -144,9 +144,9 @@ class _Usage:
 class LimitKeeper:
     """Keeps a search within its limits: counts what was used and what is still allowed.
 
-    What it is asked changes nothing; only `ask` and the methods that note something write. Only a
-    time limit looks at the clock: with a budget the same rows are asked on any machine. The time
-    counts from `started`, as `clock` tells it: by default from now.
+    Only `ask`, `ask_sets` and the methods that record usage change its state. Only a time limit
+    reads the clock: under a budget every machine predicts the same rows. Time counts from
+    `started` on `clock`, by default from now.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class LimitKeeper:
         self._clock = clock
         self._started = self._now if started is None else started
         self._used = _Usage()
-        # How far each may go here; never looked at where the user gave no such limit.
+        # Upper ends of each usage; not read for limits that the user did not give.
         self._rows = limits.budget or 0
         self._hybrids = HYBRIDS_PER_ROW * self._rows
         self._seconds = limits.time_limit or 0.0
@@ -175,22 +175,22 @@ class LimitKeeper:
 
     @property
     def timed(self) -> bool:
-        """Is there a time limit?"""
+        """True if there is a time limit."""
         return self.limits.time_limit is not None
 
     @property
     def may_run_out(self) -> bool:
-        """Is there a limit on time or work, so that nothing may be left for what comes last?"""
+        """True if time or work is limited, so that nothing may be left for the last step."""
         return self.timed or self.limits.work is not None
 
     @property
     def rows(self) -> int:
-        """Rows that the model was asked about so far."""
+        """Rows predicted so far."""
         return self._used.rows
 
     @property
     def rows_left(self) -> int | None:
-        """Rows that the model may still be asked about; None: any number."""
+        """Rows that may still be predicted; None: any number."""
         return None if self.limits.budget is None else max(0, self._rows - self._used.rows)
 
     @property
@@ -208,12 +208,12 @@ class LimitKeeper:
     # -- what may be done next ----------------------------------------------------------
 
     def forbids(self, rows: int = 1) -> Stop | None:
-        """Return the limit that forbids so many more predicted rows; None: they are allowed.
+        """Return the limit that forbids predicting `rows` more rows; None if they are allowed.
 
-        With rows=0: which limit forbids to go on even where nothing has to be asked?
+        With rows=0: the limit that forbids going on even without a prediction.
         """
         used, given = self._used, self.limits
-        # The next batch takes as long as the last, or so.
+        # The next batch takes about as long as the last.
         if given.time_limit is not None and self._elapsed + self._last_batch >= self._seconds:
             return Stop("patience" if given.unasked else "time_limit", given.time_limit)
         if given.work is not None and self._affordable < rows:
@@ -225,10 +225,10 @@ class LimitKeeper:
         return None
 
     def batch(self, most: int, unit: int = 1) -> int:
-        """Return how many units, of so many hybrids each, may be evaluated together; 0: none.
+        """Return how many units of `unit` hybrids each may be evaluated together; 0: none.
 
-        At most `most` hybrids, or as many as a small part of the time limit allows; but one unit,
-        unless a limit forbids it. Each hybrid may be a row to ask.
+        At most `most` hybrids, or as many as a small part of the time limit allows, but at least
+        one unit unless a limit forbids it. Each hybrid may be a row to predict.
         """
         if self.forbids(unit) is not None:
             return 0
@@ -242,7 +242,7 @@ class LimitKeeper:
 
     @property
     def _affordable(self) -> float:
-        """Hybrids that the work left suffices for if each is a row to ask; -1: not even a batch."""
+        """Hybrids that the remaining work allows if each is predicted; -1: not even a batch."""
         left = self._work - self._used.work - CALL
         return -1.0 if left < 0 else left / max(self._hybrid_work + self._row_work, 1.0)
 
@@ -251,7 +251,7 @@ class LimitKeeper:
         return int(min(most, self._batch)) if self.timed else most
 
     def check(self, rows: int = 1) -> None:
-        """Raise LimitReached where a limit forbids to ask about so many rows more."""
+        """Raise LimitReached if a limit forbids predicting `rows` more rows."""
         stop = self.forbids(rows)
         if stop is not None:
             raise LimitReached(stop)
@@ -259,7 +259,7 @@ class LimitKeeper:
     # -- parts of it --------------------------------------------------------------------
 
     def part(self, share: float) -> LimitKeeper:
-        """A keeper of a share of what is left now; it writes in the same books.
+        """Return a keeper of a share of what is left now, which counts into the same usage.
 
         The reason why it ended still names the limit as the user gave it.
         """
@@ -273,15 +273,15 @@ class LimitKeeper:
         return other
 
     def within_budget(self) -> LimitKeeper:
-        """Return a keeper that writes in the same books, bounded by the budget only."""
+        """Return a keeper that counts into the same usage, bounded by the budget only."""
         other = self.part(1.0)
         other.limits = replace(self.limits, time_limit=None, work=None)
         return other
 
     def charging(self, work: float) -> LimitKeeper:
-        """Return a keeper that writes in the same books and takes each hybrid for so much work.
+        """Return a keeper that counts into the same usage, and `work` for each hybrid.
 
-        For rows that are predicted without an evaluator, of whose work `counting` would not know.
+        For rows that are predicted without an evaluator, whose work `counting` cannot know.
         """
         if self.limits.work is None:
             return self
@@ -290,7 +290,7 @@ class LimitKeeper:
         return other
 
     def reserving(self, rows: int) -> LimitKeeper:
-        """A keeper of all but so many rows, which are kept for what comes after."""
+        """Return a keeper of all rows left but `rows`, which are reserved for a later step."""
         other = self.part(1.0)
         other._rows, other._hybrids = self._rows - rows, self._hybrids - rows
         return other
@@ -298,7 +298,7 @@ class LimitKeeper:
     # -- asking within the limits -------------------------------------------------------
 
     def ask(self, evaluator: Evaluator, held: HeldSets, references: Counts) -> BoolVector:
-        """Outcomes of single hybrids in their order, up to the first that a limit forbids."""
+        """Return outcomes of single hybrids in order, up to the first that a limit forbids."""
         self.expect(evaluator)
         parts = [np.empty(0, dtype=bool)]
         start = 0
@@ -312,7 +312,7 @@ class LimitKeeper:
         return np.concatenate(parts)
 
     def ask_sets(self, evaluator: Evaluator, held: HeldSets) -> Outcomes:
-        """Outcomes of whole sets in their order, up to the first set that a limit forbids."""
+        """Return outcomes of whole sets in order, up to the first set that a limit forbids."""
         self.expect(evaluator)
         parts = [np.empty((0, evaluator.n), dtype=bool)]
         start, over = 0, self.part(1.0)
@@ -323,20 +323,20 @@ class LimitKeeper:
             try:
                 with self.counting(evaluator, len(part) * evaluator.n):
                     parts.append(evaluator.outcomes(part, _CheckWithin(over)))
-            except LimitReached:  # in the middle of a batch, which is then given up
+            except LimitReached:  # within a batch, which is then dropped
                 break
             start += len(part)
         return np.concatenate(parts)
 
-    # -- what is written down -----------------------------------------------------------
+    # -- recording usage ----------------------------------------------------------------
 
     @contextmanager
     def counting(
         self, evaluator: Evaluator | None, hybrids: int, effort: float = 1.0
     ) -> Iterator[None]:
-        """Time a batch of so many hybrids, and note the rows that its evaluator predicts.
+        """Time a batch of hybrids, and record the rows that its evaluator predicts.
 
-        `effort` is the work of one in terms of that of a hybrid.
+        `effort` is the work of one as a multiple of a hybrid's.
         """
         before, started = 0 if evaluator is None else evaluator.rows_predicted, self._now
         try:
@@ -347,18 +347,18 @@ class LimitKeeper:
             self._used.work += CALL + hybrids * effort * self._hybrid_work + rows * self._row_work
 
     def spend(self, work: float) -> None:
-        """Note work that is done without an evaluator, such as counting what one found."""
+        """Record work done without an evaluator, such as counting the sets that one found."""
         self._used.work += work
 
     def cover(self, hybrids: int) -> None:
-        """Note so many hybrids as evaluated, whether the model predicted them or not."""
+        """Record hybrids as evaluated, whether the model predicted them or not."""
         self._used.hybrids += hybrids
 
     def expect(self, evaluator: Evaluator) -> None:
-        """Take the evaluator's own word for what a hybrid costs, until that was measured.
+        """Use the evaluator's estimate of a hybrid's cost until one is measured.
 
-        Rows that an engine asks about, to check itself or near a tie, are not counted as work:
-        how many they are depends on what was checked before, and the answer must not.
+        Rows that an engine predicts as a check or near a tie are not counted as work: their number
+        depends on earlier checks, and the result must not.
         """
         if self.limits.work is not None and evaluator is not self._expected:
             self._expected = evaluator
@@ -373,7 +373,7 @@ class LimitKeeper:
             self._batch = max(1.0, patience / seconds)
 
     def note(self, rows: int, hybrids: int = 0, seconds: float = 0.0) -> None:
-        """Note the predicted rows, hybrids and seconds of one batch."""
+        """Record the predicted rows, hybrids and seconds of one batch."""
         self._used.rows += rows
         self._used.hybrids += hybrids
         patience = self.limits.batch_seconds
@@ -396,7 +396,7 @@ class LimitKeeper:
 
 @dataclass
 class _CheckWithin:
-    """Checks the limits within a batch; not at its end, where nothing is saved by giving it up."""
+    """Progress callback that checks limits within a batch, but not at its end."""
 
     keeper: LimitKeeper
     left: float = 1.0
@@ -407,13 +407,12 @@ class _CheckWithin:
             self.keeper.check(0)
 
 
-# What ended a search: a fact until it is shown.
+# Reason why a search ended, as data.
 
 
 HYBRIDS_PER_ROW = 1000
-"""Hybrids that may be covered for each row of a budget. A row that is known already, or that an
-engine works out from the model's own shape, costs no row: without this a budget would bound what
-the model is asked and not the search."""
+"""Hybrids that may be evaluated for each row of a budget. Cached rows, and hybrids that an engine
+computes, cost no row: without this a budget would bound model calls but not the search."""
 
 StopKind = Literal[
     "max_size",
@@ -462,7 +461,7 @@ _STOP_ARGUMENTS: dict[StopKind, str] = {
     "hybrids": "budget",
     "time_limit": "time_limit",
 }
-"""The kinds that are a user's own bounds, and the argument that each was given in."""
+"""Kinds of limits that the user gives, and the argument of each."""
 
 _STOP_SENTENCES: dict[StopKind, str] = {
     "max_size": "{0}",

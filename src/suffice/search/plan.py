@@ -1,10 +1,10 @@
 """Plan of a search: which method, predicted time and memory, idle features, calls that give more.
 
-`search="auto"` counts every set where the predicted work is that of seconds. Where it is not, every
-set is decided at the τ asked for if that work is: by streaming the lattice, or with few rows. Else
-the search is an anytime one: it returns the best sets it has verified when its work is done, and
-says what it did not look at. Work is predicted from counts and never measured (`engines.work`), so
-that the same question is searched in the same way on every machine.
+`search="auto"` counts every set if that is the work of seconds. If not, every set is decided at the
+given τ, by streaming the lattice or with few rows, if that is the work of seconds. Else the search
+is an anytime one: it returns the best sets verified within its work, and lists what it did not
+search. Work is predicted from counts and never measured (`engines.work`), so every machine searches
+the same question in the same way.
 """
 
 from __future__ import annotations
@@ -39,35 +39,35 @@ from suffice.search.question import Question
 from suffice.typing import NaturalNumber, NonNegative, Scalar
 
 SearchMethod = Literal["exhaustive", "streamed", "bounds", "pruned", "greedy", "anytime"]
-"""How the sets are searched: "streamed" is exhaustive at one τ, "anytime" the best within limits;
-the others are what `search=` calls them."""
+"""Method of a search: "streamed" is exhaustive at one τ, "anytime" finds the best within limits;
+the others are the values of `search=`."""
 
 DEFAULT_TIME_LIMIT = estimate_seconds(DEFAULT_WORK)
-"""Seconds that a first answer is meant to take where no limit is given."""
+"""Seconds that a search aims to take if no limit is given."""
 
 _WORK_PER_SET = 1000.0
-"""Reading both views from a set's count, and the cheapest changes."""
+"""Work of reading both views, and the cheapest changes, from the count of a set."""
 
 _WORK_PER_STREAMED_SET = 30.0
-"""Deciding a set at one τ from its count, 64 of them to a word."""
+"""Work of deciding a set at one τ from its count, 64 sets to a word."""
 
 _MOST_BYTES = 1 << 30
-"""Memory that an exhaustive search may take unasked: fixed, so that every machine plans alike."""
+"""Memory that search="auto" may use: fixed, so that every machine makes the same plan."""
 
 _PRUNED_SHARE = 0.35
 """Share of the distinct rows that a pruned search predicts, on the safe side."""
 
 _PRUNED_PLAYERS = 16
-"""With more players a pruned search takes more memory and time than its rows do."""
+"""Most players of a pruned search: with more, its tables cost more than the rows it saves."""
 
 _GREEDY_SETS = 1 << 16
-"""Sets that the starts of a greedy search look at, or about so many."""
+"""Sets that the starts of a greedy search test, roughly."""
 
 _MOST_FLOAT_PLAYERS = 900
-"""With more players the number of their sets is no float any more."""
+"""Most players whose number of sets is a finite float."""
 
 _PRACTICALLY_INFINITE = 1e300
-"""Work, seconds or sets beyond all waiting, and still a number that can be stored."""
+"""Stand-in for infinite work, seconds or sets that can still be stored as a number."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Suggestion:
 
 
 Suggestions = tuple[tuple[Suggestion, ...], tuple[tuple[str, ...], ...]]
-"""Calls that would give more, and features that are copies of each other."""
+"""Calls that would find more sets, and features that are copies of each other."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,33 +123,32 @@ class Plan(Result):
     """
 
     asked: str
-    """The search as it was asked for."""
+    """The value of `search=`."""
     way: SearchMethod
     players: NaturalNumber
     left_out: NaturalNumber
-    """Players that cannot matter here, besides."""
+    """Number of players left out because they cannot matter here."""
     references: NaturalNumber
     evaluator: str
     complete: bool
-    """Will the answer be every set there is, if the prediction holds?"""
+    """True if the search will find every set there is, provided the prediction holds."""
     every_tau: bool
-    """Will every τ be answered, or the one asked for?"""
+    """True if the result will hold for every τ, not only for the given one."""
     seconds: NonNegative
-    """Predicted from counted work; of a search that ends with its limit, what the limit allows."""
+    """Predicted seconds, from counted work; for a search that its limit will end, the limit's."""
     exhaustive_seconds: NonNegative
-    """Predicted for every set, whether or not that is done: to count it, or beyond what memory
-    holds to decide it at this τ."""
+    """Predicted seconds to count every set or, beyond what memory holds, to decide it at this τ."""
     limits: Limits = field(default_factory=Limits)
     memory: NonNegative = 0.0
-    """Bytes that the search takes at its peak, at most about, beside what the model takes."""
-    # Factories, so that the class has no attribute that would hide what is made when read.
+    """Upper bound of the search's peak memory in bytes, without the model's own."""
+    # Factories, since a class attribute would hide the suggestions that are made when first read.
     more: tuple[Suggestion, ...] = field(default_factory=tuple)
-    """Calls that would give more, the quickest first; none where the answer is complete."""
+    """Calls that would find more sets, the quickest first; empty if the search is complete."""
     copies: tuple[tuple[str, ...], ...] = field(default_factory=tuple)
-    """Features that are perfect copies of each other in the data, where that was looked for."""
+    """Features that are perfect copies of each other in the data, where these were searched."""
 
     def with_suggestions(self, make: Callable[[], Suggestions]) -> Plan:
-        """Return the same plan, whose `more` and `copies` are made when first read.
+        """Return a copy of the plan whose `more` and `copies` are made when first read.
 
         Comparing all columns of a table takes longer than many a search.
         """
@@ -252,11 +251,11 @@ _METHOD_SENTENCES: dict[SearchMethod, str] = {
 
 
 _NOT_WORTH_SAYING = 1e6
-"""Seconds: a search that ends by itself is not said to take as long as counting everything."""
+"""Seconds from which a search that ends earlier by itself gives no duration in its plan."""
 
 
 def make_plan(asked: str, evaluator: Evaluator, narrowed: SearchTask) -> Plan:
-    """Choose how to search: as asked, or for "auto" by the predicted work."""
+    """Choose the method: the one that `search=` names, or for "auto" by the predicted work."""
     question, hybrids = narrowed.question, narrowed.hybrids
     limits, d = question.limits, hybrids[0].d
     sweeping = _sweep_work(evaluator, narrowed)
@@ -297,7 +296,7 @@ def require_search_possible(search: str, evaluator: Evaluator, hybrids: Hybrids)
 
 
 def _plan_named_search(plan: Plan, evaluator: Evaluator, hybrids: Hybrids) -> Plan:
-    """Return the plan of the search that was named."""
+    """Return the plan of the search that `search=` names."""
     require_search_possible(plan.asked, evaluator, hybrids)
     limits, seconds = plan.limits, plan.exhaustive_seconds
     streams = isinstance(evaluator, LatticeEvaluator) and plan.players <= STREAMED_PLAYERS
@@ -307,7 +306,7 @@ def _plan_named_search(plan: Plan, evaluator: Evaluator, hybrids: Hybrids) -> Pl
     small = estimate_seconds(_work_of_small_sets(plan, evaluator, seconds * UNITS_PER_SECOND))
     took, whole = min(seconds, small, ends), limits.unlimited
     if plan.asked == "exhaustive":
-        # An engine can go on where memory ends.
+        # An engine can stream the lattice when its counts do not fit in memory.
         beyond = whole and plan.players > EXHAUSTIVE_PLAYERS
         way: SearchMethod = "streamed" if beyond else "exhaustive"
         return replace(plan, way=way, complete=whole, every_tau=not beyond, seconds=took)
@@ -333,7 +332,7 @@ def _plan_automatically(
     ends = replace(limits, work=DEFAULT_WORK) if not limits.ends_early else limits
     until = _seconds_allowed(ends, evaluator)
     if limits.max_size is not None and limits.max_size < d:
-        # Small sets only: that is what was asked for, so all of them, or those there is work for.
+        # `max_size` asks for small sets only: count all of them, or as many as the work allows.
         work = _work_of_small_sets(plan, evaluator, everything)
         bounded = limits if work <= allowed else ends
         took = min(estimate_seconds(work), until)
@@ -344,7 +343,7 @@ def _plan_automatically(
     if d <= EXHAUSTIVE_PLAYERS and affordable and everything <= allowed and fits:
         took = estimate_seconds(everything)
         return replace(plan, way="exhaustive", complete=True, every_tau=True, seconds=took)
-    # A stream keeps the hits of all sets, in one byte each where that is enough.
+    # A stream keeps the hits of all sets, one byte each if that is enough.
     hits_fit = plan.sets * (1 if plan.references < 1 << 8 else 2) <= _MOST_BYTES
     lattice = isinstance(evaluator, LatticeEvaluator) and limits.budget is None and hits_fit
     few_tests = question.adjust in ("none", "bonferroni")
@@ -354,7 +353,7 @@ def _plan_automatically(
     work = _PRUNED_SHARE * everything
     if swapped and d <= _PRUNED_PLAYERS and affordable and few_tests and work <= allowed:
         return replace(plan, way="pruned", complete=True, seconds=estimate_seconds(work))
-    # A correction for many tests needs to know how many there are: small sets, as far as work goes.
+    # A correction for multiple tests needs their number: count small sets as far as work allows.
     way: SearchMethod = "anytime" if question.adjust == "none" else "exhaustive"
     return replace(plan, way=way, seconds=until, limits=ends)
 
@@ -381,7 +380,7 @@ def _seconds_allowed(limits: Limits, evaluator: Evaluator) -> float:
 
 
 class RunSearch(NamedTuple):
-    """The search for every row of a batch run, and whether the same run gives the same answers."""
+    """Search for all rows of a batch run, and whether repeating the run gives the same results."""
 
     search: str
     repeatable: bool
@@ -413,7 +412,7 @@ def _sweep_work(evaluator: Evaluator, narrowed: SearchTask) -> float:
 
 
 def _number_of_sets(d: int) -> float:
-    """Return how many sets there are, as long as that is a float."""
+    """Return the number of sets of d players as a float, capped at a huge number."""
     return float(1 << d) if d <= _MOST_FLOAT_PLAYERS else _PRACTICALLY_INFINITE
 
 
@@ -428,31 +427,31 @@ def _format_argument(value: Scalar) -> str:
 
 @dataclass(frozen=True, eq=False)
 class SearchTask:
-    """A question about those players that may matter."""
+    """Question restricted to the players that may matter, with their hybrids."""
 
     hybrids: tuple[Hybrids, Hybrids]
     """Hybrids of the keep view, and of the flip view."""
     question: Question
     players: tuple[int, ...]
-    """The numbers that its players have among all."""
+    """Index of each of its players among all players."""
     idle: Mapping[int, IdleReason]
     """Players left out of the search, with the reason of each."""
 
     @classmethod
     def of_all(cls, hybrids: tuple[Hybrids, Hybrids], question: Question) -> SearchTask:
-        """No player is left out."""
+        """Return the task in which no player is left out."""
         return cls(hybrids, question, tuple(range(hybrids[0].d)), {})
 
 
-# Players that cannot matter for this input and these references: left out, and nothing changes.
+# Players that cannot matter for this input and these references: leaving them out changes nothing.
 
 
 SKIP_IDLE_CHECK_UP_TO = 12
-"""With so few players all their sets take less time than finding out which of them matter."""
+"""Players up to which counting all sets is faster than checking which players matter."""
 
 
 def drop_idle_players(hybrids: SwapHybrids, question: Question, evaluator: Evaluator) -> SearchTask:
-    """Leave out what `find_idle_players` finds, where that changes no number of the answer."""
+    """Leave out the players of `find_idle_players` if that changes no number of the result."""
     idle = find_idle_players(hybrids, evaluator)
     if not idle:
         return SearchTask.of_all((hybrids, hybrids), question)
@@ -462,10 +461,10 @@ def drop_idle_players(hybrids: SwapHybrids, question: Question, evaluator: Evalu
 
 
 def may_drop_idle_players(hybrids: Hybrids, question: Question) -> TypeGuard[SwapHybrids]:
-    """Return whether idle players can be left out without a change of any number, and at a gain.
+    """Return whether leaving out idle players saves work and changes no number of the result.
 
-    They cannot where a correction for many tests counts all sets, with idle players or without;
-    nor where D prefers sets of some sizes, so that it does matter how many idle players are held.
+    They must stay if a correction for multiple tests counts all sets, or if D prefers sets of some
+    sizes, so that the number of idle players held matters.
     """
     counted = question.adjust != "none" or question.size_weights is not None
     swapped = isinstance(hybrids, SwapHybrids) and hybrids.d > SKIP_IDLE_CHECK_UP_TO
@@ -473,9 +472,9 @@ def may_drop_idle_players(hybrids: Hybrids, question: Question) -> TypeGuard[Swa
 
 
 def find_idle_players(hybrids: SwapHybrids, evaluator: Evaluator) -> Mapping[int, IdleReason]:
-    """The idle players and why; at least one player is left.
+    """Return the idle players with reasons; at least one player is left.
 
-    What the references share is said before what the model does: it can be seen without it.
+    The reason "equal in all references" comes first, since it needs no model.
     """
     idle: dict[int, IdleReason] = {}
     if isinstance(evaluator, IdlePlayerEvaluator):
@@ -489,33 +488,32 @@ def find_idle_players(hybrids: SwapHybrids, evaluator: Evaluator) -> Mapping[int
 
 # Peak memory, predicted from counts: sets, hybrids of a block, rows of a call.
 #
-# The bytes are upper bounds of what was measured, from 4 to 800 features and 50 to 50,000
-# references, beside what the model itself takes. `make soak` compares them with the peak of real
-# searches.
+# The bytes are upper bounds of measurements with 4 to 800 features and 50 to 50,000 references,
+# without the model's own memory. `make soak` compares them with the peak of real searches.
 
 
 BYTES_PER_SET = 56
-"""Counts and intervals of both views; the outcomes come on top, a bit for each reference."""
+"""Counts and intervals of both views; outcomes are extra, a bit for each reference."""
 
 _BASE = 16e6
-"""Small arrays, and what a search imports."""
+"""Bytes of small arrays, and of modules that a search imports."""
 
 _BYTES_PER_SWEPT_HYBRID = 20
 _SWEPT_TOGETHER = 1 << 21
 _SETS_SWEPT_TOGETHER = 1 << 8
-"""Hybrids of one block of an engine: so many, or those of so many sets."""
+"""Hybrids in one block of an engine, and sets in one block."""
 
 _BYTES_PER_ASKED_HYBRID = 48
-"""Keys of a hybrid and its place among the distinct ones; a byte for each player comes on top."""
+"""Bytes of a hybrid's key and its place among distinct rows; a byte per player is extra."""
 
 _ASKED_TOGETHER = 1 << 20
 _BYTES_PER_CELL = 24
 _CELLS_PER_CALL = 1 << 22
-"""Cells of the rows that the model predicts in one call, in the forms they take on the way."""
+"""Cells of the rows in one model call, including intermediate copies."""
 
 _BYTES_PER_ANSWER = 60
 _MOST_ANSWERS = 1 << 22
-"""Rows whose predictions are kept."""
+"""Most rows whose predictions are cached."""
 
 _BYTES_PER_NUMBERED_HYBRID = 100
 _MOST_NUMBERED = 1 << 22
@@ -523,7 +521,7 @@ _MOST_NUMBERED = 1 << 22
 
 _BYTES_PER_KNOWN_SET = 320
 _MOST_KNOWN_BYTES = 1 << 28
-"""Sets whose outcomes are kept by a search that does not count all sets."""
+"""Memory of cached outcomes in a search that does not count all sets."""
 
 _STREAMED_BASE = 64e6
 
@@ -531,7 +529,7 @@ _MANY = 10**18
 
 
 def predict_bytes(way: str, evaluator: Evaluator, hybrids: Hybrids, limits: Limits) -> float:
-    """Return the bytes that a search of one sweep takes at its peak, at most about."""
+    """Return an upper bound of the peak memory, in bytes, of a search with one sweep."""
     d, n = hybrids.d, evaluator.n
     largest = limits.largest(d)
     counted = 2 * Lattice(d).count_up_to(largest) if largest < d else 1 << d
@@ -560,7 +558,7 @@ def predict_bytes(way: str, evaluator: Evaluator, hybrids: Hybrids, limits: Limi
 
 
 def _affordable_hybrids(evaluator: Evaluator, limits: Limits) -> float:
-    """Return how many hybrids the limits on rows and work allow. A clock is not foreseen."""
+    """Return how many hybrids the limits on rows and work allow; time limits are ignored."""
     each = max(evaluator.work_per_hybrid(), 1.0)
     most = float(_MANY)
     if limits.budget is not None:

@@ -1,8 +1,8 @@
 """`Profile`: minimal sets, sufficiency, p-values and necessity at every τ, from one view's counts.
 
-A profile is made once per sweep and view; each question at a threshold is a filter on it. Where a
-search decided subsets at one τ only, instead of counting them all, its `Findings` stand beside the
-counts, and the profile answers at that τ alone.
+A profile is made once per sweep and view; reading it at a threshold is a filter. If a search
+decided subsets at one τ only instead of counting all, the profile also holds its `Findings` and is
+valid at that τ alone.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from suffice.typing import Adjustment, BoolVector, Counts, HeldSets, Reals, Smal
 
 @dataclass(frozen=True)
 class MinimalSet:
-    """A τ-minimal subset: for which τ, and how that is known."""
+    """Minimal subset, with the interval of τ at which it is minimal and the evidence for it."""
 
     members: tuple[int, ...]
     hits: int
@@ -46,11 +46,11 @@ class MinimalSet:
 
 @dataclass(frozen=True, eq=False)
 class IntervalTable:
-    """The subsets that are minimal at some τ, smaller ones first: one place in each array."""
+    """Subsets that are minimal at some τ, smaller ones first, as parallel arrays."""
 
     sizes: Counts
     places: Counts
-    """Bit masks, where all subsets were counted; else numbers among those of the same size."""
+    """Bit masks if all subsets were counted; else ranks among the subsets of the same size."""
     hits: Counts
     low: Reals
     high: Reals
@@ -71,11 +71,11 @@ class IntervalTable:
 
 
 _REFERENCES_PER_SET = 64
-"""With more, a table over all counts from 0 to n takes more room than the sets themselves."""
+"""References per set up to which a table of all counts 0 to n is smaller than the sets."""
 
 
 def _count_equal(hits: Counts | SmallCounts, n: int) -> tuple[Counts, Counts]:
-    """Return the counts that sets have, ascending, and how many sets have each."""
+    """Return the distinct counts, ascending, and the number of sets with each."""
     if n > _REFERENCES_PER_SET * len(hits):
         counts, times = np.unique(hits, return_counts=True)
         return counts.astype(np.int64), times
@@ -85,12 +85,12 @@ def _count_equal(hits: Counts | SmallCounts, n: int) -> tuple[Counts, Counts]:
 
 
 _PROOFS: tuple[Proof, Proof] = ("none", "exhaustive")
-"""By whether everything inside a set was counted."""
+"""Evidence of minimality, indexed by whether all sets inside were counted."""
 
 _CLOSURE_PLAYERS = 20
-"""Up to this many players a byte is kept for each set, to count those that hold a factor."""
+"""Most players for which sets that contain a factor are counted, with a byte per set."""
 _CLOSURE_DRAWS = 1 << 15
-"""Sets drawn in place of all of them: a standard error of at most 0.3 percentage points."""
+"""Sets drawn with more players: a standard error of at most 0.3 percentage points."""
 
 _NO_COUNTS = np.empty(0, dtype=np.int64)
 _NO_INTERVALS = IntervalTable(_NO_COUNTS, _NO_COUNTS, _NO_COUNTS, np.empty(0), np.empty(0))
@@ -104,11 +104,11 @@ class Profile:
     alpha: float | None = None
     adjust: Adjustment = "none"
     max_size: int | None = None
-    """The largest set that was asked for; None: of any size."""
+    """Size of the largest sets to report; None: any size."""
     size_weights: tuple[float, ...] | None = None
-    """How likely D is to hold (flip: replace) 0, 1, …, d features; None: all sets alike."""
+    """Probability under D of holding (flip: replacing) 0, 1, …, d features; None: D is uniform."""
     draws: HybridSample | None = None
-    """A sample of D, read in this view's terms, where the sweep was bounded."""
+    """Sample of D for a bounded sweep, with outcomes as this view reads them."""
     findings: Findings | None = None
 
     @classmethod
@@ -119,7 +119,7 @@ class Profile:
         draws: HybridSample | None = None,
         findings: Findings | None = None,
     ) -> Profile:
-        """Intervals from counts, under the test and within the sizes of the question."""
+        """Return the profile of counts under the question's test and largest size."""
         q = question
         return cls(tally, q.alpha, q.adjust, q.limits.max_size, q.size_weights, draws, findings)
 
@@ -132,7 +132,7 @@ class Profile:
         return replace(self, alpha=alpha, adjust=adjust)
 
     def other_view(self, findings: Findings | None = None) -> Profile:
-        """Return what the same hybrids say in the other view: held becomes replaced."""
+        """Return the profile of the same hybrids in the other view: held becomes replaced."""
         draws, weights = self.draws, self.size_weights
         return replace(
             self,
@@ -147,9 +147,9 @@ class Profile:
     def minimal_at(self, tau: float) -> list[MinimalSet]:
         """Return every τ-minimal subset known: smaller first, then the surer, then by mask.
 
-        At another τ than that of the findings, a set that was found is listed if it passes there.
-        Above, it is minimal as before: what lies inside it fails at the lower τ already. Below, a
-        set inside that was not counted may pass as well; then `proof` is "none".
+        At another τ than that of the findings, a found set is listed if it passes there. At a
+        higher τ it is minimal too, since the sets inside it fail at the lower τ already. At a lower
+        τ an uncounted set inside may pass as well; then `proof` is "none".
         """
         if self.findings is None:
             return self._swept(self.bars, self.bars.at(tau))
@@ -172,10 +172,10 @@ class Profile:
         return sorted(out, key=lambda m: (len(m.members), -m.hits, m.members[::-1]))
 
     def minimal_at_any_tau(self, most: int | None = None) -> list[MinimalSet]:
-        """The subsets that are minimal at some τ, the highest interval first.
+        """Return subsets that are minimal at some τ, the highest interval first.
 
-        At most so many, those of the longest intervals: there can be tens of thousands, and only
-        those asked for are made.
+        `most` keeps those of the longest intervals: there can be tens of thousands, and only
+        those returned are built.
         """
         bars = self.bars
         out = self._swept(bars, np.argsort(bars.low - bars.high, kind="stable")[:most])
@@ -184,7 +184,7 @@ class Profile:
         return sorted(longest, key=lambda m: (-m.high, m.low, len(m.members), m.members[::-1]))
 
     def place(self, members: Sequence[int]) -> int:
-        """Return the number that intervals have for a subset: its bit mask, or its rank by size."""
+        """Return a subset's key in `IntervalTable`: its bit mask, or its rank by size."""
         lattice = self.tally.lattice
         return lattice.mask(members) if self.tally.complete else lattice.rank(members)
 
@@ -194,14 +194,14 @@ class Profile:
         return len(self.bars.sizes) + (len(self.findings.factors) if self.findings else 0)
 
     def hits(self, members: Sequence[int]) -> int:
-        """The count of one subset, whether it was swept or found."""
+        """Return the count of one subset, from the sweep or the findings."""
         for found in self.findings.factors if self.findings is not None else ():
             if found.members == tuple(sorted(members)):
                 return found.hits
         return self.tally.hits(members)
 
     def interval(self, members: Sequence[int]) -> tuple[float, float]:
-        """The thresholds (low, high] at which a subset is minimal, as far as can be vouched for."""
+        """Return the thresholds (low, high] at which a subset is known to be minimal."""
         size = len(members)
         if self.tally.complete:
             steps, mask = self.steps, self.tally.lattice.mask(members)
@@ -209,13 +209,13 @@ class Profile:
             return low, max(low, float(steps.taus[steps.passes[mask]]))
         at = self.tally.lattice.rank(members) - self.tally.start(size)
         if size >= len(self.ladder.passes) or not 0 <= at < len(self.ladder.passes[size]):
-            return 1.0, 1.0  # what lies below it is not all known
+            return 1.0, 1.0  # not all sets inside it are known
         low = float(self.ladder.below[size][at])
         return low, max(low, float(self.ladder.passes[size][at]))
 
     @cached_property
     def best(self) -> MinimalSet | None:
-        """The subset known with the most hits, the smallest such; None where none was evaluated.
+        """Return the smallest known subset with the most hits; None if none was evaluated.
 
         It may be minimal at no τ: then `low` is `high`.
         """
@@ -228,7 +228,7 @@ class Profile:
 
     @property
     def _best_counted(self) -> tuple[int, ...] | None:
-        """The subset with the most hits among those that were counted."""
+        """Return the subset with the most hits among those that were counted."""
         if self.tally.complete:
             sizes = sizes_by_mask(self.tally.d)
             hits = np.where(sizes <= self.largest, self.tally.dense, 0)
@@ -245,7 +245,7 @@ class Profile:
 
     @property
     def largest(self) -> int:
-        """The size of the largest sets that may be reported."""
+        """Size of the largest sets that may be reported."""
         return Limits(self.max_size).largest(self.tally.d)
 
     @property
@@ -259,8 +259,8 @@ class Profile:
 
         A search that decided every set at one τ also knows all of them at a higher one, as long as
         each of its minimal sets passes there: a set that passes at the higher τ contains one of
-        them. Once one fails, sets that contain it may be minimal, and they were not looked at. Of a
-        lower τ nothing is known but what was counted.
+        them. If one fails there, sets that contain it may be minimal, and they were not evaluated.
+        At a lower τ only counted sets are known.
         """
         f = self.findings
         if not self.decided or self.tally.complete or f is None:
@@ -270,8 +270,8 @@ class Profile:
     def decided_size(self, tau: float) -> int:
         """Return the size up to which every subset is decided at τ; -1 if not even the empty one.
 
-        What a search decided at its own τ says nothing of sizes at another: above it, a set that
-        contains one of the factors was not looked at; below it, one that failed may pass.
+        Sizes decided at the search's τ are not decided at another: at a higher τ, supersets of
+        factors were not evaluated; at a lower one, a set that failed may pass.
         """
         counted, f = min(self.tally.exhaustive_size, self.largest), self.findings
         if f is None or tau != f.tau:
@@ -279,20 +279,20 @@ class Profile:
         return f.decided_size if f.only_at_tau else max(counted, f.decided_size)
 
     def decided_share(self, tau: float) -> float | None:
-        """Return the share of all subsets that is decided at τ; None where it is not known."""
+        """Return the share of all subsets that is decided at τ; None if unknown."""
         f = self.findings
         return f.decided_share if f is not None and tau == f.tau else None
 
     @cached_property
     def _all_pass_up_to(self) -> float:
-        """The largest τ at which every set that is minimal at the τ of the findings passes."""
+        """Largest τ at which all minimal sets of the findings pass."""
         assert self.findings is not None
         return min((m.high for m in self.minimal_at(self.findings.tau)), default=1.0)
 
-    # -- how much of the outcome is covered ---------------------------------------------
+    # -- coverage of the outcome --------------------------------------------------------
 
     def covered(self, tau: float) -> tuple[float, float]:
-        """Hybrids with the outcome in the closure of the τ-minimal factors; and in all."""
+        """Return the outcome's hybrids in the closure of the τ-minimal factors, and all of them."""
         if self.findings is not None and self.findings.covered and self.necessity_is_exact(tau):
             return self.findings.covered
         reach, reaching = self._reaching
@@ -300,9 +300,9 @@ class Profile:
         return (float(reaching[at]) if at < len(reaching) else 0.0), self.outcome
 
     def closure_share(self, tau: float) -> float | None:
-        """Share of all hybrids, whatever their outcome, in the closure of the τ-minimal factors.
+        """Return the share of all hybrids in the closure of the τ-minimal factors.
 
-        It is the baseline of cumulative PN. None where neither counts nor draws tell it.
+        It is the baseline of cumulative PN. None if neither counts nor draws determine it.
         """
         if self.tally.complete:
             reached = self.steps.taus[self.steps.reach] >= tau
@@ -312,7 +312,7 @@ class Profile:
             if drawn is None or not len(drawn.held):
                 return None
             return float((self._reach_of(drawn.held) >= tau).mean())
-        # Every hybrid was counted, though not kept: which sets hold a factor needs no count.
+        # Sets that contain a factor can be enumerated without their counts.
         factors = [minimal.members for minimal in self.minimal_at(tau)]
         if self.closure_is_exact(tau):
             return self._share_of_sets(_closure_of(factors, self.tally.d))
@@ -326,7 +326,7 @@ class Profile:
         )
 
     def reach_of_all(self) -> tuple[Reals, Reals]:
-        """The reaches there are, ascending, each with the weight of all hybrids (or draws)."""
+        """Return the distinct reaches, ascending, each with the weight of all hybrids or draws."""
         if self.tally.complete:
             weight = self.weights[sizes_by_mask(self.tally.d)]
             by_step = np.asarray(np.bincount(self.steps.reach, weight, len(self.steps.taus)), float)
@@ -342,14 +342,14 @@ class Profile:
         return float(weight[which].sum() / weight.sum())
 
     def necessity_is_exact(self, tau: float) -> bool:
-        """Were all hybrids counted, so that necessity at τ is no estimate?"""
+        """Return whether all hybrids were counted, so that necessity at τ is not an estimate."""
         f = self.findings
         exact = f is not None and f.covered is not None and (tau == f.tau or self.complete_at(tau))
         return self.tally.complete or exact
 
     def reach_of_outcome(self) -> tuple[Reals, Reals]:
-        """The reaches there are, ascending, each with the weight of the outcome's hybrids (or
-        draws) that have it."""
+        """Return the distinct reaches, ascending, each with the weight of the outcome's hybrids
+        (or draws) that have it."""
         if self.tally.complete:
             some = np.flatnonzero(self._by_step)
             return self.steps.taus[some], self._by_step[some]
@@ -360,13 +360,13 @@ class Profile:
         return reach, times.astype(float)
 
     def necessity_steps(self) -> tuple[Reals, Reals]:
-        """Thresholds, ascending, and cumulative PN up to each."""
+        """Return thresholds, ascending, and the cumulative PN up to each."""
         reach, reaching = self._reaching
         return reach, reaching / self.outcome if len(reach) else reaching
 
     @cached_property
     def _reaching(self) -> tuple[Reals, Reals]:
-        """The reaches there are, ascending; with each, how much of the outcome reaches as far."""
+        """Distinct reaches, ascending, each with the weight of the outcome that reaches as far."""
         reach, weight = self.reach_of_outcome()
         return reach, weight[::-1].cumsum()[::-1]
 
@@ -382,7 +382,7 @@ class Profile:
 
     @cached_property
     def outcome(self) -> float:
-        """The weight of all hybrids (or draws) that have the outcome."""
+        """Weight of all hybrids (or draws) that have the outcome."""
         _, reaching = self._reaching
         return float(reaching[0]) if len(reaching) else 0.0
 
@@ -392,7 +392,7 @@ class Profile:
         d = self.tally.d
         if self.size_weights is None:
             return np.ones(d + 1)
-        # Only their ratios count; a power of two changes no digit of them, and none overflows.
+        # Only ratios matter: scaling by a power of two changes no digit and avoids overflow.
         weights = np.ldexp(self.size_weights, -int(np.frexp(max(self.size_weights))[1]))
         each = [w / comb(d, size) for size, w in enumerate(weights.tolist())]
         return np.asarray(np.array(each) * float(1 << d) / sum(weights.tolist()))
@@ -412,7 +412,7 @@ class Profile:
         return fewest_hits(n, tau, self.alpha, "bonferroni", int(self._tests)) <= n
 
     def p_value(self, hits: int, tau: float) -> float:
-        """The p-value that is compared with α, for a factor with so many hits."""
+        """Return the p-value that is compared with α, for a factor with this many hits."""
         _, raw = interval_and_p_value(hits, self.tally.n, tau)
         if self.adjust == "none":
             return raw
@@ -423,11 +423,11 @@ class Profile:
             raws = p_value(counts[::-1], self.tally.n, tau)  # more hits, smaller p
             adjusted = adjust_tied_p_values(raws, times[::-1], self.adjust)
             self._adjusted[tau] = dict(zip(counts[::-1].tolist(), adjusted.tolist(), strict=True))
-        return self._adjusted[tau].get(hits, 1.0)  # 1: outside the family that was tested
+        return self._adjusted[tau].get(hits, 1.0)  # 1: not in the tested family
 
     @cached_property
     def _family(self) -> tuple[Counts, Counts]:
-        """The counts that sets of the sizes reported have, ascending; and how many have each."""
+        """Distinct counts of reportable sets, ascending, and the number of sets with each."""
         if self.tally.complete:
             hits = self.tally.dense
             if self.largest < self.tally.d:
@@ -447,13 +447,13 @@ class Profile:
         """P-values by τ and number of hits."""
         return {}
 
-    # -- how it is worked out -----------------------------------------------------------
+    # -- computation --------------------------------------------------------------------
 
     @cached_property
     def _passes(self) -> tuple[Reals, ...]:
-        """The largest τ at which each subset passes, for subsets with all below them known."""
+        """Largest τ at which each subset passes, for subsets with all subsets known."""
         if not self.tally.levels[0].size:
-            return ()  # a bound so tight that not even the empty set was evaluated
+            return ()  # limits so tight that not even the empty set was evaluated
         last = min(self.tally.exhaustive_size + 1, self.tally.d)
         levels = [level for level in self.tally.levels[: last + 1] if len(level)]
         hits = np.concatenate(levels)
@@ -487,7 +487,7 @@ class Profile:
                 else passing_taus_by_count(counts, times, n, self.alpha, self.adjust, self.n_tested)
             )
             taus, which = np.unique(np.append(0.0, levels), return_inverse=True)
-            if many:  # sets that are too large to be reported are in no family, and masked below
+            if many:  # sets too large to be reported are in no family; they are masked below
                 level_of = which[1:].astype(passes.dtype)
                 passes = level_of[np.minimum(np.searchsorted(counts, passes), len(counts) - 1)]
             else:
@@ -500,13 +500,13 @@ class Profile:
 
     @property
     def bars(self) -> IntervalTable:
-        """The subsets that are minimal at some τ; none where the findings list what was counted."""
+        """Subsets that are minimal at some τ; empty if the findings list all counted ones."""
         only = self.findings is not None and self.findings.only_at_tau
         return _NO_INTERVALS if only else self._counted_bars
 
     @cached_property
     def _counted_bars(self) -> IntervalTable:
-        """The subsets that are minimal at some τ by the counts alone."""
+        """Subsets that are minimal at some τ by the counts alone."""
         if self.tally.complete:
             steps = self.steps
             masks = np.flatnonzero(steps.passes > steps.below)
@@ -528,7 +528,7 @@ class Profile:
         return self.tally.dense[masks].astype(np.int64)
 
     def _reach_of(self, held: HeldSets) -> Reals:
-        """The highest interval end among the factors inside each drawn subset."""
+        """Return the highest interval end among the factors inside each drawn subset."""
         bars, reach = self._counted_bars, np.zeros(len(held))
         free = (~held).astype(np.float32)
         for size, mine in bars.by_size():
@@ -558,7 +558,7 @@ class Profile:
         return [MinimalSet(m, h, a, b, "exhaustive") for m, h, a, b in rows]
 
     def _members_of(self, bars: IntervalTable, which: Counts) -> list[tuple[int, ...]]:
-        """The players of some of the bars."""
+        """Return the players of the bars with these indices."""
         sizes, places = bars.sizes[which], bars.places[which]
         if self.tally.complete:
             return list(map(members_of, places.tolist()))
@@ -572,8 +572,7 @@ class Profile:
 
     @cached_property
     def _found(self) -> tuple[MinimalSet, ...]:
-        """The findings' factors: all that was compared with one fails at τ, so it is minimal from τ
-        up to its own PS."""
+        """Factors of the findings: minimal from τ, where the sets inside fail, up to their PS."""
         if self.findings is None:
             return ()
         tau, factors = self.findings.tau, self.findings.factors
@@ -601,7 +600,7 @@ def _closure_of(factors: Sequence[Sequence[int]], d: int) -> BoolVector:
     closed = np.zeros(1 << d, dtype=bool)
     closed[[sum(1 << i for i in members) for members in factors]] = True
     for j in range(d):
-        # With player j as the middle axis: what is in the closure without it is so with it.
+        # With player j as the middle axis: a set in the closure stays in it with j added.
         halves = closed.reshape(-1, 2, 1 << j)
         halves[:, 1] |= halves[:, 0]
     return closed

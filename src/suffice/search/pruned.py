@@ -1,9 +1,9 @@
 """`search="pruned"`: exact minimal sets at one τ with as few rows of a slow model as possible.
 
-Level by level, smaller sets first, in both views together. What contains a found factor is never
-evaluated; on German credit that leaves 431 of 512 sets, so it is not where the saving is. The
-saving is in curtailed evaluation: see `CurtailedEvaluation`. The factors and their hits are those
-of an exhaustive search; necessity, which counts all hybrids, is estimated from a sample.
+Sets are evaluated by size, the smallest first, in both views together. Supersets of a factor are
+skipped, which saves little (German credit: 431 of 512 sets remain). Most is saved by
+`CurtailedEvaluation`. The factors and their hits are those of an exhaustive search; necessity,
+which counts all hybrids, is estimated from a sample.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def pruned_search(
 ) -> DecidedSets:
     """Find the τ-minimal factors of both views, with exact hits, within the limits.
 
-    A time limit counts from now, unless a `keeper` is given that has counted before.
+    A time limit starts now, unless a `keeper` that already counts is given.
     """
     d, n, tau = hybrids.d, hybrids.n, question.tau
     limits = question.limits.validated()
@@ -52,8 +52,8 @@ def pruned_search(
     if least <= n:  # else not even a set that hits for every reference would pass
         curtailed = CurtailedEvaluation(evaluator, hybrids, least, keeper)
         outcomes_of = partial(curtailed.outcomes_of, keeper=keeper)
-        # The sample comes first: it is asked for anyway, and tells where to look.
-        # Of the time a fifth will do: what is decided matters more.
+        # The sample comes first: necessity needs it, and it shows which rows to predict first.
+        # It gets a fifth of the time, since deciding sets matters more.
         sampling = keeper.part(0.2) if keeper.may_run_out else keeper
         asking = partial(curtailed.outcomes_of, keeper=sampling)
         draws = sample_hybrids(asking, d, n, question, sample_size(keeper))
@@ -80,9 +80,9 @@ def _decide_by_size(
     keeper: LimitKeeper,
     question: Question,
 ) -> tuple[int, Stop | None]:
-    """Decide sets from the smallest up: to which size all were, and the limit that ended it.
+    """Decide sets by size; return the size up to which all are decided, and the limit reached.
 
-    Of a view that is not asked for, no set is open: its hybrids are another search's.
+    In a view that the question leaves out no set is open: another search reads its hybrids.
     """
     left_out: dict[tuple[ViewName, ...], _ViewSets] = {("keep",): flip, ("flip",): keep}
     not_asked = left_out.get(question.views)
@@ -137,9 +137,9 @@ class _ViewSets:
         self.sets = np.concatenate([self.sets, sets[places]])
 
     def findings(self, tau: float, outcome: bool, size: int, complete: bool) -> Findings:
-        """The factors, with the number of references that have the view's outcome.
+        """Return the factors, with the number of references that have the view's outcome.
 
-        All sets of up to `size` were decided, or all there are.
+        All sets of up to `size` players were decided, or if `complete` all sets.
         """
         factors = tuple(
             FoundSet(tuple(np.flatnonzero(members).tolist()), int((outcomes == outcome).sum()))
@@ -149,9 +149,9 @@ class _ViewSets:
         return Findings(tau, factors, complete, size, only_at_tau=True, decided_share=share)
 
     def _share(self, size: int) -> float:
-        """The share of all sets that have at most so many players, or a factor inside.
+        """Return the share of all sets with at most `size` players, or with a factor inside.
 
-        Among many players only factors of a single one are counted, so that it is at least this.
+        With many players only factors of one player are counted: a lower bound of the share.
         """
         open_sets = UndecidedSets(self.d)
         open_sets.mark_sizes_up_to(size)
@@ -165,12 +165,12 @@ class _ViewSets:
         return float(1 - Fraction(undecided, 1 << self.d))
 
 
-# Curtailed evaluation: stop asking about a subset once nothing left can change its verdict.
+# Curtailed evaluation: stop predicting for a subset when the rest cannot change its verdict.
 
 
 _FIRST_EXPECTED_MISSES = 1.0
-"""A round asks for at least so many expected misses, and the next for twice as many: fewer calls,
-for a few rows more."""
+"""Expected misses of the first round; each later round doubles them: fewer model calls, for a few
+more rows."""
 
 Signs = NDArray[np.int8]
 """1: the input's outcome, -1: another."""
@@ -182,7 +182,7 @@ PassingSets = list[tuple[int, BoolVector]]
 
 
 class CurtailedEvaluation:
-    """Decides subsets of one context: which have at least `least` hits?"""
+    """Evaluation of the subsets of one context: decides which have at least `least` hits."""
 
     def __init__(
         self, evaluator: Evaluator, hybrids: SwapHybrids, least: int, keeper: LimitKeeper
@@ -192,13 +192,13 @@ class CurtailedEvaluation:
         self._enough = hybrids.n - least + 1  # misses that settle a failure
         self._keeper = keeper
         self.stopped: Stop | None = None
-        """The limit that forbade to ask about a row that had to be asked about."""
+        """Limit that forbade predicting a row that was needed; None if none did."""
         self._rows = DistinctRows(hybrids, keeper.limits.batch_seconds)
         self._guess = OutcomeGuess(hybrids)
         self.hybrids_at_once = self._rows.hybrids_at_once
 
     def outcomes_of(self, held: HeldSets, references: Counts, keeper: LimitKeeper) -> BoolVector:
-        """Outcomes of single hybrids in their order, up to the first that a limit forbids."""
+        """Return outcomes of single hybrids in order, up to the first that a limit forbids."""
         lattice = self._rows.lattice
         if lattice is None:
             block = self._rows.singles(held, references)
@@ -213,7 +213,7 @@ class CurtailedEvaluation:
         return np.asarray(answers[:known] > 0)
 
     def decide(self, keep: HeldSets, flip: HeldSets) -> tuple[PassingSets, PassingSets]:
-        """Held sets that keep the outcome often enough; and that lack it often enough."""
+        """Return the held sets that keep the outcome often enough, and those that lose it so."""
         if not len(keep) + len(flip):
             return [], []
         self._guess.fit()
@@ -230,14 +230,14 @@ class CurtailedEvaluation:
         return passing
 
     def ends(self) -> dict[int, int]:
-        """Hits of the empty and of the full set, by size, where they are known."""
+        """Hits of the empty and of the full set, by size, if they are known."""
         block, at = self._place(np.repeat([[False], [True]], self._d, axis=1))
         answers = block.answers[block.ids[at]]
         sizes = (0, self._d)
         return {k: int((row > 0).sum()) for k, row in zip(sizes, answers, strict=True) if row.all()}
 
     def _place(self, held: HeldSets) -> tuple[RowBlock, Counts]:
-        """A block that has these sets, and where they are in it."""
+        """Return a block that contains these sets, and their rows in it."""
         if self._rows.lattice is None:
             return self._rows.block(held), np.arange(len(held))
         return self._rows.lattice, masks_of_held(held)
@@ -271,7 +271,7 @@ class CurtailedEvaluation:
         return likely
 
     def _ask(self, block: RowBlock, rows: Counts, keeper: LimitKeeper) -> int:
-        """Ask about rows that are not known, as far as the limits allow: how many were asked?"""
+        """Predict rows without an answer as far as the limits allow; return their number."""
         subset, reference = np.divmod(block.first[rows], self.n)
         held = block.held[subset]
         outcomes = keeper.ask(self._evaluator, held, reference)
@@ -286,9 +286,9 @@ def _choose_rows(
 ) -> Counts:
     """Return for each case the rows that should show `lack` more misses.
 
-    `likely` says how likely each hybrid is to be a miss, and is 0 where that is known.
+    `likely` is the estimated probability that a hybrid misses, 0 if its outcome is known.
     """
-    # That a miss is likely counts for more than that the row serves many subsets; both count.
+    # A likely miss counts for more than a row that serves many subsets, but both count.
     score = likely * likely
     score *= weight.take(ids)
     order = np.argsort(_descending_keys(score), axis=1, kind="stable")
@@ -311,13 +311,13 @@ def _descending_keys(score: NDArray[np.float32]) -> NDArray[np.uint16]:
     return np.uint16(0xFFFF) - (score.view(np.uint32) >> 16).astype(np.uint16)
 
 
-# Which hybrids are the same row, and what the model has said of each so far.
+# Distinct rows of hybrids, with the predictions made so far.
 
 
 _MOST_NUMBERED = 1 << 22
-"""Up to so many hybrids are all numbered in advance: some hundred megabytes."""
+"""Hybrids up to which all are numbered in advance, in some hundred megabytes."""
 _SECONDS_PER_NUMBER = 1e-6
-"""About what numbering a hybrid takes, so that a time limit bounds how many are."""
+"""Seconds to number a hybrid, roughly; by it a time limit bounds how many are numbered."""
 _HYBRIDS_AT_ONCE = 1 << 20
 """Hybrids that are numbered at once, where there are more."""
 
@@ -328,23 +328,23 @@ class RowBlock:
 
     held: HeldSets
     ids: NDArray[np.int32]
-    """(subsets, references): which row the hybrid is."""
+    """(subsets, references): number of the hybrid's row."""
     answers: CachedAnswers
-    """By row; filled in as the model is asked."""
+    """Answer by row; filled in as rows are predicted."""
     weight: NDArray[np.float32]
-    """By row: how many hybrids of the whole lattice it stands for, or an estimate of that."""
+    """By row: number of hybrids of the whole lattice that equal it, or an estimate."""
     first: Counts
     """By row: the first of its hybrids, as subset · n + reference."""
     keys: Counts | None
-    """By row: what it is remembered by; None where nothing has to be."""
+    """By row: key for the cache; None if nothing is cached."""
     whole: bool
-    """Are these all subsets, in the order of their bit masks?"""
+    """True if the block has all subsets, in the order of their bit masks."""
 
 
 class DistinctRows:
-    """Numbers hybrids and remembers answers, for one context.
+    """Index of distinct rows: numbers the hybrids of one context, and caches their predictions.
 
-    `patience` is how many seconds it may take to number all of them in advance; None: any number.
+    `patience` limits the seconds for numbering all of them in advance; None: no limit.
     """
 
     def __init__(self, hybrids: SwapHybrids, patience: float | None = None) -> None:
@@ -363,7 +363,7 @@ class DistinctRows:
         )
 
     def block(self, held: HeldSets) -> RowBlock:
-        """Number some subsets' hybrids, with the answers that are known."""
+        """Return a block of some subsets, with the cached predictions."""
         keys = self._hybrids.keys(held).ravel()
         ids, first = distinct_keys(keys)
         # A reference that equals the input on e players gives the same row for 2^e subsets.
@@ -387,7 +387,7 @@ class DistinctRows:
         )
 
     def singles(self, held: HeldSets, references: Counts) -> RowBlock:
-        """Number single hybrids, subset held[i] with reference references[i]: one column of ids."""
+        """Return a block of single hybrids, held[i] with references[i], as one column of ids."""
         lasting = self._hybrids.lasting_keys(held, references)
         if lasting is None:
             ids, first = self._hybrids.distinct(held, references)
@@ -405,7 +405,7 @@ class DistinctRows:
         )
 
     def note(self, block: RowBlock, rows: Counts, outcomes: BoolVector) -> None:
-        """Put the model's answers about some rows, none known before, into the block."""
+        """Write new predictions of some rows into the block and the cache."""
         block.answers[rows] = np.where(outcomes, 1, -1)
         if block.keys is not None:
             self._remembered.add(block.keys[rows], outcomes)
@@ -436,26 +436,26 @@ class DistinctRows:
         return RowBlock(held, ids.reshape(-1, n), answers, weight, cells[first], None, whole=True)
 
 
-# A guess at each hybrid's outcome, to ask first where the answer is likely to decide.
+# Estimated outcomes of hybrids, by which the most decisive rows are predicted first.
 
 
 Likelihoods = NDArray[np.float32]
 
 _RIDGE = 3.0
 _MOST_REGRESSED_PLAYERS = 200
-"""With more players the regression would take longer than what it saves: then it is of none."""
+"""Most players of the regression: with more it costs more than it saves, and is left out."""
 _SMALL_PRODUCT = 1 << 18
-"""Multiplications in one product, so few that BLAS does them on one thread, which is faster."""
+"""Multiplications up to which BLAS uses one thread, which is faster for products so small."""
 _MOST_MULTIPLICATIONS = 1 << 25
-"""Multiplications for one lesson."""
+"""Most multiplications for one update of the regression."""
 _REGRESSION_WEIGHT = 1.0
-"""The regression counts as much as this many neighbours."""
+"""Weight of the regression, as a number of neighbours."""
 _LEAST_LIKELIHOOD = 0.02
-"""No outcome is thought less likely than this, nor more likely than one minus this."""
+"""Lower bound of an estimated probability; one minus it is the upper bound."""
 
 
 class OutcomeGuess:
-    """Learns from answers as they come; the order of the answers does not matter."""
+    """Estimate of outcomes from the predictions so far, whatever their order."""
 
     def __init__(self, hybrids: SwapHybrids) -> None:
         self._players = hybrids.d if hybrids.d <= _MOST_REGRESSED_PLAYERS else 0
@@ -468,7 +468,7 @@ class OutcomeGuess:
         self.fit()
 
     def learn(self, held: HeldSets, references: Counts, outcomes: NDArray[np.int8]) -> None:
-        """Take note of outcomes, 1 or -1; of very many, a part teaches enough."""
+        """Add outcomes, 1 or -1; of very many only a part."""
         work = len(self._moment) ** 2
         some = slice(None, None, 1 + len(held) * work // _MOST_MULTIPLICATIONS)
         held, references, outcomes = held[some], references[some], outcomes[some]
@@ -482,13 +482,13 @@ class OutcomeGuess:
             self._moment += outcomes[part].astype(np.float32) @ rows
 
     def fit(self) -> None:
-        """Work out the regression from what was learnt so far."""
+        """Fit the regression to the outcomes so far."""
         weights = np.linalg.solve(self._gram, self._moment).astype(np.float32)
         self._level = weights[0]
         self._by_player = np.einsum("rjk,jk->rj", self._moves, weights[1:].reshape(-1, 3))
 
     def hits(self, block: RowBlock, subsets: Counts) -> Likelihoods:
-        """(subsets, references): how likely is the input's outcome?"""
+        """Return (subsets, references): estimated probability of the input's outcome."""
         replaced = ~block.held[subsets, : self._players]
         mean = replaced.astype(np.float32) @ self._by_player.T
         mean += self._level
@@ -505,7 +505,7 @@ class OutcomeGuess:
 
 
 def _neighbours(block: RowBlock, subsets: Counts) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """The sum of the known outcomes one player away, and how many are known."""
+    """Return the sum, and the number, of known outcomes of hybrids one player away."""
     near = subsets[:, None] ^ (1 << np.arange(block.held.shape[1]))
     place = np.zeros(len(block.held), dtype=np.int64)
     place[near] = 1

@@ -19,17 +19,17 @@ class Question:
     adjust: Adjustment = "none"
     limits: Limits = field(default_factory=Limits)
     size_weights: tuple[float, ...] | None = None
-    """How likely D is to hold 0, 1, …, d players; None: all sets alike."""
+    """Probability under D of holding 0, 1, …, d players; None: D is uniform."""
     seed: int = 0
     progress: bool | None = None
     views: tuple[ViewName, ...] = VIEWS
     """Views whose small sets count: one where the other view has a sweep of its own."""
 
     def fewest_hits(self, n: int, tests: int) -> int:
-        """The fewest hits among n that pass at τ, where so many sets are tested; n + 1: none do.
+        """Return the fewest hits among n that pass at τ if `tests` sets are tested; n + 1: none do.
 
-        For searches that decide sets at τ without counting them all: those know of no count but the
-        one at hand, which is too little for the adjustments that compare counts.
+        For searches that decide sets at τ one by one: adjustments that compare the counts of all
+        sets are not possible there.
         """
         if self.adjust == "holm" or self.adjust == "bh":
             raise InputError(

@@ -1,13 +1,13 @@
 """Strategies of search: run the planned one, or combine several (anytime) into one result.
 
-- "auto" is one of the others, or an anytime search: `plan` says which, and why.
+- "auto" is one of the others, or an anytime search: see `plan` for the choice.
 - "exhaustive" counts all sets (or, bounded, all small ones) and so answers at every τ; past what
   memory holds, engines stream the lattice and decide every set at one τ.
 - "bounds" decides sets at one τ in bulk, by bounds over many sets that tree and additive models
   give.
-- "pruned" decides every set at one τ with as few model rows as it can: for dear models.
+- "pruned" decides every set at one τ with as few model rows as it can: for slow models.
 - "greedy" is exhaustive for small sets and looks for larger ones from many starts: for many
-  features. What it finds is verified; that nothing else exists is not claimed.
+  features. Its sets are verified, but it does not claim that there are no others.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def run_search(
     question: Question,
     keeper: LimitKeeper,
 ) -> SearchResult:
-    """Search in the way planned."""
+    """Run the planned search."""
     keeper.expect(evaluator)
     require_search_possible(way, evaluator, hybrids)
     if way == "pruned":
@@ -74,7 +74,7 @@ def run_search(
     return SearchResult(profile, None, sweep, {}, sweep.stopped)
 
 
-# What a search gives to those who tell of it.
+# Result of a search.
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +84,9 @@ class SearchResult:
     keep: Profile
     flip_findings: Findings | None
     sweep: Sweep | None
-    """The swept hybrids' outcomes, where they were kept."""
+    """Sweep with the outcomes of its hybrids, if they were kept."""
     flips: Mapping[tuple[int, ...], BoolVector]
-    """For factors found outside the sweep: the references that flip when it is replaced."""
+    """References that flip when a factor is replaced, for factors found outside the sweep."""
     stopped: Stop | None
     outcomes_of: OutcomesOf | None = None
     """Outcomes of single hybrids, where the search remembers those that it asked about."""
@@ -101,28 +101,28 @@ class SearchResult:
         return cls(profile, found.flip, None, flips, found.stopped, found.outcomes_of)
 
 
-# The best sets that can be verified in time, whatever the model and however many features.
+# Anytime search: the best sets that can be verified in time, for any model and many features.
 
 
 _PAIRS_UP_TO = 100
-"""With more players than this, even pairs are left to the starts of an anytime search."""
+"""Most players whose pairs are all counted; of more, starts of an anytime search find them."""
 
 _ONE_WAY_BOUNDS_SHARE = 0.8
-"""Share of what is left for bounds where words can only take away: there they close nearly all."""
+"""Share for bounds if words can only lower a score: there bounds close nearly all cubes."""
 
 Members = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class _Stages:
-    """Shares of what is left when a stage begins; 0: the stage is left out."""
+    """Share of the remaining limits for each stage of an anytime search; 0: no such stage."""
 
     first: float
-    """For one set of each view."""
+    """Share for the first set of each view."""
     small: float
-    """For all small sets."""
+    """Share for all small sets."""
     bounds: float
-    """For bounds, where an engine has them."""
+    """Share for bounds, if the engine has them."""
 
 
 _ANYTIME, _GREEDY = _Stages(0.3, 0.3, 0.5), _Stages(0.0, 0.5, 0.0)
@@ -140,7 +140,7 @@ def anytime_search(evaluator: Evaluator, d: int, q: Question, keeper: LimitKeepe
 def _small_and_greedy_search(
     evaluator: Evaluator, d: int, q: Question, keeper: LimitKeeper
 ) -> SearchResult:
-    """Count all small sets, and look for larger ones, of up to `max_size`, from many starts."""
+    """Count all small sets, and search larger ones up to `max_size` from many starts."""
     if q.adjust != "none":
         raise InputError(
             "adjust",
@@ -149,16 +149,16 @@ def _small_and_greedy_search(
             "It has no fixed family of tests: choose a smaller alpha.",
         )
     small = min(_countable_size(evaluator, d), q.limits.largest(d))
-    # Under a time limit the small sets alone may take it all.
+    # Counting small sets may use up a time limit.
     stages = replace(_GREEDY, first=_ANYTIME.first) if keeper.timed else _GREEDY
     return _search_in_stages(evaluator, d, q, keeper, small, stages)
 
 
 def _countable_size(evaluator: Evaluator, d: int) -> int:
-    """Return 2 where counting all pairs is the work of a first answer or less, else 1.
+    """Return 2 if counting all pairs takes no more work than the default of a search, else 1.
 
-    By counted work, so that every machine counts the same sets. Larger sets are not worth it: the
-    starts find those that matter long before all of their size are counted.
+    Decided by counted work, so that every machine counts the same sets. Counting larger sets does
+    not pay: the starts find those that matter long before.
     """
     pairs = 2 * Lattice(d).count_up_to(2) * evaluator.n
     return 2 if pairs * evaluator.work_per_hybrid() <= DEFAULT_WORK else 1
@@ -167,9 +167,9 @@ def _countable_size(evaluator: Evaluator, d: int) -> int:
 def _search_in_stages(
     evaluator: Evaluator, d: int, q: Question, keeper: LimitKeeper, small: int, stages: _Stages
 ) -> SearchResult:
-    """Find a first set of each view, count all small sets, close by bounds, look for larger ones.
+    """Find a first set of each view, count small sets, close cubes by bounds, search larger sets.
 
-    The order is that of worth: a set that is verified early is there whatever ends the search.
+    The most valuable stage comes first: its sets are found whatever ends the search.
     """
     views = q.views
     cache = OutcomeCache(evaluator, d, q.seed)
@@ -221,12 +221,11 @@ def _find_first_sets(
     cache: OutcomeCache,
     share: float,
 ) -> None:
-    """Look for one set in each view, so that no answer is empty whose views have a set.
+    """Search one set in each view, so that no view is empty that has a set.
 
-    All players held, and all replaced, are asked about first: those sets suffice as a rule, and are
-    reported if nothing smaller is verified in time. The descents from them end before a limit on
-    work counts, and before one on time where an engine makes them quick: of a model that has to be
-    asked nobody knows how slow it is. The budget is kept always.
+    The sets of all players, held and replaced, are evaluated first: they usually suffice, and are
+    reported if nothing smaller is verified in time. The descents from them ignore the work limit,
+    and with a fast engine the time limit (a black box may be slow); they keep to the budget.
     """
     quick = isinstance(evaluator, LatticeEvaluator) or not keeper.timed
     ends = np.array([[view == "keep"] * d for view in found])
@@ -240,7 +239,7 @@ def _find_first_sets(
 
 
 def _equal_shares(parts: int, share: float) -> list[float]:
-    """Return shares of what is left when each part begins, so that all parts are equal."""
+    """Return each part's share of what is then left, such that all parts are equal."""
     return [share / (parts - i * share) for i in range(parts)]
 
 
@@ -251,7 +250,7 @@ def _close_by_bounds(
     keeper: LimitKeeper,
     found: dict[ViewName, _ViewFindings],
 ) -> Stop | None:
-    """Let an engine close what it can by bounds; the limit that ended that, if any."""
+    """Close cubes by the engine's bounds; return the limit that ended this, if any."""
     if not isinstance(evaluator, CubeEvaluator) or q.views != VIEWS:
         return None
     from suffice.search.bounds import bounds_search
@@ -279,7 +278,7 @@ class _ViewFindings:
         self.outcomes: dict[Members, BoolVector] = {}
 
     def add_counted(self, sweep: Sweep, profile: Profile) -> None:
-        """Note the minimal sets among those that a sweep of small sets counted."""
+        """Add the minimal sets of a sweep of small sets."""
         if self._view == "flip":
             profile = replace(profile, tally=sweep.tally.other_view())
         self._small = [minimal.members for minimal in profile.minimal_at(self._tau)]
@@ -287,31 +286,31 @@ class _ViewFindings:
 
     @property
     def findings(self) -> Findings:
-        """Everything found but what the sweep of small sets counted."""
+        """Factors found, except those of the sweep of small sets."""
         if self._merged is None:  # comparing thousands of sets takes its time
             self._merged = merge_findings(self._parts, self._small)
         return self._merged
 
     @property
     def known(self) -> Iterable[Members]:
-        """Every factor known, whoever found it."""
+        """Factors found by any stage."""
         return [*self._small, *(factor.members for factor in self.findings.factors)]
 
     @property
     def decided(self) -> bool:
-        """Is every set decided?"""
+        """True if every set is decided."""
         return any(part.decided for part in self._parts)
 
     def add(self, findings: Findings, outcomes: dict[Members, BoolVector]) -> None:
-        """Note what another search found."""
+        """Add the findings of another search."""
         self._parts.append(findings)
         self._merged = None
         self.outcomes |= outcomes
 
     def take(self, best: tuple[Members, BoolVector] | None, largest: int) -> None:
-        """Note a set that suffices, where there was no time to make it smaller.
+        """Add a sufficient set that there was no time to make smaller.
 
-        One of more than `largest` players is not: so large a set was not asked for.
+        Sets of more than `largest` players are not added, since `max_size` excludes them.
         """
         if best is not None and len(best[0]) <= largest:
             members, hits = best

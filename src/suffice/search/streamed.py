@@ -1,11 +1,11 @@
 """Exhaustive search of up to 30 features at one τ, streamed by engines that sweep all sets.
 
-The subsets go by in the order of their bit masks, and of each only the hits are kept
+The engine yields subsets in the order of their bit masks, and only their hits are kept
 (`StreamedHits`). Then one view after the other is decided (`decide_view`): all its minimal sets,
 and their necessity, exactly. The flip view is the same hits read backwards.
 
-Under a time limit or a budget the small sets of both views are counted first, since of a stream
-that was stopped nothing follows for the flip view: the smallest sets replaced go by last.
+Under a time limit or a budget the small sets of both views are counted first: a stream that is
+stopped decides nothing in the flip view, whose small sets come last.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ _HYBRIDS_AT_ONCE = 1 << 20
 def streamed_search(
     evaluator: LatticeEvaluator, d: int, question: Question, keeper: LimitKeeper | None = None
 ) -> DecidedSets:
-    """Find the τ-minimal factors of both views, and how much they cover, exactly.
+    """Find the τ-minimal factors of both views and their necessity, exactly.
 
-    A time limit counts from now, unless a `keeper` is given that has counted before. It and a
-    budget are kept to within a block of the stream, whose model rows are known only afterwards.
+    A time limit starts now, unless a `keeper` that already counts is given. A time limit or budget
+    may be exceeded by one block of the stream, whose model rows are known only afterwards.
     """
     n, largest = evaluator.n, question.limits.largest(d)
     rule = PassCriterion(question.fewest_hits(n, Lattice(d).count_up_to(largest)), largest)
     keeper = LimitKeeper(question.limits) if keeper is None else keeper
-    # For the necessity of single sets: only that of all factors is added up.
+    # The sample is for the necessity of single sets: the stream adds up that of all factors only.
     asking = partial(keeper.ask, evaluator)
     sample = partial(sample_hybrids, asking, d, n, question, SAMPLE_SIZE)
     if rule.least > n:  # not even a set that hits for every reference would pass
@@ -60,7 +60,7 @@ def streamed_search(
         small = _sweep_small_sets(evaluator, d, question, keeper)
         seen = stream_hits(evaluator, d, question.progress, keeper.part(_STREAMING_SHARE))
         tally, keep, flip = _decide_views(seen, small, rule, question)
-        # All that was not seen may contain what was found.
+        # Any set that was not streamed may contain a factor found.
         asked = [view for view in (keep, flip) if view is not _NOT_ASKED]
         whole = all(view.decided_size == d for view in asked)
         stopped = None if whole else seen.stopped or keep.stopped or flip.stopped
@@ -78,9 +78,9 @@ def streamed_search(
 def _decide_views(
     seen: StreamedHits, small: Sweep | None, rule: PassCriterion, question: Question
 ) -> tuple[Tally, ViewDecisions, ViewDecisions]:
-    """Return counts to hand on, and what is known of keep and flip.
+    """Return the counts to report, and the decisions of keep and flip.
 
-    A view that was not asked for stays undecided: its hybrids are another search's.
+    A view that the question leaves out stays undecided: another search reads its hybrids.
     """
     keep = flip = _NOT_ASKED
     with progress_bar("sets", 2 * len(question.views) << seen.players, question.progress) as bar:
@@ -96,8 +96,8 @@ def _decide_views(
         if "keep" in question.views:
             keep = decide_view(seen, rule, bar).joined(decide_small_sets(small.tally, rule))
     if "flip" in question.views:
-        # Masks are streamed from the empty set up, so the supersets of a replaced set go by before
-        # its subsets: of those that went by none is known to be minimal in this view.
+        # Masks are streamed from the empty set up, so a replaced set's supersets come before its
+        # subsets: none of the streamed sets is known to be minimal in this view.
         flip = ViewDecisions((), -1, seen.share).joined(
             decide_small_sets(small.tally.other_view(), rule)
         )
@@ -107,7 +107,7 @@ def _decide_views(
 def _sweep_small_sets(
     evaluator: LatticeEvaluator, d: int, question: Question, keeper: LimitKeeper
 ) -> Sweep | None:
-    """Under limits: small sets of both views and a sample of D, for a part of what is allowed."""
+    """Under limits, count small sets of both views and draw a sample of D, with a part of them."""
     if not keeper.may_run_out and keeper.rows_left is None:
         return None
     limits = question.limits
@@ -126,28 +126,28 @@ def _flip_outcomes(
     return tuple(outcomes for part in parts for outcomes in part)
 
 
-# What a stream over the lattice leaves: the hits of every subset that went by.
+# Hits of every streamed subset.
 
 
 Hits = NDArray[np.unsignedinteger[Any]]
-"""Hits in as few bytes as hold them."""
+"""Hits, in the smallest dtype that holds them."""
 
 _MOST_TALLIED = 1 << 18
-"""Sets whose hits are handed on by size, from both ends of the lattice."""
+"""Most sets whose hits are reported by size, from both ends of the lattice."""
 
 
 @dataclass(frozen=True, eq=False)
 class StreamedHits:
-    """The hits of all bit masks below `count`, as one view reads them."""
+    """Hits of all bit masks below `count`, as one view reads them."""
 
     d: int
     n: int
     held: Hits
-    """How often the outcome was kept, by bit mask of what is held; in the flip view backwards, so
-    by what is replaced."""
+    """Number of references that keep the outcome, by bit mask of the held set; in the flip view
+    reversed, so by the replaced set."""
     count: int
     stopped: Stop | None
-    """The limit that ended the stream; None: all went by."""
+    """Limit that ended the stream; None: all sets were streamed."""
     flip: bool = False
 
     @property
@@ -163,7 +163,7 @@ class StreamedHits:
     def other_view(self) -> StreamedHits:
         """Replacing a set is holding its complement, whose mask is as far from the other end.
 
-        For a stream that was not stopped: of another, the sets that went by are the last ones here.
+        Only for a complete stream: of a stopped one, the streamed sets are the last ones here.
         """
         return replace(self, held=self.held[::-1], flip=not self.flip)
 
@@ -173,7 +173,7 @@ class StreamedHits:
         return self.n - held if self.flip else held
 
     def ends(self) -> Tally:
-        """The counts of small sets, of either view, in the lattice's order."""
+        """Return the counts of small sets of both views, in the lattice's order."""
         lattice, end = Lattice(self.d), largest_tallied_size(self.d)
         levels = [np.empty(0, dtype=np.int64)] * (self.d + 1)
         for size in range(self.d + 1):
@@ -183,7 +183,7 @@ class StreamedHits:
 
 
 def largest_tallied_size(d: int) -> int:
-    """Sets of up to this size, held or replaced, are few enough to hand their hits on."""
+    """Return the size up to which sets, held or replaced, are few enough to report their hits."""
     count = 0
     for size in range(d // 2 + 1):
         count += comb(d, size) * (1 if 2 * size == d else 2)
@@ -198,7 +198,7 @@ def stream_hits(
     """Count as much of the lattice as the limits allow."""
     n, count, block = evaluator.n, 0, 1
     stopped: Stop | None = None
-    # Zeros, so that what is not seen does not pass; they take no memory until they are written.
+    # Zeros, so that sets not streamed fail; pages take no memory until they are written.
     held = np.zeros(1 << d, dtype=np.min_scalar_type(n))
     blocks = evaluator.sweep_counts()
     with progress_bar("hybrids", n << d, progress) as bar:
@@ -206,28 +206,28 @@ def stream_hits(
             stopped = keeper.forbids(n)
             if stopped is not None:
                 break
-            with keeper.counting(evaluator, block * n):  # as many as the last time, or so
+            with keeper.counting(evaluator, block * n):  # about as many as in the last block
                 start, hits = next(blocks)
             keeper.cover((len(hits) - block) * n)
             block, end = len(hits), start + len(hits)
             held[start:end] = hits
-            bar.update((end - count) * n)  # an engine that gives itself up begins again
+            bar.update((end - count) * n)  # an engine that gives up its reading starts over
             count = end
     return StreamedHits(d, n, held, count, stopped)
 
 
-# One view at one τ, from the hits of all subsets: the minimal sets, and what they cover.
+# Decisions of one view at one τ from the hits of all subsets: minimal sets and necessity.
 
 
 _MOST_LISTED = 1 << 17
-"""Minimal sets that are listed of a view: breast cancer has 46,128, and 30 players may have 155
+"""Most minimal sets listed of a view: breast cancer has 46,128, and 30 players may have 155
 million."""
 
 _MASKS_AT_ONCE = 1 << 16
-"""Masks dealt with together: their hits stay in the cache."""
+"""Masks processed at once: their hits stay in the processor's cache."""
 
 _WORDS_AT_ONCE = 1 << 12
-"""Words of which the masks are written out together."""
+"""Words whose masks are expanded at once."""
 
 
 @dataclass(frozen=True)
@@ -235,9 +235,9 @@ class PassCriterion:
     """Criterion of a factor: fewest hits and largest size."""
 
     least: int
-    """So many hits at least."""
+    """Fewest hits."""
     largest: int
-    """So many players at most."""
+    """Most players."""
 
 
 @dataclass(frozen=True)
@@ -249,10 +249,10 @@ class ViewDecisions:
     decided_share: float
     covered: tuple[float, float] | None = None
     stopped: Stop | None = None
-    """There are more minimal sets than are listed."""
+    """Limit on listed sets, if there are more minimal sets than are listed."""
 
     def joined(self, other: ViewDecisions) -> ViewDecisions:
-        """Return what either of the two decided."""
+        """Return the sets that either of the two decided."""
         return replace(
             self,
             factors=tuple(dict.fromkeys((*self.factors, *other.factors))),
@@ -273,9 +273,9 @@ _NOT_ASKED = ViewDecisions((), -1, 0.0)
 def decide_view(
     seen: StreamedHits, rule: PassCriterion, bar: Progress, weights: Reals | None = None
 ) -> ViewDecisions:
-    """The minimal sets; and how much they cover, where weights by size say what a set counts.
+    """Return the minimal sets and their necessity, with weights by size as in D.
 
-    `bar` is told of each set twice.
+    `bar` advances twice for each set.
     """
     d = seen.players
     slab = min(_MASKS_AT_ONCE, 1 << d)
@@ -300,7 +300,7 @@ def decide_view(
         bar.update(slab)
 
     masks, count = _smallest_masks(bitsets.minimal_elements(closed, d), seen)
-    # What adds players that were not seen to a set of the closure is in it, too.
+    # A set of the closure with players added beyond the streamed ones is in the closure, too.
     unseen = [comb(seen.d - d, k) for k in range(seen.d - d + 1)]
     decided = np.convolve(above.totals(), unseen)
     decided[: d + 1] += looked_at.totals()
@@ -320,7 +320,7 @@ def decide_view(
 
 
 class _SumsBySize:
-    """Sums over all subsets of a size, from one slab after another.
+    """Sums over all subsets of a size, added slab by slab.
 
     Within a slab sizes differ as they do in any other; so slabs that have equally many players in
     all their sets are added up, and told apart by size only in the end.
@@ -344,9 +344,9 @@ class _SumsBySize:
 
 
 def _smallest_masks(least: BitWords, seen: StreamedHits) -> tuple[Counts, int]:
-    """The sets to list, as masks: smaller ones first, then the surer; and how many there are.
+    """Return the masks to list (smaller sets first, then more sufficient ones), and their total.
 
-    They are never all written out together.
+    The masks are never all in memory at once.
     """
     masks, largest = np.empty(0, dtype=np.int64), seen.d
     for at in range(0, len(least), _WORDS_AT_ONCE):
