@@ -1,22 +1,22 @@
 /** A set that the reader chooses: its sufficiency and necessity in both views. */
 
 import { clopperPearson, measure, type Measured } from "./arithmetic";
-import type { Asked } from "./asked";
+import type { Settings } from "./settings";
 import type { Change } from "./controls";
 import { CopyButton } from "./copying";
-import { type Explained, keyOf, offeredFeatures, type View } from "./explained";
+import { type Explained, keyOf, offeredFeatures, type View } from "./explanation";
 import { quoted, sentence } from "./sentences";
 import { chance, count, percent } from "./words";
 
-export function Picked({ explained, asked, change }: { explained: Explained; asked: Asked; change: Change }) {
+export function Picked({ explained, settings, change }: { explained: Explained; settings: Settings; change: Change }) {
   const { words } = explained;
   const press = (feature: number) => {
-    const picked = new Set(asked.picked);
+    const picked = new Set(settings.picked);
     if (!picked.delete(feature)) picked.add(feature);
     change({ picked });
   };
   const offered = offeredFeatures(explained);
-  const members = [...asked.picked].sort((a, b) => a - b);
+  const members = [...settings.picked].sort((a, b) => a - b);
   return (
     <section class="picked" aria-label="Try a set of your own">
       <h2>Try a set of your own</h2>
@@ -25,7 +25,7 @@ export function Picked({ explained, asked, change }: { explained: Explained; ask
         {offered.map((feature) => {
           const [name, , full] = words.features[feature]!;
           return (
-            <button type="button" class="chip pick" aria-pressed={asked.picked.has(feature)} title={full || undefined} onClick={() => press(feature)}>
+            <button type="button" class="chip pick" aria-pressed={settings.picked.has(feature)} title={full || undefined} onClick={() => press(feature)}>
               {name}
             </button>
           );

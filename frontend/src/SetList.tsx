@@ -1,39 +1,39 @@
 /** The sets at τ in words, each with its share, its interval and a sentence to copy. */
 
 import { clopperPearson } from "./arithmetic";
-import { type Answer, type Asked, LISTED } from "./asked";
+import { type Answer, type Settings, LISTED } from "./settings";
 import { CopyButton } from "./copying";
-import type { Explained, KnownSet, View } from "./explained";
-import { keyOf } from "./explained";
+import type { Explained, KnownSet, View } from "./explanation";
+import { keyOf } from "./explanation";
 import { changeTold, conditions, sentence } from "./sentences";
 import { grouped, percent } from "./words";
 import type { Change } from "./controls";
 
 const AT_ONCE = 100;
 
-export function SetList({ explained, given, asked, change }: { explained: Explained; given: Answer; asked: Asked; change: Change }) {
+export function SetList({ explained, given, settings, change }: { explained: Explained; given: Answer; settings: Settings; change: Change }) {
   const { view, sets } = given;
-  const left = sets.length - asked.listed;
+  const left = sets.length - settings.listed;
   return (
     <>
       <ol class="factors">
-        {sets.slice(0, asked.listed).map(({ set }) => (
-          <OneSet key={keyOf(set.members)} explained={explained} view={view} set={set} tau={tauOf(explained, view, asked)} pick={() => change({ picked: new Set(set.members) })} />
+        {sets.slice(0, settings.listed).map(({ set }) => (
+          <OneSet key={keyOf(set.members)} explained={explained} view={view} set={set} tau={tauOf(explained, view, settings)} pick={() => change({ picked: new Set(set.members) })} />
         ))}
       </ol>
       {left > 0 && (
-        <button type="button" class="plain more" onClick={() => change({ listed: asked.listed + AT_ONCE })}>
+        <button type="button" class="plain more" onClick={() => change({ listed: settings.listed + AT_ONCE })}>
           {left <= AT_ONCE ? `show the other ${grouped(left)}` : `show ${AT_ONCE} more of the other ${grouped(left)}`}
         </button>
       )}
-      {left <= 0 && asked.listed > LISTED && sets.length > LISTED && (
+      {left <= 0 && settings.listed > LISTED && sets.length > LISTED && (
         <button type="button" class="plain more" onClick={() => change({ listed: LISTED })}>show only the first {LISTED}</button>
       )}
     </>
   );
 }
 
-const tauOf = ({ words }: Explained, view: View, asked: Asked) => (view.movable ? asked.tau : words.tau);
+const tauOf = ({ words }: Explained, view: View, settings: Settings) => (view.movable ? settings.tau : words.tau);
 
 /** Does the interval of a set that reaches τ begin below it? Then other references might not show it.
  *  Of all features together it is true by construction. */
@@ -43,9 +43,9 @@ function crosses({ words }: Explained, view: View, set: KnownSet, tau: number): 
 }
 
 /** What the star beside a share means, as Python's summary says it. */
-export function CrossingNote({ explained, given, asked }: { explained: Explained; given: Answer; asked: Asked }) {
-  const tau = tauOf(explained, given.view, asked);
-  if (!given.sets.slice(0, asked.listed).some(({ set }) => crosses(explained, given.view, set, tau))) return null;
+export function CrossingNote({ explained, given, settings }: { explained: Explained; given: Answer; settings: Settings }) {
+  const tau = tauOf(explained, given.view, settings);
+  if (!given.sets.slice(0, settings.listed).some(({ set }) => crosses(explained, given.view, set, tau))) return null;
   return <p class="note">* Its 95% interval reaches below τ: other references might not show it.</p>;
 }
 
@@ -55,7 +55,7 @@ export function OneSet({ explained, view, set, tau, pick }: { explained: Explain
   const interval = clopperPearson(set.hits, words.n);
   const change = view.changes.get(keyOf(set.members));
   const whole = set.members.length === words.features.length ? view.words.by_construction : "";
-  const told = conditions(explained, view, set.members);
+  const shown = conditions(explained, view, set.members);
   const copied = () => sentence(explained, view, set, { interval });
   return (
     <li>
@@ -64,8 +64,8 @@ export function OneSet({ explained, view, set, tau, pick }: { explained: Explain
         <Passage explained={explained} members={set.members} />
       ) : (
         <span class="chips">
-          {told.length
-            ? told.map((condition, i) => (
+          {shown.length
+            ? shown.map((condition, i) => (
                 <span class="chip" title={words.features[set.members[i]!]![2] || undefined}>{condition}</span>
               ))
             : "nothing: it comes about anyway"}

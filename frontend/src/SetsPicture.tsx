@@ -9,7 +9,7 @@ interface Pointed {
   onPoint?: (column: number | null) => void;
   /** Rows to be seen; the others are faint. Undefined: all. */
   lit?: ReadonlySet<number> | undefined;
-  /** By column: what is asked of it. */
+  /** By column: whether the sets must have it or not. */
   marked?: ReadonlyMap<number, string>;
 }
 
@@ -35,8 +35,8 @@ export function SetsPicture({ drawing, label, ...pointed }: { drawing: Drawing; 
 
 function One({ mark, faint, marked }: { mark: Mark; faint: boolean; marked: ReadonlyMap<number, string> | undefined }) {
   const { kind, at } = mark;
-  const asked = mark.style === "head" ? marked?.get(mark.column) : undefined;
-  const style = [mark.style, faint ? "faint" : "", asked ?? ""].filter(Boolean).join(" ");
+  const settings = mark.style === "head" ? marked?.get(mark.column) : undefined;
+  const style = [mark.style, faint ? "faint" : "", settings ?? ""].filter(Boolean).join(" ");
   if (kind === "line") return <line class={style} x1={at[0]} y1={at[1]} x2={at[2]} y2={at[3]} />;
   if (kind === "path") return <polyline class={style} points={at.join(" ")} />;
   const said = mark.text ? <title>{mark.text}</title> : null;

@@ -1,9 +1,9 @@
 /** One view at τ: the sets in words on one side, the signature picture on the other. */
 
-import { type Answer, type Asked, LISTED, matching, pictureOf, ROWS } from "./asked";
+import { type Answer, type Settings, LISTED, matching, pictureOf, ROWS } from "./settings";
 import type { Change } from "./controls";
 import { nextMark } from "./controls";
-import type { Explained } from "./explained";
+import type { Explained } from "./explanation";
 import { draw } from "./picture";
 import { lead, many, necessity, none, quoted } from "./sentences";
 import { CrossingNote, SetList } from "./SetList";
@@ -13,7 +13,7 @@ import { brief, grouped } from "./words";
 interface Given {
   explained: Explained;
   given: Answer;
-  asked: Asked;
+  settings: Settings;
   change: Change;
   /** The feature that is pointed at; null: none. */
   pointed: number | null;
@@ -21,17 +21,17 @@ interface Given {
 }
 
 export function ViewSets(props: Given) {
-  const { explained, given, asked, change } = props;
+  const { explained, given, settings, change } = props;
   const { words } = explained;
   return (
     <>
-      <div class="told">
-        {given.sets.length > 0 && <p class="soft">{lead(explained, given, asked)}</p>}
+      <div class="sentences">
+        {given.sets.length > 0 && <p class="soft">{lead(explained, given, settings)}</p>}
         {given.sets.length > 0 && given.all > 1 && <p class="many">{many(given)}</p>}
         {given.sets.length > LISTED && <Common explained={explained} given={given} />}
-        {given.sets.length === 0 && <p class="none">{none(explained, given, asked)}</p>}
-        <SetList explained={explained} given={given} asked={asked} change={change} />
-        <CrossingNote explained={explained} given={given} asked={asked} />
+        {given.sets.length === 0 && <p class="none">{none(explained, given, settings)}</p>}
+        <SetList explained={explained} given={given} settings={settings} change={change} />
+        <CrossingNote explained={explained} given={given} settings={settings} />
         {given.view.words.minimality && <p class="soft">{given.view.words.minimality}</p>}
         <p class="necessity">{necessity(explained, given)}</p>
       </div>
@@ -64,15 +64,15 @@ function Common({ explained, given }: { explained: Explained; given: Answer }) {
   );
 }
 
-function Drawn({ explained, given, asked, change, pointed, point }: Given) {
+function Drawn({ explained, given, settings, change, pointed, point }: Given) {
   const { view } = given;
-  const { picture, features, sets } = pictureOf(explained, given, asked);
+  const { picture, features, sets } = pictureOf(explained, given, settings);
   if (!picture.rows.length) return null;
   const { words } = explained;
   const title = `${view.words.name === "keep" ? "Keeps" : "Flips to"} ${quoted(view.words.outcome)}`;
   const at = pointed === null ? -1 : features.indexOf(pointed);
   const lit = at < 0 ? undefined : new Set(picture.rows.flatMap((row, i) => (row.columns.includes(at) ? [i] : [])));
-  const marked = new Map(features.flatMap((feature, j) => (asked.marks.has(feature) ? [[j, asked.marks.get(feature)!] as const] : [])));
+  const marked = new Map(features.flatMap((feature, j) => (settings.marks.has(feature) ? [[j, settings.marks.get(feature)!] as const] : [])));
   return (
     <div class="drawn">
       <h3>{view.words.only_at_tau ? "The sets in a picture" : "Every threshold at once"}</h3>
@@ -85,7 +85,7 @@ function Drawn({ explained, given, asked, change, pointed, point }: Given) {
         <SetsPicture
           drawing={draw(picture)}
           label={`${title}: ${grouped(matching(given))} sets minimal at τ = ${brief(picture.tau)}, listed in words beside the picture`}
-          onColumn={(column) => change({ marks: nextMark(asked.marks, features[column]!) })}
+          onColumn={(column) => change({ marks: nextMark(settings.marks, features[column]!) })}
           onRow={(row) => change({ picked: new Set(sets[row]!.set.members) })}
           onPoint={(column) => point(column === null ? null : features[column]!)}
           lit={lit}
@@ -94,7 +94,7 @@ function Drawn({ explained, given, asked, change, pointed, point }: Given) {
       </div>
       {picture.hidden_note && (
         <p class="note">
-          {picture.hidden_note}. <button type="button" class="plain rows" onClick={() => change({ drawn: asked.drawn + ROWS })}>draw more</button>
+          {picture.hidden_note}. <button type="button" class="plain rows" onClick={() => change({ drawn: settings.drawn + ROWS })}>draw more</button>
         </p>
       )}
     </div>

@@ -1,18 +1,18 @@
 /** Controls above the views: threshold, test, views shown, order, and filters by feature. */
 
 import type { Adjustment } from "./arithmetic";
-import type { Asked, Mark, Sort } from "./asked";
-import { type Explained, offeredFeatures } from "./explained";
+import type { Settings, Mark, Sort } from "./settings";
+import { type Explained, offeredFeatures } from "./explanation";
 import { brief } from "./words";
 
-export type Change = (change: Partial<Asked>) => void;
+export type Change = (change: Partial<Settings>) => void;
 
 interface Part {
-  asked: Asked;
+  settings: Settings;
   change: Change;
 }
 
-export function Threshold({ asked, change }: Part) {
+export function Threshold({ settings, change }: Part) {
   const move = (event: Event) => {
     const tau = Number((event.currentTarget as HTMLInputElement).value);
     if (tau > 0 && tau <= 1) change({ tau });
@@ -22,9 +22,9 @@ export function Threshold({ asked, change }: Part) {
       <span>
         Threshold <i>τ</i>: how often a set must do it
       </span>
-      <input type="range" class="tau" min="0.01" max="1" step="0.01" value={asked.tau} onInput={move}
-        aria-valuetext={`${brief(asked.tau * 100)} percent`} />
-      <input type="number" class="tau-number" min="0.001" max="1" step="any" value={brief(asked.tau)} onChange={move}
+      <input type="range" class="tau" min="0.01" max="1" step="0.01" value={settings.tau} onInput={move}
+        aria-valuetext={`${brief(settings.tau * 100)} percent`} />
+      <input type="number" class="tau-number" min="0.001" max="1" step="any" value={brief(settings.tau)} onChange={move}
         aria-label="Threshold τ as a number" />
     </label>
   );
@@ -61,7 +61,7 @@ const ADJUSTMENTS: [Adjustment, string][] = [
 ];
 
 /** Choice of the test that a set must pass. */
-export function Test({ explained, asked, change }: Part & { explained: Explained }) {
+export function Test({ explained, settings, change }: Part & { explained: Explained }) {
   const own = explained.words.alpha;
   const levels = own === null || LEVELS.includes(own) ? LEVELS : [...LEVELS, own].sort((a, b) => b - a);
   const counted = explained.views.every((view) => view.counts);
@@ -71,20 +71,20 @@ export function Test({ explained, asked, change }: Part & { explained: Explained
       <Choice
         label="How sure"
         name="alpha"
-        value={asked.alpha === null ? "" : String(asked.alpha)}
+        value={settings.alpha === null ? "" : String(settings.alpha)}
         options={[["", "shares as they are"], ...levels.map((a) => [String(a), `${brief(100 - 100 * a)}% sure (α = ${a})`] as const)]}
         choose={(value) => change(value === "" ? { alpha: null, adjust: "none" } : { alpha: Number(value) })}
       />
-      {asked.alpha !== null && (
-        <Choice label="Sure of" name="adjust" value={asked.adjust} options={adjustments} choose={(adjust) => change({ adjust })} />
+      {settings.alpha !== null && (
+        <Choice label="Sure of" name="adjust" value={settings.adjust} options={adjustments} choose={(adjust) => change({ adjust })} />
       )}
     </>
   );
 }
 
-export function Shown({ asked, change }: Part) {
+export function Shown({ settings, change }: Part) {
   return (
-    <Choice label="Show" name="show" value={asked.show}
+    <Choice label="Show" name="show" value={settings.show}
       options={[["both", "keep and flip"], ["keep", "what keeps it"], ["flip", "what flips it"]]}
       choose={(show) => change({ show })} />
   );
@@ -97,10 +97,10 @@ const SORTS: [Sort, string][] = [
   ["longer", "longest range of τ first"],
 ];
 
-export function Sorted({ explained, asked, change }: Part & { explained: Explained }) {
+export function Sorted({ explained, settings, change }: Part & { explained: Explained }) {
   const costs = explained.views.some((view) => view.changes.size) && !explained.text;
   const sorts = SORTS.filter(([sort]) => (costs || sort !== "cheaper") && (!explained.words.one_reference || sort === "smaller" || sort === "cheaper"));
-  return <Choice label="Order" name="sort" value={asked.sort} options={sorts} choose={(sort) => change({ sort })} />;
+  return <Choice label="Order" name="sort" value={settings.sort} options={sorts} choose={(sort) => change({ sort })} />;
 }
 
 export function nextMark(marks: ReadonlyMap<number, Mark>, feature: number): Map<number, Mark> {
@@ -116,22 +116,22 @@ const SAYS = { required: "required", excluded: "excluded", either: "with or with
 const SIGNS = { required: "✓ ", excluded: "✕ ", either: "" } as const;
 
 /** Filters: a button for each feature, which requires it, then excludes it, then does neither. */
-export function Marks({ explained, asked, change }: Part & { explained: Explained }) {
+export function Marks({ explained, settings, change }: Part & { explained: Explained }) {
   const { words } = explained;
   return (
     <fieldset class="marks">
       <legend>Only sets with, or without, a {words.feature}: press once to require it, twice to exclude it</legend>
       {offeredFeatures(explained).map((feature) => {
         const [name, , full] = words.features[feature]!;
-        const state = asked.marks.get(feature) ?? "either";
+        const state = settings.marks.get(feature) ?? "either";
         return (
           <button type="button" class={`chip mark ${state}`} title={full || undefined} aria-label={`${name}: ${SAYS[state]}`}
-            onClick={() => change({ marks: nextMark(asked.marks, feature) })}>
+            onClick={() => change({ marks: nextMark(settings.marks, feature) })}>
             {SIGNS[state]}{name}
           </button>
         );
       })}
-      {asked.marks.size > 0 && (
+      {settings.marks.size > 0 && (
         <button type="button" class="plain clear" onClick={() => change({ marks: new Map() })}>clear</button>
       )}
     </fieldset>

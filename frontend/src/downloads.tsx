@@ -1,13 +1,13 @@
 /** Downloads: the picture as SVG or PNG, the sets as CSV, the stored explanation as JSON. */
 
 import { clopperPearson } from "./arithmetic";
-import type { Answer, Asked } from "./asked";
-import { type Explained, keyOf } from "./explained";
+import type { Answer, Settings } from "./settings";
+import { type Explained, keyOf } from "./explanation";
 
 interface Offered {
   explained: Explained;
   answers: readonly Answer[];
-  asked: Asked;
+  settings: Settings;
   /** The text that `Explanation.from_json` reads; null where it is too long for a page. */
   stored: string | null;
   root: HTMLElement;

@@ -5,8 +5,8 @@ import { mountMany } from "./many";
 import { mount } from "./page";
 
 export * from "./arithmetic";
-export { answer, firstAsked, pictureOf } from "./asked";
-export { read } from "./explained";
+export { answer, firstAsked, pictureOf } from "./settings";
+export { read } from "./explanation";
 export { draw } from "./picture";
 export { necessity as necessitySentence } from "./sentences";
 export { mount };

@@ -1,10 +1,10 @@
 /** One live explanation: reads the JSON in the page, and fills the slots of its template. */
 
 import { type ComponentChild, render } from "preact";
-import { answer, type Asked, firstAsked } from "./asked";
+import { answer, type Settings, firstAsked } from "./settings";
 import { type Change, Marks, Shown, Sorted, Test, Threshold } from "./controls";
 import { Downloads } from "./downloads";
-import { type Explained, read, type Stored, type Words } from "./explained";
+import { type Explained, read, type Stored, type Words } from "./explanation";
 import { Picked } from "./Picked";
 import { status } from "./sentences";
 import { ViewSets } from "./ViewSets";
@@ -12,10 +12,10 @@ import { ViewSets } from "./ViewSets";
 /**
  * Take over a page's explanation; what cannot be read stays as it is.
  *
- * `from` is what is asked at first, where that is not what the explanation was asked; `heard` is told
- * of every change.
+ * `from` has the first settings, if they are not those of the explanation; `heard` is called
+ * with every change.
  */
-export function mount(root: HTMLElement, from: Partial<Asked> = {}, heard: Change = () => undefined): void {
+export function mount(root: HTMLElement, from: Partial<Settings> = {}, heard: Change = () => undefined): void {
   const words = root.querySelector("script[data-words]")?.textContent;
   if (!words) return;
   const stored = root.querySelector("script[data-stored]")?.textContent ?? null;
@@ -25,7 +25,7 @@ export function mount(root: HTMLElement, from: Partial<Asked> = {}, heard: Chang
 }
 
 class Page {
-  private asked: Asked;
+  private settings: Settings;
   private pointed: number | null = null;
   private readonly slots = new Map<string, HTMLElement>();
 
@@ -33,10 +33,10 @@ class Page {
     private readonly root: HTMLElement,
     private readonly explained: Explained,
     private readonly stored: string | null,
-    from: Partial<Asked>,
+    from: Partial<Settings>,
     private readonly heard: Change,
   ) {
-    this.asked = { ...firstAsked(explained), ...from };
+    this.settings = { ...firstAsked(explained), ...from };
     for (const name of ["threshold", "controls", "picked"]) {
       const slot = root.querySelector<HTMLElement>(`[data-slot=${name}]`);
       if (slot) this.slots.set(name, slot);
@@ -51,7 +51,7 @@ class Page {
   }
 
   private readonly change: Change = (change) => {
-    this.asked = { ...this.asked, ...change };
+    this.settings = { ...this.settings, ...change };
     this.paint();
     this.heard(change);
   };
@@ -62,37 +62,37 @@ class Page {
   };
 
   paint(): void {
-    const { explained, asked, change, pointed, point, root } = this;
-    const shown = explained.views.filter(({ words }) => asked.show === "both" || asked.show === words.name);
-    const answers = shown.map((view) => answer(explained, view, asked));
+    const { explained, settings, change, pointed, point, root } = this;
+    const shown = explained.views.filter(({ words }) => settings.show === "both" || settings.show === words.name);
+    const answers = shown.map((view) => answer(explained, view, settings));
     for (const section of root.querySelectorAll<HTMLElement>("section[data-view]")) {
-      section.hidden = asked.show !== "both" && section.dataset["view"] !== asked.show;
+      section.hidden = settings.show !== "both" && section.dataset["view"] !== settings.show;
     }
-    root.classList.toggle("asked-otherwise", asked.tau !== explained.words.tau || asked.alpha !== explained.words.alpha);
+    root.classList.toggle("settings-otherwise", settings.tau !== explained.words.tau || settings.alpha !== explained.words.alpha);
     for (const given of answers) {
-      const props = { explained, given, asked, change, pointed, point };
+      const props = { explained, given, settings, change, pointed, point };
       this.fill(given.view.words.name, <ViewSets {...props} />);
     }
-    this.fill("picked", <Picked explained={explained} asked={asked} change={change} />);
+    this.fill("picked", <Picked explained={explained} settings={settings} change={change} />);
     const takesOver = explained.words.takes_over;
     const movable = takesOver && explained.views.some((view) => view.movable);
     const fixedTau = explained.views.find((view) => view.words.fixed_tau_reason)?.words.fixed_tau_reason;
     this.fill(
       "threshold",
       <div class="threshold-bar">
-        {movable && <Threshold asked={asked} change={change} />}
+        {movable && <Threshold settings={settings} change={change} />}
         {takesOver && fixedTau && <p class="note">{fixedTau}</p>}
-        {takesOver && <p class="status" role="status">{status(explained, answers, asked)}</p>}
+        {takesOver && <p class="status" role="status">{status(explained, answers, settings)}</p>}
       </div>,
     );
     this.fill(
       "controls",
       <div class="controls">
-        {movable && !fixedTau && <Test explained={explained} asked={asked} change={change} />}
-        {explained.views.length > 1 && <Shown asked={asked} change={change} />}
-        {takesOver && <Sorted explained={explained} asked={asked} change={change} />}
-        <Downloads explained={explained} answers={answers} asked={asked} stored={this.stored} root={root} />
-        {takesOver && <Marks explained={explained} asked={asked} change={change} />}
+        {movable && !fixedTau && <Test explained={explained} settings={settings} change={change} />}
+        {explained.views.length > 1 && <Shown settings={settings} change={change} />}
+        {takesOver && <Sorted explained={explained} settings={settings} change={change} />}
+        <Downloads explained={explained} answers={answers} settings={settings} stored={this.stored} root={root} />
+        {takesOver && <Marks explained={explained} settings={settings} change={change} />}
       </div>,
     );
   }

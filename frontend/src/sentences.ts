@@ -1,8 +1,8 @@
 /** Sentences about a view and a set, in the words of Python's `suffice.summary`. */
 
-import { type Answer, type Asked, matching } from "./asked";
+import { type Answer, type Settings, matching } from "./settings";
 import type { Measured } from "./arithmetic";
-import { type Explained, keyOf, type KnownSet, type View } from "./explained";
+import { type Explained, keyOf, type KnownSet, type View } from "./explanation";
 import { brief, chance, count, grouped, listed, percent, price } from "./words";
 
 const ADJUSTED = { none: "", bonferroni: "bonferroni", holm: "holm", bh: "bh" } as const;
@@ -10,19 +10,19 @@ const ADJUSTED = { none: "", bonferroni: "bonferroni", holm: "holm", bh: "bh" } 
 export const quoted = (outcome: string): string => `“${outcome}”`;
 
 /** Sentence on the intervention of a view, and how often the outcome must follow. */
-export function lead({ words }: Explained, { view }: Answer, asked: Asked): string {
+export function lead({ words }: Explained, { view }: Answer, settings: Settings): string {
   const { name, outcome, does } = view.words;
-  const tau = view.movable ? asked.tau : words.tau;
+  const tau = view.movable ? settings.tau : words.tau;
   const often = tau === 1 ? " in all cases" : ` in at least ${percent(tau)} of cases`;
-  const adjusted = ADJUSTED[asked.adjust] ? ` (${ADJUSTED[asked.adjust]}-adjusted)` : "";
+  const adjusted = ADJUSTED[settings.adjust] ? ` (${ADJUSTED[settings.adjust]}-adjusted)` : "";
   const tested =
-    asked.alpha === null ? "" : `, each by an exact binomial test at α = ${brief(asked.alpha)}${adjusted}`;
+    settings.alpha === null ? "" : `, each by an exact binomial test at α = ${brief(settings.alpha)}${adjusted}`;
   const cases = words.one_reference ? "" : often;
   return `${does}: ${quoted(outcome)} ${name === "keep" ? "stays" : "results"}${cases}${tested}.`;
 }
 
 /** Sentence for an empty list: no set reaches τ, or none fits the filters. */
-export function none({ words }: Explained, given: Answer, asked: Asked): string {
+export function none({ words }: Explained, given: Answer, settings: Settings): string {
   const { feature } = words;
   if (given.all) {
     const here = given.known < given.all ? `${grouped(given.known)} sets in this page` : `${grouped(given.all)} sets`;
@@ -31,9 +31,9 @@ export function none({ words }: Explained, given: Answer, asked: Asked): string 
     return `${sets} at this threshold ${fits} the ${feature}s that you require or exclude.`;
   }
   if (given.view.words.none_reached) return given.view.words.none_reached;
-  const test = asked.alpha === null ? "" : ` at level α = ${brief(asked.alpha)}`;
+  const test = settings.alpha === null ? "" : ` at level α = ${brief(settings.alpha)}`;
   const who = given.view.words.complete ? `No set of ${feature}s` : `No set of ${feature}s that was tried`;
-  const said = `${who} reaches τ = ${brief(asked.tau)}${test}.`;
+  const said = `${who} reaches τ = ${brief(settings.tau)}${test}.`;
   const best = given.others.reduce<number>((most, { high }) => Math.max(most, high), 0);
   return best > 0 ? `${said} The surest reaches ${brief(Math.floor(best * 1000) / 1000)}: move τ down to see it.` : said;
 }
@@ -59,8 +59,8 @@ export function necessity({ words }: Explained, given: Answer): string {
 
 export function conditions({ words, text }: Explained, view: View, members: readonly number[]): string[] {
   return members.map((feature) => {
-    const told = view.words.name === "keep" && !text ? words.conditions[feature]! : words.features[feature]![0];
-    return text ? quoted(told) : told;
+    const shown = view.words.name === "keep" && !text ? words.conditions[feature]! : words.features[feature]![0];
+    return text ? quoted(shown) : shown;
   });
 }
 
@@ -93,7 +93,7 @@ export function many({ all, known, sets }: Answer): string {
 }
 
 /** Number of sets of each view, for screen readers. */
-export function status(explained: Explained, answers: readonly Answer[], asked: Asked): string {
+export function status(explained: Explained, answers: readonly Answer[], settings: Settings): string {
   const parts = answers.map((given) => {
     const { view } = given;
     const sets = matching(given);
@@ -102,6 +102,6 @@ export function status(explained: Explained, answers: readonly Answer[], asked: 
     const found = view.words.complete ? "" : " found";
     return `${count(sets, "set")}${found} ${does} ${quoted(view.words.outcome)}`;
   });
-  const at = explained.words.one_reference ? "" : `At τ = ${brief(asked.tau)}: `;
+  const at = explained.words.one_reference ? "" : `At τ = ${brief(settings.tau)}: `;
   return `${at}${parts.join("; ")}.`;
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { cell } from "../src/downloads";
 import { nextMark } from "../src/controls";
 import { figure, label, shown } from "../src/explorer/parts";
-import { type Answer, matching } from "../src/asked";
+import { type Answer, matching } from "../src/settings";
 import { many } from "../src/sentences";
 import { brief, count, cut, listed, percent, price } from "../src/words";
 

@@ -102,7 +102,7 @@ def test_the_test_can_be_chosen(browser, german, tmp_path):  # noqa: F811
             for got, view in zip(page.evaluate(SHOWN), (at.keep, at.flip), strict=True):
                 del got["necessity"]
                 assert got == said(view)
-            lead = page.text_content("section.keep .told .soft")
+            lead = page.text_content("section.keep .sentences .soft")
             assert lead == summarise(at.keep).views[0].lead
         page.select_option(".alpha select", "")
         assert page.query_selector(".adjust") is None

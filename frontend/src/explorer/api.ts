@@ -12,7 +12,7 @@ export interface Condition {
 
 export interface ColumnFacts {
   name: string;
-  kind: "number" | "truth" | "moment" | "text";
+  kind: "number" | "boolean" | "moment" | "text";
   whole: boolean;
   lowest: number | null;
   highest: number | null;
@@ -92,11 +92,11 @@ export interface Sheet {
 export interface Option {
   features: string[];
   changes: Record<string, [Scalar, Scalar]>;
-  says: string;
+  text: string;
   cost: number;
   sufficiency: number | null;
   necessity: number | null;
-  /** What chance gives for it. */
+  /** The necessity expected by chance. */
   necessity_baseline: number | null;
 }
 

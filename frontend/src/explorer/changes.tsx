@@ -43,7 +43,7 @@ export function ChangeForm({ about, state, go }: Props) {
         {features.map((name) => {
           const given = declared(name);
           // A declared direction can only be narrowed to "stays as it is".
-          const orders = kinds.get(name) === "number" || kinds.get(name) === "truth";
+          const orders = kinds.get(name) === "number" || kinds.get(name) === "boolean";
           return (
             <label title={fixed[name] ?? name}>
               <span>{name}</span>

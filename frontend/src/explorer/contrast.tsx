@@ -108,10 +108,10 @@ export function ContrastForm({ about, state, go }: Props) {
             min={0.01}
             max={1}
             step={0.01}
-            value={state.asked}
+            value={state.settings}
             onChange={(e) => {
-              const asked = Number(e.currentTarget.value);
-              if (asked > 0 && asked <= 1) go({ asked, tau: 0 });
+              const settings = Number(e.currentTarget.value);
+              if (settings > 0 && settings <= 1) go({ settings, tau: 0 });
             }}
           />
         </label>

@@ -117,16 +117,16 @@ function Answer({ about, state, go, row, model }: AnswerProps) {
   if (state.tab === "recourse")
     return <RecoursePanel state={state} go={go} row={row} model={model} />;
   if (state.tab === "graph" && about.graph) return <GraphView graph={about.graph} state={state} />;
-  if (state.tab === "shapley") return <ShapleyChart asked={basics(state, row, model)} />;
+  if (state.tab === "shapley") return <ShapleyChart settings={basics(state, row, model)} />;
   if (state.tab === "rules") {
-    const asked = { ...basics(state, row, model), tau: state.asked, max_size: state.size || null };
-    return <Rules asked={asked} />;
+    const settings = { ...basics(state, row, model), tau: state.settings, max_size: state.size || null };
+    return <Rules settings={settings} />;
   }
-  return <Why asked={question(state, row, model)} state={state} go={go} />;
+  return <Why settings={question(state, row, model)} state={state} go={go} />;
 }
 
-function Why({ asked, state, go }: { asked: object; state: State; go: Props["go"] }) {
-  const found = useAnswer<{ html: string }>("explain", asked);
+function Why({ settings, state, go }: { settings: object; state: State; go: Props["go"] }) {
+  const found = useAnswer<{ html: string }>("explain", settings);
   return (
     <Waiting of={found}>
       {found.answer && <Explanation html={found.answer.html} tau={state.tau} go={go} />}
@@ -146,8 +146,8 @@ function Explanation({ html, tau, go }: { html: string; tau: number; go: Props["
   return <div ref={place} />;
 }
 
-function Rules({ asked }: { asked: object }) {
-  const found = useAnswer<{ sheet: Sheet }>("rules", asked);
+function Rules({ settings }: { settings: object }) {
+  const found = useAnswer<{ sheet: Sheet }>("rules", settings);
   return <Waiting of={found}>{found.answer && <SheetView sheet={found.answer.sheet} />}</Waiting>;
 }
 
@@ -157,7 +157,7 @@ function Exports({ state }: { state: State }) {
     setFault("");
     follow<{ name: string; content: string }>(
       `export/${kind}`,
-      { ...question(state), tau: state.tau || state.asked },
+      { ...question(state), tau: state.tau || state.settings },
       new AbortController().signal,
       () => undefined,
     )

@@ -97,7 +97,7 @@ export function RecoursePanel({ state, go, row, model }: Props) {
                           Try it
                         </button>
                       </td>
-                      <td>{option.says}</td>
+                      <td>{option.text}</td>
                       <td class="number">{figure(option.cost)}</td>
                       <td class="number">{percent(option.sufficiency)}</td>
                       <td class="number">{percent(option.necessity)}</td>

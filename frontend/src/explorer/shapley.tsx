@@ -14,8 +14,8 @@ const MOST = 30;
 /** A value with three decimals and its sign, as in the sentence above the chart. */
 const signed = (value: number): string => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
 
-export function ShapleyChart({ asked }: { asked: object }) {
-  const found = useAnswer<Found>("shapley", asked);
+export function ShapleyChart({ settings }: { settings: object }) {
+  const found = useAnswer<Found>("shapley", settings);
   return <Waiting of={found}>{found.answer && <Chart {...found.answer} />}</Waiting>;
 }
 

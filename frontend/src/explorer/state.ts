@@ -20,10 +20,10 @@ export interface State {
   values: Record<string, Scalar>;
   text: string;
   tab: Tab;
-  /** Where the reader has moved the threshold to; 0: where it was asked. */
+  /** Where the reader has moved the threshold to; 0: the τ of the question. */
   tau: number;
-  /** The threshold that the search is asked at. */
-  asked: number;
+  /** The threshold τ of the search. */
+  settings: number;
   size: number;
   /** How sets are searched; "": as the server chooses. */
   search: string;
@@ -64,7 +64,7 @@ export const START: State = {
   text: "",
   tab: "explanation",
   tau: 0,
-  asked: 0.9,
+  settings: 0.9,
   size: 0,
   search: "",
   seconds: "",
@@ -158,7 +158,7 @@ export const basics = (state: State, row = state.row, model = state.model) => ({
 /** Fields of a question for an explanation. */
 export const question = (state: State, row = state.row, model = state.model) => ({
   ...basics(state, row, model),
-  tau: state.asked,
+  tau: state.settings,
   max_size: state.size || null,
   ...(state.search && { search: state.search }),
   ...(Object.values(changeRules(state)).some((names) => names.length) && { changes: changeRules(state) }),

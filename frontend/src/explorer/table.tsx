@@ -17,7 +17,7 @@ interface Props {
 export function Rows({ about, state, go }: Props) {
   const [page, setPage] = useState<Page | null>(null);
   const [error, setError] = useState("");
-  const asked = {
+  const settings = {
     first: state.first,
     count: PAGE,
     sort: state.sort || null,
@@ -30,7 +30,7 @@ export function Rows({ about, state, go }: Props) {
     const own = new AbortController();
     setPage(null);
     setError("");
-    ask<Page>("rows", asked, own.signal)
+    ask<Page>("rows", settings, own.signal)
       .then(setPage)
       .catch((fault: unknown) => {
         if (own.signal.aborted) return;
@@ -38,7 +38,7 @@ export function Rows({ about, state, go }: Props) {
         setError(faultText(fault));
       });
     return () => own.abort();
-  }, [JSON.stringify(asked)]);
+  }, [JSON.stringify(settings)]);
 
   const { predictions } = modelFacts(about, state.model);
   const sorted = (name: string): "ascending" | "descending" | "none" =>

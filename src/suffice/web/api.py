@@ -94,7 +94,7 @@ def _recourse(session: Session, request: RecourseOptionsRequest) -> Any:
         {
             "features": list(option.features),
             "changes": {name: list(change) for name, change in option.changes.items()},
-            "says": option.text,
+            "text": option.text,
             "cost": option.cost,
             "sufficiency": option.sufficiency,
             "necessity": option.necessity,

@@ -32,7 +32,7 @@ class ColumnInfo:
 
     name: str
     kind: str
-    """ "number", "truth", "moment" or "text"."""
+    """ "number", "boolean", "moment" or "text"."""
     whole: bool
     lowest: Scalar
     highest: Scalar
@@ -128,7 +128,7 @@ class PagedTable:
         known = np.delete(distinct, missing)
         kinds = {type(as_scalar(v)) for v in known[:_MAX_LISTED_VALUES]}
         numbers = bool(kinds) and kinds <= {int, float}
-        kind = "number" if numbers else "truth" if kinds == {bool} else "text"
+        kind = "number" if numbers else "boolean" if kinds == {bool} else "text"
         if table.is_datetime(j):
             kind = "moment"
         # A dtype may list categories that no row has; a form offers them too.

@@ -11,14 +11,14 @@ import {
   ranged,
   smallerFirst,
   type View,
-} from "./explained";
+} from "./explanation";
 import type { Column, Picture } from "./picture";
 import { brief, count, grouped } from "./words";
 
 export type Mark = "required" | "excluded";
 export type Sort = "smaller" | "surer" | "cheaper" | "longer";
 
-export interface Asked {
+export interface Settings {
   tau: number;
   alpha: number | null;
   adjust: Adjustment;
@@ -39,7 +39,7 @@ export const ROWS = 16;
 export const OTHERS = 8;
 export const COLUMNS = 24;
 
-export const firstAsked = ({ words }: Explained): Asked => ({
+export const firstAsked = ({ words }: Explained): Settings => ({
   tau: words.tau,
   alpha: words.alpha,
   adjust: words.adjust,
@@ -64,7 +64,7 @@ interface Prepared {
 
 const known = new WeakMap<View, Prepared>();
 
-function prepared({ words }: Explained, view: View, { alpha, adjust }: Asked): Prepared {
+function prepared({ words }: Explained, view: View, { alpha, adjust }: Settings): Prepared {
   const test = `${alpha} ${adjust}`;
   let found = known.get(view);
   if (found?.test !== test) {
@@ -95,18 +95,18 @@ export interface Answer {
   interval: [number, number] | null;
 }
 
-export function answer(explained: Explained, view: View, asked: Asked): Answer {
-  const { level, longest, curve, chanceCurve } = prepared(explained, view, asked);
-  const tau = view.movable ? asked.tau : explained.words.tau;
+export function answer(explained: Explained, view: View, settings: Settings): Answer {
+  const { level, longest, curve, chanceCurve } = prepared(explained, view, settings);
+  const tau = view.movable ? settings.tau : explained.words.tau;
   const sets: Ranged[] = [];
   const others: Ranged[] = [];
   let known = 0;
   for (const bar of longest) {
     const at = isAt(tau, bar);
     if (at) known++;
-    if (fits(bar, asked)) (at ? sets : others).push(bar);
+    if (fits(bar, settings)) (at ? sets : others).push(bar);
   }
-  sets.sort(sorting(view, asked.sort));
+  sets.sort(sorting(view, settings.sort));
   const necessity = necessityAt(view.mass, level, tau);
   const baseline = necessityAt(view.chance, level, tau);
   const estimated = necessity !== null && view.counts === null && !view.words.complete;
@@ -119,7 +119,7 @@ export function answer(explained: Explained, view: View, asked: Asked): Answer {
 /** How many sets an answer is about: all at τ, or those in the page that fit the marks. */
 export const matching = ({ all, known, sets }: Answer): number => (sets.length === known ? all : sets.length);
 
-function fits({ set }: Ranged, { marks }: Asked): boolean {
+function fits({ set }: Ranged, { marks }: Settings): boolean {
   for (const [feature, mark] of marks) {
     if (set.members.includes(feature) !== (mark === "required")) return false;
   }
@@ -153,12 +153,12 @@ export interface Shown {
 }
 
 /** The sets at τ, then the longest of the others, as many as there is room for. */
-export function pictureOf(explained: Explained, given: Answer, asked: Asked): Shown {
+export function pictureOf(explained: Explained, given: Answer, settings: Settings): Shown {
   const { words } = explained;
   const { view, sets, others } = given;
-  const tau = view.movable ? asked.tau : words.tau;
-  const room = Math.max(Math.min(asked.drawn - sets.length, asked.drawn - ROWS + OTHERS), 0);
-  const shown = [...sets.slice(0, asked.drawn), ...others.slice(0, room).sort(higherFirst)];
+  const tau = view.movable ? settings.tau : words.tau;
+  const room = Math.max(Math.min(settings.drawn - sets.length, settings.drawn - ROWS + OTHERS), 0);
+  const shown = [...sets.slice(0, settings.drawn), ...others.slice(0, room).sort(higherFirst)];
   const columns = columnsOf(view, shown);
   const where = new Map(columns.map((feature, column) => [feature, column]));
   const picture = {
