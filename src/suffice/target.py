@@ -131,13 +131,13 @@ class Target:
 
     def __call__(self, rows: Table) -> BoolVector:
         """f(z) for each row."""
-        given: object = rows
-        if not isinstance(given, Table):
-            raise InputError("rows", given, "a Table", "suffice.tables.as_table(frame) makes one.")
         return self.read(self.answers(rows))
 
     def answers(self, rows: Table) -> Values:
         """Return the model's answers that the event reads: scores or predictions."""
+        given: object = rows
+        if not isinstance(given, Table):
+            raise InputError("rows", given, "a Table", "suffice.tables.as_table(frame) makes one.")
         return self.wrapped.scores(rows) if self.event.needs_scores else self.model.predict(rows)
 
     def read(self, answers: Values) -> BoolVector:

@@ -224,6 +224,7 @@ def doors() -> list[CallCase]:
             {"model": TARGET.model, "event": TARGET.event},
         ),
         CallCase("Target.__call__", TARGET.__call__, {"rows": as_table(X)}),
+        CallCase("Target.answers", TARGET.answers, {"rows": as_table(X)}),
         CallCase(
             "Target.read",
             TARGET.read,
