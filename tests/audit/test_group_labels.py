@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from suffice import Explainer, InputError, audit
+from suffice.audit.cohort import CohortCounts
 from suffice.audit.decisions import as_label
 
 PEOPLE = pd.DataFrame({"pay": [1, 2, 5, 6, 1, 2, 5, 6], "debt": [4, 0, 4, 0, 0, 4, 0, 4]})
@@ -72,6 +73,16 @@ def test_more_than_fifty_groups_are_refused(audited):
         with pytest.raises(InputError, match="by: got more than 50 groups; allowed: at most 50"):
             audited(es, by=by)
     assert audited(es, by=[i % 50 for i in range(64)]) is not None
+
+
+def test_counts_of_a_group_are_read_once_however_many_groups_it_is_compared_with(monkeypatch):
+    table = pd.concat([PEOPLE] * 3, ignore_index=True)
+    es = Explainer(lambda rows: rows["pay"] - rows["debt"] > 2, table).explain_many(table)
+    read = []
+    shares = CohortCounts.shares
+    monkeypatch.setattr(CohortCounts, "shares", lambda *given: read.append(1) or shares(*given))
+    found = audit.cohort(es, by=[i // 3 for i in range(24)])
+    assert len(found.differences) > len(read) == len(found.parts)
 
 
 def test_whatever_is_missing_is_one_group():

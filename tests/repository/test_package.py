@@ -39,6 +39,15 @@ def test_public_functions_are_not_hidden_by_modules_of_the_same_name(package):
     assert tuple(map(int, least.split("."))) >= (0, 6)
 
 
+def test_report_is_the_function_whichever_module_of_its_package_was_imported_first():
+    code = (
+        "import suffice.report.html, suffice; import suffice.report.render_result; "
+        "from suffice.report.render_result import report; print(suffice.report is report)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "True"
+
+
 _WITHOUT_PYARROW = """
 from importlib.machinery import PathFinder
 

@@ -27,7 +27,7 @@ from suffice.web.requests import (
     RulesRequest,
     ShapleyRequest,
 )
-from suffice.web.server import error_json
+from suffice.web.server import error_json, read_request
 from suffice.web.session import Session
 from tests.web.explorer_server import (
     X,
@@ -264,6 +264,58 @@ def test_code_is_exported_for_the_model_that_is_asked():
         input=Input(row=0), model="words", contrast=ContrastRequest(outcome="yes")
     )
     assert "outcome='yes'" in notebook_code(room, asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "argument"),
+    [
+        ({"input": {"row": 1, "text": "a text"}}, "text"),
+        ({"input": {"row": 1, "values": {"agee": 3}}}, "values"),
+        ({"contrast": {"mask": "corpus"}}, "mask"),
+        ({"contrast": {"references": [{"column": "agee", "test": "is", "value": 1}]}}, "column"),
+        ({"contrast": {"causal": True}}, "causal"),
+        ({"time_limit": 500}, "time_limit"),
+    ],
+)
+def test_code_is_exported_for_no_request_that_explain_refuses(asked, argument):
+    session = Session({"forest": forest()}, X, n_references=20)
+    request = read_request(json.dumps({"input": {"row": 1}} | asked).encode(), ExplainRequest)
+    for answer in (session.explain, lambda request: notebook_code(session, request)):
+        with pytest.raises(InputError) as refused:
+            answer(request)
+        assert refused.value.argument == argument
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"contrast": {"groups": {"a": ["b"]}}},
+        {"contrast": {"references": "all"}},
+        {"changes": {"immutable": ["letter"]}},
+        {"input": {"row": 0, "values": {"letter": "a fine film"}}},
+    ],
+)
+def test_code_of_a_text_is_exported_for_no_request_about_tables(asked):
+    letters = pd.DataFrame({"letter": ["a fine film", "a dull film"]})
+    model = {"fine": lambda texts: ["good" if "fine" in text else "bad" for text in texts]}
+    session = Session(model, letters, text="letter")
+    request = read_request(json.dumps({"input": {"row": 0}} | asked).encode(), ExplainRequest)
+    for answer in (session.explain, lambda request: notebook_code(session, request)):
+        with pytest.raises(InputError, match=r"of a table|reads texts"):
+            answer(request)
+
+
+@pytest.mark.parametrize(
+    ("condition", "says"),
+    [
+        ({"test": "is missing", "value": 3}, "value: got 3; allowed: no value for “is missing”"),
+        ({"test": "at least"}, "value: got None; allowed: a value for “at least”"),
+        ({"test": "contains"}, "value: got None; allowed: a value for “contains”"),
+    ],
+)
+def test_conditions_have_a_value_where_one_is_read(client, condition, says):
+    refused = client.post("/api/rows", json={"where": [{"column": "age"} | condition]})
+    assert refused.status_code == 422 and says in refused.json()["error"]["message"]
 
 
 # -- rules on changes, scores, and what is said of errors ------------------------------------

@@ -234,6 +234,7 @@ def openapi() -> dict[str, Any]:
 
 def notebook_code(session: Session, request: ExplainRequest) -> str:
     """Return Python code that asks the same question of the same model and data."""
+    session.prepare(request)  # code for a request that `explain` refuses would ask another question
     contrast = request.contrast
     given = request.input
     lines = [
@@ -254,7 +255,6 @@ def notebook_code(session: Session, request: ExplainRequest) -> str:
             lines += [f"x = {pformat(dict(given.values), sort_dicts=False)}"]
         else:
             # A frame of one row: a series would turn whole numbers beside others into floats.
-            session.check_row(given.row)
             row = f"data.iloc[[{given.row}]]"
             lines += [f'x = {row}.to_dict("records")[0]' if given.values else f"x = {row}"]
             if given.values:

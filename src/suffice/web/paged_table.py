@@ -97,6 +97,9 @@ class PagedTable:
         """Return, by row, whether all conditions hold."""
         found = np.ones(len(self._table), dtype=bool)
         for condition in conditions:
+            if (condition.value is None) != (condition.test == "is missing"):
+                allowed = f"{'no' if condition.value is not None else 'a'} value"
+                raise InputError("value", condition.value, f"{allowed} for “{condition.test}”")
             found &= _matches(self._table.column(self._position(condition.column)), condition)
         return found
 

@@ -47,7 +47,7 @@ _MAX_LISTED_CLASSES = 60
 _NO_RULES = ChangeRules()
 
 MAX_SECONDS = 60.0
-"""Most seconds that a question may be computed, and the largest `time_limit`."""
+"""The largest `time_limit`; without one, the seconds after which the server ends a question."""
 
 
 class Session:
@@ -138,21 +138,30 @@ class Session:
 
     def explain(self, request: ExplainRequest) -> Explanation:
         """Return the explanation of one input."""
+        explainer, x = self.prepare(request)
         question: dict[str, Any] = {
-            name: getattr(request, name) for name in QuestionFields.__struct_fields__
+            name: getattr(request, name)
+            for name in (*QuestionFields.__struct_fields__, "time_limit")
         }
-        question["time_limit"] = _check_time_limit(request.time_limit)
+        try:
+            return explainer.explain(x, **question)
+        except InputError as error:
+            by_token = self.text_column is not None and request.contrast.mask != "corpus"
+            if error.argument != "mask" or not by_token:
+                raise
+            hint = 'Replace words by "words of the other texts" (mask: "corpus").'
+            raise InputError("mask", error.got, "a mask that makes a contrast", hint) from error
+
+    def prepare(self, request: ExplainRequest) -> tuple[Explainer | TextExplainer, Any]:
+        """Return the explainer and the input of a request; raise for fields that it would ignore.
+
+        Exported code is checked in the same way, so that no field is dropped from it.
+        """
+        _check_time_limit(request.time_limit)
         if self.text_column is not None:
-            explain_text = self._text_explainer(request).explain
-            try:
-                return explain_text(self.read_text(request.input), **question)
-            except InputError as error:
-                if error.argument != "mask" or request.contrast.mask == "corpus":
-                    raise
-                hint = 'Replace words by "words of the other texts" (mask: "corpus").'
-                raise InputError("mask", error.got, "a mask that makes a contrast", hint) from error
+            return self._text_explainer(request), self.read_text(request.input)
         explainer = self.explainer(request.model, request.contrast, request.changes)
-        return explainer.explain(self._input(request.model, request.input), **question)
+        return explainer, self._input(request.model, request.input)
 
     def recourse(self, request: RecourseOptionsRequest) -> Any:
         """Return the cheapest recourse options."""
