@@ -1,4 +1,4 @@
-"""The class `Explainer`: explains decisions of a model for rows of a table.
+"""The class `Explainer`: checks a model's options, references and groups; explains rows of a table.
 
 `Explainer.explain` validates its arguments, reads the input row, predicts its outcome and chooses
 its references (`decide`), counts hybrids and derives both views (`explanation.explain`).

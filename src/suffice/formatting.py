@@ -1,4 +1,4 @@
-"""Formatting of numbers, percentages, durations, bytes, plurals and lists; escaping of Markdown.
+"""Formatting of numbers, percentages, durations, plurals, lists, excerpts; escaping of Markdown.
 
 Every screen, page, error message and figure uses these functions, so that a number or a name looks
 the same everywhere.

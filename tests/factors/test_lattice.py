@@ -17,6 +17,7 @@ from suffice.factors.lattice import (
     members_of,
     over_subsets,
     over_supersets,
+    supersets_of,
 )
 
 
@@ -87,3 +88,5 @@ def test_arrays_over_all_subsets_say_the_same_by_mask_and_by_level(d, data):
         above = [operation.reduce(dense[inside[s]]) for s in masks]
         assert over_subsets(dense.copy(), operation).tolist() == below
         assert over_supersets(dense.copy(), operation).tolist() == above
+    some = data.draw(st.lists(st.sampled_from(masks.tolist()), max_size=3))
+    assert supersets_of(some, d).tolist() == inside[some].any(axis=0).tolist()

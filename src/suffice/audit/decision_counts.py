@@ -18,7 +18,7 @@ from suffice.errors import InputError, NotVisitedError
 from suffice.explanation import Change, Explanation, View
 from suffice.explanation.cheapest_changes import CheapestChanges
 from suffice.explanation.schema import ContextRecord, Direction
-from suffice.factors.lattice import held_of_masks, members_of, over_subsets, sizes_by_mask
+from suffice.factors.lattice import held_of_masks, members_of, sizes_by_mask, supersets_of
 from suffice.formatting import join_first
 from suffice.inference import interval_and_p_value
 from suffice.progress import progress_bar
@@ -332,12 +332,7 @@ def submasks(mask: int) -> Counts:
 
 def contains_minimal(minimal: list[int], d: int) -> BoolVector | None:
     """Return, by bit mask, whether the set contains a minimal one; None above the feature limit."""
-    if d > MAX_LISTED_FEATURES:
-        return None
-    found = np.zeros(1 << d, dtype=bool)
-    # Closing upwards: a set is reached if any subset of it is marked.
-    found[minimal] = True
-    return over_subsets(found, np.logical_or)
+    return None if d > MAX_LISTED_FEATURES else supersets_of(minimal, d)
 
 
 class WeightedHybrids(NamedTuple):

@@ -1,4 +1,4 @@
-"""Explain a table into a folder of Parquet files, with resume (`Explainer.explain_to`).
+"""Explain a table into a Parquet folder (`Explainer.explain_to`): choose workers, search, resume.
 
 Rows flow from a source (`row_sources`) through workers (`workers`), which return Arrow tables
 (`arrow`), into the folder (`store`).

@@ -1,4 +1,4 @@
-"""Text pipelines: a vectoriser that counts words, and a linear model or naive Bayes after it.
+"""Text pipelines, also nested ones: a vectoriser that counts words, then a linear or Bayes model.
 
     counts  c_t of each term t, sums over the cells of a text
     values  v_t = scale_t · g(c_t): g is the count itself, 1 + its logarithm, or whether it is > 0

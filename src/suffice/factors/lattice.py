@@ -1,4 +1,4 @@
-"""The lattice of all subsets of d features: numbers, masks, sums, and thresholds of minimality.
+"""The lattice of all subsets of d features: numbers, masks, supersets, sums, minimal thresholds.
 
 Subsets of one size are numbered in colexicographic order, which is the numeric order of their bit
 masks (Knuth, TAOCP 4A, 7.2.1.3). Two facts make that numbering pay:
@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.typing import Counts, HeldSets, Reals, SmallCounts
+from suffice.typing import BoolVector, Counts, HeldSets, Reals, SmallCounts
 
 Numbers = TypeVar("Numbers", bound=np.generic)
 
@@ -244,6 +244,17 @@ def over_supersets(values: NDArray[Numbers], operation: np.ufunc) -> NDArray[Num
         for without, having in halves(values, j):
             operation(without, having, out=without)
     return values
+
+
+def supersets_of(masks: Sequence[int] | Counts, d: int) -> BoolVector:
+    """Return, by bit mask, whether each subset of d players contains one of the given ones.
+
+    >>> supersets_of([0b001, 0b110], 3).tolist()
+    [False, True, False, True, False, True, True, True]
+    """
+    found = np.zeros(1 << d, dtype=bool)
+    found[masks] = True
+    return over_subsets(found, np.logical_or)
 
 
 def halves(

@@ -1,4 +1,4 @@
-"""`find_recourse`: choose features and search, verify options, or find why there are none.
+"""`find_recourse`: cheapest options, also for explanations; verified, or the reason for none.
 
 Proposition 3: options are the feature sets minimal under the cost order, subject to constraints.
 """

@@ -15,7 +15,15 @@ from math import comb
 import numpy as np
 
 from suffice.errors import NotVisitedError
-from suffice.factors.lattice import Ladder, Steps, climb, climb_steps, members_of, sizes_by_mask
+from suffice.factors.lattice import (
+    Ladder,
+    Steps,
+    climb,
+    climb_steps,
+    members_of,
+    sizes_by_mask,
+    supersets_of,
+)
 from suffice.inference import (
     adjust_tied_p_values,
     fewest_hits,
@@ -315,7 +323,8 @@ class Profile:
         # Sets that contain a factor can be enumerated without their counts.
         factors = [minimal.members for minimal in self.minimal_at(tau)]
         if self.closure_is_exact(tau):
-            return self._share_of_sets(_closure_of(factors, self.tally.d))
+            masks = [self.tally.lattice.mask(members) for members in factors]
+            return self._share_of_sets(supersets_of(masks, self.tally.d))
         held, _ = draw_hybrids(self.tally.d, 1, 0, _CLOSURE_DRAWS, self.size_weights)
         return float(_holds_any(held, factors).mean())
 
@@ -586,24 +595,6 @@ class Profile:
             MinimalSet(found.members, found.hits, low, up, found.proof)
             for found, up in zip(factors, highs, strict=True)
         )
-
-
-# Upward closures of factors, without counts.
-
-
-def _closure_of(factors: Sequence[Sequence[int]], d: int) -> BoolVector:
-    """Return, by bit mask, whether each subset holds one of the factors.
-
-    >>> _closure_of([(0,), (1, 2)], 3).tolist()
-    [False, True, False, True, False, True, True, True]
-    """
-    closed = np.zeros(1 << d, dtype=bool)
-    closed[[sum(1 << i for i in members) for members in factors]] = True
-    for j in range(d):
-        # With player j as the middle axis: a set in the closure stays in it with j added.
-        halves = closed.reshape(-1, 2, 1 << j)
-        halves[:, 1] |= halves[:, 0]
-    return closed
 
 
 def _holds_any(held: HeldSets, factors: Sequence[Sequence[int]]) -> BoolVector:

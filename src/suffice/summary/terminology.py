@@ -1,4 +1,4 @@
-"""Words for features of tables, texts and images; how complete a search is, and calls for more."""
+"""Words for features of tables, texts, images; how complete a search is; calls that give more."""
 
 from __future__ import annotations
 

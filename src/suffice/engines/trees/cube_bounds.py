@@ -1,4 +1,4 @@
-"""Bounds on tree scores of all sets that hold some features and free some others (a cube; NumPy).
+"""Bounds on tree scores of cubes (sets that hold some features, free others), 64 a word (NumPy).
 
 A cube is all sets that hold some players and free some others. With a reference, a tree then
 reaches some of its leaves; the sums over the trees of the lowest and of the highest bound every

@@ -1,4 +1,4 @@
-"""Input, references and outcome as the tree kernels see them: 64 references a word, and margins.
+"""Input, references, trees and outcome as arrays for kernels: 64 references a word, and margins.
 
 References are taken in blocks of up to 64. Within a block, reference r is lane r ^ 7: the bits of
 its words, byte by byte in memory, are then the order that `numpy.packbits` writes. A sweep of the
