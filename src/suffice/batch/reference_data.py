@@ -1,4 +1,4 @@
-"""Background data of a large file, from which references are drawn: all rows or a seeded sample.
+"""Background data of a large file for references: all rows or a sample; cells that are no numbers.
 
 The dtype of a column follows from the whole table and not from the sample: one missing integer
 makes all integers of the column floats. A column counts as numeric if at most one cell in a hundred

@@ -1,4 +1,4 @@
-"""Branch and bound over boxes of cells: whether a sum of leaf values reaches a bound in a box.
+"""Branch and bound over boxes of cells (numba): whether a sum of leaf values reaches a bound there.
 
 Each tree contributes the value of the one leaf whose box holds the point. The bound of a box is the
 sum over trees of the largest value among the leaves that meet it; trees of few leaves that depend
