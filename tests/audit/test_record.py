@@ -136,6 +136,7 @@ def test_every_file_says_the_same(made):
     page = (folder / "index.html").read_text(encoding="utf-8")
     card = (folder / "model-card.md").read_text(encoding="utf-8")
     assert card == record.model_card
+    assert "Made with `suffice.audit` from counts" in card  # this record was made in Python
     for name in ANALYSES:
         assert f'href="tables/{name}.csv"' in page
         assert record[name].sheet.lead[0][:30].replace("“", "") in page.replace("“", "")

@@ -265,14 +265,20 @@ def test_a_time_limit_stops_and_says_how_to_go_on(portfolio, capsys, monkeypatch
     assert f"{N} explanations" in out
 
 
-def test_too_many_errors_stop_it(portfolio, capsys):
+def test_too_many_errors_stop_it_and_say_how_to_go_on(portfolio, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["suffice", "batch", "--max-errors", "3"])
     frame = pd.read_parquet(portfolio / "t.parquet")
+    frame.to_parquet(portfolio / "whole.parquet")
     frame["age"] = frame["age"].where(frame.index % 2 == 0, np.nan)
     frame.to_parquet(portfolio / "t.parquet")
-    code, _, err = batch(
-        portfolio, "out", "--max-errors", 3, "--background", portfolio / "t.parquet", capsys=capsys
-    )
-    assert code in (1, 2), err
+    options = ["--background", portfolio / "whole.parquet"]
+    code, _, err = batch(portfolio, "out", "--max-errors", 3, *options, capsys=capsys)
+    assert code == 1
+    assert "Stopped: more than 3 rows ended in an error. " in err
+    assert "  suffice batch --max-errors 3 --resume\n" in err
+    code, out, _ = batch(portfolio, "out", "--resume", *options, capsys=capsys)
+    assert code == 0
+    assert f"{N // 2} explanations, {N // 2} errors (ModelError: {N // 2})." in out
 
 
 HELD_ROWS = 120
