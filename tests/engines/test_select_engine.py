@@ -42,7 +42,7 @@ from suffice.engines.select_engine import Unreadable
 from suffice.engines.trees import TreeEngine, read_trees
 from suffice.target import at_least, satisfies, versus, within
 from tests.engines.engine_cases import Case, linear_data, tree_data, unreadable_reason
-from tests.fakes import fake_time
+from tests.fakes import FakeClock, fake_time
 
 X, Y = linear_data()
 FOREST = RandomForestClassifier(5, random_state=0).fit(X, Y)
@@ -434,6 +434,72 @@ def test_an_engine_that_gives_up_keeps_the_time_of_a_call(monkeypatch: pytest.Mo
     found.outcomes(case.held)
     assert found.name == "blackbox"
     assert max(largest) <= 50
+
+
+def slow_model_that_its_trees_misread(
+    monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> tuple[RandomForestClassifier, FakeClock]:
+    rows, two = wide_data(10)
+    model = RandomForestClassifier(5, max_depth=2, random_state=0).fit(rows, two)
+    clock = fake_time(monkeypatch)
+
+    def predict(self: Any, given: Any) -> Any:
+        clock.now += seconds * len(given)
+        return last_column_decides(given)
+
+    monkeypatch.setattr(RandomForestClassifier, "predict", predict)
+    monkeypatch.setattr(
+        RandomForestClassifier,
+        "predict_proba",
+        lambda self, given: np.eye(2)[last_column_decides(given)],
+    )
+    return model, clock
+
+
+@pytest.mark.parametrize("question", ["explain", "recourse"])
+@pytest.mark.parametrize("engine", ["auto", "trees"])
+def test_a_time_limit_is_kept_where_a_reading_is_denied(
+    engine: str, question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, clock = slow_model_that_its_trees_misread(monkeypatch, 2e-3)
+    rows, _ = wide_data(10)
+    explainer = Explainer(model, rows, n_references=20, engine=engine)
+    for row in rows[:2]:  # for the second the reading is known to be wrong
+        started = clock.now
+        found = getattr(explainer, question)(row, time_limit=1)
+        assert clock.now - started <= 1.1
+        assert not found.complete
+
+
+def test_a_time_limit_is_kept_where_a_reading_is_denied_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model, clock = slow_model_that_its_trees_misread(monkeypatch, 2e-3)
+    rows, _ = wide_data(10)
+    monkeypatch.setattr(TreeEngine, "check_reading", lambda self: True)  # it agreed so far
+    explainer = Explainer(model, rows, n_references=20, engine="trees")
+    started = clock.now
+    found = explainer.recourse(rows[0], time_limit=1)
+    assert clock.now - started <= 1.2
+    assert not found.complete
+
+
+@pytest.mark.parametrize("question", ["explain", "recourse"])
+def test_a_time_limit_is_kept_by_a_model_that_became_slower(
+    question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, slow = fake_time(monkeypatch), [0.0]
+
+    def last(given: Any) -> Any:
+        clock.now += (1e-6 + slow[0]) * len(given)
+        return last_column_decides(given)
+
+    rows = np.random.default_rng(0).normal(size=(200, 15))
+    explainer = Explainer(last, rows, n_references=20)
+    slow[0], started = 2e-3, clock.now
+    found = getattr(explainer, question)(rows[0], time_limit=1)
+    assert clock.now - started <= 1.1
+    assert not found.complete
 
 
 @pytest.mark.parametrize("engine", ["blackbox", "additive", "trees"])

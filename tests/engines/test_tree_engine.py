@@ -331,7 +331,7 @@ def test_a_reading_that_proves_wrong_is_given_up_before_a_list_is_answered() -> 
     assert (found.outcomes(case.held, shares.append) == case.truth()).all()
     assert sum(shares) == pytest.approx(1)
     assert found.note is not None and "disagree with the model's predictions" in found.note
-    assert found.seconds_per_hybrid() == case.box().seconds_per_hybrid()
+    assert found.seconds_per_hybrid() == found._box.seconds_per_hybrid()
     single = case.trees("numpy", wrong)
     assert single.outcomes_of_hybrids(case.held[[5]], np.array([3]))[0] == case.truth()[5, 3]
     assert single.note == found.note

@@ -102,8 +102,16 @@ class BlackBox:
         return self._hybrids.n
 
     def seconds_per_hybrid(self) -> float | None:
-        """Return the seconds per row that the model took when its data were predicted."""
-        return self._pace
+        """Return the seconds per row of the last call or of the data's prediction, if that is more.
+
+        A model may be slower now than it was: a time limit is kept by its present pace.
+        """
+        return max(self._call_times.seconds_per_row, self._pace or 0.0) or None
+
+    @property
+    def rows_per_call(self) -> int:
+        """Number of rows of the next call: as many as memory and the patience allow."""
+        return self._rows_per_call
 
     def work_per_hybrid(self) -> float:
         """Return the work of one row of this kind of model."""
@@ -459,6 +467,12 @@ class CallTimes:
         """Record the seconds that a call with this many rows took."""
         self._last = (rows, seconds)
         self._by_magnitude[rows.bit_length()] = self._last
+
+    @property
+    def seconds_per_row(self) -> float:
+        """Seconds of a row in the last call, less the overhead if that is known; 0: no call yet."""
+        rows, took = self._last
+        return (took - self._overhead()) / rows
 
     def rows_within(self, seconds: float) -> float:
         """Return the number of rows of a call that takes this many seconds.

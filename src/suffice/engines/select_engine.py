@@ -74,6 +74,9 @@ _MIN_ENGINE_BUDGET = 1024
 _MOST_SWEPT = 30
 """With more players no search is a sweep."""
 
+WRONG_TREES = "the trees, as they were read, disagree with the model's predictions"
+"""The reason not to use trees that a check has found wrong."""
+
 
 class EngineSelector:
     """Evaluators for one model and the columns of its table: what is read of it is read once.
@@ -138,7 +141,8 @@ class EngineSelector:
                 reasons.setdefault(str(reason), []).append(name)
                 rows += reason.rows_predicted
         note = "; ".join(f"{join_words(names)}: {reason}" for reason, names in reasons.items())
-        if self.engine not in _ENGINES_TO_TRY:
+        # An engine asked for by name serves even where its reading proved wrong: by the model.
+        if self.engine not in _ENGINES_TO_TRY and WRONG_TREES not in reasons:
             allowed = f"'auto' or 'blackbox' here, since {next(iter(reasons))}"
             raise InputError("engine", repr(self.engine), allowed)
         # A bounded search comes back to rows that it asked for, and a budget is in rows: each is
@@ -182,13 +186,15 @@ class EngineSelector:
             read = _unchecked(name, self.read_additive(), own_readings)
             return make_additive_engine(read, target, hybrids, y, patience)
         from suffice.engines.trees import TreeEngine
-        from suffice.engines.trees.tree_model import WRONG_TREES
 
-        # An engine asked for by name serves even then: it lets the model predict every hybrid.
-        if self.engine == "auto" and self.read_trees().disagrees:
-            raise Unreadable(WRONG_TREES)
         trees = _unchecked(name, self.read_trees(), own_readings)
+        if trees.disagrees or (self.engine == "auto" and self.read_trees().disagrees):
+            raise Unreadable(WRONG_TREES)
         engine = TreeEngine(trees, target, hybrids, y, patience=patience)
+        # Under a time limit the reading is checked first: a batch of hybrids that takes an engine
+        # no time takes the model too long, if the check is among them and fails.
+        if patience is not None and not engine.check_reading():
+            raise Unreadable(WRONG_TREES, engine.rows_predicted)
         # A quick model with few distinct hybrids, such as a small table of categories, is faster
         # than a sweep over the leaves of hundreds of trees.
         if self.engine == "auto" and exhaustive and hybrids.d <= _MOST_SWEPT:

@@ -16,8 +16,8 @@ from suffice.context.hybrids import SwapContext
 from suffice.decision import Decision, SupportsDecide
 from suffice.engines.additive_model import AdditiveModel
 from suffice.engines.pipeline_columns import pipeline_steps
-from suffice.engines.select_engine import Unreadable
-from suffice.engines.trees.tree_model import WRONG_TREES, TreeModel
+from suffice.engines.select_engine import WRONG_TREES, Unreadable
+from suffice.engines.trees.tree_model import TreeModel
 from suffice.errors import InputError
 from suffice.formatting import format_features, format_value, percent, plural
 from suffice.models.adapter import Adapter

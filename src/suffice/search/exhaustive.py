@@ -102,9 +102,11 @@ def exhaustive_search(
     """
     limits = question.limits.validated()
     limits.require_bounded(d)
-    if limits.unlimited and isinstance(evaluator, LatticeEvaluator):
-        return _sweep_by_mask(evaluator, d, question.progress)
     keeper = LimitKeeper(limits) if keeper is None else keeper
+    if limits.unlimited and isinstance(evaluator, LatticeEvaluator):
+        whole = _sweep_by_mask(evaluator, d, question.progress, keeper)
+        if whole is not None:
+            return whole
     lattice, n, views = Lattice(d), evaluator.n, question.views
     left = keeper.rows_left
     count = sample_size(keeper) if left is None else max(0, min(sample_size(keeper), left - 2 * n))
@@ -148,11 +150,13 @@ def exhaustive_search(
     return Sweep(tally, store.packed(), None if tally.complete else draws, stopped)
 
 
-def _sweep_by_mask(evaluator: LatticeEvaluator, d: int, progress: bool | None) -> Sweep:
+def _sweep_by_mask(
+    evaluator: LatticeEvaluator, d: int, progress: bool | None, keeper: LimitKeeper
+) -> Sweep | None:
     """The fast path, valid for an exhaustive sweep by an evaluator that knows the whole lattice.
 
     Such an evaluator counts all subsets together, in the order of their bit masks, which the
-    tally keeps.
+    tally keeps. None: it gave up its reading of the model, which the keeper's limits may end.
     """
     n = evaluator.n
     hits = bits = None
@@ -167,6 +171,9 @@ def _sweep_by_mask(evaluator: LatticeEvaluator, d: int, progress: bool | None) -
                 block = slice(start, start + len(block_hits))
                 hits[block], bits[block] = block_hits, block_bits
             bar.update(len(block_hits) * n)
+            unfinished = start + len(block_hits) < 1 << d
+            if unfinished and evaluator.name == "blackbox" and not keeper.limits.unlimited:
+                return None
     assert hits is not None and bits is not None, "a sweep has blocks"
     return Sweep(Tally.of_dense(hits, n), bits, None, None)
 

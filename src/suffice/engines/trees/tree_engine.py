@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from suffice.context.hybrids import SwapHybrids
 from suffice.engines.blackbox import BaseEngine, scale_progress, sweep_by_lists
 from suffice.engines.evaluator import IdleReason, ProgressCallback, SweepBlock
+from suffice.engines.select_engine import WRONG_TREES
 from suffice.engines.trees.encoded_input import LANES, EncodedInput, encode_input
 from suffice.engines.trees.ensemble import Ensemble
 from suffice.engines.trees.lattice_sweep import (
@@ -37,7 +38,7 @@ from suffice.engines.trees.subset_lists import (
     Verdicts,
     leaf_nodes,
 )
-from suffice.engines.trees.tree_model import FIRST_CHECKS, WRONG_TREES, TreeModel
+from suffice.engines.trees.tree_model import FIRST_CHECKS, TreeModel
 from suffice.engines.work import (
     NUMPY_FACTOR,
     Backend,
@@ -91,6 +92,7 @@ class TreeEngine(BaseEngine):
         self._kernel = kernel
         self._model = model
         self._event = target.event
+        self._hurried = patience is not None
         self._uses_model = False
         if model.disagrees:
             self._fall_back()
@@ -225,17 +227,21 @@ class TreeEngine(BaseEngine):
         self._uses_model = self._model.disagrees = True
         self.note = f"{WRONG_TREES}, so that it was asked about every hybrid"
 
+    def check_reading(self) -> bool:
+        """Make the first checks of the reading if they are due; return whether the model agrees."""
+        if not self._model.checks.begun:
+            rng = generator(0, Stream.CHECKS)
+            held = rng.random((FIRST_CHECKS, self._hybrids.d)) < rng.random((FIRST_CHECKS, 1))
+            self.outcomes_of_hybrids(held, rng.integers(self.n, size=FIRST_CHECKS))
+        return not self._uses_model
+
     def idle_players(self) -> Mapping[int, IdleReason]:
         """Return the players that no tree tests, or no split between the input and a reference.
 
         A wrong reading would leave out a player that matters, and no later check could see it, so
         the reading is checked first. None are idle where the model disagrees with it.
         """
-        if not self._model.checks.begun:
-            rng = generator(0, Stream.CHECKS)
-            held = rng.random((FIRST_CHECKS, self._hybrids.d)) < rng.random((FIRST_CHECKS, 1))
-            self.outcomes_of_hybrids(held, rng.integers(self.n, size=FIRST_CHECKS))
-        if self._uses_model:
+        if not self.check_reading():
             return {}
         problem = self._problem
         read, parted = (np.zeros(self._hybrids.d, dtype=bool) for _ in range(2))
@@ -341,8 +347,12 @@ class TreeEngine(BaseEngine):
         return masks[free], places[free]
 
     def _sweep_by_model(self) -> Iterator[SweepBlock]:
-        """Sweep the whole lattice again by calling the model."""
-        return sweep_by_lists(self._box.outcomes, self._problem.d, max(1, _ROWS_AT_ONCE // self.n))
+        """Sweep the whole lattice again by calling the model.
+
+        Under a time limit each block takes about one call: a sweep can only be ended between them.
+        """
+        rows = min(_ROWS_AT_ONCE, self._box.rows_per_call) if self._hurried else _ROWS_AT_ONCE
+        return sweep_by_lists(self._box.outcomes, self._problem.d, max(1, rows // self.n))
 
 
 @dataclass(frozen=True)

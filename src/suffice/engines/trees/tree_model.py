@@ -36,9 +36,6 @@ _LATER_CHECKS = 8
 _MAX_UNCHECKED_HYBRIDS = 1 << 26
 """No more hybrids are worked out from one check to the next, or one step of the work."""
 
-WRONG_TREES = "the trees, as they were read, disagree with the model's predictions"
-"""The reason not to use trees that a check has found wrong."""
-
 _INPUTS_COMPARED = 8
 """Inputs whose class shares must have been the library's own to the bit before it is not asked."""
 
