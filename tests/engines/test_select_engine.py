@@ -35,11 +35,11 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeRegressor
 
 from suffice import ConditionalContext, Explainer, InputError
-from suffice.engines import EngineSelector, register_reader, select_engine as choice
+from suffice.engines import register_reader, select_engine as choice
 from suffice.engines.additive_engine import AdditiveEngine
 from suffice.engines.additive_model import read_additive
 from suffice.engines.select_engine import Unreadable
-from suffice.engines.trees import TreeEngine, read_trees
+from suffice.engines.trees import TreeEngine, TreeModel, read_trees
 from suffice.target import at_least, satisfies, versus, within
 from tests.engines.engine_cases import Case, linear_data, tree_data, unreadable_reason
 from tests.fakes import FakeClock, fake_time
@@ -286,7 +286,9 @@ def test_a_large_forest_on_a_few_coarse_columns_is_asked() -> None:
 
 @pytest.mark.parametrize("seconds", [1e-9, 1e3])
 def test_a_models_measured_speed_changes_no_answer(seconds: float) -> None:
-    quick, slow = Explainer(FOREST, X), Explainer(FOREST, X)
+    # Their sweep takes so much work that asking a model of 1 ns a row would be chosen, if timed.
+    forest = RandomForestClassifier(600, random_state=0).fit(X, Y)
+    quick, slow = (Explainer(forest, X, references="all") for _ in range(2))
     slow._decider.model.seconds_per_row = seconds
     for row in X[:2]:
         first, second = (e.explain(row).provenance for e in (quick, slow))
@@ -344,6 +346,7 @@ def test_a_wrong_reading_leaves_no_feature_out(monkeypatch: pytest.MonkeyPatch) 
         "predict_proba",
         lambda self, given: np.eye(2)[last_column_decides(given)],
     )
+    assert Case(model, rows[:11]).trees().idle_players() == {}  # checked before it answers
     explainer = Explainer(model, rows, n_references=10)
     for row in rows[:2]:
         found = explainer.explain(row, search="exhaustive")
@@ -428,9 +431,8 @@ def test_an_engine_that_gives_up_keeps_the_time_of_a_call(monkeypatch: pytest.Mo
     monkeypatch.setattr(RandomForestClassifier, "predict", slow)
     case = Case(FOREST, X)
     largest.clear()
-    found = EngineSelector("trees", FOREST, case.hybrids.pool.names).make_evaluator(
-        case.target, case.hybrids, case.y, exhaustive=False, patience=0.05
-    )
+    read = TreeModel(read_trees(FOREST))
+    found = TreeEngine(read, case.target, case.hybrids, case.y, patience=0.05)
     found.outcomes(case.held)
     assert found.name == "blackbox"
     assert max(largest) <= 50
