@@ -32,7 +32,7 @@ from sklearn.preprocessing import (
     PowerTransformer,
     StandardScaler,
 )
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from suffice import ConditionalContext, Explainer, InputError
 from suffice.engines import register_reader, select_engine as choice
@@ -518,17 +518,31 @@ class Words:
 
     classes_ = np.array(["no", "yes"])
 
+    def __init__(self, numbers: Any = FOREST) -> None:
+        self.numbers = numbers
+
     def predict(self, given: Any) -> Any:
-        return self.classes_[FOREST.predict(given)]
+        return self.classes_[self.numbers.predict(given)]
+
+    def predict_proba(self, given: Any) -> Any:
+        return self.numbers.predict_proba(given)
 
 
-register_reader(Words, trees=lambda model: replace(read_trees(FOREST), classes=None))
+register_reader(Words, trees=lambda model: replace(read_trees(model.numbers), classes=None))
 
 
-def test_a_reader_that_forgets_the_classes_is_a_reason() -> None:
-    why = unreadable_reason(Case(Words(), X), "trees")
+@pytest.mark.parametrize("outcome", [None, versus("no", "yes")])
+@pytest.mark.parametrize(
+    "model",
+    [FOREST, GradientBoostingClassifier(n_estimators=3), DecisionTreeClassifier(max_depth=3)],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_reader_that_forgets_the_classes_is_a_reason(model: Any, outcome: Any) -> None:
+    words = Words(model.fit(X, Y))
+    why = unreadable_reason(Case(words, X, outcome), "trees")
     assert why.startswith("the trees give a number, which does not tell the outcome")
-    assert Explainer(Words(), X).explain(X[0]).provenance.evaluator == "blackbox"
+    found = Explainer(words, X, outcome=outcome).explain(X[0])
+    assert found.provenance.evaluator == "blackbox"
 
 
 def test_a_bug_of_suffice_is_no_reason(monkeypatch: pytest.MonkeyPatch) -> None:

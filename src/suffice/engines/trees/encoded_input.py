@@ -343,6 +343,9 @@ def read_event_margins(ensemble: Ensemble, event: Event) -> EventMargins:
     """The margins of an event; Unreadable where the score does not tell it."""
     if event.kind == "custom":
         raise Unreadable("an outcome given as a function can only be asked of the model")
+    # Also of a reader that forgot to give the classes.
+    if ensemble.classes is None and event.kind not in ("within", "at_least", "at_most"):
+        raise Unreadable(f"the trees give a number, which does not tell the outcome {event.text!r}")
     if ensemble.leaf_answers:
         return EventMargins((_single_tree(ensemble, event),))
     if event.kind == "versus":
@@ -394,8 +397,6 @@ def _class_lead(ensemble: Ensemble, winner: int, other: int) -> IntegerMargin:
 
 
 def _value_range(ensemble: Ensemble, event: Event) -> IntegerMargin:
-    if event.kind not in ("within", "at_least", "at_most"):
-        raise Unreadable(f"the trees give a number, which does not tell the outcome {event.text!r}")
     if event.kind == "within":
         centre, delta = event.parameters
         bounds = centre - delta, centre + delta
