@@ -61,10 +61,10 @@ export function table({ words }: Explained, answers: readonly Answer[]): string 
   return [HEADINGS, ...rows, ""].join("\r\n");
 }
 
-/** A CSV cell that no spreadsheet reads as a formula. */
+/** A CSV cell that no spreadsheet reads as a formula; the starts are those of Python's `as_csv`. */
 export function cell(value: string | number): string {
   if (typeof value === "number") return String(value);
-  const guarded = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  const guarded = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }
 

@@ -27,6 +27,8 @@ test("the explorer shows values as the page does", () => {
 
 test("no cell is a formula, and commas and quotes stay inside", () => {
   assert.equal(cell("=1+1"), "'=1+1");
+  assert.equal(cell("＝1+1"), "'＝1+1");
+  assert.equal(cell("\n=1+1"), '"\'\n=1+1"');
   assert.equal(cell('a, "b"'), '"a, ""b"""');
   assert.equal(cell(-0.5), "-0.5");
 });
