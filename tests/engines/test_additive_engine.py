@@ -199,7 +199,7 @@ def test_versus_is_read_where_scores_are_not_rounded(model: Any) -> None:
     X, y = linear_data(classes=3)
     rounded = Case(model.fit(X, y), X, versus(1, 0))
     assert unreadable_reason(rounded, "additive") == (
-        "versus compares predict_proba, which rounds what scores tell apart"
+        "versus compares predict_proba, which rounds different scores alike"
     )
     check_additive(svm.LinearSVC(dual=False).fit(X, y), X, versus(2, 0))
     check_additive(svm.SVC(kernel="linear").fit(X, y > 1), X, versus(True, False))
@@ -214,7 +214,7 @@ def test_versus_by_probabilities_that_are_fitted_apart_is_not_read() -> None:
     model = svm.SVC(kernel="linear", probability=True).fit(X, y)
     check_additive(model, X)
     assert unreadable_reason(Case(model, X, versus(1, 0)), "additive") == (
-        "the probabilities of SVC are a fit of their own"
+        "the probabilities of SVC are fitted apart from its scores"
     )
 
 

@@ -266,7 +266,7 @@ def test_the_model_is_asked_where_that_is_less_work(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(choice, "lattice_work", lambda model, hybrids: -1e9)
     assert note(FOREST) == (
         "additive: RandomForestClassifier is not known to be additive; "
-        "trees: asking the model about every row is less work here"
+        "trees: predicting every row with the model is less work here"
     )
     assert note(FOREST, max_size=1) is None
     named = Explainer(FOREST, X, engine="trees").explain(X[0])
