@@ -340,7 +340,7 @@ class View(Result):
 
     @property
     def sheet(self) -> Sheet:
-        """The answer in words and tables."""
+        """The view as sentences and tables."""
         sheet: Sheet = find_renderer("sheet", self)(self)
         return sheet
 
