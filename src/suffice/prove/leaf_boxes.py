@@ -51,7 +51,7 @@ def read_columns(
     """
     event = decision.target.event
     if event.kind == "versus" and model.has_separate_probabilities:
-        raise Unreadable(f"the probabilities of {model.name} are fitted apart from its scores")
+        raise Unreadable(f"the probabilities of {model.name} are a fit of their own")
     domain, start = value_domain(decision.data, decision.row)
     scores = model.scores_of_rows(domain.candidates, make_players(domain.candidates))
     classes = decision.target.wrapped.classes or ()
