@@ -411,7 +411,7 @@ def _dry_run(plan: _RecordPlan, table: Table) -> None:
     if not order:
         raise InputError("X", "no rows", "at least one decision")
     rows = _explainable_rows(plan, seen, order)
-    # A listener is told of the record itself, not of its dry run.
+    # Listeners get the progress of the record itself, not that of its dry run.
     with TemporaryDirectory() as folder, listen_to_progress(lambda *_: None):
         _write_record(
             plan.for_dry_run(rows), table.take(np.array(rows)), Path(folder), figures=False

@@ -75,9 +75,10 @@ def stability(
 ) -> Stability:
     """Count the retrained models, of k, in which each minimal set and recourse option still holds.
 
-    A model is fitted to all rows, and k more to rows drawn anew (or with other seeds). A minimal
-    set of the first model holds in another if that gives the same outcome and the set suffices at τ
-    there; a recourse option works in another if that gives the changed row the desired outcome.
+    A model is fitted to all rows, and k more to rows drawn again (or with other seeds). A minimal
+    set of the first model holds in another model if that predicts the same outcome and the set
+    suffices at τ there; a recourse option works in another model if that predicts the desired
+    outcome for the changed row.
     **Models are fitted, and explain each row**: k + 1 times.
 
     Parameters

@@ -116,7 +116,7 @@ def describe_run(
 ) -> dict[str, Any]:
     """Return the fields of a manifest about question, explainer and hashes.
 
-    `asked` is the search as the user named it; `hashes` replace those computed here.
+    `asked` is the value of `search=`; `hashes` replace those computed here.
     """
     limits = question.limits
     # Everything that a row's answer depends on: one difference, and a run is not resumed.

@@ -38,7 +38,7 @@ class Piece:
     """The number of the first row."""
     rows: Any
     context_data: Any = None
-    """Data that the function needs besides the rows; every part of the piece keeps it."""
+    """Further data that the function needs; every part of the piece keeps it."""
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -308,7 +308,7 @@ class BaseEngine(ABC):
         return self._box.model_seconds
 
     def seconds_per_hybrid(self) -> float | None:
-        """Return None: the model predicts hardly any hybrid, so its speed says nothing."""
+        """Return None: the model predicts hardly any hybrid, so its speed does not matter."""
         return None
 
     @abstractmethod

@@ -61,7 +61,7 @@ class Factor(msgspec.Struct, frozen=True, tag_field="kind", repr_omit_defaults=F
         return self.part if isinstance(self, Not) else Not(cast(AnyFactor, self))
 
     def conditions(self) -> frozenset[object]:
-        """Conditions that must all hold for the factor: the set that the subset order compares."""
+        """Return the conditions that must all hold: the set that the subset order compares."""
         return frozenset({self})
 
     def columns(self) -> Iterator[str]:
@@ -355,7 +355,7 @@ def equals(column: str, value: object) -> Factor:
 
 
 def isin(column: str, values: Iterable[object]) -> Factor:
-    """Factor: the column has one of these values.
+    """Return the factor that a column has one of these values.
 
     >>> isin("Job", [2, 3])
     isin('Job', [2, 3])

@@ -1,7 +1,7 @@
 """`ImageModel`: predicts images composed of regions and references (blur, mean, inpainting).
 
 An explanation is a contrast with them. No single choice is neutral: a blurred patch, a grey one and
-a patch of another photograph ask the model three different questions.
+a patch of another photograph lead to three different questions.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _named_reference(name: str, picture: ImageArray, labels: RegionLabels) -> Re
     if name == "blur":
         from scipy.ndimage import gaussian_filter
 
-        # Wide enough that what a region shows cannot be told; colours stay where they were.
+        # Wide enough to make a region's content unrecognisable, but keep its colours.
         sigma = max(picture.size) / 8
         return np.asarray(gaussian_filter(planes, (sigma, sigma, 0), mode="nearest"))
     if name == "mean":

@@ -247,8 +247,8 @@ class RegressionMean:
 class CachedProbabilities:
     """Probabilities of a classifier, computed once per distinct row.
 
-    A search asks for the same few rows in many small batches, and a forest takes as long for one
-    row as for a thousand.
+    A search needs the same few rows in many small batches, and a forest takes as long for one row
+    as for a thousand.
     """
 
     def __init__(self, model: Any, encode: ParentEncoder, limit: int = 100_000) -> None:
@@ -463,8 +463,8 @@ class _SmoothedProbabilities:
 def logistic_probabilities(model: Any, matrix: Reals) -> Reals:
     """Return a logistic regression's probabilities, computed column by column.
 
-    A BLAS product rounds differently for other numbers of rows, and a row must be answered alike in
-    whatever batch it is asked.
+    A BLAS product may round differently for another number of rows, but a row must have the same
+    probabilities in every batch.
     """
     scores = []
     for intercept, slopes in zip(model.intercept_, model.coef_, strict=True):

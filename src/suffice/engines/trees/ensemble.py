@@ -92,7 +92,7 @@ ZERO_IS_SECOND_CLASS = (-5e-324, 0.0)
 
 @dataclass(frozen=True, eq=False)
 class LibrarySum:
-    """How a library adds up leaves, so that its sum can be repeated to the bit."""
+    """The order and precision in which a library adds up leaves, to repeat its sum to the bit."""
 
     scores: Callable[[Table], Any]
     """The library's own scores of rows, before any link; repeated sums over the divisor must equal
