@@ -207,6 +207,7 @@ def test_many_explanations_are_a_list_with_a_summary(tmp_path):
     page = tmp_path / "many.html"
     assert found.to_html(page) == page.read_text(encoding="utf-8")
     assert "12 decisions" in page.read_text(encoding="utf-8")
+    assert page.read_text(encoding="utf-8").count('<details class="one"') == len(found)
     bounded = explainer.explain_many(rows, max_size=1)
     unfinished = sum(not e.complete for e in bounded)
     assert unfinished
