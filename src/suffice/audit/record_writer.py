@@ -245,13 +245,9 @@ def _write_record(
     write_bytes(folder / SUMS_FILE, manifest.sums(), "out")
     # The manifest comes last: a folder without one is a run that was interrupted.
     write_atomically(
-        folder / RECORD_MANIFEST, lambda path: _write_bytes(path, manifest.encode()), folder
+        folder / RECORD_MANIFEST, lambda path: path.write_bytes(manifest.encode()), folder
     )
     return replace(unsealed, manifest=manifest)
-
-
-def _write_bytes(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
 
 
 def _explain_into_folder(
