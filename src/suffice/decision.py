@@ -57,7 +57,7 @@ class Decision:
     prediction: Any
     target: Target
     y: bool
-    """Does the input have the target's outcome?"""
+    """Whether the input has the target's outcome."""
     data: Table
     answers: Values
     """The model's answer for each row of the data."""

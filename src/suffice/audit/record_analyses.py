@@ -174,7 +174,7 @@ def _stability(
     max_size: int | None = None,
     random_state: int | None = None,
 ) -> Result:
-    of = m.model.decider  # models are fitted to its data, and contrasted as it is
+    of = m.model.decider  # models are fitted to its data, and explained with its contrast
     some, ids = m.sample(rows)
     names = of.data.names
     groups = {

@@ -219,7 +219,7 @@ class TextRefinement(msgspec.Struct, frozen=True):
     """Number of words in the whole text."""
     passages: int
     complete: bool
-    """Was every set of passages searched?"""
+    """Whether every set of passages was searched."""
     within: int
     """Passages that were looked into: those of each view's best set; 0: none could be."""
     found: bool

@@ -202,7 +202,7 @@ class ImageModel:
         self.__name__ = str(getattr(model, "__name__", type(model).__name__))
         self.classes_ = getattr(model, "classes_", None)
         self.classes_known = self.classes_ is not None
-        """Does the model list its classes, or score each? Else there may be more than were seen."""
+        """Whether the model lists its classes or scores each; else there may be unseen ones."""
         self._model = self.of_images = model
         self._batch_size = batch_size
         self._columns = int(labels.max()) + 1

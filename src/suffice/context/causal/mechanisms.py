@@ -1,7 +1,7 @@
 """Mechanisms, the structural equations of nodes: value = f(parents, noise).
 
-Noise is whatever is not explained by the parents. Nodes without parents are all noise: for them,
-noise *is* the value.
+Noise is the part of a value that the parents do not explain. For nodes without parents the noise
+*is* the value.
 """
 
 from __future__ import annotations
