@@ -166,7 +166,7 @@ def test_passages_are_searched_and_then_looked_into():
         ("A fine evening with friends.",),
     ]
     assert "Complete for sets of these passages" in str(coarse)
-    assert "not told apart" in str(coarse)
+    assert "were not distinguished" in str(coarse)
 
     fine = explainer.refine(coarse, search="exhaustive")
     assert factor_sets(fine.keep) == word_sets("good", "fine friends")

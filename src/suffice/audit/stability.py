@@ -411,7 +411,7 @@ def make_retraining(fit: Any, X: Table, y: Values, resample: Resample, seed: int
         raise InputError("fit", fit, _ALLOWED_FIT, hint)
     make, seeded = _estimator_fit(fit) if estimator else _function_fit(fit, seed)
     if resample == "seed" and not seeded:
-        hint = "resample='bootstrap' draws the rows anew."
+        hint = "resample='bootstrap' draws the rows again."
         got = "'seed', with models that take none: all would be the same"
         allowed = "an estimator with a random_state, or a function (X, y, seed) -> model"
         raise InputError("resample", got, allowed, hint)

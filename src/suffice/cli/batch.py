@@ -169,7 +169,7 @@ def _check_id_column(table: TableFile, options: dict[str, Any]) -> None:
     repeated = find_repeated_ids(table, column)
     if repeated is not None:
         print_message(
-            f"Note: {column!r} has {repeated}. The column row of the result tells them apart."
+            f"Note: {column!r} has {repeated}. The result's column “row” has their numbers."
         )
 
 

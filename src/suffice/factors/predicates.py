@@ -368,7 +368,7 @@ def between(column: str, low: float, high: float) -> Factor:
     between('Age', 30.0, 40.0)
     """
     ends = [
-        checks.check_number(name, end, "a finite number (compare asks for one bound)")
+        checks.check_number(name, end, "a finite number (compare takes one bound)")
         for name, end in (("low", low), ("high", high))
     ]
     if ends[0] > ends[1]:

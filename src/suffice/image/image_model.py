@@ -273,7 +273,7 @@ def check_image_model(model: Any, device: Any) -> None:
     allowed = "a callable from a batch of images to labels, values or scores, or a torch module"
     require_model(model, allowed)
     if device is not None:
-        allowed = "None: only torch modules are told where to compute"
+        allowed = "None: a device can only be chosen for torch modules"
         raise InputError("device", repr(device) if isinstance(device, str) else device, allowed)
 
 

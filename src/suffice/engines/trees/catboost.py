@@ -184,9 +184,8 @@ class _SplitColumns:
         if len(columns) > 1:
             names = join_words(repr(str(self._model.feature_names_[j])) for j in sorted(columns))
             raise Unreadable(
-                f"{describe_model(self._model)} keeps statistics of columns together ({names}), "
-                "which no "
-                "column tells by itself: max_ctr_complexity=1 keeps them apart"
+                f"{describe_model(self._model)} keeps statistics of several columns together "
+                f"({names}): fit it with max_ctr_complexity=1"
             )
         return int(columns.pop())
 

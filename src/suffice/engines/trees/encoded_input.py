@@ -344,7 +344,7 @@ class EventMargins:
 def read_event_margins(ensemble: Ensemble, event: Event) -> EventMargins:
     """Return the margins of an event; `Unreadable` if the scores do not decide it."""
     if event.kind == "custom":
-        raise Unreadable("an outcome given as a function can only be asked of the model")
+        raise Unreadable("only the model can decide an outcome that is given as a function")
     if ensemble.leaf_answers:
         return EventMargins((_single_tree(ensemble, event),))
     if event.kind == "versus":

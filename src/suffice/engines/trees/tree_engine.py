@@ -223,7 +223,7 @@ class TreeEngine(BaseEngine):
 
     def _fall_back(self) -> None:
         self._uses_model = self._model.disagrees = True
-        self.note = f"{WRONG_TREES}, so that it was asked about every hybrid"
+        self.note = f"{WRONG_TREES}, so the model predicted every hybrid"
 
     def idle_players(self) -> Mapping[int, IdleReason]:
         """Return the players that no tree tests, or no split between the input and a reference.
