@@ -129,7 +129,7 @@ def test_values_at_a_threshold_fall_on_the_librarys_side(library: str) -> None:
     check_trees(Case(model, rows), "numpy")
 
 
-def test_lightgbm_reads_categories_and_zeros_as_it_was_told() -> None:
+def test_lightgbm_reads_categories_and_zeros_as_it_was_set() -> None:
     lightgbm = pytest.importorskip("lightgbm")
     X, y, _, _ = tree_data(300)
     kind = np.random.default_rng(1).integers(8, size=300)

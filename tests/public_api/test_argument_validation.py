@@ -245,7 +245,7 @@ def test_whatever_stands_in_a_stored_answer_it_is_refused_or_can_be_shown(name):
         (lambda: sf.Explainer(model, X, size_weights="111"), "size_weights: got '111'; allowed: 3"),
     ],
 )
-def test_arguments_that_nobody_checked_are_named(call, message):
+def test_arguments_without_a_check_are_named(call, message):
     with pytest.raises(InputError, match=message):
         call()
 
@@ -288,7 +288,7 @@ def own(error):
         ),
     ],
 )
-def test_what_the_users_own_function_raises_is_told_as_its_own(call, argument, error):
+def test_what_the_users_own_function_raises_is_reported_as_its_own(call, argument, error):
     told = "mine: got 1" if isinstance(error, InputError) else type(error).__name__
     start = "" if isinstance(error, InputError) else f"{argument}: got a function that raised "
     with pytest.raises(InputError, match=start + told):
