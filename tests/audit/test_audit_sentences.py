@@ -1,4 +1,4 @@
-"""One, none and many, as the sheets of audits say them."""
+"""Sentences of audits for none, one and many."""
 
 from suffice.audit import GlobalFactors, Reliance, Roles, Stability
 from suffice.audit.global_factors import GlobalFactor

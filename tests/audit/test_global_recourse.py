@@ -1,4 +1,4 @@
-"""Global recourse against its definition, every change applied by hand, and what is said of it."""
+"""Global recourse against its definition, every change applied by hand, and its sentences."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""What groups and decisions are called: two that differ never have one name."""
+"""Names of groups and decisions: two that differ never have one name."""
 
 import datetime
 

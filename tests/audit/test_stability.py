@@ -1,4 +1,4 @@
-"""Stability over retrained models, against a plain count of what each of them says."""
+"""Stability over retrained models, against a direct count over these models."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""However decisions come (in memory, stored, with features left out, unfinished): one answer."""
+"""Audits agree on decisions in memory, stored, with features left out, or unfinished."""
 
 from dataclasses import replace
 from itertools import compress

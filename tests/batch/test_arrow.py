@@ -1,4 +1,4 @@
-"""A chunk as an Arrow table: what stands in it is what every explanation says by itself."""
+"""A chunk as an Arrow table: it holds what each explanation has by itself."""
 
 import pickle
 from datetime import datetime

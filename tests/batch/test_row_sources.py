@@ -1,4 +1,4 @@
-"""Where many rows come from: the same cells in every slice, whatever the file or the slice."""
+"""Sources of rows: the same cells in every slice, whatever the file or the slice."""
 
 import re
 from pathlib import Path

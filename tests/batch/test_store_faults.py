@@ -1,4 +1,4 @@
-"""What goes wrong with a folder: it is said clearly, nothing is corrupted, and resuming repairs."""
+"""Faults of a folder of results: reported clearly, nothing corrupted, repaired by resuming."""
 
 import json
 import os

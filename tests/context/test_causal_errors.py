@@ -1,4 +1,4 @@
-"""What causal models refuse, and in which words."""
+"""Errors of causal models, and their messages."""
 
 from functools import cache
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""How nodes come about: fitted, written down, or of the user's own; calibrated where fitted."""
+"""Mechanisms of nodes: fitted, written down, or the user's own; calibrated where fitted."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Contexts other than the swap: near references, a user's sampler, and how far hybrids stray."""
+"""Contexts other than the swap: near references, a user's sampler, and plausibility."""
 
 import json
 import multiprocessing

@@ -1,4 +1,4 @@
-"""Table 2's parts on a network trained in seconds: what is reported is asked of the model again."""
+"""Table 2's parts on a network trained in seconds: what is reported is predicted again."""
 
 from itertools import combinations
 

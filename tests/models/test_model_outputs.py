@@ -1,4 +1,4 @@
-"""What a model answers: labels, values or scores are read as such, anything else is told plainly."""
+"""Outputs of models: labels, values or scores are read as such, anything else is an error."""
 
 import sys
 from decimal import Decimal

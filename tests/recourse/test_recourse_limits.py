@@ -1,4 +1,4 @@
-"""Limits of a search for recourse: they bound it, and what they leave out is told."""
+"""Limits of a search for recourse: they bound it, and what they leave out is reported."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Arguments of anchor and score_rule that cannot be used, told as such."""
+"""Errors about arguments of anchor and score_rule that cannot be used."""
 
 from inspect import signature
 from typing import get_type_hints

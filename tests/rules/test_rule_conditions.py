@@ -1,4 +1,4 @@
-"""What a rule may ask of a column, and how it is said."""
+"""Conditions of rules on a column, and their text."""
 
 import numpy as np
 import pandas as pd

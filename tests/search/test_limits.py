@@ -1,4 +1,4 @@
-"""Budgets, time limits and size limits: obeyed, and said plainly."""
+"""Budgets, time limits and size limits are obeyed and reported."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Time limits are obeyed by every search, on a clock that moves only when the model is asked."""
+"""Time limits are obeyed by every search, on a clock that moves only when the model is called."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tables of every kind: cells are told apart, kept as they are, and read from any form of row."""
+"""Tables of every kind: cells are distinguished, kept unchanged, and read from any form of row."""
 
 import csv
 from datetime import date, datetime, time, timedelta

@@ -1,4 +1,4 @@
-"""Who may ask the explorer, and how: token, names, origins, sizes, slow and odd requests."""
+"""Requests that the explorer refuses: token, names, origins, sizes, slow and odd requests."""
 
 import socket
 
