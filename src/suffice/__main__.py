@@ -1,8 +1,8 @@
 """`python -m suffice` is the command `suffice`, and this is where both begin.
 
-Ctrl-C ends the command at once with one word, even while libraries are imported: there an interrupt
-raised as an exception can get lost, since an exception in a callback of the import system is only
-printed and the command would continue.
+Ctrl-C ends it at once and in one word, from the first line on. An interrupt that is raised as an
+exception can come to nothing while libraries load: what is raised in a callback of the import
+system is printed and forgotten, and the command would go on.
 """
 
 import os

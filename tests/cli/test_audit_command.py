@@ -339,7 +339,7 @@ def test_a_record_without_a_declaration_is_checked_without_its_model(place, caps
     assert run_command("audit", "verify", "nowhere", capsys=capsys)[0] == 2
 
 
-def test_an_interrupted_run_says_how_to_continue(place, capsys, monkeypatch):
+def test_an_interrupted_run_says_how_to_go_on(place, capsys, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 

@@ -174,7 +174,7 @@ def test_outcomes_that_trees_do_not_tell() -> None:
     assert re.fullmatch(r"the outcome '.*' does not set one class against the rest", joined)
     custom = Case(forest, rows, satisfies(lambda labels: labels == 1))
     assert unreadable_reason(custom, "trees") == (
-        "only the model can decide an outcome that is given as a function"
+        "an outcome given as a function can only be asked of the model"
     )
     assert unreadable_reason(Case(softmax, rows, versus(0, 2)), "trees") == (
         "versus compares probabilities, which softmax may round to equal ones"

@@ -99,7 +99,7 @@ def interrupts_say(what: Callable[[], str]) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        # From None: the traceback of the line that happened to be interrupted does not help.
+        # From None: the traceback of the interrupted line says nothing that helps.
         raise KeyboardInterrupt(f"{str(error) or 'interrupted'}: {what()}") from None
 
 

@@ -185,7 +185,7 @@ class EngineSelector:
         from suffice.engines.trees import TreeEngine
         from suffice.engines.trees.tree_model import WRONG_TREES
 
-        # An engine selected by name is used even then: it lets the model predict every hybrid.
+        # An engine asked for by name serves even then: it lets the model predict every hybrid.
         if self.engine == "auto" and self.read_trees().disagrees:
             raise Unreadable(WRONG_TREES)
         trees = _unchecked(name, self.read_trees(), own_readings)

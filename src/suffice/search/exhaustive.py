@@ -149,10 +149,10 @@ def exhaustive_search(
 
 
 def _sweep_by_mask(evaluator: LatticeEvaluator, d: int, progress: bool | None) -> Sweep:
-    """Count all subsets by one sweep of the lattice, on a fast path without limits.
+    """The fast path, valid for an exhaustive sweep by an evaluator that knows the whole lattice.
 
-    A lattice evaluator counts all subsets together, in the order of their bit masks, and the tally
-    keeps that order.
+    Such an evaluator counts all subsets together, in the order of their bit masks, which the
+    tally keeps.
     """
     n = evaluator.n
     hits = bits = None

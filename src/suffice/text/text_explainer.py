@@ -125,7 +125,7 @@ class TextExplainer:
         """
         started = perf_counter()
         parts = split_text(check_text(text), self._unit, spans)
-        # The mask is chosen once, also for the words of passages, since choosing calls the model.
+        # The mask is chosen once, also for the words of passages: choosing asks the model.
         answer = partial(self._explain_parts, self._contrast(parts), started)
         if spans is None and self._unit == "auto" and parts.unit == "passage":
             return passages_then_words(answer, parts, question, started)

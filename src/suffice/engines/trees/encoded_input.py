@@ -66,7 +66,7 @@ class ReferenceLanes:
         return self.order[block * self.width : (block + 1) * self.width]
 
     def all_lanes(self, block: int) -> int:
-        """Return the word of all lanes that hold a reference."""
+        """The word of all the lanes that hold a reference."""
         return sum(1 << (r ^ 7) for r in range(len(self.references(block))))
 
 
@@ -264,7 +264,7 @@ class InputSides:
         """Read the input's sides from `row`, the matrix of one row that the trees read."""
         self._places = places
         self.input_left: BoolVector = self._answers(row)[:, 0]
-        # Where the input goes left, references on the other side are those that do not go left.
+        # Where the input goes left, those who leave its side are those who do not go left.
         flip = np.where(self.input_left, ~np.uint64(0), np.uint64(0))
         self._flip: BitWords = np.append(flip, np.uint64(0))
 
@@ -344,7 +344,7 @@ class EventMargins:
 def read_event_margins(ensemble: Ensemble, event: Event) -> EventMargins:
     """Return the margins of an event; `Unreadable` if the scores do not decide it."""
     if event.kind == "custom":
-        raise Unreadable("only the model can decide an outcome that is given as a function")
+        raise Unreadable("an outcome given as a function can only be asked of the model")
     if ensemble.leaf_answers:
         return EventMargins((_single_tree(ensemble, event),))
     if event.kind == "versus":

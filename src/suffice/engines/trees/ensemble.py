@@ -132,7 +132,7 @@ class Ensemble:
     link_slack: float = 0.0
     """Largest distance from its boundary at which the link function may round a score to it."""
     source: Ints | None = None
-    """For each column of the matrix its column of the table; None: the same."""
+    """For each column of the matrix the table's column, where they differ."""
     single: bool = False
     """Whether the matrix is the table's own columns, rounded to float32."""
     shares: bool = False

@@ -1,7 +1,7 @@
 """Compiled (numba) counterparts of the NumPy kernels in `lattice_sweep` and `subset_lists`.
 
-A block's leaves are found once and kept, and each slab uses those that it reaches. If there are too
-many to keep, each slab walks the trees again, in portions and with its own players fixed.
+A block's leaves are found once and kept, and each slab takes those that it reaches. Where there are
+too many to keep, every slab walks the trees again, with its fixed players fixed, in portions.
 """
 
 from __future__ import annotations
