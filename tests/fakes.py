@@ -1,4 +1,4 @@
-"""The plainest evaluator there is, and a clock that moves only when a model is asked."""
+"""The plainest evaluator there is, and a clock that moves only when a model is called."""
 
 import sys
 from contextlib import contextmanager

@@ -60,10 +60,12 @@ def measure(home: Path = HOME) -> Figures:
     imports = {name: set(_own_imports(tree, modules)) - {name} for name, tree in trees.items()}
     importers: dict[str, set[str]] = defaultdict(set)
     for name, imported in imports.items():
-        for module in imported:
+        for module in imported | _lazy_exports(name, modules):
             importers[module].add(name)
     plain = [name for name, path in modules.items() if path.name != "__init__.py"]
     # A package's `__init__` re-exports: a module that only it imports is public, not a fragment.
+    # A lazy package names its exports in a stub, which counts for this share only: the module
+    # itself imports nothing.
     single = [
         name
         for name in plain
@@ -102,6 +104,19 @@ def _own_imports(tree: ast.Module, modules: dict[str, Path]) -> Iterator[str]:
             parts = name.split(".")
             prefixes = [".".join(parts[:end]) for end in range(len(parts), 0, -1)]
             yield from [prefix for prefix in prefixes if prefix in modules][:1]
+
+
+def _lazy_exports(name: str, modules: dict[str, Path]) -> set[str]:
+    """Return the modules that the stub of a lazy package re-exports; none for other modules."""
+    stub = modules[name].with_suffix(".pyi")
+    if not stub.exists():
+        return set()
+    found = set()
+    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            package = f"{name}.{node.module}" if node.module else name
+            found |= {package, *(f"{package}.{alias.name}" for alias in node.names)}
+    return found & modules.keys() - {name}
 
 
 def _code_lines(text: str, tree: ast.Module) -> int:

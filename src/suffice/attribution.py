@@ -352,7 +352,7 @@ class ShapleyValues(_ValuesByKey[str]):
 class ShapleyInteractions(_ValuesByKey[tuple[str, ...]]):
     """Exact interactions: {set of features: what they add together beyond what they add apart}.
 
-    A set is a tuple of names, and may be asked for in any order.
+    A set is a tuple of names, in any order.
 
     >>> import pandas as pd
     >>> from suffice import Explainer, shapley_interactions

@@ -57,7 +57,7 @@ class Decision:
     prediction: Any
     target: Target
     y: bool
-    """Does the input have the target's outcome?"""
+    """Whether the input has the target's outcome."""
     data: Table
     answers: Values
     """The model's answer for each row of the data."""
@@ -130,14 +130,14 @@ class Decision:
     def own_score(self) -> PredictionScore | None:
         """Probability, score or value shown beside the prediction; computed when first read."""
         model, known = self.target.wrapped, self.scores is not None
-        # Rows are only looked at where the model has to be asked.
+        # The row is only read if the model has to predict it.
         rows = self.inputs.table if known or model.classes is None else self.row
         return model.prediction_scores(rows, [self.prediction], self.scores)[0]
 
     def evaluator(
         self, hybrids: Hybrids, limits: Limits | None = None, exhaustive: bool = True
     ) -> Evaluator:
-        """Return an evaluator of hybrids; its note is the reason why no faster one serves."""
+        """Return an evaluator of hybrids; its note is the reason why no faster one is used."""
         limits = limits or Limits()
         return self.engine_selector.make_evaluator(
             self.target,
@@ -157,10 +157,10 @@ class Decision:
 
 @dataclass(frozen=True, eq=False)
 class DecisionBuilder:
-    """A model's decisions for inputs, and the references that each is contrasted with.
+    """Makes a model's decisions for inputs, with the references that each is contrasted with.
 
-    Inputs are read before. Those that are decided together are predicted in one call; what follows
-    from a set of references is shared by all whose references it is.
+    Inputs that are decided together are predicted in one call, and those with the same references
+    share everything that follows from these.
     """
 
     model: WrappedModel
@@ -171,7 +171,7 @@ class DecisionBuilder:
     references: ReferenceSpec
     n_references: int | None
     like_data: Callable[[Table], Table]
-    """Turns a table of the user's kind into what the data was turned into."""
+    """Converts a table of the user's as the data was converted."""
     players: Players
     engine_selector: EngineSelector
     context: Context
@@ -189,13 +189,13 @@ class DecisionBuilder:
         return self._decision(CachedRows(row), 0, answers, scores, outcome, asked)
 
     def many(self, inputs: CachedRows) -> list[Decision | SufficeError]:
-        """The decision for each input, or what is wrong with it: the same as one by one."""
+        """Return the decision for each input, or its error; they are those of one call for each."""
         found: list[Decision | SufficeError] = []
-        for place, told in enumerate(self._predicted(inputs.table)):
+        for place, predicted in enumerate(self._predicted(inputs.table)):
             try:
-                if isinstance(told, SufficeError):
-                    raise told
-                found.append(self._decision(inputs, place, *told))
+                if isinstance(predicted, SufficeError):
+                    raise predicted
+                found.append(self._decision(inputs, place, *predicted))
             except SufficeError as error:
                 found.append(error)
         return found
@@ -203,9 +203,9 @@ class DecisionBuilder:
     def _predicted(self, table: Table) -> list[Prediction | SufficeError]:
         """Return the prediction of each row, with its scores if the same call gives them.
 
-        A matrix product rounds a row otherwise in another batch. That decides no label, short of a
-        tie that rounding decides anyway, but it shows in numbers: so those of models that may not
-        work row by row are asked of each row alone, as if it were the only one.
+        A matrix product may round a row differently in another batch. That changes no label except
+        in a tie, but it changes scores: so models that may not compute row by row predict each row
+        in a call of its own for these.
         """
         apart = self.engine_selector.predicts_row_by_row
         each = [table.take(np.array([i])) for i in range(len(table))] if not apart else []
@@ -295,14 +295,14 @@ class DecisionBuilder:
         if not (isinstance(self.references, str) and self.references == "opposite"):
             return self.sets.get_or_choose("given", chosen)
         event = target.event
-        if event.kind == "custom":  # a function tells nothing of itself but what it says
+        if event.kind == "custom":  # two functions can only be compared by their results
             mask = is_opposite()
             return self.sets.get_or_choose(
                 np.packbits(mask).tobytes(), lambda: chosen(lambda: mask)
             )
-        # 1 is not True: labels are told apart by their types as well.
-        told = tuple((type(value), value) for value in event.parameters)
-        return self.sets.get_or_choose((event.kind, told, y), chosen)
+        # 1 and True are different labels but equal keys, so the key has the types as well.
+        typed = tuple((type(value), value) for value in event.parameters)
+        return self.sets.get_or_choose((event.kind, typed, y), chosen)
 
 
 @runtime_checkable
@@ -320,5 +320,5 @@ class SupportsDecide(Protocol):
         ...
 
     def decide(self, x: Any, outcome: Any = None) -> Decision:
-        """The decision for one input; `outcome` in place of the explainer's own."""
+        """Return the decision for one input; `outcome` in place of the explainer's own."""
         ...

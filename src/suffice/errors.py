@@ -115,7 +115,7 @@ def missing_package(purpose: str, package: str, extra: str) -> MissingPackageErr
 
 
 class NotVisitedError(SufficeError, LookupError):
-    """A subset was asked for that the search, bounded by the caller, never evaluated.
+    """A subset was requested that the search, bounded by the caller, did not evaluate.
 
     >>> import numpy as np
     >>> import pandas as pd
@@ -150,10 +150,10 @@ def did_you_mean(name: object, known: Iterable[object], *, or_list: bool = True)
 
 
 def short_repr(value: object, limit: int = 80) -> str:
-    """A value's repr on one line, cut where it would drown the message."""
+    """Return a value's repr on one line, cut to `limit` characters."""
     try:
         return one_line(repr(value), limit)
-    except Exception:  # a repr of the user's own that raises must not hide the error
+    except Exception:  # a repr of a user's class that raises must not hide the error
         return f"<{type(value).__name__}>"
 
 
@@ -171,7 +171,7 @@ def with_other_names(words: str, names: Mapping[str, str]) -> str:
 
 
 def one_line(text: object, limit: int = 300) -> str:
-    r"""Another's message on one line, cut where it would drown ours.
+    r"""Return a text, such as another error's message, on one line, cut to `limit` characters.
 
     >>> one_line("a dtype\n   of many lines", 12)
     'a dtype of …'

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 class ExplainOptions(TypedDict, total=False):
-    """Arguments of `Explainer.explain` besides the input, for methods that pass them on."""
+    """Keyword arguments of `Explainer.explain`, for methods that pass them on."""
 
     tau: float
     alpha: float | None
@@ -329,7 +329,7 @@ class Explainer:
     ) -> Explanations:
         """Explain several inputs: a frame, an array, or a list of rows; the rest as in `explain`.
 
-        The result is a list whose `print` says what the explanations have in common: outcomes, the
+        The result is a list whose `print` shows what the explanations have in common: outcomes, the
         commonest feature sets, and how many searches were not complete.
 
         `n_jobs` processes share the work (-1: one per core); the answers do not depend on it. An
@@ -534,8 +534,8 @@ class Explainer:
         desired
             The desired outcome: a class, `at_least(t)`, `versus(...)`, … None: any other outcome.
         immutable
-            Features or columns that cannot change, besides those declared to `Explainer`, whose
-            rules hold here as well. A group with such a column cannot change.
+            Features or columns that cannot change, in addition to those declared to `Explainer`. A
+            group with such a column cannot change.
         actionable
             The only features or columns that can change. None: all that are not immutable.
         ranges
@@ -565,7 +565,7 @@ class Explainer:
             multiples of the step, within the given or else the observed range). Features of a group
             take their values from one row.
         budget
-            The largest number of rows that the model predicts, besides `x` itself. None: unlimited,
+            The largest number of rows that the model predicts, not counting `x`. None: unlimited,
             which for a grid of many features with many values can take very long.
         time_limit
             Stop after about this many seconds; what is found then depends on the machine. None:

@@ -14,7 +14,7 @@ from typing import Any
 
 
 def hold_across_forks(lock: Any) -> None:
-    """Let forks wait until a reentrant lock is free, so that what it guards is whole as well."""
+    """Let forks wait until a reentrant lock is free, so that the data it guards are consistent."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(
             before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release

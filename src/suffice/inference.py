@@ -33,7 +33,7 @@ from suffice.validation import check_number
 
 
 def p_value(hits: ArrayLike, n: ArrayLike, tau: float) -> Reals:
-    """P(X >= hits) for X ~ Binomial(n, τ): the exact one-sided test of PS <= τ.
+    """Return P(X >= hits) for X ~ Binomial(n, τ): the exact one-sided test of PS <= τ.
 
     >>> float(p_value(9, 10, 0.5).round(6))
     0.010742
@@ -46,7 +46,7 @@ def p_value(hits: ArrayLike, n: ArrayLike, tau: float) -> Reals:
 
 
 def lower_bound(hits: ArrayLike, n: ArrayLike, alpha: ArrayLike) -> Reals:
-    """L: the one-sided Clopper–Pearson lower bound, the largest τ at which p <= α.
+    """Return L, the one-sided Clopper–Pearson lower bound: the largest τ at which p <= α.
 
     >>> float(lower_bound(10, 10, 0.05).round(6))
     0.741134
@@ -58,7 +58,7 @@ def lower_bound(hits: ArrayLike, n: ArrayLike, alpha: ArrayLike) -> Reals:
 
 
 def clopper_pearson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple[Reals, Reals]:
-    """The exact two-sided interval: at least `level` coverage, whatever the true share.
+    """Return the exact two-sided interval: at least `level` coverage, whatever the true share.
 
     >>> low, high = clopper_pearson(0, 10)
     >>> float(low), float(high.round(4))
@@ -73,10 +73,10 @@ def clopper_pearson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple
 
 
 def interval_and_p_value(hits: int, n: int, tau: float) -> tuple[tuple[float, float], float]:
-    """The exact 95% interval of a share of n, and its p-value at τ, as `p_value` has it.
+    """Return the exact 95% interval of hits among n, and the p-value at τ (see `p_value`).
 
-    Equal counts have equal ones, and explanations that have n and τ in common ask for the same few
-    over and over: where n is not large, all are worked out at once and kept.
+    Explanations with the same n and τ need the same few values again and again: unless n is large,
+    they are computed for all counts at once and cached.
 
     >>> (interval_and_p_value(0, 10, 0.9)[1],
     ...  interval_and_p_value(9, 10, 0.5)[1] == p_value(9, 10, 0.5))
@@ -88,7 +88,7 @@ def interval_and_p_value(hits: int, n: int, tau: float) -> tuple[tuple[float, fl
 
 
 _MOST_TABULATED = 1 << 12
-"""Trials: of more, intervals and p-values are worked out one by one."""
+"""Largest n for which intervals and p-values of all counts are computed at once."""
 
 
 @lru_cache(maxsize=1 << 12)
@@ -110,7 +110,7 @@ def _p_value_table(n: int, tau: float) -> list[float]:
 
 
 def wilson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple[Reals, Reals]:
-    """Wilson's score interval: shorter than the exact one, with coverage near `level` on average.
+    """Return Wilson's score interval: shorter than the exact one, its mean coverage near `level`.
 
     >>> low, high = wilson(5, 10)
     >>> float(low.round(4)), float(high.round(4))
@@ -126,7 +126,7 @@ def wilson(hits: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple[Reals, R
 
 
 def adjusted_p_values(p: ArrayLike, adjustment: Adjustment = "none") -> Reals:
-    """P-values that can be compared with α after accounting for the whole family.
+    """Return p-values that can be compared with α, adjusted for the whole family.
 
     >>> adjusted_p_values([0.01, 0.02, 0.5], "holm").tolist()
     [0.03, 0.04, 0.5]
@@ -141,7 +141,7 @@ def adjusted_p_values(p: ArrayLike, adjustment: Adjustment = "none") -> Reals:
 def adjust_tied_p_values(p: Reals, times: Counts, adjustment: Adjustment) -> Reals:
     """Adjust ascending p-values, each of which may be that of several factors."""
     m = times.sum()
-    last = times.cumsum()  # how many have as small a p-value, or a smaller
+    last = times.cumsum()  # number of factors whose p-value is at most this one
     if adjustment == "none":
         return p
     if adjustment == "bonferroni":
@@ -165,7 +165,7 @@ def passing_taus(
     if alpha is None:
         return np.asarray(hits / n, dtype=float)
     if adjustment in ("none", "bonferroni"):
-        m = min(family, 10**300)  # what no float can hold is as good as that
+        m = min(family, 10**300)  # a larger family overflows a float, and gives the same bound
         return lower_bound(hits, n, alpha / m if adjustment == "bonferroni" else alpha)
     counts, which, times = np.unique(hits, return_inverse=True, return_counts=True)
     return passing_taus_by_count(counts, times, n, alpha, adjustment, family)[which]
@@ -176,19 +176,19 @@ def passing_taus_by_count(
 ) -> Reals:
     """Return passing thresholds by count, for ascending counts that `times` factors have each.
 
-    Factors with equal hits pass at the same τ. Holm judges them all as the first of them in the
-    order of the family, Benjamini–Hochberg as the last.
+    Factors with equal hits pass at the same τ. In the order of the family, Holm tests all of them
+    at the level of the first of them, Benjamini–Hochberg at that of the last.
 
     >>> few = passing_taus_by_count(np.array([3, 9]), np.array([2, 1]), 10, 0.05, "holm", 3)
     >>> (few == [lower_bound(3, 10, 0.05 / 2), lower_bound(9, 10, 0.05 / 3)]).all()
     np.True_
     """
-    m = min(family, 10**300)  # what no float can hold is as good as that
+    m = min(family, 10**300)  # a larger family overflows a float, and gives the same bound
     if adjustment == "none":
         return lower_bound(counts, n, alpha)
     if adjustment == "bonferroni":
         return lower_bound(counts, n, alpha / m)
-    last = times[::-1].cumsum()[::-1]  # how many have as many hits, or more
+    last = times[::-1].cumsum()[::-1]  # number of factors with at least as many hits
     if adjustment == "holm":
         judged = lower_bound(counts, n, alpha / (m - (last - times)))
         return np.minimum.accumulate(judged[::-1])[::-1]
@@ -202,7 +202,7 @@ def fewest_hits(
     adjustment: Literal["none", "bonferroni"] = "none",
     family: int = 1,
 ) -> int:
-    """The fewest hits among n that pass at τ; n + 1 where not even n do.
+    """Return the fewest hits among n that pass at τ; n + 1 where not even n do.
 
     >>> fewest_hits(700, 0.9), fewest_hits(700, 0.9, alpha=0.05), fewest_hits(10, 0.9, alpha=0.05)
     (630, 644, 11)
@@ -211,12 +211,12 @@ def fewest_hits(
     def passes(hits: int) -> bool:
         return bool(passing_taus(np.array([hits]), n, alpha, adjustment, family)[0] >= tau)
 
-    # More hits never pass less, so halving finds it however many references there are.
+    # Passing is monotone in the number of hits, so a binary search finds the first that passes.
     return bisect_left(range(n + 1), True, key=passes)
 
 
 def _check_counts(hits: ArrayLike, n: ArrayLike) -> tuple[Reals, Reals]:
-    """Hits and trials as numbers, if each pair makes sense."""
+    """Return hits and trials as floats; raise unless 0 <= hits <= n and n > 0 for each pair."""
     k, m = (_as_floats(name, given) for name, given in (("hits", hits), ("n", n)))
     if not (np.isfinite(m) & (m > 0)).all():
         raise InputError("n", n, "numbers of trials, above 0")

@@ -16,7 +16,7 @@ LARGEST_TOTAL = 1 << 53
 """A progress bar with a larger total would never move."""
 
 
-# The one progress bar: for work over a second, and on a terminal unless it is asked for.
+# The progress bar: shown for work over a second, by default only on a terminal.
 
 
 ProgressListener = Callable[[str, float, float | None], None]

@@ -41,9 +41,9 @@ class Stream(IntEnum):
     ROWS = 13
     """Rows drawn from a causal model."""
     FOLDS = 14
-    """Rows on which ways to fit a mechanism are compared."""
+    """Rows on which methods to fit a mechanism are compared."""
     BACKGROUND = 16
-    """Rows of a table that is larger than what references are drawn from."""
+    """Sample of a large table, from which references are drawn."""
     CANDIDATES = 17
     """Rows whose own recourse is searched, and changes that are tried on all rows."""
     AUDITED = 20

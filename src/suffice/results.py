@@ -1,8 +1,8 @@
 """`Result`, the base class of results: text, notebook, tables, frame, JSON, page; writing of files.
 
 A result is frozen and holds facts. Its `sheet` puts them into words once; every screen and page is
-drawn from the sheet, so that all of them say the same. Renderers live above everything else and are
-looked up by name when asked for, so that nothing here imports them.
+drawn from the sheet, so that all of them say the same. Renderers belong to the higher layers
+`report` and `plots`, so this module imports them by name, when one is called.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RenderFormat = Literal[
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with the ends of its interval; without a value, some number in the interval."""
+    """A number with the ends of its interval; value None: only the interval is known."""
 
     value: float | None
     low: float
@@ -138,10 +138,10 @@ class Field:
     value: Callable[[Any], Any] | None = None
     """Value of a row; None: the row's attribute `name`."""
     show: Callable[[Any], Cell] | None = None
-    """Value as panels have it; None: as it is."""
+    """Converts the value for panels; None: they show it unchanged."""
 
     def read(self, row: Any) -> Any:
-        """Return the value of one row; of what has an `estimate`, such as a share, that."""
+        """Return the value of one row; its `estimate` if it has one, as shares and gaps have."""
         found = getattr(row, str(self.name)) if self.value is None else self.value(row)
         return getattr(found, "estimate", found)
 
@@ -204,15 +204,15 @@ class Sheet:
     """Sentences that sum the answer up."""
     panels: tuple[Panel, ...] = ()
     notes: tuple[str, ...] = ()
-    """What else there is to know: how it was found, what was left out."""
+    """Further sentences: how the answer was found, what was left out."""
 
 
 class Rendered(ABC):
     """Base of objects with a sheet, shown as text, on terminals, in notebooks and as pages."""
 
     faces: ClassVar[str] = "suffice.report.render_result"
-    """The module whose functions text, terminal, fragment and page draw it (and sheet, where the
-    words are made above the result)."""
+    """The module with the functions `text`, `terminal`, `fragment` and `page` that render it (and
+    `sheet`, where its sentences come from a higher layer)."""
     page_face: ClassVar[RenderFormat] = "page"
     """The function of that module that makes the page."""
 
@@ -266,13 +266,13 @@ class Result(Rendered):
     """
 
     version: ClassVar[int] = 1
-    """Version of the stored form: raised when an old text could no longer be read."""
+    """Version of the stored form: it goes up where older texts cannot be read any more."""
     stored: ClassVar[type | None] = None
     """The type of the stored content; None: the class itself."""
     stored_volatile: ClassVar[type | None] = None
     """The type of the block of facts that differ from call to call; None: there is none."""
     plots: ClassVar[tuple[str, ...]] = ("measures",)
-    """The kinds of figure there are of it, the usual one first: names in `suffice.plots`."""
+    """Names of the functions of `suffice.plots` that draw it, the default first."""
 
     @abstractmethod
     def to_frame(self) -> Any:
@@ -283,7 +283,7 @@ class Result(Rendered):
         return self._json(self._record())
 
     def _json(self, content: Any, volatile: Mapping[str, Any] | None = None) -> str:
-        """Return the JSON text of a content and, in a block of their own, of volatile facts."""
+        """Return the JSON text of a content, with volatile facts in a block of their own."""
         envelope = {"result": type(self).__name__, "version": self.version, "content": content}
         return json_text(envelope if volatile is None else envelope | {"volatile": volatile})
 
@@ -324,7 +324,7 @@ class Result(Rendered):
 
     @classmethod
     def _read_volatile(cls, envelope: dict[str, Any]) -> None:
-        """Put facts that were stored beside the content into it; most results have none."""
+        """Move the facts of the volatile block into the content; most results have none."""
         return
 
     @classmethod
@@ -355,9 +355,9 @@ class FrozenDict(dict[str, Scalar]):
         return FrozenDict, (dict(self),)
 
 
-def find_renderer(face: RenderFormat, result: Rendered) -> Callable[[Any], Any]:
+def find_renderer(form: RenderFormat, result: Rendered) -> Callable[[Any], Any]:
     """Return the function that renders a result: as text, on a terminal, in a cell, as a page."""
-    found: Callable[[Any], Any] = getattr(import_module(result.faces), face)
+    found: Callable[[Any], Any] = getattr(import_module(result.faces), form)
     return found
 
 
@@ -371,7 +371,7 @@ def encode_text(text: str) -> bytes:
 
 
 def write_text(path: object, text: str, argument: str = "path") -> None:
-    """Write a file, or say why it cannot be written."""
+    """Write a text file; an InputError with the reason if it cannot be written."""
     write_bytes(path, encode_text(text), argument)
 
 
@@ -385,7 +385,7 @@ def private_opener(path: str, flags: int) -> int:
 
 
 def write_bytes(path: object, content: bytes, argument: str = "path") -> None:
-    """Write a file, or say why it cannot be written."""
+    """Write a file; an InputError with the reason if it cannot be written."""
     allowed = "the path of a file that can be written"
     try:
         with open(Path(path), "wb", opener=private_opener) as file:  # type: ignore[arg-type]
@@ -438,7 +438,7 @@ def result_schema(result: type[Result]) -> dict[str, Any]:
         raise InputError("result", repr(given) if isinstance(given, str) else given, allowed)
     content = msgspec.json.schema(result.stored or result)
     definitions = content.pop("$defs", {})
-    for definition in definitions.values():  # of a docstring, what comes before its examples
+    for definition in definitions.values():  # only the first paragraph of each docstring
         if "description" in definition:
             definition["description"] = definition["description"].split("\n\n")[0]
     volatile: dict[str, Any] = {}

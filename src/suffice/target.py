@@ -1,7 +1,7 @@
 """`Target`: a model and an outcome (class, threshold, band, versus) as a Boolean function f.
 
-The model is the user's own and is only ever called. The outcome says which of its answers count as
-y: a class, a class rather than a foil, a threshold, a band around a prediction, any predicate.
+The model is the user's, and is only called. The outcome defines which of its answers count as y: a
+class, a class rather than a foil, a threshold, a band around a prediction, any predicate.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Target:
             raise InputError("event", event, "an Event", hint)
 
     def __call__(self, rows: Table) -> BoolVector:
-        """f(z) for each row."""
+        """Return f(z) for each row."""
         return self.read(self.answers(rows))
 
     def answers(self, rows: Table) -> Values:
@@ -155,7 +155,7 @@ class Target:
 
 
 def at_least(threshold: float) -> Outcome:
-    """The model's value is >= a threshold.
+    """Return the outcome that the model's value is >= a threshold.
 
     >>> at_least(700)
     at_least(700)
@@ -164,7 +164,7 @@ def at_least(threshold: float) -> Outcome:
 
 
 def at_most(threshold: float) -> Outcome:
-    """The model's value is <= a threshold.
+    """Return the outcome that the model's value is <= a threshold.
 
     >>> at_most(2.5)
     at_most(2.5)
@@ -173,7 +173,7 @@ def at_most(threshold: float) -> Outcome:
 
 
 def within(delta: float) -> Outcome:
-    """The model's value stays within `delta` of its value at the input.
+    """Return the outcome that the model's value stays within `delta` of its value at the input.
 
     >>> within(25).depends_on_input
     True
@@ -185,10 +185,10 @@ def within(delta: float) -> Outcome:
 
 
 def versus(label: object, foil: object) -> Outcome:
-    """Outcome "one class rather than another": the model scores `label` above `foil`.
+    """Return the outcome that the model scores the class `label` above the class `foil`.
 
-    Equal scores count for whichever class the model lists first, as in its own `predict`; so do
-    rows to which the model gives neither class at all.
+    Equal scores count for the class that the model lists first, as in its own `predict`; so do rows
+    for which the model scores neither class.
 
     >>> versus("cat", "dog")
     versus('cat', 'dog')
@@ -384,12 +384,12 @@ def _require_values(model: Model, outcome: str) -> None:
 
 
 def _as_floats(answers: Values) -> Values:
-    """Decimals as floats, which a float can be taken from; other numbers as they are."""
+    """Return decimals as floats, so that floats can be subtracted; other numbers unchanged."""
     return answers.astype(np.float64) if answers.dtype == object else answers
 
 
 def _format_exact(number: float) -> str:
-    """A number as a user would type it.
+    """Return a number as a user would type it.
 
     >>> _format_exact(700.0), _format_exact(0.1)
     ('700', '0.1')

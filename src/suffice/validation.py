@@ -154,7 +154,7 @@ def check_name_list(
     if isinstance(given, str):
         return [given]
     if isinstance(given, Iterable) and not isinstance(given, bytes):
-        # An array of no dimension says that it can be gone through, and cannot.
+        # An array without dimensions has `__iter__`, but cannot be iterated over.
         found = list(np.atleast_1d(given) if isinstance(given, np.ndarray) else given)
         if all(isinstance(name, str) for name in found):
             return [str(name) for name in found]
@@ -166,7 +166,7 @@ def call_user_function(
 ) -> Any:
     """Call a user's function, and turn what it raises into an `InputError` about the argument.
 
-    `about` says what it was called for: "for column 'age'".
+    `about` is what it was called for: "for column 'age'".
 
     >>> call_user_function("cost", lambda x: 1 / x, "a function x -> cost", 0)
     Traceback (most recent call last):
@@ -176,7 +176,7 @@ def call_user_function(
         return function(*given)
     except SufficeError:
         raise
-    except (Exception, SystemExit) as error:  # nobody's function ends the program
+    except (Exception, SystemExit) as error:  # a user's function must not end the program
         why = one_line(error, 200)
         got = f"a function that raised {type(error).__name__}" + f" {about}" * bool(about)
         got += f": {why}" if why else ""

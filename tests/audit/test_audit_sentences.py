@@ -1,4 +1,4 @@
-"""One, none and many, as the sheets of audits say them."""
+"""Sentences of audits for none, one and many."""
 
 from suffice.audit import GlobalFactors, Reliance, Roles, Stability
 from suffice.audit.global_factors import GlobalFactor
@@ -70,7 +70,7 @@ def test_reliance_where_little_was_counted_clears_nothing():
     assert "is not known" in relied(0, Share(0, 0), 0, 0, asked=0).lead[0]
 
 
-def test_reliance_where_some_were_not_asked_is_told_of_those_that_were():
+def test_reliance_with_unknown_flips_reports_the_known_ones():
     sheet = relied(2, Share(0, 10), 4, 2, asked=6)
     assert (
         "flips 2 of 6 for some reference (up to 40 references; the count grows with their number; "
@@ -119,7 +119,7 @@ def test_ways_out_that_last():
     assert held(9, 10)[1].startswith("Of 2 recourse options, 2 work in")
 
 
-def test_reliance_is_told_of_each_set_of_features_by_its_name():
+def test_reliance_is_reported_for_each_named_set_of_features():
     none = Share(0, 4)
     groups = tuple(
         GroupReliance(name, group, 4, none, none, none, none)
@@ -132,7 +132,7 @@ def test_reliance_is_told_of_each_set_of_features_by_its_name():
     assert found.findings[1].startswith("age and sex: no decision of 4 was found to rest on them")
 
 
-def test_gaps_between_groups_are_told_in_whole_points_with_a_minus_sign():
+def test_gaps_between_groups_are_reported_in_whole_points_with_a_minus_sign():
     none = Share(0, 4)
     whole = GroupReliance("sex", None, 4, none, none, none, none)
     between = RelianceGap(

@@ -265,7 +265,7 @@ def test_stored_batches_without_a_common_id_or_with_one_twice(shuffled, tmp_path
     assert audit.compare(list(a), list(c)).nothing
 
 
-def test_another_outcome_is_told_and_its_sets_are_not_compared():
+def test_another_outcome_is_reported_and_its_sets_are_not_compared():
     people = pd.DataFrame({"pay": [30, 60, 45, 60], "debt": [20, 20, 0, 40]})
     old = Explainer(lambda rows: rows["pay"] >= 40, people)
     new = Explainer(lambda rows: rows["pay"] - rows["debt"] >= 40, people)
@@ -279,7 +279,7 @@ def test_another_outcome_is_told_and_its_sets_are_not_compared():
     assert "they are not compared" in str(many)
 
 
-def test_a_set_that_is_needlessly_large_now_is_told_from_one_that_fails():
+def test_a_set_that_is_needlessly_large_now_is_distinguished_from_one_that_fails():
     X = pd.DataFrame({"a": [0] * 8, "b": [0, 1] * 4, "c": [0, 0, 1, 1] * 2})
     both = Explainer(lambda r: (r["a"] + r["b"] * 0 > 0) & (r["c"] >= 0), X, references="all")
     x = {"a": 1, "b": 1, "c": 1}

@@ -1,4 +1,4 @@
-"""Global recourse against its definition, every change applied by hand, and what is said of it."""
+"""Global recourse against its definition, every change applied by hand, and its sentences."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -271,7 +271,7 @@ def test_the_same_question_has_the_same_answer():
 # -- groups -------------------------------------------------------------------------------
 
 
-def test_groups_tell_who_is_helped_and_what_it_costs():
+def test_groups_show_who_is_helped_and_what_it_costs():
     found = answered()
     every, *groups = found.groups
     assert every.covered == found.share
@@ -488,7 +488,7 @@ def granted():
     ],
     ids=lambda given: next(iter(given)) if isinstance(given, dict) else "",
 )
-def test_what_cannot_be_asked_is_said(asked, said):
+def test_questions_that_cannot_be_answered_are_refused(asked, said):
     explainer = Explainer(lender, loans(), n_references=20)
     given = {"explainer": explainer, "X": loans(), "desired": "granted", "max_searched": 2}
     given |= asked() if callable(asked) else asked

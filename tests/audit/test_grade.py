@@ -99,7 +99,7 @@ def test_a_ranking_is_marked_at_every_size(world, tau, data, view):
 
 
 @given(problems(max_d=4).map(with_both_answers), st.data())
-def test_counterfactual_rows_are_asked_of_the_model(world, data):
+def test_counterfactual_rows_are_predicted_by_the_model(world, data):
     row = st.tuples(*[st.integers(0, 2)] * world.d)
     rows = data.draw(st.lists(row, min_size=1, max_size=3))
     explainer = world.explainer(cost=lambda column, old, new: np.abs(new - old) * 1.0)
@@ -395,7 +395,7 @@ def test_permutation_importance_ranks_by_sign(explainer, loans):
     assert [e.grade.marks[0].features for e in many.entries] == [marks[0].features] * 3
 
 
-def test_a_rule_of_anchor_exp_is_read_as_it_is_told(explainer, loans):
+def test_a_rule_of_anchor_exp_is_read_as_it_is_written(explainer, loans):
     tabular = pytest.importorskip("anchor.anchor_tabular")
     model, X, _ = loans
     homes = {4: ["owns", "rents", "with family"]}
@@ -431,7 +431,7 @@ def test_a_rule_in_alibis_form_is_read():
     assert found.rule.rule.precision == 1.0 and found.rule.spare == ()
 
 
-def test_dice_rows_are_asked_again(explainer, loans):
+def test_dice_rows_are_predicted_again(explainer, loans):
     dice_ml = pytest.importorskip("dice_ml")
     model, X, _ = loans
 
@@ -469,7 +469,7 @@ def broken(row):
     raise RuntimeError("out of memory")
 
 
-def test_tools_are_marked_row_by_row_and_failures_are_told(explainer, loans):
+def test_tools_are_marked_row_by_row_and_failures_are_reported(explainer, loans):
     _, X, _ = loans
     asked = []
 

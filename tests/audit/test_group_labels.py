@@ -1,4 +1,4 @@
-"""What groups and decisions are called: two that differ never have one name."""
+"""Names of groups and decisions: two that differ never have one name."""
 
 import datetime
 
@@ -46,7 +46,7 @@ def groups(by):
         (np.datetime64("NaT"), "missing"),
     ],
 )
-def test_a_name_has_all_that_tells_it_from_others(value, name):
+def test_a_name_has_all_that_distinguishes_it_from_others(value, name):
     assert as_label(value) == name
 
 

@@ -86,7 +86,7 @@ def monotone(draw):
 
 
 @given(monotone())
-def test_a_direction_that_is_told_is_the_one_that_helps(world):
+def test_a_direction_that_is_reported_is_the_one_that_helps(world):
     weights, least, rows = world
     table = pd.DataFrame(rows, columns=[f"x{i}" for i in range(len(weights))])
     truth = table.to_numpy() @ weights >= least
@@ -143,7 +143,7 @@ def test_a_change_to_missing_shows_no_direction():
     assert usual.explain(people.iloc[0], search="exhaustive").directions == {}
 
 
-def test_a_change_that_works_without_a_feature_tells_nothing_of_it():
+def test_a_change_that_works_without_a_feature_shows_no_direction_of_it():
     rng = np.random.default_rng(1)
     people = pd.DataFrame({"income": rng.integers(10, 60, 80), "debt": rng.integers(0, 60, 80)})
     explainer = Explainer(lambda rows: rows["income"] - rows["debt"] >= 20, people)
@@ -235,7 +235,7 @@ def test_only_reasons_that_are_given_cover():
     assert audit.reasons(REFUSED, {"age": {"any": ("A", "Age")}})[0].covered is None
 
 
-def test_tables_tell_what_was_left_out_and_what_helps_as_much(tmp_path):
+def test_tables_list_what_was_left_out_and_what_helps_as_much(tmp_path):
     people = pd.DataFrame({"a": [0, 1, 0], "b": [0, 1, 0], "c": [0, 1, 1]})
     explainer = Explainer(lambda rows: rows.sum(axis=1) >= 2, people)
     said = {name: {"any": (name, name)} for name in people}

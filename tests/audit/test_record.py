@@ -310,7 +310,7 @@ def nicer_reliance(folder):
     path.write_text(path.read_text().replace("True", "False"))
 
 
-def test_a_record_that_was_rewritten_as_a_whole_is_told_by_the_seal_kept_elsewhere(copied):
+def test_a_record_that_was_rewritten_as_a_whole_is_found_by_the_seal_kept_elsewhere(copied):
     record, folder = copied
     rewritten(folder, nicer_reliance)
     found = check(folder, seal=record.seal)
@@ -473,7 +473,7 @@ def test_another_model_or_other_data_are_found(made):
     assert any("random_state: 0 → 1" in c.why for c in seeded.differs)
 
 
-def test_other_versions_are_told_and_are_no_lie(made, monkeypatch):
+def test_other_versions_are_reported_and_are_no_failure(made, monkeypatch):
     module = import_module("suffice.audit.verify")
     now = module.current_versions()
     monkeypatch.setattr(module, "current_versions", lambda: now | {"numpy": "99.0"})
@@ -520,7 +520,7 @@ def test_rows_that_cannot_be_explained_are_counted_and_verified(tmp_path):
     assert not audit.verify(tmp_path / "r", explainer(), rows, rows=12).ok
 
 
-def test_an_interrupted_run_goes_on(made, tmp_path, monkeypatch):
+def test_an_interrupted_run_continues(made, tmp_path, monkeypatch):
     module = import_module("suffice.audit.record_writer")
 
     def stop(*_):
@@ -580,7 +580,7 @@ def test_an_interrupted_run_goes_on(made, tmp_path, monkeypatch):
         ({"workers": 0}, "workers: got 0"),
     ],
 )
-def test_mistakes_are_told_before_anything_long(tmp_path, asked, message, monkeypatch):
+def test_mistakes_are_reported_before_anything_long(tmp_path, asked, message, monkeypatch):
     with pytest.raises(InputError, match=message):
         make(tmp_path / "r", **asked)
     left = [path for path in (tmp_path / "r").rglob("*") if path.is_file()]
@@ -657,7 +657,7 @@ def test_groups_may_be_a_label_for_each_row(tmp_path):
     assert audit.verify(tmp_path / "r", with_it, rows, seal=record.seal).ok
 
 
-def test_reliance_through_random_effects_asks_the_recorded_model_again(tmp_path):
+def test_reliance_through_random_effects_calls_the_recorded_model_again(tmp_path):
     scm = CausalModel(
         [("sex", "job")],
         data := pd.DataFrame({"sex": ["f", "m"] * 4, "job": [0, 0, 1, 1] * 2}),

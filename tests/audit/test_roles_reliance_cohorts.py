@@ -439,7 +439,7 @@ def test_decisions_about_other_features_cannot_be_added_up():
         audit.cohort([one, other])
 
 
-def test_groups_that_differ_are_told_and_others_are_not():
+def test_groups_that_differ_are_reported_and_others_are_not():
     def model(rows):  # for women only pay counts, for men pay and age
         man = rows["sex"] == "m"
         return np.where(man, (rows["pay"] > 40) | (rows["age"] > 45), rows["pay"] > 40)

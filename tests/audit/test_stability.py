@@ -1,4 +1,4 @@
-"""Stability over retrained models, against a plain count of what each of them says."""
+"""Stability over retrained models, against a direct count over these models."""
 
 import numpy as np
 import pandas as pd
@@ -157,7 +157,7 @@ def test_each_number_is_that_of_the_models_that_were_fitted(loans):
     assert f"{found.options[0].works.hits} of 4" in str(found)
 
 
-def test_rows_are_drawn_anew_and_seeds_differ(loans):
+def test_rows_are_drawn_again_and_seeds_differ(loans):
     X, y = loans
     X = X.assign(number=np.arange(len(X)))
     fit = Recorder(tree)
@@ -220,7 +220,7 @@ def test_tables_of_other_libraries_and_missing_values(loans):
     assert [o.works for o in frame.options] == [o.works for o in other.options]
 
 
-def test_progress_is_told_model_by_model(loans):
+def test_progress_is_shown_model_by_model(loans):
     X, y = loans
     heard = []
     with listen_to_progress(lambda what, done, total: heard.append((what, done, total))):

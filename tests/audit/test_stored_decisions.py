@@ -1,4 +1,4 @@
-"""However decisions come (in memory, stored, with features left out, unfinished): one answer."""
+"""Audits agree on decisions in memory, stored, with features left out, or unfinished."""
 
 from dataclasses import replace
 from itertools import compress
@@ -197,7 +197,7 @@ def test_so_many_features_that_no_list_has_all_sets_are_still_added_up():
     assert "too many features" in str(found)
 
 
-def test_a_search_that_was_bounded_is_refused_by_sums_and_told_of_by_roles():
+def test_a_bounded_search_is_refused_by_sums_and_noted_by_roles():
     X, model = many_columns(d=8)
     e = Explainer(model, X, n_references=20).explain(X.iloc[0], max_size=2)
     bounded = Explainer(lambda r: model.predict(r), X, n_references=20).explain(

@@ -1,4 +1,4 @@
-"""A model that some rows do harm to, and what the tests of processes and clusters share."""
+"""A model that fails on some rows, and helpers of the tests of processes and clusters."""
 
 from __future__ import annotations
 

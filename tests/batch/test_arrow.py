@@ -1,4 +1,4 @@
-"""A chunk as an Arrow table: what stands in it is what every explanation says by itself."""
+"""A chunk as an Arrow table: it holds what each explanation has by itself."""
 
 import pickle
 from datetime import datetime
@@ -295,7 +295,7 @@ def test_a_row_s_fault_is_no_other_s():
     assert made[0]["error_kind"] == ModelError.__name__
 
 
-def test_a_row_that_nobody_could_explain_is_told_of():
+def test_a_row_that_no_worker_could_explain_is_reported():
     explainer, X = tree()
     made = ChunkToArrow(explainer, {}).failed_rows(X.iloc[:1], 7, "killed", "the process ended")
     [cells] = made.to_pylist()

@@ -291,7 +291,7 @@ def test_inputs_of_a_chunk_are_predicted_in_one_call() -> None:
     assert 1 not in recording.calls
 
 
-def test_hybrids_of_several_rows_are_asked_about_together() -> None:
+def test_hybrids_of_several_rows_are_predicted_together() -> None:
     recording = Recording(KNeighborsClassifier().fit(NUMBERS, LABELS))
     explainer = Explainer(recording, NUMBERS, n_references=10, engine="blackbox")
     recording.calls.clear()
@@ -383,7 +383,7 @@ def test_the_fault_of_a_row_is_no_others() -> None:
         explainer.explain_many(rows, progress=False)
 
 
-def test_a_question_that_cannot_be_asked_is_no_rows_fault() -> None:
+def test_an_invalid_question_is_no_rows_fault() -> None:
     explainer, data = explainers()["forest"]
     found = explain_rows(explainer, explainer._read_many(data.iloc[:3]), {"tau": 2.0})
     assert [str(e).startswith("tau: got 2") for e in found] == [True] * 3

@@ -112,7 +112,7 @@ def test_explanations_are_those_of_this_process(client):
         assert explanation.flip.to_frame().equals(alone.flip.to_frame())
 
 
-def test_a_function_that_workers_cannot_read_is_told_once(client):
+def test_a_function_that_workers_cannot_read_is_reported_once(client):
     class Unreadable:
         def __init__(self):
             self.kept = 1
@@ -129,7 +129,7 @@ def test_a_function_that_workers_cannot_read_is_told_once(client):
         assert told(team, 10) == list(range(10))
 
 
-def test_what_is_no_cluster_is_told(client, monkeypatch):
+def test_what_is_no_cluster_is_reported(client, monkeypatch):
     import threading
 
     with pytest.raises(InputError, match=r"client: got 7; allowed: None or a distributed.Client"):
@@ -144,7 +144,7 @@ def test_what_is_no_cluster_is_told(client, monkeypatch):
         DaskWorkers(len, client="tcp://127.0.0.1:9")
 
 
-def test_a_scheduler_that_goes_away_is_told(tmp_path):
+def test_a_scheduler_that_goes_away_is_reported(tmp_path):
     file = tmp_path / "scheduler.json"
     scheduler = subprocess.Popen(
         [

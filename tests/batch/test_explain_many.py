@@ -88,7 +88,7 @@ def test_a_process_killed_while_it_explains_is_replaced_and_nothing_is_lost(tmp_
     assert answers(found) == answers(explainer.explain_many(rows))
 
 
-def test_rows_that_end_every_process_are_told_with_the_answers_to_the_others(
+def test_rows_that_end_every_process_are_reported_with_the_answers_to_the_others(
     explain_many, monkeypatch
 ):
     # One death is enough here: that others are waited for is tested where deaths are cheap.
@@ -118,7 +118,7 @@ def test_explain_many_raises_the_error_of_the_first_row(explain_many):
             explain_many(explainer, rows, n_jobs=jobs)
 
 
-def test_what_is_asked_of_all_rows_alike_is_no_row_s_error(explain_many):
+def test_an_error_of_the_question_is_no_error_of_a_row(explain_many):
     with pytest.raises(InputError, match=r"^tau: got 7; allowed"):
         explain_many(Explainer(FaultyModel(), DATA), DATA.iloc[:4], n_jobs=2, tau=7)
 
@@ -152,7 +152,7 @@ def test_a_model_that_was_changed_is_sent_again(explain_many):
     )
 
 
-def test_a_row_that_hangs_is_told_where_there_is_a_limit(tmp_path, monkeypatch):
+def test_a_row_that_hangs_is_reported_where_there_is_a_limit(tmp_path, monkeypatch):
     class Hanging(FaultyModel):
         def harm(self, how):
             (tmp_path / str(os.getpid())).touch()
@@ -207,6 +207,7 @@ def test_many_explanations_are_a_list_with_a_summary(tmp_path):
     page = tmp_path / "many.html"
     assert found.to_html(page) == page.read_text(encoding="utf-8")
     assert "12 decisions" in page.read_text(encoding="utf-8")
+    assert page.read_text(encoding="utf-8").count('<details class="one"') == len(found)
     bounded = explainer.explain_many(rows, max_size=1)
     unfinished = sum(not e.complete for e in bounded)
     assert unfinished

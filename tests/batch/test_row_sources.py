@@ -1,4 +1,4 @@
-"""Where many rows come from: the same cells in every slice, whatever the file or the slice."""
+"""Sources of rows: the same cells in every slice, whatever the file or the slice."""
 
 import re
 from pathlib import Path
@@ -197,7 +197,7 @@ def test_frames_of_other_dtypes_are_brought_to_the_datas_before_they_are_joined(
         read_row(rows.iloc[[2]], like)
 
 
-def test_frames_of_two_kinds_are_told():
+def test_frames_of_two_kinds_are_reported():
     frame = people()[["age"]]
     mixed = [frame, pl.DataFrame({"age": [1]})]
     with pytest.raises(InputError, match="a polars DataFrame after a pandas DataFrame"):
@@ -262,7 +262,7 @@ def test_rows_that_say_nothing_are_refused(text):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_rows_past_the_end_are_told_and_never_silently_fewer(tmp_path, kind):
+def test_rows_past_the_end_are_reported_and_never_silently_fewer(tmp_path, kind):
     frame = people()
     with pytest.raises(InputError, match=f"0 to {N - 1}, which are the rows of people.{kind}"):
         open_source(stored(frame, tmp_path, kind), as_table(frame), rows="90:999").rows(0, 2000)
@@ -289,7 +289,7 @@ def test_a_cell_is_what_is_written():
     assert not matches_text(3, "north")
 
 
-def test_the_fingerprint_tells_another_table_and_not_another_slicing(tmp_path):
+def test_the_fingerprint_differs_for_another_table_and_not_for_another_slicing(tmp_path):
     frame = people()
     like = as_table(frame)
     other = frame.assign(age=frame["age"].where(frame.index != 50, 1))
@@ -315,12 +315,12 @@ def test_the_fingerprint_tells_another_table_and_not_another_slicing(tmp_path):
         (Path(__file__), "test_row_sources.py"),
     ],
 )
-def test_what_is_no_table_is_told(X, message):
+def test_what_is_no_table_is_reported(X, message):
     with pytest.raises(InputError, match=message):
         open_source(X, as_table(people()))
 
 
-def test_broken_files_are_told(tmp_path):
+def test_broken_files_are_reported(tmp_path):
     like = as_table(people())
     (tmp_path / "t.parquet").write_bytes(b"PAR1 no")
     (tmp_path / "t.csv").write_bytes(b"")
@@ -352,7 +352,7 @@ def test_moments_are_read_once_for_a_slice_and_only_as_such(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_ids_that_name_two_rows_or_none_are_told_before_a_run(tmp_path, kind):
+def test_ids_that_name_two_rows_or_none_are_reported_before_a_run(tmp_path, kind):
     ids = [f"p{i}" for i in range(N)]
     frame = pd.DataFrame({"who": ids, "age": 1})
     assert find_repeated_ids(open_file(stored(frame, tmp_path, kind)), "who") is None

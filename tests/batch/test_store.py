@@ -149,7 +149,7 @@ def test_chunks_that_overlap_give_the_same_bytes(whole, tmp_path):
     assert files(tmp_path / "out") == files(whole)
 
 
-def test_it_goes_on_where_it_was_left_and_gives_the_same_bytes(whole, tmp_path):
+def test_it_continues_where_it_was_left_and_gives_the_same_bytes(whole, tmp_path):
     out = tmp_path / "out"
     with begin(whole, out) as store:
         for span in [(0, 16), (20, 23), (33, 40)]:
@@ -194,7 +194,7 @@ def test_what_differs_from_run_to_run_is_in_the_log_alone(whole):
     assert b'"seconds":0.0' in everything.replace(b" ", b"") and b"evaluators" not in everything
 
 
-def test_a_run_that_stops_after_a_time_gives_what_is_there_and_goes_on(whole, tmp_path):
+def test_a_run_that_stops_after_a_time_gives_what_is_there_and_continues(whole, tmp_path):
     stored = explainer().explain_to(
         rows(), tmp_path, id="account", rows_per_part=16, stop_after=1e-9
     )

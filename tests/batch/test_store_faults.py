@@ -1,4 +1,4 @@
-"""What goes wrong with a folder: it is said clearly, nothing is corrupted, and resuming repairs."""
+"""Faults of a folder of results: reported clearly, nothing corrupted, repaired by resuming."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def copy(whole, tmp_path):
 
 @pytest.mark.parametrize("folder", ["explanations", "factors", "errors"])
 @pytest.mark.parametrize("spoil", ["truncated", "empty", "foreign", "gone"])
-def test_a_bad_part_is_named_and_written_anew_by_resuming(whole, copy, folder, spoil):
+def test_a_bad_part_is_named_and_written_again_by_resuming(whole, copy, folder, spoil):
     path = copy / folder / "part-000000000016.parquet"
     content = path.read_bytes()
     if spoil == "gone":
@@ -109,7 +109,7 @@ def test_cells_of_another_type_are_refused(copy, name, cells):
 
 
 @pytest.mark.parametrize("folder", ["explanations", "factors"])
-def test_a_single_byte_that_changed_is_found_and_written_anew(whole, copy, folder):
+def test_a_single_byte_that_changed_is_found_and_written_again(whole, copy, folder):
     path = copy / folder / "part-000000000000.parquet"
     content = bytearray(path.read_bytes())
     content[len(content) // 3] ^= 1
@@ -336,7 +336,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize(("change", "message"), CHANGES.values(), ids=CHANGES.keys())
-def test_another_run_is_not_gone_on_with_and_the_difference_is_told(copy, change, message):
+def test_another_run_is_not_continued_and_the_difference_is_named(copy, change, message):
     (copy / "_SUCCESS").unlink()
     before = files(copy)
     with pytest.raises(InputError, match=rf"resume: got a folder of another run \(.*{message}"):
@@ -387,7 +387,7 @@ def files_of_at_most(size):
 
 
 @pytest.mark.parametrize("room", [100, 6_000, 12_000])
-def test_a_disk_that_is_full_is_told_and_loses_nothing(tmp_path, whole, room):
+def test_a_disk_that_is_full_is_reported_and_loses_nothing(tmp_path, whole, room):
     out = tmp_path / "out"
     message = (
         r"out: got .*\(File too large\); allowed: a folder .* with free space\. "
@@ -454,7 +454,7 @@ def test_two_processes_agree_on_the_hash_of_a_model(tmp_path):
     assert kinds == ["state", "state", "state", "state", "code"]
 
 
-def test_a_model_has_the_same_hash_when_it_was_asked_and_when_it_was_read_back():
+def test_a_model_has_the_same_hash_after_predictions_and_when_read_back():
     X, _ = loans()
     for model in models().values():
         explainer = Explainer(model, X, n_references=20)
@@ -465,7 +465,7 @@ def test_a_model_has_the_same_hash_when_it_was_asked_and_when_it_was_read_back()
         assert hash_model(Explainer(back, X).decider) == before
 
 
-def test_functions_are_told_apart_by_what_they_do():
+def test_functions_are_distinguished_by_what_they_do():
     def make(limit):
         return lambda rows: rows["income"] > limit
 
@@ -475,7 +475,7 @@ def test_functions_are_told_apart_by_what_they_do():
     assert hash_object(at_least(3)) != hash_object(at_least(4))
 
 
-def test_a_model_that_cannot_be_written_down_is_told_by_its_answers():
+def test_a_model_that_cannot_be_pickled_is_identified_by_its_predictions():
     class Session:
         def __init__(self, limit):
             self.limit = limit

@@ -137,7 +137,7 @@ def test_the_function_is_sent_once_and_again_only_if_it_is_another(tmp_path):
         assert times_read() == 2
 
 
-def test_what_cannot_be_sent_is_told_before_anything_starts():
+def test_what_cannot_be_sent_is_reported_before_anything_starts():
     lock = threading.Lock()
     with pytest.raises(
         InputError,
@@ -146,7 +146,7 @@ def test_what_cannot_be_sent_is_told_before_anything_starts():
         ProcessPool(lambda piece: lock, workers=2)
 
 
-def test_what_cannot_be_read_by_a_process_is_told_once_with_the_reason():
+def test_what_cannot_be_read_by_a_process_is_reported_once_with_the_reason():
     class Unreadable:
         def __setstate__(self, state):
             raise ModuleNotFoundError("No module named 'secret'")
@@ -207,7 +207,7 @@ def test_cores_are_shared_out_among_the_processes(monkeypatch):
     assert done.result == [(1, "1")]
 
 
-def test_a_team_that_nobody_needs_any_more_ends():
+def test_a_pool_that_is_not_needed_any_more_ends():
     team = ProcessPool(doubled, workers=2)
     assert told(team, 10) == [2 * i for i in range(10)]
     pids = team.pids
@@ -226,7 +226,7 @@ def test_answers_that_cannot_be_sent_back_are_errors_of_their_rows():
     assert found[:4] + found[5:] == [0, 1, 2, 3, 5]
 
 
-def test_a_program_that_cannot_be_executed_is_told(monkeypatch):
+def test_a_program_that_cannot_be_executed_is_reported(monkeypatch):
     monkeypatch.setattr(processes, "get_executable", lambda: "/nowhere/python")
     with (
         ProcessPool(doubled, workers=2) as team,
@@ -284,7 +284,7 @@ def test_an_interrupt_while_processes_are_ended_leaves_no_process(monkeypatch):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_process_that_reads_nothing_holds_nobody_up():
+def test_a_process_that_reads_nothing_holds_no_other_up():
     large = bytes(30_000_000)  # more than a socket holds
 
     def first_byte(piece):

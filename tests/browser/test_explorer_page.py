@@ -286,7 +286,7 @@ def test_hostile_names_and_values_are_only_shown(browser):  # noqa: F811
         watched.went_well(found)
 
 
-def test_a_slow_explanation_is_cancelled_and_can_be_asked_again(browser):  # noqa: F811
+def test_a_slow_explanation_is_cancelled_and_can_be_requested_again(browser):  # noqa: F811
     class Slow:
         wait = None
 

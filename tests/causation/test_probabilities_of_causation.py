@@ -401,7 +401,7 @@ def test_undefined_is_none():
         ("employed", ("score", np.ones(2)), {}, "effect: got array.*; allowed: values"),
     ],
 )
-def test_questions_that_cannot_be_asked(cause, effect, options, says):
+def test_invalid_questions(cause, effect, options, says):
     with pytest.raises(InputError, match=says):
         probabilities_of_causation(credit(), cause, effect, **{"n_worlds": 50, **options})
 
@@ -411,7 +411,7 @@ def test_something_that_is_no_causal_model():
         probabilities_of_causation({"y": ["x"]}, "x", "y")
 
 
-def test_it_says_in_words_what_was_asked_and_found():
+def test_its_text_has_the_question_and_the_finding():
     c = probabilities_of_causation(firing_squad(), "A", "D")
     assert isinstance(c, Causation)
     assert str(c).splitlines() == [

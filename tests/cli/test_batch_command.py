@@ -95,7 +95,7 @@ def test_a_csv_file_gives_what_the_same_parquet_file_does(portfolio, capsys):
     pd.testing.assert_frame_equal(ours, theirs)
 
 
-def test_a_bad_row_is_an_error_of_its_own_and_told(tmp_path, capsys):
+def test_a_bad_row_is_an_error_of_its_own_and_reported(tmp_path, capsys):
     write_portfolio(tmp_path, 200)
     frame = pd.read_parquet(tmp_path / "t.parquet").astype({"age": object})
     frame.loc[17, "age"] = "unknown"
@@ -116,19 +116,19 @@ def test_a_bad_row_is_an_error_of_its_own_and_told(tmp_path, capsys):
     ("rows", "numbers"),
     [("3:6", [3, 4, 5]), ("5,9,12", [5, 9, 12]), ("who=p7", [7])],
 )
-def test_only_the_rows_that_are_asked_for(portfolio, capsys, rows, numbers):
+def test_only_the_requested_rows(portfolio, capsys, rows, numbers):
     code, _, err = batch(portfolio, "out", "--rows", rows, capsys=capsys)
     assert code == 0, err
     assert pd.read_parquet(portfolio / "out" / "explanations")["id"].tolist() == numbers
 
 
-def test_rows_that_are_not_there_are_told(portfolio, capsys):
+def test_rows_that_are_not_there_are_reported(portfolio, capsys):
     code, _, err = batch(portfolio, "out", "--rows", "30:99", capsys=capsys)
     assert code == 2
     assert f"--rows: got '30:99'; allowed: 0 to {N - 1}, which are the rows of t.parquet" in err
 
 
-def test_ids_that_are_shared_are_told(portfolio, capsys):
+def test_ids_that_are_shared_are_reported(portfolio, capsys):
     frame = pd.read_parquet(portfolio / "t.parquet")
     frame.loc[9, "who"] = "p3"
     frame.to_parquet(portfolio / "t.parquet")
@@ -152,7 +152,7 @@ def test_ids_that_are_shared_are_told(portfolio, capsys):
         (("--id", "who", "--target", "who"), "--id: got 'who', which is the label too"),
     ],
 )
-def test_a_mistake_in_the_call_is_told_before_anything_is_written(
+def test_a_mistake_in_the_call_is_reported_before_anything_is_written(
     portfolio, capsys, options, message
 ):
     code, _, err = batch(portfolio, "out", *options, capsys=capsys)
@@ -196,7 +196,7 @@ def test_references_from_another_table(portfolio, capsys):
     assert "from the 25 rows of other.csv" in err
 
 
-def test_a_sample_of_a_large_table_is_told(portfolio, capsys, monkeypatch):
+def test_a_sample_of_a_large_table_is_reported(portfolio, capsys, monkeypatch):
     monkeypatch.setattr("suffice.batch.reference_data.MAX_BACKGROUND_ROWS", 30)
     code, _, err = batch(portfolio, "out", "--id", "who", capsys=capsys)
     assert code == 0, err
@@ -254,7 +254,7 @@ def test_another_question_in_the_same_folder_is_refused_with_what_changed(portfo
     assert "input" in err
 
 
-def test_a_time_limit_stops_and_says_how_to_go_on(portfolio, capsys, monkeypatch):
+def test_a_time_limit_stops_and_says_how_to_continue(portfolio, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["suffice", "batch", "--out", "a folder"])
     code, _, err = batch(portfolio, "out", "--time-limit", 1e-9, capsys=capsys)
     assert code == 1
@@ -385,7 +385,7 @@ def test_a_dask_cluster_gives_the_same_bytes(portfolio, capsys, distributed):
     assert result_bytes(portfolio / "dask") == result_bytes(portfolio / "here")
 
 
-def test_a_scheduler_that_is_not_there_is_told(portfolio, capsys, monkeypatch):
+def test_a_scheduler_that_is_not_there_is_reported(portfolio, capsys, monkeypatch):
     monkeypatch.setattr(sys.modules["suffice.cli.batch"], "_CONNECT_TIMEOUT", "1s")
     code, _, err = batch(portfolio, "out", "--dask", "tcp://127.0.0.1:9", capsys=capsys)
     assert code == 2

@@ -71,7 +71,7 @@ FULL = Path("/dev/full")
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
-def test_a_full_disk_is_told_without_a_traceback(ask):
+def test_a_full_disk_is_reported_without_a_traceback(ask):
     with FULL.open("wb") as full:
         ran = as_process(
             *ask(SMALL.assign(decision=Y)),
@@ -86,7 +86,7 @@ def test_a_full_disk_is_told_without_a_traceback(ask):
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
-def test_a_full_disk_is_told_of_a_file_on_standard_output(ask, suffice, monkeypatch):
+def test_a_full_disk_is_reported_of_a_file_on_standard_output(ask, suffice, monkeypatch):
     question = ask(SMALL.assign(decision=Y))
     with FULL.open("w", encoding="utf-8") as full:
         monkeypatch.setattr(sys, "stdout", full)
@@ -105,7 +105,7 @@ def ask_about_text(tmp_path):
     return ["explain", "--text", "-", "--model", path, "--trust-pickle"]
 
 
-def test_a_text_that_is_not_utf_8_is_told(ask_about_text, suffice, monkeypatch):
+def test_a_text_that_is_not_utf_8_is_reported(ask_about_text, suffice, monkeypatch):
     given = io.TextIOWrapper(io.BytesIO(b"\xff\xfe good"), encoding="utf-8")
     monkeypatch.setattr(sys, "stdin", given)
     ran = suffice(*ask_about_text)
@@ -113,7 +113,7 @@ def test_a_text_that_is_not_utf_8_is_told(ask_about_text, suffice, monkeypatch):
     assert "not utf-8" in ran.stderr
 
 
-def test_a_standard_input_that_is_closed_is_told(ask_about_text):
+def test_a_standard_input_that_is_closed_is_reported(ask_about_text):
     command = [sys.executable, "-m", "suffice", *ask_about_text]
     command = ["sh", "-c", 'exec "$@" <&-', "sh", *command]
     ran = subprocess.run(command, capture_output=True, check=False)
@@ -201,7 +201,7 @@ def test_errors_stay_short_and_speak_of_options(ask, suffice):
         assert "Traceback" not in message
 
 
-def test_numbers_can_be_learnt_and_asked_about(ask, suffice):
+def test_numbers_can_be_learnt_and_explained(ask, suffice):
     frame = SMALL.assign(decision=X["income"] * 2.5 + X["age"])
     ran = suffice(*ask(frame, train="extra-trees"), "--at-least", 150, "--json", "-")
     assert ran.returncode == 0, ran.stderr

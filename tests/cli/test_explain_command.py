@@ -96,7 +96,7 @@ def test_one_view_and_files(table, tmp_path, capsys):
     assert out.startswith("view,outcome,features")
 
 
-def test_skops_models_ask_for_consent(table, tmp_path, capsys):
+def test_skops_models_need_consent(table, tmp_path, capsys):
     import skops.io
 
     columns = make_column_transformer((OneHotEncoder(), ["home", "job"]), remainder="passthrough")

@@ -196,7 +196,7 @@ def test_a_label_that_the_model_makes_must_fit_the_table():
         keep.rows(held, references)
 
 
-def test_numbers_too_large_for_a_mechanism_are_told():
+def test_numbers_too_large_for_a_mechanism_are_reported():
     scm = CausalModel([("age", "income")], PEOPLE)
     steep = PEOPLE.assign(age=PEOPLE.age * 1e305)
     keep, _ = bound(

@@ -1,4 +1,4 @@
-"""What causal models refuse, and in which words."""
+"""Errors of causal models, and their messages."""
 
 from functools import cache
 from types import SimpleNamespace
@@ -261,7 +261,7 @@ USES = {
 
 
 @pytest.mark.parametrize("message", USES)
-def test_a_model_that_is_asked_what_it_cannot_answer(message):
+def test_a_model_without_the_answer_is_an_error(message):
     with pytest.raises(InputError, match=message):
         USES[message]()
 
@@ -303,7 +303,7 @@ class Broken(Mechanism):
     draw = value = abduct = support = raising
 
 
-def test_what_the_users_own_functions_raise_is_told_as_theirs():
+def test_what_the_users_own_functions_raise_is_reported_as_theirs():
     says = r"mechanisms\['y'\]: got a function that raised RuntimeError: broken"
     rows = pd.DataFrame({"x": [1.0, 2.0], "y": [1.0, 2.0]})
     inverse = noisy(lambda noise, x: x, lambda n, rng: rng.random(n), inverse=raising)

@@ -188,7 +188,7 @@ def test_a_dag_on_other_columns_is_refused(chain):
         ).explain({"school": "none", "income": 24.0})
 
 
-def test_a_bound_is_told_as_it_was_given_for_both_views():
+def test_a_bound_is_reported_as_it_was_given_for_both_views():
     scm = CausalModel([("a", "b")], X := _chain())
     explainer = Explainer(lambda rows: rows["c"] > 0, X, context=CausalContext(scm))
     e = explainer.explain(X.iloc[0], budget=4 * len(X), search="exhaustive")

@@ -1,4 +1,4 @@
-"""How nodes come about: fitted, written down, or of the user's own; calibrated where fitted."""
+"""Mechanisms of nodes: fitted, written down, or the user's own; calibrated where fitted."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from suffice.context.causal.fitting import (
     CalibratedClassifier,
     ParentEncoder,
 )
-from suffice.context.causal.graph import Domain, NodeData
+from suffice.context.causal.graph import NodeData, NodeDomain
 from suffice.context.causal.mechanisms import Empirical
 from tests.context.causal_cases import DAG, TREE, fitted_causal_model, people
 
@@ -290,7 +290,7 @@ def test_probabilities_are_remembered_up_to_a_limit_and_stay_the_same():
     first, distinct = scm.solve(noise), Slow.asked
     assert distinct == len({*zip(noise["age"], noise["sex"], strict=True)})
     assert (scm.solve(noise)["job"] == first["job"]).all() and Slow.asked == distinct
-    encode = ParentEncoder({"age": NodeData(Domain("age", numeric=True), data.age.to_numpy())})
+    encode = ParentEncoder({"age": NodeData(NodeDomain("age", numeric=True), data.age.to_numpy())})
     model = Slow(max_depth=3).fit(data[["age"]].to_numpy(), data.job)
     small, large = CachedProbabilities(model, encode, limit=5), CachedProbabilities(model, encode)
     for ages in (np.arange(20, 40), np.arange(30, 60), np.arange(20, 40)):

@@ -1,4 +1,4 @@
-"""Contexts other than the swap: near references, a user's sampler, and how far hybrids stray."""
+"""Contexts other than the swap: near references, a user's sampler, and plausibility."""
 
 import json
 import multiprocessing
@@ -241,7 +241,7 @@ def test_a_sampler_sees_what_is_held_and_its_held_columns_do_not_count(loans):
         ),
     ],
 )
-def test_samplers_that_return_something_else_are_told(loans, sampler, message):
+def test_samplers_that_return_something_else_are_reported(loans, sampler, message):
     model, X = loans
     with pytest.raises(InputError, match=f"sampler.*{message}"):
         Explainer(model, X, context=ConditionalContext(n_drawn=5, sampler=sampler)).explain(
@@ -377,7 +377,7 @@ def test_the_swap_context_says_where_its_values_come_from():
     assert context.donors(np.ones((2, 2), dtype=bool)).tolist() == [[1, 2], [1, 2]]
 
 
-def test_what_a_sampler_raises_is_told_as_its_own():
+def test_what_a_sampler_raises_is_reported_as_its_own():
     def broken(x, held, n, rng):
         raise KeyError("age")
 

@@ -1,4 +1,4 @@
-"""Costs made ready for many inputs are those worked out for one."""
+"""Costs prepared for many inputs equal those computed for one."""
 
 import numpy as np
 import pandas as pd

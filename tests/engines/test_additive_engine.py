@@ -149,7 +149,7 @@ def test_exact_ties_are_the_models_own(data: st.DataObject) -> None:
     check_additive(model, X, label)
 
 
-def test_ties_ask_the_model_about_each_row_once() -> None:
+def test_the_model_predicts_each_tied_row_once() -> None:
     model = whole(np.ones(10), 2)
     X = np.ones((9, 10))
     X[1:] = -1.0  # every hybrid with five players of each is a tie, for each of the same references
@@ -183,7 +183,7 @@ def test_near_ties_of_any_size_are_the_models_own(seed: int, scale: float, dtype
 
 
 @pytest.mark.parametrize("threshold", [0.0, 2.0, -1.0])
-def test_thresholds_that_are_met_exactly_are_asked(threshold: float) -> None:
+def test_scores_at_a_threshold_are_predicted_by_the_model(threshold: float) -> None:
     rng = np.random.default_rng(3)
     X = rng.integers(-2, 3, size=(12, 9)).astype(float)
     model = LinearRegression().fit(X, X.sum(axis=1))
@@ -199,7 +199,7 @@ def test_versus_is_read_where_scores_are_not_rounded(model: Any) -> None:
     X, y = linear_data(classes=3)
     rounded = Case(model.fit(X, y), X, versus(1, 0))
     assert unreadable_reason(rounded, "additive") == (
-        "versus compares predict_proba, which rounds what scores tell apart"
+        "versus compares predict_proba, which rounds different scores alike"
     )
     check_additive(svm.LinearSVC(dual=False).fit(X, y), X, versus(2, 0))
     check_additive(svm.SVC(kernel="linear").fit(X, y > 1), X, versus(True, False))
@@ -214,7 +214,7 @@ def test_versus_by_probabilities_that_are_fitted_apart_is_not_read() -> None:
     model = svm.SVC(kernel="linear", probability=True).fit(X, y)
     check_additive(model, X)
     assert unreadable_reason(Case(model, X, versus(1, 0)), "additive") == (
-        "the probabilities of SVC are a fit of their own"
+        "the probabilities of SVC are fitted apart from its scores"
     )
 
 
@@ -276,7 +276,7 @@ def test_blocks_of_any_size_make_no_difference(monkeypatch: pytest.MonkeyPatch) 
         check_additive(whole(rng.choice([-1, 1, 2], size=d), 2), X)
 
 
-def test_rows_are_told_apart_however_many_values_they_have() -> None:
+def test_rows_are_distinguished_however_many_values_they_have() -> None:
     rng = np.random.default_rng(0)
     codes = np.stack([rng.permutation(5000) for _ in range(9)], axis=1)
     held = rng.random((400, 9)) < 0.5

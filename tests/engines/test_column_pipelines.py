@@ -145,7 +145,7 @@ def test_columns_that_do_not_match_are_a_reason() -> None:
     )
     unfitted = make_pipeline(OneHotEncoder(), LogisticRegression())
     assert reason(unfitted, ("a", "b")) == (
-        "the step OneHotEncoder is not fitted, or keeps what it learnt in a form that suffice does "
+        "the step OneHotEncoder is not fitted, or keeps its parameters in a form that suffice does "
         "not know"
     )
 

@@ -228,7 +228,7 @@ def test_columns_of_text_are_read_by_the_model_that_takes_them() -> None:
     assert note(encoded, people) is None
 
 
-def test_an_engine_asked_for_by_name_serves_or_says_why_not() -> None:
+def test_an_engine_chosen_by_name_is_used_or_says_why_not() -> None:
     assert Explainer(LINEAR, X, engine="additive").explain(X[0]).provenance.evaluator == "additive"
     with pytest.raises(InputError) as error:
         Explainer(FOREST, X, engine="additive").explain(X[0])
@@ -262,11 +262,11 @@ def test_a_model_is_read_once_for_all_inputs(monkeypatch: pytest.MonkeyPatch) ->
     assert read == ["additive", "trees"]
 
 
-def test_the_model_is_asked_where_that_is_less_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_predicts_where_that_is_less_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "lattice_work", lambda model, hybrids: -1e9)
     assert note(FOREST) == (
         "additive: RandomForestClassifier is not known to be additive; "
-        "trees: asking the model about every row is less work here"
+        "trees: predicting every row with the model is less work here"
     )
     assert note(FOREST, max_size=1) is None
     named = Explainer(FOREST, X, engine="trees").explain(X[0])
@@ -276,7 +276,7 @@ def test_the_model_is_asked_where_that_is_less_work(monkeypatch: pytest.MonkeyPa
     assert asked.keep.to_frame().equals(named.keep.to_frame())
 
 
-def test_a_large_forest_on_a_few_coarse_columns_is_asked() -> None:
+def test_a_large_forest_on_a_few_coarse_columns_predicts_itself() -> None:
     rows = np.random.default_rng(0).integers(2, size=(400, 3)).astype(float)
     noisy = np.random.default_rng(1).integers(2, size=400)
     large = RandomForestClassifier(3000, max_depth=3, random_state=0).fit(rows, noisy)

@@ -79,7 +79,7 @@ def test_three_named_classes_have_the_black_boxs_outcomes(name: str, kernel: str
         check_trees(Case(model, X, outcome), kernel)
 
 
-def test_labels_that_are_dates_are_told_apart() -> None:
+def test_labels_that_are_dates_are_distinguished() -> None:
     X, y, _, _ = tree_data()
     days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[ns]")
     for name in ("tree", "forest"):
@@ -164,7 +164,7 @@ def test_ties_of_pure_trees_need_no_asking(kernel: str) -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_ties_of_mixed_leaves_are_asked_once_each(kernel: str) -> None:
+def test_ties_of_mixed_leaves_are_predicted_once_each(kernel: str) -> None:
     if kernel == "numba":
         pytest.importorskip("numba")
     X, y, _, _ = tree_data(seed=4)
@@ -395,14 +395,14 @@ def test_lists_of_many_players_have_the_black_boxs_outcomes(d: int, kernel: str)
     assert found.outcomes_of_hybrids(held[:0], np.arange(0)).shape == (0,)
 
 
-def test_lattices_too_large_to_sweep_are_refused_and_told_to_be_long() -> None:
+def test_lattices_too_large_to_sweep_are_refused_and_have_much_work() -> None:
     found = many_players(40).trees("numpy")
     assert estimate_seconds(found.sweep_work()) > 3600
     with pytest.raises(ValueError, match="at most 30 players; got 40"):
         next(found.sweep())
 
 
-def test_many_small_lists_ask_the_model_about_few_rows() -> None:
+def test_in_many_small_lists_the_model_predicts_few_rows() -> None:
     case = many_players(40)
     found, rng = case.trees("numpy"), np.random.default_rng(0)
     held = rng.random((200, 40)) < 0.5
@@ -413,7 +413,7 @@ def test_many_small_lists_ask_the_model_about_few_rows() -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_doubts_that_come_again_are_asked_once(kernel: str) -> None:
+def test_hybrids_in_doubt_are_predicted_once(kernel: str) -> None:
     if kernel == "numba":
         pytest.importorskip("numba")
     X, y, _, _ = tree_data(seed=4)
@@ -445,7 +445,7 @@ def test_pieces_of_a_list_make_no_difference(kernel: str, monkeypatch: pytest.Mo
     assert sum(shares) == pytest.approx(1)
 
 
-def test_a_limit_that_a_tick_tells_ends_a_list() -> None:
+def test_a_limit_raised_by_a_tick_ends_a_list() -> None:
     def over(share: float) -> None:
         raise TimeoutError
 
@@ -540,7 +540,7 @@ def test_a_numba_that_does_not_load_is_done_without(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
-def test_every_task_is_done_once_whoever_does_it(workers: int) -> None:
+def test_every_task_is_done_once_by_any_thread(workers: int) -> None:
     for tasks in (0, 1, 3, 40):
         done: list[int] = []
         backend.run_in_threads(done.append, tasks, workers)
@@ -568,7 +568,7 @@ def test_after_an_error_no_task_is_begun_and_none_is_at_work(workers: int) -> No
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
-def test_threads_are_started_anew_in_a_forked_process() -> None:
+def test_threads_are_started_again_in_a_forked_process() -> None:
     backend.run_in_threads(lambda task: None, 4, 2)
     with warnings.catch_warnings():
         # Python 3.12 warns of threads in the parent; in the child nothing may raise.
@@ -595,7 +595,7 @@ def test_leaves_too_many_to_keep_are_found_again(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("installed", [True, False])
-def test_the_same_rows_are_asked_whatever_the_machine(
+def test_the_same_rows_are_predicted_on_every_machine(
     installed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backend, "numba_is_installed", lambda: False)

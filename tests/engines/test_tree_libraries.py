@@ -129,7 +129,7 @@ def test_values_at_a_threshold_fall_on_the_librarys_side(library: str) -> None:
     check_trees(Case(model, rows), "numpy")
 
 
-def test_lightgbm_reads_categories_and_zeros_as_it_was_told() -> None:
+def test_lightgbm_reads_categories_and_zeros_as_it_was_set() -> None:
     lightgbm = pytest.importorskip("lightgbm")
     X, y, _, _ = tree_data(300)
     kind = np.random.default_rng(1).integers(8, size=300)
@@ -275,8 +275,8 @@ def test_what_catboost_computes_otherwise_is_a_reason() -> None:
         **common | {"iterations": 30}, cat_features=["kind", "home"], max_ctr_complexity=2
     ).fit(rows, same)
     assert reason(model) == (
-        "CatBoostClassifier keeps statistics of columns together ('kind' and 'home'), which no "
-        "column tells by itself: max_ctr_complexity=1 keeps them apart"
+        "CatBoostClassifier keeps statistics of several columns together ('kind' and 'home'): "
+        "fit it with max_ctr_complexity=1"
     )
     poisson = catboost.CatBoostRegressor(**common, loss_function="Poisson").fit(X, np.abs(X[:, 0]))
     assert reason(poisson) == (

@@ -249,7 +249,7 @@ def test_a_replay_that_proves_wrong_is_not_used() -> None:
     assert 0 < again.rows_predicted <= before  # each distinct tie is asked for
 
 
-def test_a_forest_with_threads_is_asked_about_its_ties() -> None:
+def test_a_forest_with_threads_predicts_its_ties() -> None:
     """It adds in the order in which they finish, and so may answer otherwise the next time."""
     case = tied()
     _, sums = sums_of_all(case, "numpy")
@@ -265,7 +265,7 @@ def test_a_forest_with_threads_is_asked_about_its_ties() -> None:
     assert read_trees(case.model.set_params(n_jobs=1)).replay is not None
 
 
-def test_models_that_add_up_in_other_ways_are_asked_about_their_ties() -> None:
+def test_models_that_add_up_in_other_ways_predict_their_ties() -> None:
     from sklearn.ensemble import BaggingClassifier
     from sklearn.tree import DecisionTreeClassifier
 
@@ -346,7 +346,7 @@ def test_a_reading_that_is_denied_late_is_given_up_for_all_that_follow(
     assert trees.disagrees
 
 
-def test_explanations_of_a_tied_forest_ask_nothing_after_the_first() -> None:
+def test_explanations_of_a_tied_forest_predict_no_row_after_the_first() -> None:
     case = tied()
     X, _ = balanced()
     explainer = Explainer(case.model, X, references="all", engine="trees")
@@ -382,7 +382,7 @@ def test_the_inputs_own_shares_need_no_call_once_they_were_the_librarys_to_the_b
     assert other.sums_match is False and other.class_shares(as_table(X[1:2]))[0] is None
 
 
-def test_shares_are_told_of_forests_alone_and_of_rows_that_they_take() -> None:
+def test_only_forests_have_class_shares_for_rows_that_they_take() -> None:
     X, y, _, _ = tree_data()
     boosted = GradientBoostingClassifier(n_estimators=3).fit(X, y)
     assert TreeModel(read_trees(boosted)).class_shares(as_table(X[:1]))[0] is None

@@ -1,4 +1,4 @@
-"""Table 2's parts on a network trained in seconds: what is reported is asked of the model again."""
+"""Table 2's parts on a network trained in seconds: what is reported is predicted again."""
 
 from itertools import combinations
 
@@ -127,7 +127,7 @@ def test_words_never_seen_are_skipped_and_long_texts_cut(model):
     assert np.array_equal(model.encode([long]), model.encode([long[:-5]]))
 
 
-def test_both_views_are_what_the_model_says_when_asked_again(model, sentence, monkeypatch):
+def test_both_views_are_what_the_model_predicts_again(model, sentence, monkeypatch):
     # Anchors' rule is tested below; without it, this test needs no other tool.
     rule = {"held": [], "precision reported": 1.0}
     monkeypatch.setattr("experiments.imdb.sentences.anchors", lambda masked, seed: rule)

@@ -60,7 +60,7 @@ def test_a_plain_mail_has_nine_segments():
     assert mail_segments(PLAIN.replace("\n", "\r\n")) == mail_segments(PLAIN)
 
 
-def test_lines_are_sentences_where_asked():
+def test_lines_are_sentences_if_chosen():
     found = mail_segments(PLAIN, lines_are_sentences=True)
     assert found["Penult Sentence"] == "Was it good?"
     mail = "Subject: x\n\none\ntwo\nthree"
@@ -324,7 +324,7 @@ def test_a_frame_of_one_dtype_is_explained_as_one_of_several():
         (datasets.german_credit, "german/german_credit_data.csv", "Kaggle"),
     ],
 )
-def test_a_file_that_is_absent_or_another_is_told(load, path, source, tmp_path):
+def test_a_file_that_is_absent_or_another_is_reported(load, path, source, tmp_path):
     with pytest.raises(InputError, match=f"without .*{path}.*{source}.*SUFFICE_DATA"):
         load(tmp_path)
     (tmp_path / path).parent.mkdir()

@@ -146,7 +146,7 @@ def test_the_page_of_verdicts_is_written_from_the_runs(tmp_path):
     assert re.search(r"\| suf\(x, y\) = .* \| yes", text)
 
 
-def test_unknown_names_and_missing_data_are_told(tmp_path, capsys):
+def test_unknown_names_and_missing_data_are_reported(tmp_path, capsys):
     assert reproduce("german-shop") == 2
     assert "Did you mean 'german-shap'?" in capsys.readouterr().err
     assert reproduce("german-shap", "--data", tmp_path, "--out", tmp_path / "out") == 2

@@ -71,7 +71,7 @@ def test_rules_on_changes_that_are_not_given_keep_their_values():
         declared.but(increasing="age")
 
 
-def test_the_model_is_not_asked_about_the_data_again():
+def test_the_model_does_not_predict_the_data_again():
     model = Counting()
     explainer = Explainer(model, X)
     before = model.rows

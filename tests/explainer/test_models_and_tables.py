@@ -238,7 +238,7 @@ def test_explaining_many_does_not_depend_on_the_workers():
     ]
 
 
-def test_distinct_rows_are_asked_once_and_answers_stay_the_same(monkeypatch):
+def test_distinct_rows_are_predicted_once_and_answers_stay_the_same(monkeypatch):
     from suffice.context import SwapHybrids, make_players
     from suffice.engines import BlackBox, blackbox
     from suffice.factors.lattice import Lattice
@@ -321,7 +321,7 @@ def test_an_outcome_says_whether_it_depends_on_the_input():
 
 @pytest.mark.parametrize("kind", ["RandomForestClassifier", "ExtraTreesClassifier"])
 @pytest.mark.parametrize("labels", [["no", "yes"], [0, 1], [3, 1, 2]])
-def test_a_forests_probabilities_tell_the_labels_it_predicts(kind, labels):
+def test_a_forests_probabilities_give_the_labels_it_predicts(kind, labels):
     """Ties included: 8 shallow trees on noise agree in half of the rows only."""
     from sklearn import ensemble
 
@@ -340,7 +340,7 @@ def test_a_forests_probabilities_tell_the_labels_it_predicts(kind, labels):
     assert (scores == model.predict_proba(data)).all()
 
 
-def test_the_input_of_a_forest_is_asked_once(monkeypatch):
+def test_the_input_of_a_forest_is_predicted_once(monkeypatch):
     from sklearn.ensemble import RandomForestClassifier
 
     data = np.random.default_rng(0).random((60, 3))

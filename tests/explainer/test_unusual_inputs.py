@@ -45,7 +45,7 @@ def rule(frame):
     return np.where(frame["income"] - 2 * frame["debt"] > 10, "yes", "no")
 
 
-def test_rows_with_many_values_are_told_apart():
+def test_rows_with_many_values_are_distinguished():
     """Mixed-radix keys of many columns do not fit one integer, and must not wrap around."""
     rng = np.random.default_rng(0)
     d = 12

@@ -278,7 +278,7 @@ def test_what_no_explanation_could_have_stored_is_named(make, fields, message):
         Explanation.from_json(changed(make, **fields))
 
 
-def test_a_few_bytes_cannot_ask_for_gigabytes():
+def test_a_few_bytes_cannot_allocate_gigabytes():
     many = {
         "players": [{"name": f"x{j}", "values": {f"x{j}": 0}} for j in range(60)],
         "hits": [[0] for _ in range(61)],

@@ -393,7 +393,7 @@ def test_a_view_is_a_sequence_of_its_factors():
         e.keep[len(e.keep)]
 
 
-def test_a_factor_is_told_in_one_line():
+def test_a_factor_is_shown_on_one_line():
     e = MAJORITY.explainer().explain(MAJORITY.x)
     assert str(e.keep[0]) == "holding x0 = 2, x1 = 2 keeps it for 100% of 4 references"
     flips = "replacing x0, x1, x2 flips it for 100% of 4 references; cheapest change of this set: "
@@ -453,7 +453,7 @@ def test_unknown_feature_and_unvisited_subset():
         bounded.keep.measures("x0")
 
 
-def test_views_can_be_asked_with_another_test():
+def test_views_can_be_read_with_another_test():
     view = MAJORITY.explainer().explain(MAJORITY.x, tau=0.5).keep
     tested = view.at(alpha=0.2, adjust="holm")
     assert tested.alpha == 0.2

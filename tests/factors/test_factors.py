@@ -160,7 +160,7 @@ def test_what_makes_no_factor_is_named(make, message):
         make()
 
 
-def test_a_cell_that_cannot_be_compared_has_no_value_asked_for():
+def test_a_cell_that_cannot_be_compared_has_no_value():
     assert equals("a", 1)({"a": np.array([Odd(), 1], dtype=object)}).tolist() == [False, True]
 
 
@@ -337,7 +337,7 @@ def test_a_factor_that_no_row_satisfies_is_undefined_not_zero():
         assert found.factors == (equals("age", 25),)
 
 
-def test_the_answer_is_told_stored_and_put_in_a_frame():
+def test_the_answer_is_printed_stored_and_put_in_a_frame():
     class Grown:
         classes = (True, False)
 

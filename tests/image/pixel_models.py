@@ -1,4 +1,4 @@
-"""What the tests of pictures share: models that look at single pixels."""
+"""Helpers of the tests of pictures: models that look at single pixels."""
 
 import numpy as np
 

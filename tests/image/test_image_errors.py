@@ -135,7 +135,7 @@ def test_models_that_answer_something_else(model, message):
         ImageExplainer(model, regions="grid", n_regions=4)(np.zeros((4, 4)))
 
 
-def test_scikit_image_is_asked_for_by_name(monkeypatch):
+def test_scikit_image_is_required_by_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "skimage.segmentation", None)
     for method in ("slic", "felzenszwalb"):
         needs = rf"regions='{method}' needs scikit-image\. Install it with: pip install .suffice\[i"
@@ -160,7 +160,7 @@ assert "data:image/png" in e.to_html()
     subprocess.run([sys.executable, "-W", "error", "-c", work], check=True)
 
 
-def test_too_many_regions_are_told_of_regions():
+def test_an_error_on_too_many_regions_speaks_of_regions():
     explainer = ImageExplainer(
         lambda b: b[:, 0, 0] > 0.5, regions="grid", n_regions=100, references=0
     )

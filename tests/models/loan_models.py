@@ -1,4 +1,4 @@
-"""Loans as every library's models take them, and what all tests of adapted models ask."""
+"""Loans as the models of every library take them, and checks of all adapted models."""
 
 from __future__ import annotations
 

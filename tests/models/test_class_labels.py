@@ -141,7 +141,7 @@ def test_what_only_looks_like_a_label_is_refused_and_the_label_named(labels, tex
             Explainer(Estimator(labels), X, outcome=versus(text, labels[0])).explain(ROW)
 
 
-def test_an_unknown_class_is_told_with_those_that_are_known():
+def test_an_unknown_class_is_reported_with_the_known_ones():
     model = Estimator(("granted", "refused"))
     with pytest.raises(
         InputError,
@@ -178,7 +178,7 @@ def test_labels_of_no_number_have_no_threshold():
     assert [f.features for f in e.keep.factors] == [("age",)]
 
 
-def test_labels_are_told_apart_by_what_they_equal():
+def test_labels_are_distinguished_by_what_they_equal():
     mixed = label_array([0, "0", (0,), b"0"])
     for i, label in enumerate(mixed):
         assert np.flatnonzero(equals_label(mixed, label)).tolist() == [i]

@@ -1,4 +1,4 @@
-"""What a model answers: labels, values or scores are read as such, anything else is told plainly."""
+"""Outputs of models: labels, values or scores are read as such, anything else is an error."""
 
 import sys
 from decimal import Decimal
@@ -77,7 +77,7 @@ def filled(value, first=None):
         (np.zeros((N, 0)), "it must return one label"),
     ],
 )
-def test_answers_that_cannot_be_read_are_told_as_the_models(answers, message):
+def test_answers_that_cannot_be_read_are_reported_as_the_models(answers, message):
     with pytest.raises(ModelError, match=message) as caught:
         Explainer(answering(answers), X).explain(ROW)
     assert "\n" not in str(caught.value)
@@ -210,7 +210,7 @@ def test_a_threshold_no_value_reaches_is_a_threshold():
         (lambda v: None, r"outcome: got object of shape \(\)"),
     ],
 )
-def test_a_predicate_that_fails_is_told_as_the_users(predicate, message):
+def test_a_predicate_that_fails_is_reported_as_the_users(predicate, message):
     model = LinearRegression().fit(X, X["debt"])
     with pytest.raises(InputError, match=message):
         Explainer(model, X, outcome=satisfies(predicate)).explain(ROW)
@@ -231,7 +231,7 @@ def test_a_model_that_lacks_columns_says_which():
         Explainer(model, X.rename(columns={"age": "Age"}))
 
 
-def test_a_models_long_message_is_told_on_one_line():
+def test_a_models_long_message_is_shown_on_one_line():
     many = X.assign(kind=[f"a kind with a long name, number {i}" for i in range(N)])
     encoder = make_column_transformer((OneHotEncoder(), ["kind"]), remainder="passthrough")
     model = make_pipeline(encoder, LogisticRegression(max_iter=9000)).fit(many, Y)

@@ -162,7 +162,7 @@ def test_an_onnx_session_reads_texts() -> None:
     assert own.prediction == "yes"
 
 
-def test_a_model_that_cannot_be_sent_to_processes_is_told_in_one_sentence() -> None:
+def test_a_model_that_cannot_be_sent_to_processes_is_reported_in_one_sentence() -> None:
     import onnxruntime
     import skl2onnx
 
@@ -198,7 +198,7 @@ def test_columns_that_a_converter_renamed_are_found() -> None:
         Explainer(renamed, twins)
 
 
-def test_what_is_not_opened_yet_is_told_how_to_open_it() -> None:
+def test_a_file_that_is_not_opened_yet_gets_a_hint_how_to_open_it() -> None:
     skl2onnx = pytest.importorskip("skl2onnx")
     proto = skl2onnx.to_onnx(LogisticRegression().fit(ROWS, Y), ROWS[:1].astype(np.float32))
     opened = r"model: got {}; allowed: .*Open it first: onnxruntime\."

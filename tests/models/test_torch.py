@@ -210,7 +210,7 @@ def test_what_a_torch_module_returns() -> None:
         )
 
 
-def test_a_module_with_a_predict_of_its_own_is_asked_through_it() -> None:
+def test_a_module_with_a_predict_of_its_own_is_called_through_it() -> None:
     torch = pytest.importorskip("torch")
 
     class Own(torch.nn.Module):
@@ -288,7 +288,7 @@ def test_text_through_a_tokenizer_of_the_users() -> None:
     assert [f.features for f in e.keep.factors] == [("x0",)]
 
 
-def test_a_tensor_that_cannot_be_read_is_told_in_torchs_words() -> None:
+def test_a_tensor_that_cannot_be_read_is_reported_in_torchs_words() -> None:
     torch = pytest.importorskip("torch")
     weights = torch.ones(4, 2, requires_grad=True)
 

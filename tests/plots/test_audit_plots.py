@@ -166,7 +166,7 @@ def test_few_sets_are_shown_one_after_another_up_to_what_was_wanted():
     assert all(one[1] == other[0] for one, other in pairwise(covered))
 
 
-def test_gaps_of_reliance_are_shown_up_to_the_number_asked_for():
+def test_gaps_of_reliance_are_shown_up_to_most():
     found = results()["reliance"]
     many = replace(found, gaps=found.gaps * 13)
     assert len(gap_chart(many, 12).rows) == 12

@@ -72,7 +72,7 @@ def test_the_signature_has_a_row_per_minimal_set_and_a_column_per_feature():
     assert keep.hidden_note == flip.hidden_note == ""
 
 
-def test_a_group_is_told_by_its_name_and_its_columns_beneath_the_picture():
+def test_a_group_has_its_name_in_the_picture_and_its_columns_beneath():
     data = np.random.default_rng(0).random((40, 30))
     names = [f"{kind} of part {i}" for i in range(10) for kind in ("mean", "spread", "most")]
     parts = {f"part {i}": names[3 * i : 3 * i + 3] for i in range(10)}
@@ -256,7 +256,7 @@ def test_any_name_can_be_written_and_nothing_is_cut_off(names, kind):
     assert texts_outside(ax) == []
 
 
-def test_names_too_long_for_their_place_are_numbered_and_told_beneath():
+def test_names_too_long_for_their_place_are_numbered_and_listed_beneath():
     long, *_ = NAMES["long"]
     ax = renamed_explanation(NAMES["long"]).plot()
     written = "".join(texts_in(ax))
@@ -271,7 +271,7 @@ def test_signs_of_formulas_are_written_as_they_are():
     assert not any(t.get_parse_math() for t in ax.texts)
 
 
-def test_what_no_font_has_is_told_by_name():
+def test_characters_that_no_font_has_are_named():
     words = texts_in(renamed_explanation(NAMES["beyond the fonts"]).plot("barcode"))
     assert any("mood [melting face]" in line for line in words)
 

@@ -69,7 +69,7 @@ def test_sets_that_were_never_evaluated_have_a_question_mark():
 # -- charts -------------------------------------------------------------------------------
 
 
-def test_recourse_tells_from_what_to_what_at_which_cost():
+def test_recourse_shows_old_and_new_values_and_the_cost():
     ways = explainer().recourse(APPLICANT, tau=0.5)
     chart = chart_of(ways)
     assert chart.columns[1] == ChartColumn("works for so many references", "share", 0.5)
@@ -192,7 +192,7 @@ def test_a_ranking_is_held_against_the_best_set_of_each_size():
     )
 
 
-def test_scores_by_feature_are_one_ranking_and_sizes_not_evaluated_are_told():
+def test_scores_by_feature_are_one_ranking_and_sizes_not_evaluated_are_reported():
     keep = refused_explanation().keep
     scores = {"income": 0.1, "debt": -3.0, "home": 0.0}
     (_, plain), (_, by_size) = (
@@ -285,7 +285,7 @@ def test_an_intervention_changes_what_is_set_and_its_effects_and_cuts_its_causes
     assert_matches_baseline(suffice.plots.dag(model(), do={"income": 60}, row=row), "dag")
 
 
-def test_values_of_a_graph_are_told_in_few_digits():
+def test_values_of_a_graph_are_reported_in_few_digits():
     third = CausalModel([("a", "b")], mechanisms={"a": {1.0: 0.5, 2.0: 0.5}, "b": lambda a: a / 3})
     found = dag_of(third, do={"a": 2.0}, row={"a": 1.0, "b": 1 / 3})
     assert [node.text for node in found.nodes] == ["1 → 2", "0.3333 → 0.6667"]
@@ -347,7 +347,7 @@ def seen(colour, kind):
 
 @pytest.mark.parametrize("kind", ["protan", "deutan"])
 @pytest.mark.parametrize("ink", [LIGHT, DARK], ids=["light", "dark"])
-def test_keep_and_flip_are_told_apart_by_the_colour_blind(ink, kind):
+def test_keep_and_flip_are_distinguished_by_the_colour_blind(ink, kind):
     keep, flip = seen(ink.keep, kind), seen(ink.flip, kind)
     assert np.abs(keep - flip).max() > 0.1
 

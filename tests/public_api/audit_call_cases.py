@@ -1,4 +1,4 @@
-"""The doors to audits."""
+"""Calls of audits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AUDIT_ACCEPTS = {
 
 
 @cache
-def doors() -> list[CallCase]:
+def make_cases() -> list[CallCase]:
     read: dict[str, Any] = {"explanations": explanation(), "tau": None, "progress": False}
     return [
         CallCase("audit.roles", sf.audit.roles, read, AUDIT_ACCEPTS),

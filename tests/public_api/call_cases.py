@@ -1,6 +1,6 @@
 """Every public call with arguments that work, and which odd values each of them takes as well.
 
-Here are the explainers and what they answer; `theory_doors.py` has the rest.
+Here are the explainers and their results; `framework_call_cases.py` has the rest.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def explain(**given: Any) -> Any:
 
 
 @cache
-def doors() -> list[CallCase]:
+def make_cases() -> list[CallCase]:
     e = explanation()
     return [
         CallCase(

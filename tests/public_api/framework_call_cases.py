@@ -1,4 +1,4 @@
-"""The doors to causes, factors, orders, targets and intervals."""
+"""Calls of causes, factors, orders, targets and intervals."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def basis_with_order(order: Any) -> Any:
 
 
 @cache
-def doors() -> list[CallCase]:
+def make_cases() -> list[CallCase]:
     view = explanation().keep
     return [
         CallCase(

@@ -1,4 +1,4 @@
-"""Values that nobody means, and what every public call must do with them."""
+"""Values that no user means, and what every public call must do with them."""
 
 from __future__ import annotations
 

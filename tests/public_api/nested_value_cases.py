@@ -45,7 +45,7 @@ def nested_case(
     takes: str = "",
     says: str = "",
 ) -> CallCase:
-    """A door with one value, which the call puts where it belongs."""
+    """A call with one value, which is put where it belongs."""
     return CallCase(
         name,
         lambda **given: call(given[argument]),

@@ -1,4 +1,4 @@
-"""The doors to figures."""
+"""Calls of figures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def plot_call(name: str, valid: dict[str, Any], takes: dict[str, str] | None = N
 
 
 @cache
-def doors() -> list[CallCase]:
+def make_cases() -> list[CallCase]:
     e = explanation()
     return [
         CallCase(

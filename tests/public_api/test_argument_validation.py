@@ -1,7 +1,7 @@
 """Whatever is passed to a public call, it works, or one sentence names the argument.
 
 Every parameter of every public call gets every odd value, with all else in order. It either has a
-meaning there, which `doors.py` states, or is refused: by a SufficeError of one line that names the
+meaning there, which `call_cases.py` states, or is refused: by a SufficeError of one line that names the
 argument. No other exception, nothing taken that means nothing.
 """
 
@@ -26,10 +26,10 @@ from tests import example_results as tiny
 from tests.effort import examples
 from tests.example_results import EXPLAINER, FACTORS, IMAGE, ROW, TARGET, X, image_model, model
 from tests.public_api import (
-    audit_call_cases as audit_doors,
-    call_cases as doors,
-    framework_call_cases as theory_doors,
-    plot_call_cases as plot_doors,
+    audit_call_cases,
+    call_cases,
+    framework_call_cases,
+    plot_call_cases,
 )
 from tests.public_api.invalid_values import INVALID_VALUES, message_fault
 from tests.public_api.nested_value_cases import NESTED_CASES
@@ -119,25 +119,25 @@ CALLS = calls_of_users()
 def cases():
     """The cases of each public call, by its name."""
     found = defaultdict(list)
-    for module in (doors, theory_doors, plot_doors, audit_doors):
-        for door in module.doors():
-            found[door.name].append(door)
+    for module in (call_cases, framework_call_cases, plot_call_cases, audit_call_cases):
+        for case in module.make_cases():
+            found[case.name].append(case)
     return found
 
 
-def faults(door):
+def faults(case):
     """Everything that is wrong with how a call treats its arguments, in words."""
-    if door.name != "CausalModel.from_dowhy":  # what dowhy's models are is tested where dowhy is
+    if case.name != "CausalModel.from_dowhy":  # what dowhy's models are is tested where dowhy is
         try:
-            door.call(**door.valid)
+            case.call(**case.valid)
         except Exception as error:
-            yield f"{door} refuses valid arguments: {error!r}"
-    for argument in door.valid:
-        names = (argument, door.says.get(argument, argument))
-        meant = set(door.takes.get(argument, "").split())
+            yield f"{case} refuses valid arguments: {error!r}"
+    for argument in case.valid:
+        names = (argument, case.says.get(argument, argument))
+        meant = set(case.takes.get(argument, "").split())
         for odd, make in INVALID_VALUES.items():
             try:
-                door.call(**{**door.valid, argument: make()})
+                case.call(**{**case.valid, argument: make()})
             except Exception as error:
                 fault = message_fault(error, names)
                 if odd in meant:
@@ -145,7 +145,7 @@ def faults(door):
             else:
                 fault = None if odd in meant else "taken"
             if fault:
-                yield f"{door}({argument}={odd}): {fault}"
+                yield f"{case}({argument}={odd}): {fault}"
 
 
 def test_every_case_is_of_a_public_call():
@@ -155,15 +155,15 @@ def test_every_case_is_of_a_public_call():
 @pytest.mark.parametrize("name", CALLS)
 def test_invalid_values_raise_an_error_that_names_the_argument(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some odd values are file names; some calls write files
-    untried = CALLS[name].difference(*(door.valid for door in cases()[name]))
+    untried = CALLS[name].difference(*(case.valid for case in cases()[name]))
     assert not untried, f"no case of {name} has {untried}"
-    found = [fault for door in cases()[name] for fault in faults(door)]
+    found = [fault for case in cases()[name] for fault in faults(case)]
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("door", NESTED_CASES, ids=str)
-def test_odd_values_inside_an_argument_mean_something_or_are_refused_by_name(door):
-    found = list(faults(door))
+@pytest.mark.parametrize("case", NESTED_CASES, ids=str)
+def test_odd_values_inside_an_argument_mean_something_or_are_refused_by_name(case):
+    found = list(faults(case))
     assert not found, "\n".join(found)
 
 
@@ -245,7 +245,7 @@ def test_whatever_stands_in_a_stored_answer_it_is_refused_or_can_be_shown(name):
         (lambda: sf.Explainer(model, X, size_weights="111"), "size_weights: got '111'; allowed: 3"),
     ],
 )
-def test_arguments_that_nobody_checked_are_named(call, message):
+def test_arguments_without_a_check_are_named(call, message):
     with pytest.raises(InputError, match=message):
         call()
 
@@ -288,7 +288,7 @@ def own(error):
         ),
     ],
 )
-def test_what_the_users_own_function_raises_is_told_as_its_own(call, argument, error):
+def test_what_the_users_own_function_raises_is_reported_as_its_own(call, argument, error):
     told = "mine: got 1" if isinstance(error, InputError) else type(error).__name__
     start = "" if isinstance(error, InputError) else f"{argument}: got a function that raised "
     with pytest.raises(InputError, match=start + told):

@@ -317,7 +317,7 @@ def test_polars_frames_and_enums():
         assert income.values["income"] % 7 == 40 % 7
 
 
-def test_steps_reach_values_that_nobody_has():
+def test_steps_reach_values_that_no_row_has():
     data = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
     explainer = Explainer(
         lambda rows: (rows.sum(axis=1) >= 4.9).astype(int), data, references="all"

@@ -100,7 +100,7 @@ class Moody:
         return (rows[:, 0] > 0).astype(int) * (self.asked != self.last)
 
 
-def test_a_model_of_many_minds_is_told():
+def test_a_model_that_contradicts_itself_is_reported():
     data = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     steady = Moody()
     assert Explainer(steady, data).recourse([0.0, 0.0]).feasible
@@ -146,7 +146,7 @@ def test_features_left_out_by_a_reading_that_is_denied_later_are_searched(kind, 
     assert r == Explainer(model, data, n_references=10, engine="blackbox").recourse(data[0])
 
 
-def test_a_value_never_becomes_missing_unless_asked_for():
+def test_a_value_never_becomes_missing_unless_allowed():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=80), "b": rng.normal(size=80)})
     X.loc[::2, "b"] = np.nan

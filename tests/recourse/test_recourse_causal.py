@@ -160,7 +160,7 @@ def test_education_works_through_two_draws():
     assert share == pytest.approx(r.best.reliability, abs=0.06)
 
 
-def test_limits_of_a_search_among_draws_are_told():
+def test_limits_of_a_search_among_draws_are_reported():
     r = lender().recourse(POOR, tau=0.95, budget=3000)
     assert not r.complete and "Stopped by budget=3000 model rows before" in r.reason
 

@@ -167,6 +167,6 @@ def test_comparisons_overlook_rounding_and_nothing_else():
     ],
 )
 @pytest.mark.parametrize("values", ["observed", "grid"])
-def test_costs_that_cannot_be_meant_are_told_as_the_users_own(cost, says, values):
+def test_costs_that_cannot_be_meant_are_reported_as_the_users_own(cost, says, values):
     with pytest.raises(InputError, match=says):
         Explainer(accepts, MIXED).recourse(X0, cost=cost, values=values)

@@ -1,4 +1,4 @@
-"""Limits of a search for recourse: they bound it, and what they leave out is told."""
+"""Limits of a search for recourse: they bound it, and what they leave out is reported."""
 
 import numpy as np
 import pandas as pd
@@ -46,7 +46,7 @@ def asked(model, **given):
 
 @pytest.mark.parametrize("values", ["observed", "grid"])
 @pytest.mark.parametrize("budget", [1, 2, 10, 97, 500, 1955, 20_000])
-def test_no_more_rows_are_asked_than_the_budget_allows(values, budget):
+def test_no_more_rows_are_predicted_than_the_budget_allows(values, budget):
     r, rows = asked(sums, values=values, budget=budget)
     assert rows <= budget
     assert r.complete == (r.reason is None)
@@ -59,7 +59,7 @@ def test_no_more_rows_are_asked_than_the_budget_allows(values, budget):
 
 @pytest.mark.parametrize("values", ["observed", "grid"])
 @pytest.mark.parametrize("budget", [1, 500, 1500, 3000])
-def test_rows_that_an_engine_asks_to_check_itself_are_counted(values, budget, monkeypatch):
+def test_rows_that_check_an_engine_are_counted(values, budget, monkeypatch):
     from sklearn.linear_model import LogisticRegression
 
     explainer = Explainer(LogisticRegression().fit(DATA, DATA.sum(axis=1) > 0), DATA)
@@ -111,7 +111,7 @@ def test_with_tau_only_sets_that_were_counted_are_options(values):
     assert all(counted[o.features] == (o.n, o.hits) for o in cut if o.features in counted)
 
 
-def test_a_budget_that_ends_the_grid_is_told():
+def test_a_budget_that_ends_the_grid_is_reported():
     explainer, X, model = loans_explainer()
     whole = explainer.recourse(X.iloc[8], values="grid")
     assert whole.complete and whole.reason is None
@@ -126,7 +126,7 @@ def test_a_budget_that_ends_the_grid_is_told():
     assert not none.feasible and "income is not actionable: if it could change" in none.reason
 
 
-def test_what_the_references_tell_is_verified_before_a_grid_takes_all_rows():
+def test_options_of_references_are_verified_before_a_grid_takes_all_rows():
     observed, few = asked(sums)
     _, many = asked(sums, values="grid")
     assert few < many
@@ -140,7 +140,7 @@ def test_what_the_references_tell_is_verified_before_a_grid_takes_all_rows():
             )
 
 
-def test_a_grid_of_forbidden_rows_ends_though_nothing_is_asked():
+def test_a_grid_of_forbidden_rows_ends_though_nothing_is_predicted():
     data = np.random.default_rng(1).normal(size=(300, 7))
     explainer = Explainer(sums, data)
     never = compare("x0", ">=", -np.inf)
@@ -173,7 +173,7 @@ def test_a_budget_is_kept_where_changes_have_consequences():
 
 
 @pytest.mark.parametrize("values", ["observed", "grid"])
-def test_a_time_limit_ends_the_search_and_is_told(values):
+def test_a_time_limit_ends_the_search_and_is_reported(values):
     _, all_rows = asked(sums, values=values)
     slow = Counted(sums, seconds=0.002)
     decision = Explainer(slow, DATA).decide(X0)

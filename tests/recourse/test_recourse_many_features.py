@@ -362,7 +362,7 @@ def test_a_time_limit_is_kept_within_a_tenth_or_one_small_batch(values, columns,
     assert r.complete or "time_limit=0.5 s" in r.reason
 
 
-def test_a_limit_is_told_as_it_was_given():
+def test_a_limit_is_reported_as_it_was_given():
     data = np.random.default_rng(0).integers(0, 2, (60, 30))
     for given_, told in (
         ({"time_limit": 20}, "Stopped by time_limit=20 s before"),

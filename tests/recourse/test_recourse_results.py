@@ -88,7 +88,7 @@ def test_no_way_is_said_with_its_reason(stuck):
     assert stuck.to_frame().empty
 
 
-def test_what_is_left_out_for_max_options_is_told_everywhere(found):
+def test_what_is_left_out_for_max_options_is_shown_everywhere(found):
     explainer, loans, _ = loans_explainer()
     few = explainer.recourse(loans.iloc[8], immutable="age", max_options=1)
     assert few == replace(found, options=found[:1], more=len(found) - 1)

@@ -98,7 +98,7 @@ def test_found_sets_cover_what_each_of_them_covers(d, seed, n_found):
     assert all(m.high == m.hits / 10 and m.low < 0.75 for m in sets)
 
 
-def test_a_view_makes_only_the_factors_that_are_asked_for():
+def test_a_view_makes_only_the_factors_that_are_read():
     assert MANY.keep[0] == MANY.keep.factors[0]
     assert MANY.keep[-1] == MANY.keep.factors[-1]
     assert MANY.keep[2:5] == MANY.keep.factors[2:5]
@@ -139,7 +139,7 @@ def test_more_than_a_dozen_lead_with_what_they_have_in_common():
     assert "in all x0" in sheet
 
 
-def test_most_and_none_are_told_with_counts():
+def test_most_and_none_are_reported_with_counts():
     d = 9
     ones, zeros = np.ones((1, d), int), np.zeros((9, d), int)
 
@@ -351,7 +351,7 @@ def planned(e, more=MORE, copies=()):
     return dataclasses.replace(e, provenance=msgspec.structs.replace(e.provenance, plan=plan))
 
 
-def test_calls_that_would_give_more_are_told_in_the_readers_language():
+def test_calls_that_would_give_more_are_in_the_readers_language():
     explainer, x = parity()
     e = planned(explainer.explain(x, search="greedy"))
     assert summarise(e).suggested_calls == (

@@ -15,7 +15,7 @@ def test_the_guide_runs_as_written(data_home, tmp_path, monkeypatch):
     assert (tmp_path / "german-record" / "manifest.json").exists()
 
 
-def test_what_comes_out_otherwise_is_told_with_its_place(tmp_path):
+def test_an_output_that_differs_is_reported_with_its_place(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```python\n>>> 1 + 1\n3\n\n```\n")
     with pytest.raises(AssertionError, match=r"(?s)Expected:\s+3\s+Got:\s+2"):

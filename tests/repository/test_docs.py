@@ -148,7 +148,7 @@ def test_links_of_pages_from_the_root_hold_in_the_site(name):
     assert [link for link in links if not (here / link.partition("#")[0]).exists()] == []
 
 
-def test_nothing_that_is_built_from_asks_another_host():
+def test_nothing_that_is_built_from_needs_another_host():
     for path in (*DOCS.glob("_static/*"), *DOCS.glob("_templates/*"), DOCS / "conf.py"):
         assert "//" not in re.sub(r"# .*", "", text_of(path)), path
 

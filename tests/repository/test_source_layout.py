@@ -75,6 +75,21 @@ def test_a_file_is_entered_if_one_of_its_functions_runs() -> None:
     assert files_entered(lambda: None) == []
 
 
+def test_a_lazy_export_is_an_importer(tmp_path: Path) -> None:
+    files = {
+        "__init__.py": "import lazy_loader",
+        "__init__.pyi": "from .one import f as f",
+        "one.py": "f = 1",
+        "two.py": "import home.one, home.three",
+        "three.py": "f = 1",
+    }
+    (tmp_path / "home").mkdir()
+    for name, text in files.items():
+        (tmp_path / "home" / name).write_text(text)
+    # `one` is public and used by `two`; only `two` uses `three`, and nothing imports `two`.
+    assert measure(tmp_path / "home").single_importer == 1 / 3
+
+
 @pytest.mark.parametrize(
     "call",
     [

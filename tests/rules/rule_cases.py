@@ -1,4 +1,4 @@
-"""What the tests of rules share: a lender without chance, and how to look at all rules."""
+"""Helpers of the tests of rules: a lender without chance, and how to look at all rules."""
 
 from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""Arguments of anchor and score_rule that cannot be used, told as such."""
+"""Errors about arguments of anchor and score_rule that cannot be used."""
 
 from inspect import signature
 from typing import get_type_hints
@@ -111,7 +111,7 @@ class Broken(Factor, frozen=True, tag="broken"):
         (np.ones(300), r"rule: got float64 of shape \(300,\)"),
     ],
 )
-def test_a_factor_of_a_users_own_that_fails_is_told_as_theirs(loans, answer, message):
+def test_a_users_factor_that_fails_is_reported_as_theirs(loans, answer, message):
     with pytest.raises(InputError, match=message):
         score_rule(Explainer(lender, loans), loans.iloc[8], Broken(answer))
 

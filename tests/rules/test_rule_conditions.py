@@ -1,4 +1,4 @@
-"""What a rule may ask of a column, and how it is said."""
+"""Conditions of rules on a column, and their text."""
 
 import numpy as np
 import pandas as pd
@@ -88,13 +88,13 @@ def test_missing_values_categories_and_truths():
         assert a.best.words == ("t = yes" if r % 2 == 0 else "t = no")
 
 
-def test_numbers_that_are_all_missing_ask_nothing_of_a_number():
+def test_numbers_that_are_all_missing_give_no_condition_on_a_number():
     data = pd.DataFrame({"n": [np.nan] * 6, "v": range(6)})
     assert condition_of(data, {"n": 3.0, "v": 1}, "n", bins=2) == "equals('n', 3.0)"
     assert condition_of(data, {"n": np.nan, "v": 1}, "n") is None
 
 
-def test_a_group_asks_for_all_of_its_columns(loans):
+def test_a_group_has_one_condition_on_all_of_its_columns(loans):
     explainer = Explainer(lender, loans, groups={"money": ["income", "debt"]})
     a = anchor(explainer, loans.iloc[8], tau=0.9)
     money = next(c for c in a.conditions if c.feature == "money")
@@ -151,7 +151,7 @@ def test_words_lose_no_digit_of_a_bound_and_show_values_as_everywhere():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, object])
-def test_an_infinite_value_is_asked_for_and_stored(dtype):
+def test_an_infinite_value_is_a_condition_and_stored(dtype):
     values = np.array([np.inf, -np.inf, 0.0] * 4, dtype=dtype)
     data = pd.DataFrame({"v": values, "other": range(12)})
     explainer = Explainer(lambda f: (f["v"].astype(float) > 0).to_numpy().astype(int), data)

@@ -263,7 +263,7 @@ def test_any_bounds_of_few_features(loans, distribution):
         anchor(explainer, x, bounds="any", bins=12, max_size=2, distribution=distribution)
 
 
-def test_nothing_can_be_asked_of_constant_columns():
+def test_constant_columns_have_no_conditions():
     data = np.column_stack([np.ones(6), np.arange(6)])
     explainer = Explainer(lambda rows: (rows[:, 1] > 0).astype(int), data)
     a = anchor(explainer, data[3], tau=0.8, features=["x0"])

@@ -407,7 +407,7 @@ def test_nothing_can_pass_with_too_few_references():
         assert (findings.factors, findings.decided, findings.decided_share) == ((), True, 1.0)
 
 
-def test_one_view_is_searched_where_the_other_is_not_asked_for():
+def test_one_view_is_searched_without_the_other():
     engine = boosted_case(2)
     both = bounded(engine)
     held, replaced = (bounded(engine, views=(view,)) for view in VIEWS)

@@ -172,7 +172,7 @@ def test_sizes_past_max_size_are_not_returned():
     assert {f.members for f in greedy.findings.factors} == set(PLANTED[:3])
 
 
-def test_sequential_steps_ask_fewer_rows():
+def test_sequential_steps_predict_fewer_rows():
     x, references = many(n=400)
     rows = []
     for alpha in (None, 0.05):
@@ -307,7 +307,7 @@ def test_type_one_error_is_at_most_alpha_in_a_sample():
 
 
 @pytest.mark.parametrize(("share", "passes"), [(1.0, True), (0.99, True), (0.3, False)])
-def test_clear_cases_ask_few_rows(share, passes):
+def test_clear_cases_predict_few_rows(share, passes):
     coins = Coins(share, subsets=200, n=400)
     boundary = sequential_boundary(400, 0.9, 0.05)
     hits_of = coins.among_the_first(in_some_order(400))
@@ -409,7 +409,9 @@ def assert_true(greedy, world, view, question):
 
 @given(wider_worlds(), thresholds, st.sampled_from([None, 0.3]), st.integers(0, 3))
 @settings(max_examples=examples(30))
-def test_no_row_is_asked_twice_and_what_is_complete_is_what_counting_gives(world, tau, alpha, seed):
+def test_no_row_is_predicted_twice_and_what_is_complete_is_what_counting_gives(
+    world, tau, alpha, seed
+):
     question = Question(tau, alpha, seed=seed)
     model, hybrids, evaluator = setting(*world)
     found = run_search("greedy", evaluator, hybrids, question, LimitKeeper())
@@ -445,7 +447,7 @@ def test_with_starts_without_end_all_is_seen_or_it_says_that_it_is_not(world, ta
 
 
 @given(problems(), thresholds, st.integers(0, 3))
-def test_what_one_view_asked_the_other_knows(world, tau, seed):
+def test_outcomes_of_one_view_are_known_to_the_other(world, tau, seed):
     evaluator = Sets(world.model, world.x, world.references)
     question = Question(tau, seed=seed)
     cache = OutcomeCache(evaluator, world.d, seed)
@@ -458,7 +460,7 @@ def test_what_one_view_asked_the_other_knows(world, tau, seed):
 
 
 @given(problems(), thresholds, st.integers(0, 3))
-def test_what_a_sweep_counted_is_not_asked_again(world, tau, seed):
+def test_what_a_sweep_counted_is_not_predicted_again(world, tau, seed):
     evaluator = Sets(world.model, world.x, world.references)
     sweep = exhaustive_search(evaluator, world.d)
     asked = evaluator.rows_predicted
@@ -473,7 +475,7 @@ def test_what_a_sweep_counted_is_not_asked_again(world, tau, seed):
 
 @given(wider_worlds(), st.sampled_from(["keep", "flip"]), st.integers(0, 3))
 @settings(max_examples=examples(30))
-def test_a_memo_that_must_forget_still_tells_the_truth(world, view, seed):
+def test_a_cache_that_drops_entries_is_still_right(world, view, seed):
     predict, x, references = world
     cache = OutcomeCache(FunctionEvaluator(predict, x, references), len(x), seed)
     cache.most = 3
@@ -492,7 +494,7 @@ def test_a_memo_has_room_for_what_its_bytes_hold(monkeypatch):
     assert 0 < len(cache) <= cache.most
 
 
-def test_a_text_of_eight_words_has_256_versions_and_no_more_are_asked():
+def test_a_text_of_eight_words_has_256_versions_and_no_more_are_predicted():
     rows = []
 
     def model(versions):
@@ -549,7 +551,7 @@ def test_answers_past_the_room_are_not_kept(monkeypatch):
 
 @pytest.mark.parametrize("values", [2, 1000])
 @pytest.mark.parametrize("d", [6, 30, 80])
-def test_lasting_keys_tell_rows_apart(values, d):
+def test_lasting_keys_distinguish_rows(values, d):
     rng = np.random.default_rng(0)
     rows = rng.integers(0, values, (20, d))
     rows[1:, ::2] = rows[0, ::2]

@@ -72,7 +72,7 @@ def test_without_idle_players_every_number_is_what_it_is_with_them(kind, engine,
     assert Explanation.from_json(narrow.to_json()) == narrow
 
 
-def test_the_reasons_are_told_apart(monkeypatch):
+def test_the_reasons_are_distinguished(monkeypatch):
     X = pd.DataFrame({"read": [0, 1, 2, 3] * 5, "constant": 7, "unread": range(20)})
     X["far"] = [0, 1] * 10  # split only above every value that occurs
     model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X[["read"]], X["read"] > 1)

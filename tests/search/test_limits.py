@@ -1,4 +1,4 @@
-"""Budgets, time limits and size limits: obeyed, and said plainly."""
+"""Budgets, time limits and size limits are obeyed and reported."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_a_budget_is_never_exceeded_and_never_misleads(world, tau, budget):
     assert (e.stopped is None) == e.complete
 
 
-def test_a_budget_counts_what_the_model_is_asked():
+def test_a_budget_counts_what_the_model_predicts():
     model = Counting()
     data = wide(12)
     explainer = Explainer(model, data)
@@ -225,7 +225,7 @@ def test_a_budget_bounds_sets_that_are_decided_without_asking():
     assert [f.features for f in e.keep.factors] == [("x0", "x1")]
 
 
-def test_where_no_set_can_pass_nothing_is_asked_and_the_reason_is_told():
+def test_where_no_set_can_pass_nothing_is_predicted_and_the_reason_is_given():
     X = np.random.default_rng(0).normal(size=(10, 40))
     e = Explainer(lambda a: (a[:, 0] > 0).astype(int), X).explain(
         X[0], search="pruned", alpha=0.05, budget=3000
@@ -248,7 +248,7 @@ def test_a_pruned_search_that_was_stopped_says_what_it_decided():
     assert "No set of features was evaluated" not in said
 
 
-def test_limits_are_told_as_they_were_given_where_a_part_had_a_share():
+def test_limits_are_reported_as_they_were_given_where_a_part_had_a_share():
     data = wide(60, n=80)
     e = Explainer(Counting(), data).explain(data[0], search="greedy", budget=2000)
     assert str(e.stopped) == "budget=2000 model rows"
@@ -298,7 +298,7 @@ def test_both_views_count_the_same_runs(world, budget):
         {"search": "pruned", "budget": 3000, "tau": 0.5, "alpha": 0.2, "adjust": "bonferroni"},
     ],
 )
-def test_a_thousand_features_and_more_are_searched_told_and_stored(question):
+def test_a_thousand_features_and_more_are_searched_printed_and_stored(question):
     data = np.random.default_rng(0).normal(size=(12, 1100))
     explainer = Explainer(lambda rows: (rows[:, 0] > 0).astype(int), data, n_references=3)
     e = explainer.explain(data[0], **question)

@@ -66,7 +66,7 @@ def test_the_first_call_on_a_wide_table_answers_and_says_what_it_did_not_do(
     assert Explanation.from_json(e.to_json()) == e
 
 
-def test_a_plan_asks_nothing_of_the_search_and_tells_what_would_give_more(forest, cancer):
+def test_a_plan_predicts_nothing_and_lists_what_would_give_more(forest, cancer):
     X, _ = cancer
     plan = forest.plan(X.iloc[0])
     assert isinstance(plan, Plan)
@@ -118,7 +118,7 @@ def test_features_that_the_model_does_not_read_make_a_wide_table_small():
     assert len(e.players) + len(e.left_out) == 60
 
 
-def test_an_exhaustive_search_that_was_asked_for_is_refused_where_it_cannot_be_made():
+def test_an_exhaustive_search_is_refused_where_it_cannot_be_made():
     X, _ = few(31)
     allowed = f"at most {EXHAUSTIVE_PLAYERS} for an exhaustive search. Use search='auto'"
     with pytest.raises(InputError, match=allowed):
@@ -194,7 +194,7 @@ def test_predicted_seconds_are_those_that_the_limits_allow():
 
 
 @pytest.mark.parametrize("references", [255, 256])
-def test_hits_that_do_not_fit_in_memory_are_not_streamed_unasked(references, monkeypatch):
+def test_hits_that_do_not_fit_in_memory_are_not_streamed_by_default(references, monkeypatch):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 26)))
     model = LogisticRegression().fit(X, np.arange(300) % 2)
     monkeypatch.setattr(planning, "_MOST_BYTES", 1 << 26)  # a byte for each set
@@ -220,7 +220,7 @@ def test_copies_are_found():
     assert "Copies of each other: x0, twin." in str(plan)
 
 
-def test_calls_are_told_in_the_words_of_whoever_asked():
+def test_calls_are_suggested_in_the_words_of_the_interface():
     more = Suggestion({"n_references": 50}, 8.0, complete=True)
     assert str(more) == "Explainer(model, data, n_references=50)"
     assert more.text({"n_references": "--n-references"}) == "--n-references 50"

@@ -219,7 +219,7 @@ def majority(rows):
 
 
 @each_numbering
-def test_varied_numbers_are_asked_once_and_found_alike():
+def test_varied_numbers_are_predicted_once_with_the_same_result():
     data = numbers(7, 600)
     y = majority(data)
     x, references = data[0], data[y != y[0]]
@@ -333,7 +333,7 @@ def test_adjustments_that_need_all_counts_are_refused(adjust):
         pruned_search(evaluator, context, Question(alpha=0.05, adjust=adjust))
 
 
-def test_where_one_view_is_asked_for_only_that_one_is_decided():
+def test_with_one_view_only_that_one_is_decided():
     answers = {}
     for views in (VIEWS, ("keep",), ("flip",)):
         model, hybrids, evaluator = setting(*random_world(0))

@@ -1,4 +1,4 @@
-"""Pruned and greedy searches, asked for through the explainer."""
+"""Pruned and greedy searches, called through the explainer."""
 
 import numpy as np
 import pandas as pd

@@ -147,7 +147,7 @@ def test_finds_and_covers_what_all_counts_say(table, tau, given_weights):
 
 
 @given(tables(), thresholds, st.sampled_from([(0.05, "none"), (0.3, "none"), (0.3, "bonferroni")]))
-def test_a_test_asks_for_the_same_hits(table, tau, test):
+def test_a_test_needs_the_same_hits(table, tau, test):
     d, (alpha, adjust) = players(table), test
     question = Question(tau, alpha, adjust)
     if question.fewest_hits(table.n, 1 << d) <= table.n:
@@ -246,7 +246,7 @@ def test_an_exhaustive_search_past_memory_is_complete_at_its_tau():
     assert Explanation.from_json(e.to_json()) == e
 
 
-def test_too_many_sets_to_list_are_told(monkeypatch):
+def test_too_many_sets_to_list_are_reported(monkeypatch):
     monkeypatch.setattr(decide, "_MOST_LISTED", 400)
     # As if memory ended at 15 players, and small sets at a few.
     monkeypatch.setattr(plan, "EXHAUSTIVE_PLAYERS", 15)
@@ -455,7 +455,7 @@ def test_closures_and_their_least_elements_are_those_of_the_sets(d, data):
     assert set(bitsets.masks_in(bitsets.minimal_elements(words, d)).tolist()) == least
 
 
-def test_where_one_view_is_asked_for_only_that_one_is_decided():
+def test_with_one_view_only_that_one_is_decided():
     table = Table(np.random.default_rng(0).random((1 << 6, 9)) < 0.7)
     both, held, replaced = (
         streamed_search(table, 6, Question(0.7, views=views))

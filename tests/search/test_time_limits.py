@@ -1,4 +1,4 @@
-"""Time limits are obeyed by every search, on a clock that moves only when the model is asked."""
+"""Time limits are obeyed by every search, on a clock that moves only when the model is called."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_a_time_limit_is_kept_within_a_tenth_or_one_small_batch(strategy, second
 
 
 @pytest.mark.parametrize("strategy", ["exhaustive", "greedy", "pruned"])
-def test_half_for_one_part_is_told_as_the_limit_that_was_given(strategy):
+def test_half_for_one_part_is_reported_as_the_limit_that_was_given(strategy):
     clock, keeper, hybrids, evaluator = timed(1e-3)
     found = run_search(strategy, evaluator, hybrids, Timed, keeper.part(0.5))
     assert str(found.stopped) == "time_limit=0.5 s"
@@ -57,7 +57,7 @@ def test_half_for_one_part_is_told_as_the_limit_that_was_given(strategy):
 
 
 @pytest.mark.parametrize("strategy", ["exhaustive", "pruned"])
-def test_after_its_time_nothing_is_asked(strategy):
+def test_after_its_time_nothing_is_predicted(strategy):
     clock, keeper, hybrids, evaluator = timed(1e-3)
     clock.now = 9.0
     found = run_search(strategy, evaluator, hybrids, Timed, keeper)
@@ -109,7 +109,7 @@ def test_a_set_that_takes_too_long_is_given_up():
     assert clock.now <= 1.1 * SECONDS
 
 
-def test_a_black_box_asks_a_slow_model_in_calls_that_fit():
+def test_a_black_box_calls_a_slow_model_with_rows_that_fit():
     calls = []
 
     class Slow:
@@ -225,7 +225,7 @@ def test_views_have_a_verified_set_however_short_the_time(search, alpha):
 # -- the keeper itself -----------------------------------------------------------------------------
 
 
-def test_what_a_keeper_is_asked_changes_nothing():
+def test_reading_a_keeper_changes_nothing():
     clock = FakeClock()
     keeper = LimitKeeper(Limits(budget=100, time_limit=2.0), clock=clock)
     for _ in range(3):
@@ -275,7 +275,7 @@ def test_batches_grow_to_a_small_part_of_the_time():
     assert known.batch(1 << 20) == 10
 
 
-def test_without_a_time_limit_nobody_looks_at_the_clock():
+def test_without_a_time_limit_no_search_reads_the_clock():
     def broken():
         raise AssertionError
 

@@ -77,7 +77,7 @@ def test_an_answer_equals_a_plain_mapping_of_its_numbers_and_no_answer_about_ano
     assert values != flip and values != answers["pairs"]
 
 
-def test_a_set_of_features_may_be_asked_for_in_any_order(answers):
+def test_a_set_of_features_may_be_named_in_any_order(answers):
     pairs = answers["pairs"]
     assert len(pairs) == 6 and next(iter(pairs)) == ("x0", "x1")
     assert pairs["x2", "x1"] == pairs["x1", "x2"] > 0

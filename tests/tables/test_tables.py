@@ -1,4 +1,4 @@
-"""Tables of every kind: cells are told apart, kept as they are, and read from any form of row."""
+"""Tables of every kind: cells are distinguished, kept unchanged, and read from any form of row."""
 
 import csv
 from datetime import date, datetime, time, timedelta
@@ -113,14 +113,14 @@ def test_larger_values_have_larger_numbers(cells, codes):
         ["\ud800", "\ud801", "", "\\ud800"],
     ],
 )
-def test_cells_of_any_type_are_told_apart_by_what_they_are(cells):
+def test_cells_of_any_type_are_distinguished_by_what_they_are(cells):
     again = [cell.copy() if hasattr(cell, "copy") else cell for cell in cells]
     codes = column_codes(object_array(cells + again)).tolist()
     assert len(set(codes)) == len(cells)
     assert codes[: len(cells)] == codes[len(cells) :]
 
 
-def test_cells_that_only_look_alike_are_told_apart():
+def test_cells_that_only_look_alike_are_distinguished():
     class Point:
         def __init__(self, x):
             self.x = x

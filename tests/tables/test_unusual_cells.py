@@ -76,7 +76,7 @@ def by_number(rows):
 
 @pytest.mark.parametrize("engine", ["auto", "blackbox"])
 @EVERY
-def test_a_model_that_reads_the_sign_of_zero_is_asked_about_both(made, engine):
+def test_a_model_that_reads_the_sign_of_zero_predicts_both_zeros(made, engine):
     data = made([0.0, -0.0, -0.0, 1.0, -0.0, 2.0])
 
     def negative(rows):
@@ -89,7 +89,7 @@ def test_a_model_that_reads_the_sign_of_zero_is_asked_about_both(made, engine):
 
 
 @EVERY
-def test_a_model_that_reads_a_nul_is_asked_about_both(made):
+def test_a_model_that_reads_a_nul_predicts_both_texts(made):
     data = made(["", "\x00", "\x00", ""])
 
     def empty(rows):

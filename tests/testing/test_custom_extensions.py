@@ -220,7 +220,7 @@ def test_ties_are_the_models_own() -> None:
     assert check_reader(even, ROWS, engine="trees")
 
 
-def test_it_explains_as_the_black_box_does_and_asks_next_to_nothing() -> None:
+def test_it_explains_as_the_black_box_does_and_predicts_next_to_nothing() -> None:
     rows = pd.concat([ROWS] * 10, ignore_index=True)
     by_trees = Explainer(MODEL, rows, engine="trees").explain(ROWS.iloc[0], tau=0.8)
     MODEL.asked = 0
@@ -260,7 +260,7 @@ def test_a_reader_with_the_wrong_side_of_a_threshold_is_found_out() -> None:
         check_reader(Careless(MODEL.stumps), ROWS, engine="trees")
 
 
-def test_a_reader_that_gives_no_trees_is_told_so() -> None:
+def test_a_reader_that_gives_no_trees_is_reported() -> None:
     class Odd(Stumps): ...
 
     register_reader(Odd, trees=lambda model: [1, 2])

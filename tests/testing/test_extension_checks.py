@@ -150,7 +150,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("words", WRONG)
-def test_a_reader_that_is_wrong_is_told_how(words: str) -> None:
+def test_a_reader_that_is_wrong_is_reported_with_how(words: str) -> None:
     class Wrong(Sum): ...
 
     register_reader(Wrong, additive=WRONG[words])
@@ -323,12 +323,12 @@ BREAKS = {
 
 
 @pytest.mark.parametrize("rule", BREAKS)
-def test_a_context_that_breaks_a_rule_is_told_which(rule: str) -> None:
+def test_a_context_that_breaks_a_rule_is_reported_with_the_rule(rule: str) -> None:
     with pytest.raises(AssertionError, match=BREAKS[rule]):
         check_context(Broken(rule), PEOPLE)
 
 
-def test_a_context_that_is_none_is_told_so() -> None:
+def test_an_object_that_is_no_context_is_reported() -> None:
     with pytest.raises(AssertionError, match="'swap' does not inherit Context"):
         check_context("swap", PEOPLE)  # type: ignore[arg-type]
 
@@ -375,7 +375,7 @@ NO_ORDERS = {
 
 
 @pytest.mark.parametrize("words", NO_ORDERS)
-def test_what_is_no_order_is_told_why(words: str) -> None:
+def test_an_order_that_is_none_is_reported_with_why(words: str) -> None:
     with pytest.raises(AssertionError, match=words):
         check_order(NO_ORDERS[words], FACTORS)  # type: ignore[arg-type]
 
@@ -400,7 +400,7 @@ def test_searches_keep_the_contract(way: Any, engine: str) -> None:
     assert check_search(partial(run_search, way), engine=engine, worlds=12) > 12
 
 
-def test_every_search_that_can_be_asked_for_is_held_to_it() -> None:
+def test_every_search_passes_the_check() -> None:
     assert set(STRATEGIES) - {"auto"} <= {way for way, _ in WAYS}
 
 

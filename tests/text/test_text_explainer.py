@@ -130,7 +130,7 @@ def test_outcomes_scores_and_values():
     assert factor_sets(scores.keep) == factor_sets(e.keep) == word_sets("good")
 
 
-def test_a_corpus_gives_words_of_texts_that_come_out_otherwise():
+def test_a_corpus_gives_words_of_texts_predicted_otherwise():
     texts = [t for t, _ in TRAIN]
     model = pipeline()
     e = TextExplainer(model, mask=Corpus(texts), n_references=10)("a good and great film")
@@ -166,7 +166,7 @@ def test_passages_are_searched_and_then_looked_into():
         ("A fine evening with friends.",),
     ]
     assert "Complete for sets of these passages" in str(coarse)
-    assert "not told apart" in str(coarse)
+    assert "were not distinguished" in str(coarse)
 
     fine = explainer.refine(coarse, search="exhaustive")
     assert factor_sets(fine.keep) == word_sets("good", "fine friends")
@@ -245,7 +245,7 @@ def test_past_sixty_words_passages_come_first_and_are_looked_into(monkeypatch):
     assert factor_sets(just.keep) == factor_sets(just.flip) == word_sets("good")
 
 
-def test_limits_of_a_long_text_are_told_as_they_were_given():
+def test_limits_of_a_long_text_are_reported_as_they_were_given():
     text = "It rained all day, as it does. " * 12 + LONG
     e = TextExplainer(OR)(text, budget=3000)
     assert e.provenance.rows_predicted <= 3000
@@ -304,7 +304,7 @@ def test_many_words_are_searched_within_bounds():
         TextExplainer(OR, unit="word")(text, search="exhaustive")
 
 
-def test_the_mask_that_was_found_is_told_with_why_it_may_be_poor():
+def test_the_mask_that_was_found_is_shown_with_why_it_may_be_poor():
     e = TextExplainer(pipeline())("a good film with great actors")
     assert e.provenance.references.mask == MaskRecord("UNK", "bad", (), known=False)
     flat = " ".join(str(e).split())

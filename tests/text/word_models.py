@@ -1,4 +1,4 @@
-"""What the tests of texts share: models that look for words."""
+"""Helpers of the tests of texts: models that look for words."""
 
 import re
 from io import StringIO

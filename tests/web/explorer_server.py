@@ -1,4 +1,4 @@
-"""A real explorer for tests: served by uvicorn in a thread, asked over the loopback address."""
+"""A real explorer for tests: served by uvicorn in a thread, on the loopback address."""
 
 from __future__ import annotations
 

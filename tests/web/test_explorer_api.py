@@ -152,7 +152,7 @@ def test_a_changed_value_changes_prediction_and_explanation(client):
     assert factors(e.keep) == factors(own.keep)
 
 
-def test_another_model_is_asked_where_it_is_named(client):
+def test_a_request_that_names_another_model_uses_it(client):
     e = loaded(client, input={"row": 1}, model="linear")
     own = Explainer(linear(), X, n_references=60).explain(X.iloc[1])
     assert factors(e.flip) == factors(own.flip)
@@ -256,7 +256,7 @@ def test_a_short_time_limit_still_answers(client):
         assert "answer" in last, last
 
 
-def test_code_is_exported_for_the_model_that_is_asked():
+def test_code_is_exported_for_the_model_in_use():
     models = {"letters": lambda rows: np.where(rows["age"] > 40, "a", "b"),
               "words": lambda rows: np.where(rows["age"] > 40, "yes", "no")}  # fmt: skip
     room = Session(models, X, n_references=20)
@@ -397,7 +397,7 @@ def test_words_of_other_texts_replace_those_that_no_token_does():
         loans_room().explain(asked)
 
 
-def test_wide_tables_are_told_at_once_what_they_cannot_ask():
+def test_requests_that_wide_tables_cannot_answer_are_refused_at_once():
     wide = pd.DataFrame(np.random.default_rng(0).integers(0, 5, (40, 26))).add_prefix("x")
     session = Session({"sum": lambda rows: rows.sum(axis=1) > 50}, wide, n_references=5)
     with pytest.raises(InputError, match="features: got 26; allowed: at most 24"):
@@ -448,7 +448,7 @@ def test_an_unexpected_error_is_json_too():
     assert "could not be answered (ZeroDivisionError)" in broken.json()["error"]["message"]
 
 
-def test_a_class_that_no_row_is_predicted_can_be_asked_about():
+def test_a_class_that_no_row_is_predicted_can_be_the_outcome():
     model = ExtraTreesClassifier(5, random_state=0).fit(X[["age"]], y)
     session = Session({"never": model}, X[["age"]].loc[model.predict(X[["age"]]) == "granted"])
     assert session.class_label("refused") == "refused"

@@ -94,7 +94,7 @@ def blocking_job(entered, free):
     return answer
 
 
-def test_equal_questions_asked_together_are_computed_once():
+def test_equal_requests_at_one_time_are_computed_once():
     async def ask_both():
         pool, entered, free = JobPool(), [], Event()
         answer = blocking_job(entered, free)
@@ -127,7 +127,7 @@ def test_a_visitor_who_leaves_takes_no_answer_from_the_others():
     assert asyncio.run(leave()) == {"answer": 1}
 
 
-def test_those_who_wait_are_told_their_place_in_the_queue(monkeypatch):
+def test_waiting_requests_show_their_place_in_the_queue(monkeypatch):
     monkeypatch.setattr("suffice.web.server._QUICK_JOB_SECONDS", 600.0)
 
     async def queue():

@@ -1,4 +1,4 @@
-"""Who may ask the explorer, and how: token, names, origins, sizes, slow and odd requests."""
+"""Requests that the explorer refuses: token, names, origins, sizes, slow and odd requests."""
 
 import socket
 
@@ -16,7 +16,7 @@ from tests.web.explorer_server import (
 )
 
 
-def test_without_the_token_nothing_is_told(address):
+def test_without_the_token_nothing_is_answered(address):
     for path in ("/", "/api/openapi.json", "/?token=guess"):
         refused = httpx.get(address + path)
         assert refused.status_code == 401
@@ -41,13 +41,13 @@ def test_a_page_of_another_site_is_refused(client):
     assert refused.status_code == 403
 
 
-def test_a_body_that_is_too_long_is_refused_however_its_length_is_told(client):
+def test_a_body_that_is_too_long_is_refused_however_its_length_is_given(client):
     assert client.post("/api/rows", content=b"x" * 2**21).status_code == 413
     in_pieces = (b"x" * 2**16 for _ in range(40))
     assert client.post("/api/rows", content=in_pieces).status_code == 413
 
 
-def test_the_page_may_load_nothing_and_be_framed_by_nobody(client):
+def test_the_page_may_load_nothing_and_not_be_framed(client):
     headers = client.get("/").headers
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy and "'unsafe" not in policy
@@ -60,7 +60,7 @@ def test_no_path_of_a_request_is_opened(client):
         assert client.get(path).status_code == 404
 
 
-def test_a_cookie_of_another_program_locks_nobody_out(client):
+def test_a_cookie_of_another_program_locks_no_user_out(client):
     ours = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
     assert client.get("/", headers={"cookie": f"a[=1; {ours}"}).status_code == 200
 

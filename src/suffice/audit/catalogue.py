@@ -26,8 +26,8 @@ _DIRECTIONS: tuple[EntryDirection, ...] = ("higher", "lower", "other", "any")
 class CatalogueEntry:
     """Code and text of one reason, for a change of a feature in one direction.
 
-    Without a direction an entry is for categories: of a number, "Income too low" would be said
-    where a lower income helps, and of a true/false feature "No guarantor" where there is one.
+    An entry without a direction is for categories. For a number, "Income too low" would also be
+    given where a lower income helps; for a true/false feature, "No guarantor" where there is one.
     """
 
     feature: str
@@ -49,8 +49,8 @@ class Catalogue:
 
     def entry(self, feature: str, direction: ChangeDirection | None) -> CatalogueEntry | None:
         """Return the entry for this direction, else one for "any" or without any, else None."""
-        # A text for the direction that helps says more than one for any; one without direction is
-        # for categories.
+        # A text for the direction that helps is more specific than one for "any"; one without a
+        # direction is for categories.
         own = {e.direction: e for e in self.entries if e.feature == feature}
         return (own.get(direction) if direction else None) or own.get("any") or own.get(None)
 
@@ -114,8 +114,8 @@ def _check_entries(entries: Iterable[CatalogueEntry], blanks: bool) -> Iterator[
 
 def _from_mapping(given: Mapping[Any, Any]) -> Iterator[CatalogueEntry]:
     for feature, said in given.items():
-        # {"code": …, "text": …} and {"higher": …} are both mappings: a known direction tells them
-        # apart.
+        # {"code": …, "text": …} and {"higher": …} are both mappings: only the second has
+        # directions.
         if isinstance(said, Mapping) and set(said) & set(_DIRECTIONS):
             for direction, part in said.items():
                 yield CatalogueEntry(

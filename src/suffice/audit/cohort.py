@@ -109,8 +109,8 @@ class CohortPart:
     """From the summed counts: sets that are minimal at some τ, with their (low, high] interval: the
     longest bars, and those of `sets`. None if there are too many features to list all sets."""
     curve: StepCurve | None
-    """From the summed counts: (τ, cumulative necessity) steps. None also if the decisions do not
-    share one D."""
+    """From the summed counts: (τ, cumulative necessity) steps. None also if the decisions weight
+    sizes of sets differently."""
     more_bars: NaturalNumber = 0
     """Number of further sets that are minimal at some τ, but not in the barcode."""
 

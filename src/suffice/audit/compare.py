@@ -493,7 +493,7 @@ def _desired_event(explainer: Explainer, one: OfferedRecourse, desired: Any) -> 
     model, recourse = explainer.decider.model, one.recourse
     label: Any = one.prediction
     for known in model.classes or ():
-        # 1, 1.0 and True are equal in Python; the type tells labels apart.
+        # 1, 1.0 and True are equal in Python, so labels are distinguished by type as well.
         if as_scalar(known) == one.prediction and type(as_scalar(known)) is type(one.prediction):
             label = known
     argument = "outcome" if desired is None else "desired"

@@ -29,7 +29,7 @@ from suffice.validation import check_tau
 class SufficiencyLevels(NamedTuple):
     """Largest τ at which each set suffices: `taus[level_of[mask]]`.
 
-    Without a test that is the set's share of references, with one the bound that the test gives.
+    Without a test that is the set's share of references; with a test, the bound of that share.
     """
 
     level_of: SmallCounts

@@ -1,9 +1,9 @@
 """Global recourse: the fewest changes that work for a share of the refused rows.
 
-Four steps. The recourse options of refused rows give the columns to move and their directions.
-Such moves, with the values of references, are tried on every row by the model. Of the changes that
-work, the fewest that cover the share are chosen, and among as few the cheapest. The result has the
-cost for each row, the rows left out, and both by group.
+Four steps. The recourse options of refused rows give the columns to change and their directions.
+Each such change, to values of references, is made in every row and predicted. Of the changes that
+work, the fewest that cover the share are chosen, and of equally few the cheapest. The result has
+the cost for each row, the rows left out, and both by group.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def global_recourse(
     time_limit: float | None = None,
     progress: bool | None = None,
 ) -> GlobalRecourse:
-    """Find the fewest changes of which one works for a share `cover` of the refused rows.
+    """Find the fewest changes such that one works for each of a share `cover` of the refused rows.
 
     **The model predicts** every refused row under every candidate change. A change requires values
     of some features: "home to owns", "income to at least 50". A row that meets a requirement
@@ -96,8 +96,8 @@ def global_recourse(
     immutable, actionable, ranges, increasing, decreasing, forbidden, cost, missing_cost, max_cost
         Constraints on a change, as in `Explainer.recourse`, besides those declared to `Explainer`.
     max_size
-        Maximum number of features of a change. All features set to the values of a granted row
-        would work for everyone, which would be no finding. None: any number.
+        Maximum number of features of a change. Setting all features to the values of a granted row
+        would work for everyone, and show nothing. None: any number.
     n_changes
         Choose up to this many changes if more of them cost less. None: the fewest. (`prices` of the
         result has the mean cost with more changes.)
@@ -202,10 +202,10 @@ def _make_result(
     wanted: float,
     already: int,
 ) -> GlobalRecourse:
-    says, candidates = trial.target.event.describe, trial.candidates
+    describe, candidates = trial.target.event.describe, trial.candidates
     return GlobalRecourse(
-        desired=says(trial.wanted),
-        outcome=says(not trial.wanted),
+        desired=describe(trial.wanted),
+        outcome=describe(not trial.wanted),
         wanted=wanted,
         changes=tuple(_global_change(candidates, j, trial.players) for j in found.chosen),
         rows=rows,
@@ -231,8 +231,8 @@ def _check_swap_explainer(given: object) -> None:
             "explainer",
             f"one in whose context {context.describe()}",
             "values that are swapped",
-            "A change for all would have other consequences for each: call explainer.recourse row "
-            "by row, or use explainer.but(context=None).",
+            "One change would have different effects in each row: call explainer.recourse row by "
+            "row, or use explainer.but(context=None).",
         )
 
 
@@ -260,16 +260,15 @@ def _desired_target(explainer: Explainer, table: Table, desired: Any) -> tuple[T
     first = model.predict(table.take(np.array([0])))[0]
     if desired is not None:
         return Target(model, event_for(desired, model, first, "desired")), True
-    # Without `desired`, the wanted outcome is "not the present one", which needs one present
-    # outcome.
+    # Without `desired`, the wanted outcome is "not the present one", so all rows need the same one.
     target = Target(model, event_for(outcome, model, first))
     truth = _predict_outcomes(target, table)
     if len(set(truth.tolist())) > 1:
-        said = target.event.describe
+        describe = target.event.describe
         one, other = int(truth.sum()), int((~truth).sum())
         raise InputError(
             "desired",
-            f"None, where {one:,} of X are {said(True)} and {other:,} {said(False)}",
+            f"None, where {one:,} of X are {describe(True)} and {other:,} {describe(False)}",
             "the outcome wanted",
             "Those that have it are left out.",
         )

@@ -238,8 +238,8 @@ class GlobalRecourse(Result):
     could_be: NaturalNumber
     """Lower bound on the number of changes; equal to `fewest` if that is proved."""
     prices: tuple[NonNegative, ...]
-    """Mean cost of the wanted share of rows, those that pay least, with the fewest changes, one
-    more, two more, … as long as more changes were found to cost less."""
+    """Mean cost over the wanted share of rows (those of the lowest costs) with the fewest changes,
+    one more, two more, …, as long as more changes were found to cost less."""
     cheapest: bool
     """Whether it is proved that no other choice of this size costs less."""
     tried: NaturalNumber
@@ -329,9 +329,8 @@ class GlobalRecourse(Result):
         )
         if every.mean_cost is not None and every.own_cost is not None:
             yield (
-                f"Whoever takes the cheapest that works pays {format_cost(every.mean_cost)} on "
-                "average; "
-                f"with the best of all {plural(self.tried, 'change')} tried it would be "
+                f"A row's cheapest change that works costs {format_cost(every.mean_cost)} on "
+                f"average; of all {plural(self.tried, 'change')} tried, the cheapest costs "
                 f"{format_cost(every.own_cost)}."
             )
         if self.left:
@@ -351,11 +350,12 @@ class GlobalRecourse(Result):
             )
         if not self.proved:
             return f"Fewer of those tried might do, but not fewer than {self.could_be}."
-        least = "no others, as few," if len(self.changes) == self.fewest else "no others, as many,"
         fewer = "No fewer of those tried would do"
         if len(self.changes) > self.fewest:
             fewer = f"{plural(self.fewest, 'change')} would do, at a higher cost"
-        return f"{fewer}, and {least} would cost less." if self.cheapest else f"{fewer}."
+        number = "few" if len(self.changes) == self.fewest else "many"
+        least = f", and no other choice of as {number} would cost less" if self.cheapest else ""
+        return f"{fewer}{least}."
 
     def _panels(self) -> Iterator[Panel]:
         if self.changes:
@@ -380,8 +380,8 @@ class GlobalRecourse(Result):
         bounds = [f"at most {plural(self.max_size, 'feature')}"] if self.max_size else []
         bounds += [f"a cost of at most {format_cost(self.max_cost)}"] if self.max_cost else []
         yield (
-            "A row that has what a change asks for already keeps it, and pays nothing for it."
-            + (f" A change has {' and '.join(bounds)}." if bounds else "")
+            "A row that already meets a requirement of a change keeps its value, and pays nothing "
+            "for it." + (f" A change has {' and '.join(bounds)}." if bounds else "")
         )
         if self.already:
             has = "has" if self.already == 1 else "have"
@@ -429,25 +429,24 @@ _PRICE_FIELDS = (
 
 
 def _left_sentence(left: int, hopeless: int) -> str:
-    said = f"{plural(left, 'row')} {'is' if left == 1 else 'are'} left out: "
+    start = f"{plural(left, 'row')} {'is' if left == 1 else 'are'} left out: "
     if not hopeless:
-        return f"{said}for {'it' if left == 1 else 'them'} other changes would work."
+        return f"{start}for {'it' if left == 1 else 'them'} other changes would work."
     some = f"for {hopeless:,} of them " if hopeless < left else ""
-    return f"{said}{some}none of the changes that were tried works."
+    return f"{start}{some}none of the changes that were tried works."
 
 
 def _gap_sentence(found: RecourseGap) -> str:
-    said = (
+    shares = (
         f"“{format_name(found.groups[0])}” against “{format_name(found.groups[1])}”: a change "
-        "works for "
-        f"{' and '.join(percent(s.share) for s in found.shares)} (a difference in points of "
-        f"{found.adjusted}, adjusted p = {found.p_adjusted:.2g})"
+        f"works for {' and '.join(percent(s.share) for s in found.shares)} (a difference in points "
+        f"of {found.adjusted}, adjusted p = {found.p_adjusted:.2g})"
     )
     if found.cost is None:
-        return f"{said}."
+        return f"{shares}."
     within = found.cost_interval
     sure = "" if within is None else f" ({_signed_cost(within[0])} to {_signed_cost(within[1])})"
-    return f"{said}; for them the mean cost differs by {_signed_cost(found.cost)}{sure}."
+    return f"{shares}; for them the mean cost differs by {_signed_cost(found.cost)}{sure}."
 
 
 def _signed_cost(cost: float) -> str:

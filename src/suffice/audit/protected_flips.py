@@ -1,10 +1,10 @@
 """References that flip a decision by protected values alone, also where effects are random.
 
-Counts of an explanation tell this where the effects of a change are fixed. Where a causal context
-draws them anew, a reference may flip the decision by the draw alone: the graph says that sex has an
-effect on the job, so the job is drawn again, even if the job does not depend on sex. There the
-model predicts both what the draw gives with the decision's own protected values and what it gives
-with the reference's, and only their difference counts.
+If the effects of a change are fixed, the counts of an explanation show such references. Where a
+causal context draws effects at random, a reference may flip the decision by the draw alone: if the
+graph has an edge from sex to job, the job is drawn again, even if it does not depend on sex. There
+the model predicts each draw twice, with the decision's own protected values and with the
+reference's, and only a difference between the two counts.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ F = TypeVar("F", bound=Callable[..., Result])
 
 
 def _asks(audit: Callable[..., Result]) -> Callable[[F], F]:
-    """Give a function of `AnalysisInputs` the question of an audit, before what it asks itself."""
+    """Return a decorator that adds the parameters of an audit to a function of `AnalysisInputs`."""
     usual = signature(audit).parameters
     asked = [
         p.replace(kind=Parameter.KEYWORD_ONLY) for p in usual.values() if p.name not in _SUPPLIED
@@ -174,7 +174,7 @@ def _stability(
     max_size: int | None = None,
     random_state: int | None = None,
 ) -> Result:
-    of = m.model.decider  # models are fitted to its data, and contrasted as it is
+    of = m.model.decider  # models are fitted to its data, and explained with its contrast
     some, ids = m.sample(rows)
     names = of.data.names
     groups = {
@@ -253,7 +253,7 @@ class Analysis:
     """Required arguments that a record cannot store."""
     needs_model: Callable[[AnalysisInputs], bool] = _never
     dry_run: Arguments | None = field(default_factory=dict)
-    """Arguments of the dry run in place of those asked; None: the dry run leaves it out."""
+    """Arguments that the dry run uses instead; None: the dry run leaves the analysis out."""
 
     @property
     def parameters(self) -> dict[str, Parameter]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from suffice.batch.load import Stored
 
 _HASH_LETTERS = 16
-"""Letters of a hash that are shown: enough to tell two apart, and to be read aloud."""
+"""Letters of a hash that are shown: enough to distinguish two, and few enough to read aloud."""
 
 
 def short_hash(value: str) -> str:
@@ -132,7 +132,7 @@ class Record(RecordHead, Result):
 
     @property
     def sheet(self) -> Sheet:
-        """Summary: what was asked and found, and the seal."""
+        """Summary: the question, the findings and the seal."""
         dated = (f"Date: {self.date}",) if self.date is not None else ()
         return Sheet(
             self.title,

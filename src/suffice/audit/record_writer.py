@@ -245,13 +245,9 @@ def _write_record(
     write_bytes(folder / SUMS_FILE, manifest.sums(), "out")
     # The manifest comes last: a folder without one is a run that was interrupted.
     write_atomically(
-        folder / RECORD_MANIFEST, lambda path: _write_bytes(path, manifest.encode()), folder
+        folder / RECORD_MANIFEST, lambda path: path.write_bytes(manifest.encode()), folder
     )
     return replace(unsealed, manifest=manifest)
-
-
-def _write_bytes(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
 
 
 def _explain_into_folder(
@@ -411,7 +407,7 @@ def _dry_run(plan: _RecordPlan, table: Table) -> None:
     if not order:
         raise InputError("X", "no rows", "at least one decision")
     rows = _explainable_rows(plan, seen, order)
-    # A listener is told of the record itself, not of its dry run.
+    # Listeners get the progress of the record itself, not that of its dry run.
     with TemporaryDirectory() as folder, listen_to_progress(lambda *_: None):
         _write_record(
             plan.for_dry_run(rows), table.take(np.array(rows)), Path(folder), figures=False

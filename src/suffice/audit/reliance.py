@@ -2,9 +2,9 @@
 
 The paper's test for reliance on sensitive attributes asks four questions of a decision: does
 changing the protected features alone flip it; is one of them in some minimal set; is one in every
-minimal set; does the decision stand when they are freed and all else is held. In a causal context a
-change has its consequences, so that a protected cause that acts through its effects is found there,
-and is not found where values are only swapped.
+minimal set; does the decision stand when they are freed and all else is held. In a causal context
+changes have effects, so a protected feature that acts through its effects is found; where values
+are only swapped, it is not.
 """
 
 from __future__ import annotations
@@ -367,10 +367,10 @@ def reliance(
     as in `cohort` (at most 50). `ids` names the decisions; without it they have their stored ids or
     numbers. With `tau` None each decision is read at its own τ.
 
-    `explainer` is needed only where a causal context draws effects anew. Fresh noise flips some
-    decisions whatever the protected value is, so that counts alone would accuse a feature without
-    effect: its model then predicts what each draw gives with the decision's own protected values
-    and with the reference's. Without it such flips are not known.
+    `explainer` is needed only where a causal context draws effects at random. There noise flips
+    some decisions whatever the protected value is, so that counts alone would blame a feature
+    without effect. The explainer's model then predicts each draw with the decision's own protected
+    values and with the reference's. Without it such flips are not known.
 
     >>> import pandas as pd
     >>> from suffice import Explainer, audit

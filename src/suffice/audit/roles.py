@@ -72,9 +72,9 @@ class Role:
         return "relevant" if one_kind else "mixed"
 
     def membership(self, complete: bool) -> str:
-        """The role as reports say it: a feature in no minimal set may matter all the same.
+        """Return the role as reports show it, since a feature in no minimal set may still matter.
 
-        Where not all minimal sets are known, it is that in the sets found.
+        Unless all minimal sets are known, the text speaks of the sets found.
         """
         sets = "minimal set" if complete else "set found"
         return {

@@ -75,9 +75,10 @@ def stability(
 ) -> Stability:
     """Count the retrained models, of k, in which each minimal set and recourse option still holds.
 
-    A model is fitted to all rows, and k more to rows drawn anew (or with other seeds). A minimal
-    set of the first model holds in another if that gives the same outcome and the set suffices at τ
-    there; a recourse option works in another if that gives the changed row the desired outcome.
+    A model is fitted to all rows, and k more to rows drawn again (or with other seeds). A minimal
+    set of the first model holds in another model if that predicts the same outcome and the set
+    suffices at τ there; a recourse option works in another model if that predicts the desired
+    outcome for the changed row.
     **Models are fitted, and explain each row**: k + 1 times.
 
     Parameters
@@ -410,7 +411,7 @@ def make_retraining(fit: Any, X: Table, y: Values, resample: Resample, seed: int
         raise InputError("fit", fit, _ALLOWED_FIT, hint)
     make, seeded = _estimator_fit(fit) if estimator else _function_fit(fit, seed)
     if resample == "seed" and not seeded:
-        hint = "resample='bootstrap' draws the rows anew."
+        hint = "resample='bootstrap' draws the rows again."
         got = "'seed', with models that take none: all would be the same"
         allowed = "an estimator with a random_state, or a function (X, y, seed) -> model"
         raise InputError("resample", got, allowed, hint)

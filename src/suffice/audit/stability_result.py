@@ -25,7 +25,7 @@ from suffice.typing import NaturalNumber, NonNegative, Proportion, RoundedShare,
 _SHOWN = 10
 _NEARLY_ALL = 0.9
 _RESAMPLE_TEXT = {
-    "bootstrap": "each to rows drawn anew from all of them (bootstrap)",
+    "bootstrap": "each to rows drawn again from all of them (bootstrap)",
     "seed": "each to the same rows with another seed",
 }
 

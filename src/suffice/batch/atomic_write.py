@@ -25,7 +25,7 @@ TEMPORARY_SUFFIX = ".suffice-tmp"
 
 def write_atomically(
     path: Path,
-    write: Callable[[Path], None],
+    write: Callable[[Path], object],
     aside: Path,
     check: Callable[[Path], None] = lambda _: None,
 ) -> None:

@@ -119,7 +119,7 @@ def _from_counts(
     yield from zip(chosen, zip(keep, flip, strict=True), strict=True)
 
 
-def _split_by_row(found: MinimalSets) -> Iterator[_ViewFactors]:
+def _split_by_row(found: MinimalSetColumns) -> Iterator[_ViewFactors]:
     cuts = np.searchsorted(found.rows, np.arange(len(found.covered) + 1)).tolist()
     columns = (found.masks, found.hits, found.low, found.high)
     sets = [
@@ -223,7 +223,7 @@ _CELLS_PER_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class MinimalSets:
+class MinimalSetColumns:
     """The τ-minimal sets of one view, row by row in the order of the view, and necessity."""
 
     rows: Counts
@@ -239,7 +239,7 @@ class MinimalSets:
 
 def minimal_sets_of_rows(
     hits: NDArray[np.int32], n: Counts, tau: float, alpha: float | None
-) -> MinimalSets:
+) -> MinimalSetColumns:
     """Return the minimal sets of rows from hits by row and bit mask, among n references each."""
     rows, sets = hits.shape
     step = max(1, _CELLS_PER_BLOCK // sets)
@@ -247,7 +247,7 @@ def minimal_sets_of_rows(
         _minimal_sets_of_block(hits[at : at + step], n[at : at + step], tau, alpha)
         for at in range(0, max(rows, 1), step)
     ]
-    return MinimalSets(
+    return MinimalSetColumns(
         np.concatenate([part.rows + i * step for i, part in enumerate(parts)]),
         np.concatenate([part.masks for part in parts]),
         np.concatenate([part.hits for part in parts]),
@@ -260,7 +260,7 @@ def minimal_sets_of_rows(
 
 def _minimal_sets_of_block(
     hits: NDArray[np.int32], n: Counts, tau: float, alpha: float | None
-) -> MinimalSets:
+) -> MinimalSetColumns:
     """Return the minimal sets of a block of rows.
 
     A set is τ-minimal if it passes at τ and no proper subset does. `reach` has for each set the
@@ -280,7 +280,7 @@ def _minimal_sets_of_block(
     found = by_set[masks, rows].astype(np.int64)
     order = np.lexsort((masks, -found, np.bitwise_count(masks), rows))
     masks, rows, found = masks[order], rows[order], found[order]
-    return MinimalSets(
+    return MinimalSetColumns(
         rows,
         masks,
         found,

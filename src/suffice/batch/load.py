@@ -92,7 +92,8 @@ class Stored(Sequence[Explanation]):
         except OSError as error:
             raise _broken_part_error(folder / SUCCESS_FILE, error) from error
         self.finished = totals is not None
-        """Whether all rows were stored when the folder was loaded: a run may go on meanwhile."""
+        """Whether all rows were stored when the folder was loaded; a run may still be adding
+        rows."""
         self._digests = read_digests(folder) if totals is None else totals.files
         self._verified: set[Path] = set()
         labels = [self._label(path) for path in self._parts]
@@ -337,7 +338,7 @@ _UNREADABLE = (
 
 _UNPACKED_BYTES, _UNPACKED_RATIO = 256_000_000, 1000
 """A row group may unpack to this size, plus this many times its own: stored explanations of equal
-rows compress well, but a file of some kilobytes that asks for gigabytes is no file of a run."""
+rows compress well, but a file of some kilobytes that unpacks to gigabytes is no file of a run."""
 
 
 def _read_row_group(file: Any, group: int, manifest: Manifest) -> pa.Table:

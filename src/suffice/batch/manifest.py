@@ -51,7 +51,7 @@ class StorageSettings(msgspec.Struct, frozen=True):
     """The column that identifies rows; None: their numbers do."""
     id_type: str
     counts: bool | None
-    """Are counts stored? None: those of up to 12 features."""
+    """Whether counts are stored; None: those of up to 12 features."""
     rows_per_part: Annotated[int, Meta(ge=1, le=MAX_ROWS_PER_PART)]
 
 
@@ -95,7 +95,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Hashes of the model, the data, the input and other arguments; None for an input that can be
     read only once."""
     repeatable: bool
-    """Does the same run give the same bytes? Not if a time limit ends searches."""
+    """Whether the same run gives the same bytes, as it does unless a time limit ends searches."""
     search: str
     """The search of every row, chosen when the run began."""
     shared: RunConstants
@@ -116,7 +116,7 @@ def describe_run(
 ) -> dict[str, Any]:
     """Return the fields of a manifest about question, explainer and hashes.
 
-    `asked` is the search as the user named it; `hashes` replace those computed here.
+    `asked` is the value of `search=`; `hashes` replace those computed here.
     """
     limits = question.limits
     # Everything that a row's answer depends on: one difference, and a run is not resumed.

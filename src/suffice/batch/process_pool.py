@@ -235,9 +235,9 @@ class _Worker:
         self.function: bytes | None = None
         self.piece: Piece | None = None
         self.busy = False
-        """Is a reply expected?"""
+        """Whether a reply is expected."""
         self.fresh = True
-        """Has this process completed no piece yet?"""
+        """Whether this process has completed no piece yet."""
         self.since = 0.0
         """Time of the last byte sent to the process, or received from it."""
         self.unsent: deque[memoryview] = deque()

@@ -41,7 +41,7 @@ class RowSource(ABC):
     id: str | None = None
     """The column that identifies the rows, which every slice has; None: there is none."""
     can_seek = True
-    """Can reading begin at a row without reading those before it?"""
+    """Whether reading can begin at a row without reading those before it."""
 
     def __init__(self, total: int | None) -> None:
         self.total = total

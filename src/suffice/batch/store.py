@@ -172,7 +172,7 @@ class ExplanationStore:
             if not started:
                 text = manifest.to_json()
                 write_atomically(
-                    folder / MANIFEST_FILE, lambda p: _write_bytes(p, text), folder / WORK_FOLDER
+                    folder / MANIFEST_FILE, lambda p: p.write_bytes(text), folder / WORK_FOLDER
                 )
             return cls(folder, manifest, release_lock)
         except BaseException:
@@ -332,7 +332,7 @@ class ExplanationStore:
         paths = [part_path(Path(), name, p) for name in TABLE_FOLDERS for p in self._finished_parts]
         digests = {name: self._digests[name] for name in sorted(path.as_posix() for path in paths)}
         text = msgspec.json.encode(RunTotals(total, explained, failed, digests)) + b"\n"
-        write_atomically(self.folder / SUCCESS_FILE, lambda p: _write_bytes(p, text), self.folder)
+        write_atomically(self.folder / SUCCESS_FILE, lambda p: p.write_bytes(text), self.folder)
         shutil.rmtree(self._work)  # last: until `_SUCCESS` is written, digests are only there
 
     def log(self, event: dict[str, Any]) -> None:
@@ -386,7 +386,7 @@ def _mark_unfinished(folder: Path) -> None:
         lines = [msgspec.json.encode(_DigestLine(*item)) for item in totals.files.items()]
         text = b"".join(line + b"\n" for line in lines)
         path = folder / WORK_FOLDER / DIGESTS_FILE
-        write_atomically(path, lambda p: _write_bytes(p, text), path.parent)
+        write_atomically(path, lambda p: p.write_bytes(text), path.parent)
     (folder / SUCCESS_FILE).unlink(missing_ok=True)
 
 
@@ -406,10 +406,6 @@ def _covers_range(spans: Iterable[RowRange], first: int, stop: int) -> bool:
             return False
         at = max(at, high)
     return at >= stop
-
-
-def _write_bytes(path: Path, text: bytes) -> None:
-    path.write_bytes(text)
 
 
 def _write_chunk(path: Path, rows: pa.Table) -> None:

@@ -38,7 +38,7 @@ class Piece:
     """The number of the first row."""
     rows: Any
     context_data: Any = None
-    """Data that the function needs besides the rows; every part of the piece keeps it."""
+    """Further data that the function needs; every part of the piece keeps it."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -128,9 +128,10 @@ class LostPiece:
     error: BaseException | None = None
     """The exception that the function raised, if it did."""
     retryable: bool = field(default=False, kw_only=True)
-    """May another attempt succeed? A worker can be killed for reasons that no row caused."""
+    """Whether another attempt may succeed: a worker can be killed for reasons that no row
+    caused."""
     ran_alone: bool = field(default=True, kw_only=True)
-    """Was this the only piece that can have ended its worker?"""
+    """Whether no other piece can have ended the worker."""
 
 
 class Workers(Protocol[R]):
@@ -271,7 +272,7 @@ class RunStopper:
 
     @property
     def too_many_errors(self) -> bool:
-        """Have more rows ended in an error than `max_errors` allows?"""
+        """True if more rows have ended in an error than `max_errors` allows."""
         return self._max_errors is not None and self.errors > self._max_errors
 
     def should_stop(self) -> bool:

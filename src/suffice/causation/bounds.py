@@ -177,8 +177,8 @@ def _snap_to_ends(part: float, whole: float) -> float:
 def _reconcile(given: _Evidence) -> tuple[Arms | None, float]:
     """Return P(y_x) and P(y_x') nearest to the trial that the rest allows, and the distance.
 
-    None where neither a trial nor exogeneity tells them. Raises where one would have to be moved
-    by more than the tolerance.
+    None if neither a trial nor exogeneity determines them. Raises if one would have to be moved by
+    more than the tolerance.
     """
     joint, trial, monotone, exogenous, tolerance = given
     arms = trial

@@ -176,7 +176,7 @@ def _read_booleans(values: Values, name: str, argument: str) -> BoolVector:
     return np.array(plain, dtype=bool)
 
 
-# Reading "is this a cause of that?" as asked of a structural causal model's nodes.
+# Causes and effects that are given by nodes of a structural causal model.
 
 
 World = Mapping[str, Values]

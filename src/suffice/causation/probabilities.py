@@ -1,6 +1,6 @@
 """Pearl's probabilities of causation as sufficiency in a context of counterfactuals (Prop. 4).
 
-Pearl (2000, ch. 9) asks of a cause x (rather than x') and an effect y
+Pearl (2000, ch. 9) defines, for a cause x (rather than x') and an effect y,
 
     nec = P(y'_x' | x, y)     x and y were seen: would y have failed, had X been x'?
     suf = P(y_x | x', y')     neither was seen: would y have come about, had X been x?
@@ -8,11 +8,11 @@ Pearl (2000, ch. 9) asks of a cause x (rather than x') and an effect y
 
 with y_x the effect in the same world after X is set to x. Proposition 4 draws z from two spaces of
 worlds, I (x and y seen, X set to x') and R (x' and y' seen, X set to x), each with probability 1/2,
-and lets w tell the spaces apart. With c(z) = w, suf is PS(c, y) and nec is PS(1 - c, y').
+and lets w distinguish the spaces. With c(z) = w, suf is PS(c, y) and nec is PS(1 - c, y').
 
 *Departure.* The paper tags I, the "original" space, with W = 1. Then PS(c, y) would be P_I(y), that
 is 1 - nec, and PS(1 - c, y') would be 1 - suf. The proposition's own proof needs suf = P_R(y), so
-here W = 1 tags R: c says "X was set to x", and its name is that, as in `do(A = True)`.
+here W = 1 tags R: c means "X was set to x", and is named so, as in `do(A = True)`.
 
 Where X is no cause of Y, setting X changes nothing: nec, suf and PNS are 0, where defined.
 """
@@ -227,7 +227,7 @@ class Causation(Result):
     """P(y_x, y'_x')."""
     observational: Joint
     """P(x, y), P(x, y'), P(x', y), P(x', y'): the first is [True, True]. Their sum is below 1 where
-    the cause takes other values besides."""
+    the cause can take other values."""
     experimental: Arms
     """P(y_x) at [True], P(y_x') at [False]."""
     n_worlds: int | None

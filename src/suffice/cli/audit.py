@@ -1,4 +1,4 @@
-"""`suffice audit`: run the audit of a file into a sealed folder, verify one; errors name keys."""
+"""`suffice audit`: run the audit that a file declares, or verify a record; errors name its keys."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def _check_id_column(table: TableFile, options: dict[str, Any]) -> None:
     repeated = find_repeated_ids(table, column)
     if repeated is not None:
         print_message(
-            f"Note: {column!r} has {repeated}. The column row of the result tells them apart."
+            f"Note: {column!r} has {repeated}. The result's column “row” has their numbers."
         )
 
 
@@ -232,8 +232,7 @@ def _dask_client(address: str | None) -> Iterator[Any]:
     except ImportError as error:
         raise missing_package("--dask", "distributed", "dask") from error
     try:
-        # Fails within seconds if nobody listens; without a timeout dask would wait for half a
-        # minute.
+        # Fails within seconds if no scheduler is there; without a timeout dask waits half a minute.
         client: Any = distributed.Client(address, timeout=_CONNECT_TIMEOUT)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TimeoutError) as error:
         allowed = "the address of a scheduler, such as tcp://10.0.0.1:8786"

@@ -3,7 +3,7 @@
 Booster files hold trees and no code. A file written by a wrapper of xgboost is read as its booster,
 cut at the best round, because the wrapper predicts with these rounds.
 
-A malformed file can make a library end the process, compute for minutes or ask for all memory. So
+A malformed file can make a library end the process, compute for minutes or allocate all memory. So
 a file is opened in a child process first, where the model predicts some rows. The child has limits
 on time and memory and returns nothing but an error.
 """
@@ -190,7 +190,7 @@ def predict_odd_rows(model: Any) -> None:
         return
     rows = np.random.default_rng(0).standard_cauchy((max(4, min(512, _ODD_CELLS // width)), width))
     rows[:3] = np.array([[0.0], [np.nan], [1e30]])
-    with suppress(Exception):  # whatever a model says of such rows, it is not read wrongly
+    with suppress(Exception):  # a model may refuse such rows; only a crash of the process counts
         model.predict(pd.DataFrame(rows, columns=names))
 
 

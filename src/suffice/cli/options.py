@@ -79,7 +79,7 @@ def option_name(argument: str) -> str:
 
 
 def _field_option(field: FieldInfo) -> Callable[[F], F]:
-    # Click checks the type, and the struct is not asked again.
+    # Click checks the type, so the struct does not validate it again.
     kind: Any = {"number": float, "integer": int, "text": str}.get(field.kind)
     if field.kind == "choice":
         kind = click.Choice(field.choices)
@@ -259,7 +259,7 @@ def leave_columns_out(data: Any, names: Sequence[str] | None) -> Any:
     return data.drop(columns=check_columns(data, names or (), "--leave-out"))
 
 
-# -- identifiers: whoever knows an account number knows the row, so it explains everything ----
+# -- identifiers: an account number determines the row, so it would explain every decision -----
 
 
 _MIN_ROWS = 20

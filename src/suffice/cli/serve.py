@@ -97,7 +97,7 @@ def serve(**options: Any) -> None:
     """Explore a table and its model in the browser: rows, reasons, what-ifs, recourse.
 
     Unless --host says otherwise, only this machine can open the page. The printed address holds a
-    key: whoever has the address can see the data.
+    key: everyone who has the address can see the data.
     """
     data, labels = read_table(options["data"], options["target"])
     data = leave_columns_out(data, options["leave_out"])

@@ -182,8 +182,8 @@ def declared_change_costs(
 def price_columns(pool: Table, data: Table, cost: CostSpec, missing: Mapping[int, float]) -> Reals:
     """Return (references, columns): the cost of giving the input each reference's value.
 
-    `missing` has, by column, the cost of setting a missing value or of making a value missing;
-    without an entry that costs what `column_costs` says.
+    `missing` has, by column, the cost of setting a missing value or of making a value missing; for
+    columns without an entry it is that of `column_costs`.
     """
     costs = column_costs(pool, data, cost)
     apart = _missing_changes(pool)
@@ -358,8 +358,8 @@ class Step:
 class MissingKept:
     """Rule: a value does not become missing, and a missing value is not set.
 
-    Nobody can make a known value unknown; and what a value would be that is not known cannot be
-    chosen either, unless `missing_cost` says so.
+    A known value cannot be made unknown, and a value that is not known cannot be chosen;
+    `missing_cost` allows both.
     """
 
     column: int

@@ -185,18 +185,18 @@ class SampledHybrids:
 
 # Plausibility: the share of hybrids that lie unusually far from the data.
 #
-# A model was never asked to be right about rows that cannot occur, and hybrids can be such rows. So
-# a sample of D is compared with the data: a hybrid is *far* if its nearest row of the data is
-# farther off than that of 19 in 20 of the data's own rows (each compared with the others).
+# Hybrids can be rows that cannot occur, about which a model's predictions mean little. So a sample
+# of D is compared with the data: a hybrid is *far* if its nearest row of the data is farther away
+# than that of 19 in 20 of the data's own rows (each compared with the others).
 
 
 FAR_SHARE = 0.05
-"""The share of the data's own rows that would be called far."""
+"""The share of the data's own rows that count as far."""
 
 _MAX_SAMPLED_ROWS = 1000
-"""The data's own distances are learned from so many of its rows: a share of 5% ± 1.4%."""
+"""Rows of the data whose distances set the limit of "far": their share is then 5% ± 1.4%."""
 _COMPARISONS = 2 * 10**9
-"""About so many pairs of cells are compared, a few seconds; of larger data a sample is drawn."""
+"""Most pairs of cells compared, which takes a few seconds; larger data are sampled."""
 _FEWEST_ROWS = 500
 _PAIRS_AT_ONCE = 1 << 20
 

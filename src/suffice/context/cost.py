@@ -2,11 +2,12 @@
 
 Numeric columns count |Δ| divided by the column's median absolute deviation in the data, other
 columns 0 or 1 (the measure of the paper's recourse experiments). A column whose deviation is zero,
-because more than half of it is one value, is scaled by its mean absolute deviation instead. To
-become infinite costs infinitely much, that is, never happens; to stay so costs nothing.
+because more than half of it is one value, is scaled by its mean absolute deviation instead. A
+change to an infinite value has infinite cost, so it is never made; an infinite value that stays
+costs 0.
 
-The cost of a set is the sum over its players, always in the same order. Whoever compares costs asks
-the cost order (`factors/order.py`), which takes those that differ only by rounding as equal.
+The cost of a set is the sum over its players, always in the same order. Costs are compared by the
+functions of `factors/order.py`, which treat costs that differ only by rounding as equal.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ def column_costs_of_table(pool: Table, data: Table, cost: CostSpec = None) -> Re
 class ReferenceCosts:
     """Costs of changing inputs to the same references, prepared once for many inputs.
 
-    The columns' deviations and the references' numbers are then read once. The costs are just those
-    that `column_costs` tells.
+    The columns' deviations and the references' numbers are then read once. The costs equal those of
+    `column_costs`.
     """
 
     def __init__(self, data: Table, references: References, cost: CostSpec = None) -> None:

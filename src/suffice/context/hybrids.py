@@ -190,7 +190,7 @@ class Sample(Mapping[str, Values]):
 
     @classmethod
     def of_hybrids(cls, x: Table, held: Mapping[str, Values]) -> Sample:
-        """Return a sample of hybrids, with a Boolean auxiliary column per player: was it held?"""
+        """Return a sample of hybrids, with an auxiliary column per player: whether it was held."""
         sample = cls.__new__(cls)
         sample.x = x
         sample.w = {HELD_PREFIX + player: values for player, values in held.items()}

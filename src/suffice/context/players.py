@@ -164,7 +164,7 @@ def cluster_columns(names: Sequence[str], close: Reals, least: float = 0.7) -> d
 def duplicate_columns(table: Table, close: Reals) -> tuple[tuple[str, ...], ...]:
     """Return groups of columns that determine each other in every row, numbers by their order.
 
-    A number and a category that tells it are no copies: many categories may have one number.
+    A number is no copy of a category that determines it: several categories may have one number.
 
     >>> from suffice.tables.conversion import as_table
     >>> rows = as_table([[1, 12, 5], [2, 24, 1], [3, 36, 5]], names=["years", "months", "debt"])

@@ -1,11 +1,12 @@
 """The additive engine (linear models, naive Bayes): outcomes of hybrids from sums of their terms.
 
-Where rounding could make the model's own sum fall on the other side, the model is asked, about each
-distinct row once; everywhere else the sign of a sum settles it. So the counts are the black box's.
+The sign of a sum decides the outcome, except where the model's own sum could be rounded to the
+other side of 0: such a hybrid is in doubt, and the model predicts it, each distinct row once. So
+the counts equal those of the black box.
 
-One thing no evaluator can mend: a matrix product may round the same row differently in another
-place of another batch, so that a model contradicts itself on a row whose score is a rounding away
-from 0 without being 0. There the answer is the model's own, as it gave it.
+One case remains. A matrix product may round the same row differently at another place of another
+batch, so a model can contradict itself on a row whose score is within rounding of 0. There the
+outcome is the one that the model happened to predict.
 """
 
 from __future__ import annotations
@@ -38,22 +39,21 @@ if TYPE_CHECKING:
     from suffice.engines.text_pipeline import TextPipelineModel
 
 _FEW_PLAYERS = 9
-"""Up to here computing every sum is faster than preparing to compute few of them."""
+"""Most players for which computing every sum is faster than meeting in the middle."""
 
 _SUMS_AT_ONCE = 1 << 18
-"""Computed together: few enough to stay in cache."""
+"""Sums computed together: few enough to stay in the processor's cache."""
 
 _NUMBERS_AT_ONCE = 1 << 22
-"""Numbers of 64 bits that a list is worked out in at once."""
+"""Most 64-bit numbers that the outcomes of a list of sets are computed in at once."""
 
 
 class AdditiveEngine(BaseEngine):
     """A lattice evaluator for targets whose event is a conjunction of additive margins.
 
-    A model is read by its class and its fitted parameters, which another version of its library
-    may use otherwise. So now and then a few hybrids are put to the model as well; one difference is
-    reason enough not to serve. Raises `Unreadable` then, and for an event that the scores do not
-    tell.
+    A model is read by its class and its fitted parameters, which another version of its library may
+    use differently. So for some inputs the model also predicts a few hybrids; a single difference
+    raises `Unreadable`. So does an event that cannot be decided from the scores.
     """
 
     name = "additive"
@@ -69,8 +69,8 @@ class AdditiveEngine(BaseEngine):
         super().__init__(target, hybrids, y, patience)
         scores, classes = model.scores(hybrids), target.wrapped.classes or ()
         if target.event.kind == "versus" and model.has_separate_probabilities:
-            raise Unreadable(f"the probabilities of {model.name} are a fit of their own")
-        with np.errstate(all="ignore"):  # what is not finite in the end is refused
+            raise Unreadable(f"the probabilities of {model.name} are fitted apart from its scores")
+        with np.errstate(all="ignore"):  # margins that are not finite are refused below
             self._margins = read_additive_margins(target.event, scores, classes, model.score_method)
         if model.checks.due(target.event.kind) and not self._agrees_with_model(self._decide):
             model.checks.failed = True
@@ -81,7 +81,7 @@ class AdditiveEngine(BaseEngine):
         return MULTIPLICATION * self._hybrids.d * len(self._margins)
 
     def outcomes(self, held: HeldSets, tick: ProgressCallback | None = None) -> Outcomes:
-        """(subsets, references): does the hybrid have the input's outcome?"""
+        """Return (subsets, references): whether each hybrid has the input's outcome."""
         out = np.empty((len(held), self.n), dtype=bool)
         if tick is not None and not len(held):
             tick(1.0)
@@ -99,7 +99,7 @@ class AdditiveEngine(BaseEngine):
         return out
 
     def outcomes_of_hybrids(self, held: HeldSets, references: Counts) -> BoolVector:
-        """(rows,): the outcome of hybrid (held[i], references[i])."""
+        """Return (rows,): whether hybrid (held[i], references[i]) has the input's outcome."""
         outcomes, doubt = (np.empty(len(held), dtype=bool) for _ in range(2))
         step = max(1, _NUMBERS_AT_ONCE // (self._hybrids.d * len(self._margins)))
         for start in range(0, len(held), step):
@@ -109,8 +109,8 @@ class AdditiveEngine(BaseEngine):
         return outcomes
 
     def idle_players(self) -> Mapping[int, IdleReason]:
-        """The players that add the same to every score, whether held or replaced."""
-        # Exactly 0, not nearly: a player who moves a sum by its last bit may break a tie.
+        """Return the players that add the same to every score, whether held or replaced."""
+        # Exactly 0: a player that changes only the last bit of a sum may still decide a tie.
         moved = (self._margins.deltas != 0).any(axis=(0, 1))
         return {int(player): "alike" for player in np.flatnonzero(~moved)}
 
@@ -118,11 +118,11 @@ class AdditiveEngine(BaseEngine):
         return bound_margins_over_cubes(self._margins, held, freed)
 
     def leverage(self) -> Reals:
-        """(references, players): how far each player moves the margins."""
+        """Return (references, players): how far each player moves the margins."""
         return margin_leverage(self._margins)
 
     def _decide(self, held: HeldSets, references: Counts) -> tuple[BoolVector, BoolVector]:
-        """(rows,): what the sums alone say of single hybrids, and which of them are in doubt."""
+        """Return (rows,): the outcomes of single hybrids by the sums, and which are in doubt."""
         margins = AdditiveMargins(
             self._margins.starts[:, references],
             self._margins.deltas[:, references],
@@ -132,7 +132,7 @@ class AdditiveEngine(BaseEngine):
         return np.equal(holds, self._y), doubt
 
     def sweep(self) -> Iterator[SweepBlock]:
-        """Blocks of consecutive bit masks, as `LatticeEvaluator` wants them."""
+        """Yield every bit mask from 0 to 2^d - 1, in blocks (see `LatticeEvaluator.sweep`)."""
         d = self._hybrids.d
         if d <= _FEW_PLAYERS:
             yield from self._sweep_directly(d)
@@ -151,16 +151,16 @@ class AdditiveEngine(BaseEngine):
             yield first, _count_hits(packed)
 
     def sweep_work(self) -> float:
-        """Return the work of all sums, which meeting in the middle makes cheap."""
+        """Return the work of a sweep, which meets in the middle."""
         return ADDITIVE_SUM * len(self._margins) * self.n * 2.0**self._hybrids.d
 
     def _split(
         self, margins: AdditiveMargins, d: int, ask: AskModel
     ) -> Iterator[tuple[int, BitWords]]:
-        """Blocks of `meet_in_the_middle`, with the bits of where the input's outcome holds."""
+        """Yield blocks of `meet_in_the_middle`, with a bit where the input's outcome holds."""
         every = _all_references_mask(self.n)
         for first, packed in meet_in_the_middle(margins, d, ask):
-            if not self._y:  # the bits that fill up the last word stay 0: hits are counted in bits
+            if not self._y:  # unused bits of the last word stay 0, since hits are counted in bits
                 np.bitwise_xor(packed, every, out=packed)
             yield first, packed
 
@@ -180,7 +180,7 @@ def _count_hits(packed: BitWords) -> Counts:
 
 
 def _all_references_mask(n: int) -> BitWords:
-    """(words, 1, 1): a bit for each reference, none for what fills up the last word."""
+    """Return (words, 1, 1): a bit for each reference; unused bits of the last word are 0."""
     bits = np.zeros(-(-n // 64) * 64, dtype=bool)
     bits[:n] = True
     return np.packbits(bits).view(WORD_DTYPE)[:, None, None]
@@ -193,9 +193,9 @@ def make_additive_engine(
     y: bool,
     patience: float | None = None,
 ) -> Evaluator:
-    """Return the engine for what was read: most texts are vectors with a norm, and no plain sums.
+    """Return the engine for a model as it was read: additive, or for text pipelines with a norm.
 
-    A model that once predicted otherwise than as it was read is not tried again.
+    A model that once failed a check against its predictions is not tried again.
     """
     if read.checks.failed:
         raise wrong_reading(read.name)

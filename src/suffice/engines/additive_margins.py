@@ -5,14 +5,13 @@ each player's values from the input x or from a reference r, so
 
     score_k(h(S, r)) = base_k + Σ_j a_kj(r_j) + Σ_{j in S} (a_kj(x_j) - a_kj(r_j)),
 
-a start that depends on r alone and a subset sum of d deltas: nothing more need be known of the
-model than its terms on the 1 + n rows of the pool.
+a start that depends on r alone and a subset sum of d deltas: the model's terms on the 1 + n rows of
+the pool are all that is needed.
 
 Every event that can be read from such scores is a conjunction of margins > 0 (`AdditiveMargins`):
 one for the sign of a decision function or a threshold, two for a band, K - 1 for one of K classes.
-What
-happens at a margin of exactly 0 is never decided here: rounding makes the neighbourhood of 0 the
-model's own business, and `slack` says how wide that neighbourhood is.
+Margins near 0 are not decided here, since rounding may put the model's own sum on either side;
+`slack` is the width of that neighbourhood.
 
 The bound. Floating-point summation of m terms, in any order, with or without fused
 multiply-adds, is off by at most γ_m Σ|terms|, γ_m = m ε / (1 - m ε) (Higham, Accuracy and Stability
@@ -47,14 +46,15 @@ class AdditiveScores:
     terms: Reals
     """(K, 1 + n, d)"""
     mass: Reals
-    """(K, 1 + n): the sum of absolute values of all that the model adds up, the base included."""
+    """(K, 1 + n): the sum of the absolute values of all terms that the model adds up, with the
+    base."""
     base: Reals
     """(K,)"""
     decision: DecisionRule
     """`predict` gives: the second class where the one score is > 0; the class whose score is the
     largest; or the one score itself."""
     roundings: int
-    """How many operations the model's own sum takes, at most."""
+    """Most operations of the model's own sum."""
     eps: float
     """The coarsest machine epsilon among the numbers involved."""
 
@@ -63,7 +63,7 @@ class AdditiveScores:
 class AdditiveMargins:
     """The event holds for h(S, r) if all M margins start + Σ_{j in S} delta are > slack.
 
-    It does not if one of them is < -slack. Otherwise only the model can tell.
+    It does not hold if one of them is < -slack. Otherwise it is in doubt: only the model decides.
     """
 
     starts: Reals
@@ -86,15 +86,15 @@ class AdditiveMargins:
 
 
 ScoreCombination = tuple[dict[int, float], float, float]
-"""Signs of the scores in a margin, a constant, and what else was rounded on the way to it."""
+"""Signs of the scores in a margin, a constant, and the size of other numbers that were rounded."""
 
 
 def read_additive_margins(
     event: Event, scores: AdditiveScores, classes: tuple[object, ...], score_method: str | None
 ) -> AdditiveMargins:
-    """Read an event from additive scores; `Unreadable` where they do not tell it.
+    """Return the margins of an event on additive scores; `Unreadable` if they do not decide it.
 
-    `score_method` names the method that a comparison of two classes would ask for their scores.
+    `score_method` is the name of the method whose scores a comparison of two classes compares.
     """
     return _combine_scores(
         scores, score_combinations(event, scores.decision, classes, score_method)
@@ -104,7 +104,7 @@ def read_additive_margins(
 def score_combinations(
     event: Event, decision: DecisionRule, classes: tuple[object, ...], score_method: str | None
 ) -> list[ScoreCombination]:
-    """The margins that an event is a conjunction of; `Unreadable` where scores do not tell it."""
+    """Return the margins whose conjunction is an event; `Unreadable` if scores do not decide it."""
     kind, parameters = event.kind, event.parameters
     label = label_index(classes, parameters[0]) if kind == "class" else None
     if label is not None and decision != "value":
@@ -117,7 +117,7 @@ def score_combinations(
         # Probabilities of three classes and more may underflow or saturate to equal numbers
         # where the scores behind them differ.
         if score_method != "decision_function" and len(classes) > 2:
-            raise Unreadable(f"versus compares {score_method}, which rounds what scores tell apart")
+            raise Unreadable(f"versus compares {score_method}, which rounds different scores alike")
         # expit and softmax keep the order of two scores unless they differ by less than this.
         blur = 0.0 if score_method == "decision_function" else 64.0
         if decision == "sign":
@@ -172,7 +172,7 @@ def _combine_scores(scores: AdditiveScores, margins: list[ScoreCombination]) -> 
 def bound_margins_over_cubes(
     margins: AdditiveMargins, held: HeldSets, freed: HeldSets
 ) -> tuple[Outcomes, Outcomes]:
-    """(cubes, references): does the event surely hold, and may it?"""
+    """Return (cubes, references): whether the event surely holds, and whether it may."""
     chosen, undecided = held.astype(np.float64), (~(held | freed)).astype(np.float64)
     surely = np.ones((len(held), margins.starts.shape[1]), dtype=bool)
     may = np.ones_like(surely)
@@ -184,7 +184,7 @@ def bound_margins_over_cubes(
 
 
 def margin_leverage(margins: AdditiveMargins) -> Reals:
-    """(references, players): how far each player moves a margin, all margins together."""
+    """Return (references, players): how far each player moves the margins, summed over them."""
     return np.asarray(np.abs(margins.deltas).sum(axis=0))
 
 
@@ -192,10 +192,10 @@ def margin_leverage(margins: AdditiveMargins) -> Reals:
 
 
 WORD_DTYPE = np.dtype("<u8")
-"""Little-endian words, on nearly all machines the plain ones: their bytes are handed on."""
+"""Little-endian words, the native ones of nearly all machines: their bytes become packed bits."""
 
 AskModel = Callable[[Counts, Counts], BoolVector]
-"""(masks, references) -> does the event hold, says the model."""
+"""(masks, references) -> whether the event holds, as the model predicts."""
 
 LOW_PLAYERS = 8
 """Players in the low half: at ten the table of suffixes costs more than the searches it saves."""
@@ -204,17 +204,17 @@ _WORDS_PER_BLOCK = 1 << 22
 """Words of a block's outcomes: 32 MB. Smaller blocks sort and build tables more often."""
 
 _DOUBTS_PER_CALL = 1 << 18
-"""Hybrids in doubt that are worth a call of the model."""
+"""Hybrids in doubt that are collected before the model predicts them in one call."""
 
 
 def meet_in_the_middle(
     margins: AdditiveMargins, d: int, ask: AskModel
 ) -> Iterator[tuple[int, BitWords]]:
-    """Every mask in order, in blocks of bounded size; for d >= `LOW_PLAYERS`.
+    """Yield the outcomes of all masks in order, in blocks of bounded size; for d >= `LOW_PLAYERS`.
 
-    A block is its first mask and the bits of where the event holds, 64 references to a word: mask
-    64 q + m of the block is at [:, m, q], as transposing squares of bits in place leaves them.
-    `ask` is put the hybrids in doubt.
+    A block is its first mask and a bit for each mask and reference for which the event holds, 64
+    references to a word: mask 64 q + m of the block is at [:, m, q], an order that follows from
+    transposing squares of bits in place. `ask` predicts the hybrids in doubt.
     """
     n = margins.starts.shape[1]
     words = (n + 63) // 64
@@ -265,7 +265,7 @@ def _set_bits(rows: BitWords, masks: Counts, references: Counts) -> None:
 def _fill_rows(
     margins: AdditiveMargins, near: int, held: list[int], rows: BitWords
 ) -> Iterator[tuple[int, Counts]]:
-    """Fill in the rows of up to 64 references; give the masks in doubt of those that have any."""
+    """Fill in the rows of up to 64 references; yield the masks in doubt of each that has any."""
     deltas, slack = margins.deltas, margins.slack[..., None]
     low = subset_sums(deltas[..., :LOW_PLAYERS])
     order = np.argsort(low, axis=-1, kind="stable")
@@ -274,7 +274,8 @@ def _fill_rows(
     high += (margins.starts + deltas[..., held].sum(axis=-1))[..., None]
     sets = suffix_sets(order)
     certain = _searchsorted_last_axis(low, slack - high, "right")
-    # The largest low half that is not certain (or none): is it possible?
+    # Low halves are sorted, so doubt exists only if the largest one that is not certain is
+    # possible.
     below = np.concatenate([np.full_like(low[..., :1], -np.inf), low], axis=-1)
     unsure = np.take_along_axis(below, certain, axis=-1) >= -slack - high
     for i, place in enumerate(reference_bit(np.arange(low.shape[1]))):
@@ -289,7 +290,7 @@ def _fill_rows(
 
 
 def _searchsorted_last_axis(low: Reals, bounds: Reals, side: Literal["left", "right"]) -> Counts:
-    """`numpy.searchsorted` along the last axis."""
+    """Return `numpy.searchsorted` along the last axis."""
     out = np.empty(bounds.shape, dtype=np.int64)
     for at in np.ndindex(bounds.shape[:-1]):
         out[at] = low[at].searchsorted(bounds[at], side=side)
@@ -297,18 +298,18 @@ def _searchsorted_last_axis(low: Reals, bounds: Reals, side: Literal["left", "ri
 
 
 def _intersect_suffixes(sets: BitWords, rows: Counts) -> BitWords:
-    """(high halves, words): the low halves in one suffix of each margin's order."""
+    """Return (high halves, words): the low halves in the given suffix of every margin's order."""
     out: BitWords = sets[0].take(rows[0], axis=0)
     for m in range(1, len(sets)):
         out &= sets[m].take(rows[m], axis=0)
     return out
 
 
-# Sets of subsets as bits, and the turn from bits along masks to bits along references.
+# Sets of subsets as bits, and their transposition from bits by mask to bits by reference.
 
 
 def subset_sums(deltas: Reals, out: Reals | None = None) -> Reals:
-    """(…, d) -> (…, 2^d): the sum over every subset, by doubling: S ∪ {j} is S plus delta_j.
+    """Return the sum over every subset, (…, d) -> (…, 2^d), by doubling: S ∪ {j} is S plus delta_j.
 
     >>> subset_sums(np.array([1.0, 10.0])).tolist()
     [0.0, 1.0, 10.0, 11.0]
@@ -322,7 +323,7 @@ def subset_sums(deltas: Reals, out: Reals | None = None) -> Reals:
 
 
 def suffix_sets(order: Counts) -> BitWords:
-    """(…, m) -> (…, m + 1, m / 64): row k holds the set order[k:], element i as bit i.
+    """Return the sets order[k:] for all k, (…, m) -> (…, m + 1, m / 64), element i as bit i.
 
     Bits are counted from the least significant of the first word. For m a multiple of 64.
 
@@ -339,7 +340,7 @@ def suffix_sets(order: Counts) -> BitWords:
 
 
 def transpose_bits(square: BitWords) -> None:
-    """(64, b) in place: bit j of word i of each column trades places with bit i of word j.
+    """Transpose b squares of bits (64, b) in place: bit j of word i is exchanged with bit i of j.
 
     Six rounds of swapped halves (Warren, Hacker's Delight, 2nd ed., Sect. 7-3), each of them a few
     operations on whole rows for all b squares at once.

@@ -1,11 +1,11 @@
 """Readers of additive models (linear, logistic, naive Bayes, pipelines): a term for each column.
 
-Each reader repeats, term by term, what its estimator's `predict` sums up, and leaves the sum out.
-An estimator is known by its exact class, since a subclass may predict as it likes.
+Each reader computes the terms that its estimator's `predict` adds up, without adding them up. An
+estimator is recognised by its exact class, since a subclass may predict differently.
 
-`interpret`'s explainable boosting machines bin each feature and look its score up, so that their
-`eval_terms` on the pool is all that is needed. With interaction terms they are not additive in the
-features, and say so here.
+`interpret`'s explainable boosting machines look up a score for the bin of each feature, so their
+`eval_terms` on the pool gives the terms. With interaction terms they are not additive in the
+features, and are not read.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 
 _MAX_TERM_CELLS = 1 << 27
-"""Cells of the transformed pool: 1 GB of terms, past which the black box is the better bargain."""
+"""Most cells of the transformed pool, 1 GB of terms; beyond it the black box is used."""
 
 _GAMS = ("ExplainableBoostingClassifier", "ExplainableBoostingRegressor")
 
 
 class InputCheckSchedule:
-    """Schedule of checks of a reading against the model: at first, then ever more seldom.
+    """Schedule of checks of a reading against the model's predictions, ever less often.
 
-    Of each kind of outcome the first, second, fourth, eighth … input is checked: a model that
-    predicts as its parameters say for so many inputs does so for the next.
+    For each kind of outcome the first, second, fourth, eighth … input is checked: a reading that
+    was right for so many inputs is likely to be right for the next.
     """
 
     def __init__(self) -> None:
@@ -60,17 +60,17 @@ class InputCheckSchedule:
 
 
 def wrong_reading(name: str, rows_predicted: int = 0) -> Unreadable:
-    """Return the reason for a model that predicts otherwise than as it was read."""
+    """Return the reason for a model whose predictions differ from those of its reading."""
     return Unreadable(f"{name} does not predict as its parameters say", rows_predicted)
 
 
 @dataclass(frozen=True, eq=False)
 class AdditiveModel:
-    """A fitted model that is known to be additive, perhaps after steps that keep columns apart."""
+    """A fitted model known to be additive, perhaps after steps that transform single columns."""
 
     parts: ColumnwisePipeline
     score_method: str | None
-    """The method that a comparison of two classes asks for their scores."""
+    """Name of the method whose scores a comparison of two classes compares."""
     checks: InputCheckSchedule = field(default_factory=InputCheckSchedule)
 
     def unchecked(self) -> AdditiveModel:
@@ -79,16 +79,16 @@ class AdditiveModel:
 
     @property
     def name(self) -> str:
-        """The class of the estimator at the end."""
+        """Name of the final estimator's class."""
         return describe_model(self.parts.final)
 
     @property
     def has_separate_probabilities(self) -> bool:
-        """Are its probabilities a fit of their own, as those of support vectors are?"""
+        """True if probabilities are fitted apart from the scores, as for support vectors."""
         return getattr(self.parts.final, "probability", False) is True
 
     def scores(self, hybrids: SwapHybrids) -> AdditiveScores:
-        """The terms of the pool's rows, by player."""
+        """Return the terms of the pool's rows, by player."""
         return self.scores_of_rows(hybrids.pool, hybrids.players)
 
     def scores_of_rows(self, rows: Table, players: Players) -> AdditiveScores:
@@ -103,7 +103,7 @@ class AdditiveModel:
             return _read_terms(final, seen, player, len(players))
 
     def _matrix(self, rows: Table) -> Values:
-        """Rows as the estimator at the end sees them, in numbers as precise as they are."""
+        """Return rows as the final estimator gets them, as numbers in their own precision."""
         values = np.asarray(self.parts.seen(rows).native)
         return values if values.dtype.kind in "fiub" else values.astype(np.float64)
 
@@ -113,17 +113,17 @@ class SupportsAdditiveScores(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of the model in reasons."""
+        """The model's name in sentences."""
         ...
 
     @property
     def score_method(self) -> str | None:
-        """The method that a comparison of two classes asks for their scores."""
+        """Name of the method whose scores a comparison of two classes compares."""
         ...
 
     @property
     def has_separate_probabilities(self) -> bool:
-        """Are its probabilities a fit of their own, as those of support vectors are?"""
+        """True if probabilities are fitted apart from the scores, as for support vectors."""
         ...
 
     @property
@@ -132,7 +132,7 @@ class SupportsAdditiveScores(Protocol):
         ...
 
     def scores(self, hybrids: SwapHybrids) -> AdditiveScores:
-        """The terms of the pool's rows, by player."""
+        """Return the terms of the pool's rows, by player."""
         ...
 
 
@@ -159,7 +159,7 @@ class TextCellModel(Protocol):
 def read_additive(model: Any, columns: tuple[str, ...]) -> AdditiveModel | TextPipelineModel:
     """Read a fitted model as a sum of terms; `Unreadable` gives the reason why it is not read.
 
-    `columns` names the table that the model is given, for pipelines.
+    `columns` are the names of the table's columns, which pipelines need.
     """
     if isinstance(model, TextCellModel):
         from suffice.engines.text_pipeline import read_text_pipeline
@@ -173,7 +173,7 @@ def read_additive(model: Any, columns: tuple[str, ...]) -> AdditiveModel | TextP
 
 
 class LinearWeights(NamedTuple):
-    """Scores that are sums of columns, each times a weight: of linear models and naive Bayes."""
+    """Weights of a linear model or naive Bayes, whose scores are weighted sums of columns."""
 
     weights: Reals
     """(K, columns)"""
@@ -186,7 +186,7 @@ _WEIGHTED_NAIVE_BAYES = ("MultinomialNB", "ComplementNB", "BernoulliNB")
 
 
 def read_weights(final: Any, columns: int) -> LinearWeights:
-    """The weights of an estimator; `Unreadable` where its scores are not sums of them."""
+    """Return the weights of an estimator; `Unreadable` if its scores are no weighted sums."""
     name = sklearn_class_name(final)
     linear = name in _CLASSIFIERS.split() or name in _REGRESSORS.split()
     if not (linear or name in _WEIGHTED_NAIVE_BAYES):
@@ -209,20 +209,21 @@ def _is_gam(model: Any) -> bool:
 
 class AdditiveReading(NamedTuple):
     """Terms, base and decision rule of an additive model. The terms are produced score by score, so
-    that those of many classes are never in memory together."""
+    that the terms of many classes are never in memory together."""
 
     terms: Iterator[tuple[Reals, Reals | None]]
-    """(rows, columns) of terms; and of their sizes, where the model adds up more than the terms."""
+    """For each score, (rows, columns) of terms; and of the sizes of the numbers that the model adds
+    up, where these are larger than the terms."""
     base: Reals
-    """(K,): what is added to the terms of each score."""
+    """(K,): the constant of each score."""
     decision: DecisionRule
-    """How `predict` reads the scores: see `AdditiveScores`."""
+    """How `predict` uses the scores: see `AdditiveScores`."""
     dtypes: tuple[Any, ...] = ()
     """Dtypes of the fitted parameters, from which the model's precision follows; (): float64."""
     extra: int = 0
-    """Operations besides one product and one sum per column."""
+    """Operations in addition to one product and one sum per column."""
     base_size: Reals | None = None
-    """Size of the numbers whose sum is the base, if they cancel; None: the base's own size."""
+    """Sum of the sizes of the numbers that the base is the sum of; None: the base's own size."""
 
 
 def _read_terms(final: Any, seen: Values, player: Counts, d: int) -> AdditiveScores:
@@ -232,9 +233,7 @@ def _read_terms(final: Any, seen: Values, player: Counts, d: int) -> AdditiveSco
     assert read is not None
     rows, columns = seen.shape
     if rows * columns > _MAX_TERM_CELLS:
-        raise Unreadable(
-            f"{rows:,} rows of {columns:,} columns, as {name} sees them, are too many to keep"
-        )
+        raise Unreadable(f"{rows:,} rows of {columns:,} columns before {name} need too much memory")
     reading = read(final, seen.astype(np.float64))
     base = np.asarray(reading.base, dtype=np.float64)
     base_size = np.abs(base) if reading.base_size is None else reading.base_size
@@ -282,7 +281,7 @@ def _read_gam(model: Any, rows: Any, player: Counts, d: int) -> AdditiveScores:
 
 
 def coarsest_eps(*dtypes: Any) -> float:
-    """The machine epsilon of the least precise."""
+    """Return the machine epsilon of the least precise of these dtypes and float64."""
     floats = [np.dtype(t) for t in dtypes if np.dtype(t).kind == "f"]
     return max(float(np.finfo(t).eps) for t in (*floats, np.dtype(np.float64)))
 
@@ -313,7 +312,7 @@ def _linear_regressor(model: Any, X: Reals) -> AdditiveReading:
 
 
 def _support_vectors(model: Any, X: Reals) -> AdditiveReading:
-    """A linear kernel: the model itself sums over support vectors, so more is rounded."""
+    """Read support vectors with a linear kernel; the model sums over them, so it rounds more."""
     regression = type(model).__name__ in ("SVR", "NuSVR")
     if model.kernel != "linear":
         raise Unreadable(f"{type(model).__name__} with kernel={model.kernel!r} is not additive")

@@ -98,7 +98,7 @@ class BlackBox:
 
     @property
     def n(self) -> int:
-        """Number of references."""
+        """Number of references, and so of hybrids per set."""
         return self._hybrids.n
 
     def seconds_per_hybrid(self) -> float | None:
@@ -240,7 +240,7 @@ def predict_together(boxes: Sequence[BlackBox]) -> None:
 
     A call may cost as much for one row as for a thousand, and inputs that share values and
     references share hybrids. The predictions are those that each box would get alone. If the model
-    raises, no cache is filled: each box then predicts for itself, and the error names its input.
+    raises, no cache is filled: each box then predicts alone, and the error names its input.
     """
     waiting: list[tuple[BlackBox, Table, Counts]] = []
     rows = 0
@@ -263,8 +263,7 @@ def _predict_shared_rows(waiting: Sequence[tuple[BlackBox, Table, Counts]]) -> N
     target = waiting[0][0].target
     started = perf_counter()
     try:
-        asked = every.take(distinct)
-        answers = target.answers(asked)[identity]
+        answers = target.answers(every.take(distinct))[identity]
         seconds = (perf_counter() - started) / len(answers)
         at = 0
         for box, _, keys in waiting:
@@ -303,7 +302,7 @@ class BaseEngine(ABC):
 
     @property
     def n(self) -> int:
-        """Number of references."""
+        """Number of references, and so of hybrids per set."""
         return self._hybrids.n
 
     @property
@@ -317,7 +316,7 @@ class BaseEngine(ABC):
         return self._box.model_seconds
 
     def seconds_per_hybrid(self) -> float | None:
-        """Return None: hardly a hybrid needs the model."""
+        """Return None: the model predicts hardly any hybrid, so its speed does not matter."""
         return None
 
     @abstractmethod

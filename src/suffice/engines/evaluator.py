@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from suffice.engines.trees import Ensemble
 
 ProgressCallback = Callable[[float], object]
-"""Told the share of a piece of work that was just done."""
+"""Called with the share of a piece of work that was just done."""
 
 SweepBlock = tuple[int, Counts | SmallCounts, NDArray[np.uint8]]
 """A block of consecutive bit masks (player j is bit j): the first of them, the hits of each, and
@@ -24,8 +24,8 @@ the outcomes of each as `numpy.packbits` packs them along the references."""
 
 
 IdleReason = Literal["same", "unread", "alike"]
-"""Why a player cannot matter here: every reference has the input's value; the model never reads it;
-or the model treats the input's value and every reference's alike."""
+"""Why a player cannot matter: "same": every reference has the input's value; "unread": the model
+never reads it; "alike": the input's and every reference's value have the same effect."""
 
 
 class Evaluator(Protocol):
@@ -38,7 +38,7 @@ class Evaluator(Protocol):
 
     @property
     def note(self) -> str | None:
-        """Why no faster evaluator serves, or why this one had to ask; None: nothing to say."""
+        """Why no faster evaluator is used, or why this one had the model predict; None: neither."""
         ...
 
     @property
@@ -62,8 +62,8 @@ class Evaluator(Protocol):
     def seconds_per_hybrid(self) -> float | None:
         """Return about how many seconds a hybrid takes, as measured; None if that is not known.
 
-        It depends on the machine and its load, so it may only decide how much is done between two
-        looks at a clock. Choices are made by `work_per_hybrid`.
+        It depends on the machine and its load, so it may only decide how many hybrids are evaluated
+        before the clock is read again. Choices are made by `work_per_hybrid`.
         """
         ...
 
@@ -72,27 +72,27 @@ class Evaluator(Protocol):
         ...
 
     def outcomes(self, held: HeldSets, tick: ProgressCallback | None = None) -> Outcomes:
-        """(subsets, references): does the hybrid have the input's outcome?
+        """Return (subsets, references): whether each hybrid has the input's outcome.
 
-        `tick` is told the share of this work that was just done; the shares add up to 1.
+        `tick` is called with the share of this work that was just done; the shares add up to 1.
         """
         ...
 
     def outcomes_of_hybrids(self, held: HeldSets, references: Counts) -> BoolVector:
-        """(rows,): the same for single hybrids, subset held[i] with reference references[i]."""
+        """Return (rows,): whether hybrid (held[i], references[i]) has the input's outcome."""
         ...
 
 
 @runtime_checkable
 class LatticeEvaluator(Evaluator, Protocol):
-    """An evaluator that can also work out all 2^d subsets together, faster than one by one."""
+    """An evaluator that can also compute all 2^d subsets together, faster than one by one."""
 
     def sweep(self) -> Iterator[SweepBlock]:
-        """Every bit mask from 0 to 2^d - 1, in blocks."""
+        """Yield every bit mask from 0 to 2^d - 1, in blocks."""
         ...
 
     def sweep_counts(self) -> Iterator[tuple[int, Counts]]:
-        """The first mask and the hits of each block of a sweep, for those who keep no more."""
+        """Yield the first mask of each block of a sweep, and the hits of its masks."""
         ...
 
     def sweep_work(self) -> float:
@@ -116,52 +116,52 @@ class CompiledEvaluator(Evaluator, Protocol):
 
 @runtime_checkable
 class IdlePlayerEvaluator(Evaluator, Protocol):
-    """An evaluator that knows the model's shape, and so which players it cannot be moved by."""
+    """An evaluator that knows the model's structure, and so which players cannot matter."""
 
     def idle_players(self) -> Mapping[int, IdleReason]:
-        """The players whose being held or replaced changes no hybrid's outcome, and why."""
+        """Return the players that change no hybrid's outcome, held or replaced, and why."""
         ...
 
 
 @runtime_checkable
 class CubeEvaluator(Evaluator, Protocol):
-    """An evaluator that can also bound the outcomes over a cube: all sets that hold some players,
-    free some others, and do either with the rest."""
+    """An evaluator that can also bound outcomes over a cube: all sets that hold some players and
+    free some others; the rest may be held or freed."""
 
     def bound_cubes(self, held: HeldSets, freed: HeldSets) -> tuple[Outcomes, Outcomes]:
-        """(cubes, references): do all hybrids of a cube surely have the input's outcome? may some?
+        """Return (cubes, references) twice: all hybrids surely have the outcome; any hybrid may.
 
-        Both are sound and need not be tight; of a cube that is one set, both are its outcomes.
+        Both are sound and need not be tight; for a cube of one set, both are its outcomes.
         """
         ...
 
     def leverage(self) -> Reals:
-        """(references, players): about how far each player moves a hybrid's score.
+        """Return (references, players): about how far each player moves a hybrid's score.
 
-        Only the order of branching hangs on it.
+        It decides only the order of branching, not the result.
         """
         ...
 
 
 @runtime_checkable
 class MonotoneEvaluator(CubeEvaluator, Protocol):
-    """An evaluator that also knows players who can only take away from the outcome."""
+    """An evaluator that also knows players whose being held never brings the outcome about."""
 
     def never_helps(self) -> BoolVector:
-        """(players,): who, held rather than replaced, brings the outcome about in no hybrid.
+        """Return (players,): whether holding the player instead of replacing it never helps.
 
-        A hybrid with such a player has the outcome only where the one without has it. So a set that
-        keeps the outcome keeps it without the player, and one that flips it flips it without
-        replacing the player: no minimal set has one.
+        A hybrid that holds such a player has the outcome only where the one that replaces it has
+        it. So a set that keeps the outcome keeps it without the player, and one that flips it flips
+        it without replacing the player: no minimal set has one.
         """
         ...
 
 
-# Readers of models that come from elsewhere, each known by the exact class it reads.
+# Readers that users register for model classes of their own, by the exact class.
 
 
 EngineKind = Literal["additive", "trees"]
-"""What a reader makes of a model: terms that it adds up, or the trees that it consists of."""
+"""What a reader returns: the terms that a model adds up, or the trees that it consists of."""
 
 _REGISTERED_READERS: dict[tuple[EngineKind, type], Callable[..., Any]] = {}
 
@@ -172,10 +172,10 @@ def register_reader(
     additive: Callable[[Any, Reals], AdditiveReading] | None = None,
     trees: Callable[[Any], Ensemble] | None = None,
 ) -> None:
-    """Tell how to read fitted models of a class: as a sum of terms, or as trees.
+    """Register how fitted models of a class are read: as a sum of terms, or as trees.
 
-    Say it in the module that defines the class, so that every process that has the one has the
-    other. Objects of a subclass are not read, since a subclass may predict as it likes.
+    Call it in the module that defines the class, so that every process with the class has the
+    reader. Objects of a subclass are not read, since a subclass may predict differently.
 
     Parameters
     ----------
@@ -208,23 +208,23 @@ def register_reader(
     if not isinstance(given, type):
         raise InputError("kind", given, "the class of the models that the reader reads")
     readers: dict[EngineKind, Any] = {"additive": additive, "trees": trees}
-    said = {shape: read for shape, read in readers.items() if read is not None}
-    if len(said) != 1:
-        got = "both" if said else "neither"
+    given_readers = {shape: read for shape, read in readers.items() if read is not None}
+    if len(given_readers) != 1:
+        got = "both" if given_readers else "neither"
         raise InputError("additive, trees", got, "one of the two: what the model consists of")
-    for shape, read in said.items():
+    for shape, read in given_readers.items():
         if not callable(read):
             raise InputError(shape, read, "a function that reads a fitted model")
         _REGISTERED_READERS[shape, kind] = read
 
 
 def find_reader(shape: EngineKind, model: Any) -> Callable[..., Any] | None:
-    """The reader that was registered for a model's very class; None for a tampered instance."""
+    """Return the reader registered for a model's exact class; None if a method was replaced."""
     return None if has_patched_methods(model) else _REGISTERED_READERS.get((shape, type(model)))
 
 
 def has_patched_methods(thing: Any) -> bool:
-    """Return whether a method was replaced on the instance: its class then shows nothing."""
+    """Return whether a method was replaced on the instance, so that its class proves nothing."""
     own = vars(thing) if hasattr(thing, "__dict__") else {}
     return not _READ_METHODS.isdisjoint(own)
 

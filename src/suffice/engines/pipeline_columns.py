@@ -1,15 +1,15 @@
 """Source columns of pipelines: the input column that each transformed column comes from.
 
-A scaler, an encoder, a binning or an imputer looks at one column at a time, so after any number of
-them every number that the final estimator sees comes from one column of the user's table. Then
-its players are groups of the transformed columns, and whatever holds of the estimator (that it is
-additive, that it is a forest) can be used. Nothing is reimplemented: the fitted steps transform
-the pool once, and only the *bookkeeping* of columns is done here.
+Scalers, encoders, binnings and imputers transform one column at a time, so after any number of them
+each number that the final estimator gets comes from one column of the user's table. The players are
+then groups of transformed columns, and engines can use that the estimator is additive or a forest.
+No step is reimplemented: the fitted steps transform the pool, and this module only keeps track of
+columns.
 
-A step is known by its exact class: a subclass may do anything. Steps that mix columns (PCA,
-PolynomialFeatures, Normalizer, KNNImputer) are not known; neither is a FunctionTransformer, whose
-function may look anywhere, nor a PowerTransformer, whose powers may differ in the last bit between
-a pool and a batch of hybrids.
+A step is recognised by its exact class, since a subclass may do anything. Steps that mix columns
+(PCA, PolynomialFeatures, Normalizer, KNNImputer) are not read; neither is a FunctionTransformer,
+whose function may read any column, nor a PowerTransformer, whose powers may differ in the last bit
+between a pool and a batch of hybrids.
 """
 
 from __future__ import annotations
@@ -34,33 +34,32 @@ _SEARCHES = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class ColumnwisePipeline:
-    """A model as steps that keep columns apart, and the estimator at the end of them."""
+    """A model as steps that transform single columns, and the final estimator."""
 
     steps: tuple[Any, ...]
     owner: Counts
-    """For each column that the final estimator sees: the input column it comes from."""
+    """For each column that the final estimator gets: the input column it comes from."""
     final: Any
 
     def seen(self, rows: Table) -> Table:
-        """Return the rows as the final estimator is given them: a frame, or else a dense array."""
+        """Return the rows as the final estimator gets them: a frame, or else a dense array."""
         out = rows.native
         for step in self.steps:
             out = step.transform(out)
         seen = as_table(out.toarray() if hasattr(out, "toarray") else out)
         if len(seen.names) != len(self.owner):
             raise Unreadable(
-                f"the steps before {describe_model(self.final)} gave {len(seen.names)} columns "
-                "where "
-                f"{len(self.owner)} were expected"
+                f"the steps before {describe_model(self.final)} gave {len(seen.names)} columns, "
+                f"not {len(self.owner)}"
             )
         return seen
 
 
 def split_pipeline(model: Any, columns: tuple[str, ...]) -> ColumnwisePipeline:
-    """Take a fitted model apart; `Unreadable` names a step that may not keep columns apart.
+    """Split a fitted model into steps and estimator; `Unreadable` for a step that may mix columns.
 
-    `columns` are the names of the table that it will be given. A model that is no pipeline has no
-    steps and is its own final estimator.
+    `columns` are the names of the table's columns. A model that is no pipeline has no steps and is
+    its own final estimator.
 
     >>> from sklearn.preprocessing import StandardScaler
     >>> from sklearn.linear_model import LogisticRegression
@@ -78,7 +77,7 @@ def split_pipeline(model: Any, columns: tuple[str, ...]) -> ColumnwisePipeline:
 
 
 def pipeline_steps(model: Any) -> tuple[list[Any], Any]:
-    """The steps of a pipeline that do something, and the estimator at the end of them."""
+    """Return the steps of a pipeline that change rows, and the estimator at its end."""
     model = _unwrap(model)
     steps: list[Any] = []
     while sklearn_class_name(model) == "Pipeline":
@@ -88,7 +87,7 @@ def pipeline_steps(model: Any) -> tuple[list[Any], Any]:
 
 
 def _unwrap(model: Any) -> Any:
-    """The estimator that a search or a freeze only passes rows on to."""
+    """Return the estimator inside a search over parameters or a frozen estimator."""
     while True:
         name = sklearn_class_name(model)
         if name in _SEARCHES and hasattr(model, "best_estimator_"):
@@ -105,14 +104,14 @@ def describe_model(model: Any) -> str:
 
 
 def sklearn_class_name(thing: Any) -> str:
-    """The name of a scikit-learn class; nothing for a subclass or for a tampered instance."""
+    """Return the name of a scikit-learn class; "" for a subclass, or if a method was replaced."""
     kind = type(thing)
     known = kind.__module__.startswith("sklearn.") and not has_patched_methods(thing)
     return kind.__name__ if known else ""
 
 
 def _source_columns_after(step: Any, owner: Counts, names: tuple[str, ...] | None = None) -> Counts:
-    """Owners of a step's outputs, from those of its inputs."""
+    """Return the source columns of a step's outputs, from those of its inputs."""
     name = sklearn_class_name(step)
     rule = _RULES.get(name)
     if rule is None:
@@ -126,9 +125,9 @@ def _source_columns_after(step: Any, owner: Counts, names: tuple[str, ...] | Non
     try:
         return rule(step, owner)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        # Not fitted, or by a version whose attributes are others.
+        # Not fitted, or fitted by a version with other attributes.
         raise Unreadable(
-            f"the step {name} is not fitted, or keeps what it learnt in a form that suffice does "
+            f"the step {name} is not fitted, or keeps its parameters in a form that suffice does "
             "not know"
         ) from error
 
@@ -203,7 +202,7 @@ def _column_transformer(step: Any, owner: Counts) -> Counts:
             part = _source_columns_after(inner, given) if len(given) else given
         where = step.output_indices_[name]
         if where.stop - where.start != len(part):
-            raise Unreadable(f"ColumnTransformer does not tell which columns {name!r} gives")
+            raise Unreadable(f"ColumnTransformer does not list the columns that {name!r} gives")
         parts.append(part)
     return np.concatenate(parts)
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Unreadable(Exception):  # noqa: N818 - no error: a reason, caught where an engine is chosen
     """Reason why an engine cannot be used, as a sentence about the model and the data.
 
-    Its text goes into the provenance, after the engine's name. `rows_predicted` are those
-    that the model predicted for a check which failed: the evaluator that serves counts them.
+    Its text goes into the provenance, after the engine's name. `rows_predicted` counts the rows
+    that the model predicted for a failed check; the evaluator used instead adds them to its own.
     """
 
     def __init__(self, reason: str, rows_predicted: int = 0) -> None:
@@ -39,9 +39,9 @@ class Unreadable(Exception):  # noqa: N818 - no error: a reason, caught where an
 def unreadable_on_error(reason: str) -> Iterator[None]:
     """Raise `Unreadable` for errors that come from the inside of another library.
 
-    Readers look at private attributes, which another version may lack or keep in another form, and
-    call private methods, which may raise anything. An error of this package's own code, such as a
-    wrong type handed to a function, is a bug and is raised as it is.
+    Readers use private attributes, which another version may lack or store in another form, and
+    private methods, which may raise anything. An error raised in this package's own code is a bug,
+    and passes unchanged.
     """
     try:
         yield
@@ -60,30 +60,31 @@ def unreadable_on_error(reason: str) -> Iterator[None]:
 
 
 _OTHER_FORM = (AttributeError, LookupError, ValueError)
-"""Errors of reading attributes that are missing, or of another shape than expected."""
+"""Errors from attributes that are missing, or have another shape than expected."""
 
 
 ENGINES = ("auto", "blackbox", "additive", "trees")
 
 _ENGINES_TO_TRY = {"auto": ("additive", "trees"), "blackbox": ()}
-"""The engines tried, the cheapest to try first; a name by itself means that one."""
+"""The engines that are tried for a value of `engine`, in order; other values name one engine."""
 
 _MIN_ENGINE_BUDGET = 1024
-"""An engine checks itself against the model on a few rows; below this they would be the budget."""
+"""Least budget for engines: their check against the model predicts a few rows, which would use up a
+smaller one."""
 
 _MOST_SWEPT = 30
-"""With more players no search is a sweep."""
+"""Most players of a sweep of all sets."""
 
 WRONG_TREES = "the trees, as they were read, disagree with the model's predictions"
 """The reason not to use trees that a check has found wrong."""
 
 
 class EngineSelector:
-    """Evaluators for one model and the columns of its table: what is read of it is read once.
+    """Makes the evaluators of one model; the model is read once.
 
-    `engine` "auto" takes the first that serves, unless all hybrids are wanted and asking the model
-    about them is less work by the counts of `work`, the same on every machine. A name takes that
-    engine or raises an error that says why it cannot.
+    With `engine` "auto" it is the first engine that can read the model, unless all hybrids are
+    needed and predicting them takes less work (by the counts of `work`, which are the same on every
+    machine). A name selects that engine, or raises an error with the reason why it cannot be used.
     """
 
     def __init__(self, engine: str, model: Any, columns: tuple[str, ...]) -> None:
@@ -94,16 +95,16 @@ class EngineSelector:
         self._not_read: dict[str, str] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Sent without what was read of the model, which is read again."""
+        """Return the state without the readings of the model; another process reads it again."""
         return self.__dict__ | {"_read": {}, "_not_read": {}}
 
     @property
     def predicts_row_by_row(self) -> bool:
         """True if a row's scores are the same, to the last bit, in any batch of rows.
 
-        This holds for trees, whose leaves are added up row by row. (A forest with threads
-        adds its trees in the order in which they end, which changes the last bit of a row alone as
-        well.)
+        This holds for trees, whose leaves are added up row by row. (A forest with threads adds its
+        trees in the order in which they finish, which may change the last bit even of a single
+        row.)
         """
         if "trees" not in _ENGINES_TO_TRY.get(self.engine, (self.engine,)):
             return False
@@ -125,9 +126,9 @@ class EngineSelector:
         """Return the fastest evaluator for a question; its note gives the reason why no faster one
         is used.
 
-        Under a budget the readings of the model are kept in `own_readings`, for this question
-        alone, and checked afresh: the rows of a check count, and how many there are must not
-        depend on what was explained before, or the answer would.
+        Under a budget, `own_readings` keeps the readings of the model for this question alone, and
+        they are checked again. The rows of a check count, so their number must not depend on what
+        was explained before: else the answer would, too.
         """
         if budget is None:
             own_readings = None
@@ -145,8 +146,8 @@ class EngineSelector:
         if self.engine not in _ENGINES_TO_TRY and WRONG_TREES not in reasons:
             allowed = f"'auto' or 'blackbox' here, since {next(iter(reasons))}"
             raise InputError("engine", repr(self.engine), allowed)
-        # A bounded search comes back to rows that it asked for, and a budget is in rows: each is
-        # then asked for once whatever finding it costs.
+        # A bounded search returns to rows that it has predicted, and a budget counts rows: each is
+        # then predicted once, even if finding equal rows costs more.
         distinct = None if budget is None and exhaustive else True
         box = BlackBox(target, hybrids, y, distinct, note=note or None, patience=patience)
         box.rows_predicted = rows  # of checks that failed: no model is both a sum and trees
@@ -155,14 +156,14 @@ class EngineSelector:
     def class_shares(self, rows: Table) -> tuple[Values | None, int]:
         """Return (rows, classes): a forest's class shares, and how many rows it predicted for them.
 
-        None: not known, so the model must predict. The forest predicts no row once its trees were
-        read and their sums found to be its own to the bit.
+        None: they are not known, so the model has to predict. Once the forest's trees were read and
+        their sums equal its own to the bit, it predicts no row.
         """
         trees: TreeModel | None = self._read.get("trees")
         return (None, 0) if trees is None else trees.class_shares(rows)
 
     def _suited(self, hybrids: Hybrids, budget: int | None) -> SwapHybrids:
-        """The hybrids, if this is a question for engines at all."""
+        """Return the hybrids; `Unreadable` if no engine can be used for this question."""
         if self.engine == "auto" and budget is not None and budget < _MIN_ENGINE_BUDGET:
             raise Unreadable(f"a budget below {_MIN_ENGINE_BUDGET:,} rows is left to the black box")
         if not isinstance(hybrids, SwapHybrids):
@@ -179,7 +180,7 @@ class EngineSelector:
         patience: float | None,
         own_readings: dict[str, Any] | None,
     ) -> Evaluator:
-        """An engine for one question; `Unreadable` where it does not serve."""
+        """Return an engine for one question; `Unreadable` if it cannot be used."""
         if name == "additive":
             from suffice.engines.additive_engine import make_additive_engine
 
@@ -200,7 +201,7 @@ class EngineSelector:
         if self.engine == "auto" and exhaustive and hybrids.d <= _MOST_SWEPT:
             asking = lattice_work(target.model, hybrids)
             if engine.sweep_work() > asking + MIN_WORK_SAVED:
-                raise Unreadable("asking the model about every row is less work here")
+                raise Unreadable("predicting every row with the model is less work here")
         return engine
 
     def read_trees(self) -> TreeModel:
@@ -233,7 +234,7 @@ class EngineSelector:
 
 
 def _unchecked(name: str, read: Any, own_readings: dict[str, Any] | None) -> Any:
-    """Return a reading that belongs to one question, with no check made; else the shared one."""
+    """Return the question's own reading, with no check made yet; without `own_readings`, `read`."""
     if own_readings is None:
         return read
     if name not in own_readings:

@@ -1,15 +1,15 @@
 """The text engine: outcomes of texts from word counts, for pipelines such as TF-IDF.
 
-The norm of a TF-IDF vector, a logarithm or the mere presence of a word tie the words together, so a
-score is worked out for each hybrid: a matrix product gives the counts of its terms, a second one
-the score. That takes a few dozen operations where joining a text, cutting it into words and looking
-each of them up takes thousands.
+The norm of a TF-IDF vector, a logarithm or a test for presence makes a word's effect depend on
+other words, so the score of each hybrid is computed: a matrix product gives the counts of its
+terms, a second one the score. That takes a few dozen operations; joining a text, cutting it into
+words and looking up each of them takes thousands.
 
 The bound. Each value has a relative error of a few roundings, the norm one more for each term, and
 both the model and this file add up T products; so the two are apart by less than γ times Σ|w_t v_t|
 / ‖v‖ + |b|, with γ as in `rounding_factor`. The sum is bounded once for all hybrids: by ‖w‖ (Cauchy
-and Schwarz), by the largest |w_t| for the norm l1, else by the most that each term can be. Where a
-margin is within that of 0, the model is asked.
+and Schwarz), by the largest |w_t| for the norm l1, else by the largest value of each term. Where a
+margin is within that bound of 0, the model predicts the hybrid.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from suffice.target import Target
 from suffice.typing import BoolVector, Counts, HeldSets, Outcomes, Reals
 
 _COUNTS_AT_ONCE = 1 << 20
-"""Counts worked out together: few enough to stay in cache."""
+"""Counts computed together: few enough to stay in the processor's cache."""
 
 _MASKS_PER_BLOCK = 1 << 16
 """Sets of a block of a sweep."""
@@ -42,9 +42,9 @@ _PASSES = 8
 
 
 class TextEngine(BaseEngine):
-    """An evaluator for text pipelines: as exact as the additive engine, and as careful.
+    """An evaluator for text pipelines, with the exactness and the checks of the additive engine.
 
-    It bounds cubes of sets besides, by `TextMarginBounds`.
+    It can also bound cubes of sets, by `TextMarginBounds`.
     """
 
     name = "additive"
@@ -77,20 +77,20 @@ class TextEngine(BaseEngine):
             raise wrong_reading(model.name, self.rows_predicted)
 
     def outcomes(self, held: HeldSets, tick: ProgressCallback | None = None) -> Outcomes:
-        """(subsets, references): does the hybrid have the input's outcome?"""
+        """Return (subsets, references): whether each hybrid has the input's outcome."""
         out = np.empty((len(held), self.n), dtype=bool)
         for r in range(self.n):
-            out[:, r] = self._outcomes_beside(r, held)
+            out[:, r] = self._outcomes_with_reference(r, held)
             if tick is not None:
                 tick(1 / self.n)
         return out
 
     def outcomes_of_hybrids(self, held: HeldSets, references: Counts) -> BoolVector:
-        """(rows,): the outcome of hybrid (held[i], references[i])."""
+        """Return (rows,): whether hybrid (held[i], references[i]) has the input's outcome."""
         out = np.empty(len(held), dtype=bool)
         for r in np.unique(references).tolist():
             rows = references == r
-            out[rows] = self._outcomes_beside(r, held[rows])
+            out[rows] = self._outcomes_with_reference(r, held[rows])
         return out
 
     def sweep(self) -> Iterator[SweepBlock]:
@@ -117,14 +117,13 @@ class TextEngine(BaseEngine):
         return surely, may
 
     def never_helps(self) -> BoolVector:
-        """(d,): the players that, held rather than replaced, never bring the outcome about."""
-
+        """Return (d,): whether holding the player instead of replacing it never helps."""
         sign = 1.0 if self._y else -1.0
         never = [players_never_raising(reference.bounds, sign) for reference in self._references]
         return np.asarray(np.logical_and.reduce(never))
 
     def leverage(self) -> Reals:
-        """(references, players): about how far each player moves a hybrid's score."""
+        """Return (references, players): about how far each player moves a hybrid's score."""
         return np.stack([reference.bounds.leverage for reference in self._references])
 
     def idle_players(self) -> Mapping[int, IdleReason]:
@@ -136,8 +135,8 @@ class TextEngine(BaseEngine):
         )
         return {int(p): "alike" if read[p] else "unread" for p in np.flatnonzero(~moved)}
 
-    def _outcomes_beside(self, r: int, held: HeldSets) -> BoolVector:
-        """(rows,): outcomes with one reference."""
+    def _outcomes_with_reference(self, r: int, held: HeldSets) -> BoolVector:
+        """Return (rows,): the outcomes of sets with reference r."""
         reference = self._references[r]
         step = max(1, _COUNTS_AT_ONCE // reference.width)
         out = np.empty(len(held), dtype=bool)
@@ -166,7 +165,7 @@ class _ReferenceMargins:
     def __init__(
         self, model: TextPipelineModel, counted: TermCounts, signs: Reals, base: Reals, size: Reals
     ) -> None:
-        # A term without weight matters where there is a norm that it is part of.
+        # A term without weight still matters as part of a norm.
         weights = signs @ model.linear.weights[:, counted.columns]
         seen = (model.scale[counted.columns] > 0) & ((weights != 0).any(axis=0) | bool(model.norm))
         self._model = model
@@ -175,13 +174,13 @@ class _ReferenceMargins:
         self._base = base
         held, replaced = counted.held[:, seen], counted.replaced[:, seen]
         rest = counted.rest[seen]
-        # A term that is one player's alone, and gone with it, adds the same wherever it stands.
+        # A term that only one player has, and no reference, adds the same whatever else is held.
         once = ((held != 0).sum(axis=0) == 1) & ~(replaced != 0).any(axis=0) & (rest == 0)
         own = model.values(held[:, once], self._columns[once])
         self._shared = self._columns[~once]
         self._of_shared = self._weights[:, ~once]
         self._start = (replaced.sum(axis=0) + rest)[~once]
-        # (d, M + 1 + shared terms): what a player held adds to margins, to the norm, to counts.
+        # (d, M + 1 + shared terms): what a held player adds to the margins, the norm, the counts.
         adds = self._sizes(own).sum(axis=1, keepdims=True)
         self._steps = np.hstack([own @ self._weights[:, once].T, adds, (held - replaced)[:, ~once]])
         self.width = max(1, *held.shape)
@@ -204,7 +203,7 @@ class _ReferenceMargins:
         )
 
     def decide(self, held: HeldSets) -> tuple[BoolVector, BoolVector]:
-        """(rows,): where does the event hold, and where can only the model tell?"""
+        """Return (rows,): where the event holds, and where it is in doubt."""
         m = len(self._base)
         steps = held.astype(np.float64) @ self._steps
         values = self._model.values(steps[:, m + 1 :] + self._start, self._shared)
@@ -222,7 +221,7 @@ class _ReferenceMargins:
         return np.abs(values) if self._model.norm == "l1" else np.square(values)
 
     def _largest(self, most: Reals) -> Reals:
-        """(M,): more than Σ|w_t v_t| / ‖v‖ can be."""
+        """Return (M,): an upper bound of Σ|w_t v_t| / ‖v‖."""
         sizes = np.abs(self._weights)
         if self._model.norm == "l2":
             return np.asarray(np.linalg.norm(sizes, axis=1))
@@ -231,14 +230,15 @@ class _ReferenceMargins:
         return sizes @ self._model.values(most, self._columns)
 
 
-# How far the margin of a text can go while some of its words are undecided.
+# Bounds on the margins of a text while some of its words are neither held nor freed.
 
 
 _BOUND_SLACK_FACTOR = 8.0
-"""The bounds add up the same numbers once more, in another order: several times the slack."""
+"""Bounds add up the same numbers again, in another order, so they use several times the slack."""
 
 _TANGENTS = (0.1, 0.5, 1.0)
-"""Where between the least and the largest Q to touch the root; the best of them is taken."""
+"""Points between the least and the largest Q at which the root is bounded by a tangent; the best
+bound of these is used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,28 +246,29 @@ class TextMarginBounds:
     """Bounds on the margins of all hybrids of one reference, over cubes of sets."""
 
     values: Callable[[Reals], Reals]
-    """(…, T) counts -> values: none falls while its count rises."""
+    """(…, T) counts -> values, nondecreasing in each count."""
     proportional: bool
-    """Is a value a multiple of its count?"""
+    """Whether each value is a multiple of its count."""
     norm: str | None
     held: Reals
     """(d, T): what a player adds to the counts where it is held."""
     replaced: Reals
+    """(d, T): what it adds where it is replaced."""
     rest: Reals
-    """(T,): what is always there."""
+    """(T,): counts of cells that are always there."""
     weights: Reals
     """(M, T)"""
     base: Reals
     slack: Reals
 
     def decide_cubes(self, held: HeldSets, freed: HeldSets) -> tuple[BoolVector, BoolVector]:
-        """(cubes,), twice: does the event hold for all sets of a cube? Does it for none?"""
+        """Return (cubes,) twice: whether the event holds for all sets of a cube; for none."""
         cubes = _CubeTerms(self, held.astype(np.float64), freed.astype(np.float64))
         always, never = np.ones(len(held), dtype=bool), np.zeros(len(held), dtype=bool)
         size = cubes.size
         reach = np.ones(len(held)) if size is None else np.maximum(size.highest, 0.0)
         reach = np.sqrt(reach) if self.norm == "l2" else reach
-        nothing = reach == 0  # no word that is known: the base alone decides
+        nothing = reach == 0  # no known word: the base alone decides
         for weights, base, slack in self._margins:
             part = cubes.weighted(weights)
             least = self._least(part, size, base)
@@ -278,9 +279,9 @@ class TextMarginBounds:
 
     @property
     def norms(self) -> tuple[float, float]:
-        """No norm is less, and none is more."""
-        nobody = np.zeros((1, len(self.held)))
-        size = _CubeTerms(self, nobody, nobody).size
+        """Lower and upper bound of the norms of all hybrids."""
+        no_players = np.zeros((1, len(self.held)))
+        size = _CubeTerms(self, no_players, no_players).size
         if size is None:
             return 1.0, 1.0
         low, high = max(float(size.lowest[0]), 0.0), max(float(size.highest[0]), 0.0)
@@ -298,12 +299,12 @@ class TextMarginBounds:
 
     @property
     def _margins(self) -> Iterator[tuple[Reals, float, float]]:
-        """Weights, base and slack of one margin after the other."""
+        """Weights, base and slack of each margin in turn."""
         slack = (_BOUND_SLACK_FACTOR * self.slack).tolist()
         return zip(self.weights, self.base.tolist(), slack, strict=True)
 
     def _least(self, part: _CubeSum, size: _CubeSum | None, base: float) -> Reals:
-        """(cubes,): A + base · N is nowhere less."""
+        """Return (cubes,): a lower bound of A + base · N over each cube, N being the norm."""
         if size is None:
             return part.lowest + base
         if self.norm == "l1":
@@ -322,24 +323,25 @@ class TextMarginBounds:
 
 
 class _CubeSum(NamedTuple):
-    """start + Σ steps of the open players held + something between two bounds, of each cube."""
+    """Sum over each cube: start + Σ steps of the open players held + a number in [least, most]."""
 
     start: Reals
-    """(cubes,): with every open player freed."""
+    """(cubes,): the sum with every open player freed."""
     steps: Reals
-    """(cubes, d): what each adds when it is held; 0 of those that are not open."""
+    """(cubes, d): what each open player adds when it is held; 0 for the others."""
     least: Reals
-    """(cubes,): of the terms that several open players have a part in."""
+    """(cubes,): lower bound of the terms that several open players share."""
     most: Reals
+    """(cubes,): upper bound of these terms."""
 
     @property
     def lowest(self) -> Reals:
-        """No set has less."""
+        """(cubes,): lower bound of the sum over the sets of each cube."""
         return np.asarray(self.start + self.least + np.minimum(self.steps, 0.0).sum(axis=1))
 
     @property
     def highest(self) -> Reals:
-        """No set has more."""
+        """(cubes,): upper bound of the sum over the sets of each cube."""
         return np.asarray(self.start + self.most + np.maximum(self.steps, 0.0).sum(axis=1))
 
     @property
@@ -371,7 +373,7 @@ class _CubeTerms:
         self._most = of.values(self._fixed + self._open @ high)
         self._sign = np.sign(of.held - of.replaced)
         self._shared = self._open @ np.abs(self._sign) > 1
-        # Has its only open player the lesser value where it is held?
+        # Whether the only open player of a term lowers it by being held.
         self._falls = self._open @ self._sign < 0
 
     @property
@@ -381,7 +383,7 @@ class _CubeTerms:
             return None
         size: Callable[[Reals], Reals] = np.abs if self._of.norm == "l1" else np.square
         least, most = size(self._least), size(self._most)
-        # Hashed counts have either sign, and several of them may also come to 0.
+        # Hashed counts have either sign, so a range of them may contain 0.
         through = (self._least < 0) & (self._most > 0)
         return self._summed(least, most, np.where(through, 0.0, np.minimum(least, most)))
 
@@ -391,15 +393,15 @@ class _CubeTerms:
         if not of.proportional:
             ends = self._least * weights, self._most * weights
             return self._summed(*ends, np.minimum(*ends))
-        # A sum over players, whoever else has a part in their terms.
+        # Values are proportional to counts, so the sum is one over players, even of shared terms.
         start = of.values(self._fixed + self._open @ of.replaced) @ weights
         steps = self._open * ((of.values(of.held) - of.values(of.replaced)) @ weights)
         return _CubeSum(start, steps, np.zeros_like(start), np.zeros_like(start))
 
     def _summed(self, at_least: Reals, at_most: Reals, lowest: Reals) -> _CubeSum:
-        """The sum over terms of what is so much at their least and at their largest count.
+        """Return the sum over terms, given their values at the least and at the largest count.
 
-        Terms with several open players come to no less than `lowest`.
+        `lowest` bounds the terms that several open players share from below.
         """
         shared = self._shared
         freed = np.where(self._falls, at_most, at_least)
@@ -412,15 +414,15 @@ class _CubeTerms:
         )
 
 
-# Words that can only take away from an outcome: no minimal set has one.
+# Words whose being held never brings the outcome about: no minimal set has one.
 
 
 _SIGN_SLACK_FACTOR = 16.0
-"""Times the slack: both margins are rounded, by the model and here."""
+"""Multiple of the slack: both margins are rounded, by the model and here."""
 
 
 def players_never_raising(bounds: TextMarginBounds, sign: float) -> BoolVector:
-    """(d,): whose being held never raises a margin; with sign -1, never lowers one."""
+    """Return (d,): the players whose being held never raises a margin; with sign -1, lowers one."""
     out = np.ones(len(bounds.held), dtype=bool)
     changes = _HoldingEffects(bounds)
     for weights, base, slack in zip(bounds.weights, bounds.base, bounds.slack, strict=True):
@@ -430,31 +432,31 @@ def players_never_raising(bounds: TextMarginBounds, sign: float) -> BoolVector:
             least_n, most_n = changes.of_norm()
             most = most + np.maximum(sign * base * least_n, sign * base * most_n)
             reach = changes.largest
-            # With nothing in it that is known, a text has the base alone.
+            # The margin of a text without a known word is the base alone.
             out &= bool(sign * base <= 0 or changes.smallest > 0)
         out &= most < -_SIGN_SLACK_FACTOR * slack * reach
     return out
 
 
 class _HoldingEffects:
-    """Return bounds on what each player adds when held, over all sets of the other players."""
+    """Bounds on what holding each player adds, over all sets of the other players."""
 
     def __init__(self, bounds: TextMarginBounds) -> None:
         self._bounds = bounds
         low = np.minimum(bounds.held, bounds.replaced)
         high = np.maximum(bounds.held, bounds.replaced)
-        everyone = bounds.rest + low.sum(axis=0), bounds.rest + high.sum(axis=0)
-        # (d, T): what the others come to.
-        self._low, self._high = everyone[0] - low, everyone[1] - high
+        totals = bounds.rest + low.sum(axis=0), bounds.rest + high.sum(axis=0)
+        # (d, T): bounds of the counts of all other players.
+        self._low, self._high = totals[0] - low, totals[1] - high
         self.smallest, self.largest = bounds.norms
 
     def weighted(self, weights: Reals) -> Reals:
-        """(d,): the most that Σ w_t v_t can rise by."""
+        """Return (d,): the most that Σ w_t v_t can rise by."""
         least, most = self._between(self._bounds.values)
         return np.asarray(np.maximum(least * weights, most * weights).sum(axis=1))
 
     def of_norm(self) -> tuple[Reals, Reals]:
-        """(d,), twice: how much the norm changes by, at the least and at the most."""
+        """Return (d,) twice: the least and the most that the norm can change by."""
         bounds = self._bounds
         size: Callable[[Reals], Reals] = np.abs if bounds.norm == "l1" else np.square
         least, most = (
@@ -469,7 +471,7 @@ class _HoldingEffects:
         return np.where(least < 0, -far[0], near[0]), np.where(most > 0, far[1], -near[1])
 
     def _between(self, function: Callable[[Reals], Reals]) -> tuple[Reals, Reals]:
-        """(d, T), twice: the least and the most that f(count) changes by when a player is held."""
+        """Return (d, T) twice: the least and the most that holding a player changes f(count) by."""
         bounds = self._bounds
         least, most = np.full(self._low.shape, np.inf), np.full(self._low.shape, -np.inf)
         for count in np.arange(self._low.min(initial=0), self._high.max(initial=0) + 1):

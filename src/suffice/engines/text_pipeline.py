@@ -4,13 +4,12 @@
     values  v_t = scale_t · g(c_t): g is the count itself, 1 + its logarithm, or whether it is > 0
     score   Σ_t w_t v_t / ‖v‖ + b, the norm being 1 where the vectoriser has none
 
-Counts are sums over cells only where no word can reach across two of them. So the vectoriser must
-read single words made of letters, digits and underscores, and something else must stand between any
-two cells: a sign or a space of ASCII, which neither small letters nor stripped accents turn into a
-letter. A cell left out takes one space along, and there is more than one sign for each.
+Counts are sums over cells only if no word can span two of them. So the vectoriser must read single
+words made of letters, digits and underscores, and between any two cells there must be another
+character: an ASCII space or sign, which neither lowercasing nor stripping accents makes a letter.
 
-Without a norm, and with g the count, scores are sums over the cells: `scores` gives them to the
-additive engine. All else is for `TextEngine`.
+Without a norm, and with g the count, scores are sums over the cells: `scores` returns them for the
+additive engine. Other pipelines are for `TextEngine`.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _VECTORISERS = ("CountVectorizer", "TfidfVectorizer", "HashingVectorizer")
 _SELECTORS = ("SelectKBest", "SelectPercentile", "VarianceThreshold", "SelectFromModel")
 
 _WORDS_ONLY = re.compile(r"(\(\?u\))?(\\b|(\\w|\\d|\[(\w-\w|\w|\\w|\\d)+\])([+*]|\{[\d,]+\})?)+")
-"""Patterns of letters, digits and underscores, perhaps some of them only, and edges of words."""
+"""Token patterns that match only letters, digits, underscores and edges of words."""
 
 
 class TermCounts(NamedTuple):
@@ -54,29 +53,29 @@ class TermCounts(NamedTuple):
     held: Reals
     """(d, T): what a player adds to the counts where it is held."""
     replaced: Reals
-    """(d, T): and where it is replaced."""
+    """(d, T): what it adds where it is replaced."""
     rest: Reals
-    """(T,): what cells add that are no columns."""
+    """(T,): counts of the cells that belong to no player."""
 
 
 @dataclass(frozen=True, eq=False)
 class TextPipelineModel:
-    """A fitted text pipeline that was understood."""
+    """A fitted text pipeline as it was read."""
 
     name: str
     gaps: Sequence[str]
     seen: Sequence[int]
     lowercase: bool
     columns_of: Callable[[str], ColumnCounts]
-    """The columns that a cell counts in, and what it adds to each."""
+    """The vectoriser's columns for a cell, and what the cell adds to the count of each."""
     tally: TermWeighting
     scale: Reals
-    """(columns,): none of them negative."""
+    """(columns,): factors of the counts, none negative."""
     norm: Norm | None
     linear: LinearWeights
     eps: float
     score_method: str | None
-    """The method that a comparison of two classes asks for their scores."""
+    """Name of the method whose scores a comparison of two classes compares."""
     checks: InputCheckSchedule = field(default_factory=InputCheckSchedule)
     has_separate_probabilities = False
 
@@ -86,13 +85,13 @@ class TextPipelineModel:
 
     @property
     def is_additive(self) -> bool:
-        """Are its scores sums over the cells?"""
+        """True if scores are sums over the cells."""
         return self.norm is None and self.tally == "count"
 
     def counted(self, hybrids: SwapHybrids) -> list[TermCounts]:
-        """The counts of each reference beside the input's; `Unreadable` where words may touch."""
+        """Return the counts of the input and each reference; `Unreadable` where words may touch."""
         cells = hybrids.pool.native
-        # Words that touch would be joined to one token that no cell shows.
+        # Words that touch would become one token, which is in neither cell.
         if len(self.gaps) != cells.shape[1] + 1 or not all(map(_separates_words, self.gaps[1:-1])):
             raise Unreadable("words stand side by side with nothing in between")
         if any(re.search(r"\w", gap) for gap in self.gaps):
@@ -101,7 +100,7 @@ class TextPipelineModel:
         # Each distinct cell is tokenised once, however often it occurs.
         for cell in sorted(set(cells.ravel().tolist())):
             if self.lowercase and "Σ" in cell:
-                raise Unreadable("how a capital sigma is made small depends on what follows it")
+                raise Unreadable("the lower case of a capital sigma depends on what follows it")
             known[cell] = _sum_by_column(self.columns_of(cell))
         hidden = sorted(set(range(cells.shape[1])) - set(self.seen))
         whose = [[self.seen[j] for j in own] for own in hybrids.players.columns] + [hidden]
@@ -112,14 +111,14 @@ class TextPipelineModel:
         return [_term_counts(rows[0], row) for row in rows[1:]]
 
     def values(self, counts: Reals, columns: Sequence[int]) -> Reals:
-        """(…, T): what the model weighs, before a norm, of counts of these columns."""
+        """Return (…, T): the values of counts of these columns, before a norm."""
         scale = self.scale[columns]
         if self.tally == "log":
             return np.where(counts > 0, 1.0 + np.log(np.maximum(counts, 1.0)), 0.0) * scale
         return np.asarray(((counts > 0) if self.tally == "presence" else counts) * scale)
 
     def scores(self, hybrids: SwapHybrids) -> AdditiveScores:
-        """Terms by player, of a model whose scores are sums."""
+        """Return the terms by player of a model whose scores are sums."""
         counted = self.counted(hybrids)
         first = counted[0]
         terms = [self._terms(first.held, first.columns)]
@@ -136,13 +135,13 @@ class TextPipelineModel:
         )
 
     def _terms(self, counts: Reals, columns: Sequence[int]) -> tuple[Reals, Reals]:
-        """(K, d): what each player adds to each score; (K,): the size of all that is added up."""
+        """Return (K, d): what each player adds to each score; (K,): the size of all terms."""
         weights = self.linear.weights[:, columns] * self.scale[columns]
         return weights @ counts.T, np.abs(weights) @ np.abs(counts).sum(axis=0)
 
 
 def score_operations(terms: int) -> int:
-    """Operations from counts to a score, at most: scaling, a norm, products and their sum."""
+    """Return the most operations from counts to a score: scaling, norm, products and sum."""
     return 4 * terms + 32
 
 
@@ -164,7 +163,7 @@ def _sum_by_column(columns: ColumnCounts) -> CountByColumn:
 
 
 def _term_counts(held: Sequence[CountByColumn], replaced: Sequence[CountByColumn]) -> TermCounts:
-    """Counts by player as arrays; those of the rest come last."""
+    """Return counts by player as arrays; the last entry of each list belongs to no player."""
     # Only columns that occur: vocabularies have a hundred thousand.
     columns = sorted({column for counts in (*held, *replaced) for column in counts})
     place = {column: i for i, column in enumerate(columns)}
@@ -189,7 +188,7 @@ def read_text_pipeline(model: TextCellModel) -> TextPipelineModel:
 
 
 def _flatten_steps(step: Any) -> list[Any]:
-    """A step, or those of a pipeline in its place."""
+    """Return a step as a list; the steps of a pipeline in its place."""
     if sklearn_class_name(step) != "Pipeline":
         return [step]
     inner, last = pipeline_steps(step)
@@ -205,7 +204,7 @@ def _read_steps(
     )
     dtypes: list[Any] = [vectoriser.dtype]
     if sklearn_class_name(vectoriser) == "TfidfVectorizer":
-        # A TfidfVectorizer counts, and weighs by a TfidfTransformer of its own.
+        # A TfidfVectorizer counts, and then applies a TfidfTransformer of its own.
         steps = [vectoriser._tfidf, *steps]
     elif sklearn_class_name(vectoriser) == "HashingVectorizer":
         shape.normalise(vectoriser.norm)
@@ -214,7 +213,7 @@ def _read_steps(
     linear = read_weights(final, len(shape.kept))
     if sklearn_class_name(final) == "BernoulliNB":
         shape.above(final.binarize)
-    # Counts of colliding words may cancel, and then presence is no function of single cells.
+    # Counts of colliding words may cancel, so that presence does not follow from single cells.
     signed = sklearn_class_name(vectoriser) == "HashingVectorizer" and vectoriser.alternate_sign
     if signed and shape.tally != "count":
         raise Unreadable("HashingVectorizer with alternate_sign=True also counts down")
@@ -235,7 +234,7 @@ def _read_steps(
 
 
 def _check_words(vectoriser: Any) -> None:
-    """A vectoriser of single words, of letters only, or why it is not one."""
+    """Raise `Unreadable` unless a vectoriser counts single words of letters and digits."""
     name = sklearn_class_name(vectoriser)
     own = [a for a in ("preprocessor", "tokenizer") if getattr(vectoriser, a) is not None]
     own += [a for a in ("analyzer", "strip_accents") if callable(getattr(vectoriser, a))]
@@ -289,13 +288,13 @@ class _CountTransform:
         self.norm: Norm | None = None
         self.after: Reals = np.ones(width)
         self.kept = np.arange(width)
-        """The columns that are left, of all of the vectoriser's."""
+        """The vectoriser's columns that no step has dropped."""
 
     def times(self, factors: Reals) -> None:
         """Multiply the columns left: before a norm, or after it."""
         # A norm, and the test for presence, need values that are not negative.
         if (factors < 0).any() or not np.isfinite(factors).all():
-            raise Unreadable("a step before the model turns the sign of a word's count")
+            raise Unreadable("a step before the model changes the sign of a word's count")
         every = np.zeros_like(self.scale)
         every[self.kept] = factors
         if self.norm is None:
@@ -304,12 +303,12 @@ class _CountTransform:
             self.after = self.after * every
 
     def select(self, chosen: BoolVector) -> None:
-        """Drop columns: to go on as nothing is to be gone."""
+        """Drop all columns but the chosen ones."""
         self.times(chosen.astype(np.float64))
         self.kept = self.kept[chosen]
 
     def weights(self, weights: Reals) -> Reals:
-        """(K, columns): weights of the columns left, for all of the vectoriser's."""
+        """Return (K, columns): weights by the vectoriser's columns, 0 for those dropped."""
         every = np.zeros((len(weights), len(self.scale)))
         every[:, self.kept] = weights
         return every * self.after
@@ -317,16 +316,16 @@ class _CountTransform:
     def logarithm(self) -> None:
         """Take 1 + log of counts."""
         if self.norm is not None or (self.scale != 1).any():
-            raise Unreadable("TfidfTransformer takes the logarithm of what are no counts")
+            raise Unreadable("TfidfTransformer takes the logarithm of values that are no counts")
         self.tally = "presence" if self.tally == "presence" else "log"
 
     def normalise(self, norm: str | None) -> None:
-        """Divide by a norm. Another one before it makes no difference: it was a factor."""
+        """Divide by a norm; an earlier norm was one factor of all values, so it cancels."""
         if norm is None:
             return
         if norm not in ("l1", "l2"):
             raise Unreadable(f"a norm {norm!r} is not read")
-        # What scaled after the first norm scales before the second.
+        # Factors after the first norm come before the second.
         self.scale, self.after = self.scale * self.after, np.ones_like(self.after)
         self.norm = "l1" if norm == "l1" else "l2"
 
@@ -335,14 +334,14 @@ class _CountTransform:
         if threshold is None:
             return
         if threshold != 0:
-            raise Unreadable(f"BernoulliNB with binarize={threshold} asks for more than presence")
+            raise Unreadable(f"BernoulliNB with binarize={threshold} tests for more than presence")
         # A norm changes no sign, and neither does a factor that is not 0.
         self.scale = (self.scale * self.after > 0).astype(np.float64)
         self.tally, self.norm, self.after = "presence", None, np.ones_like(self.scale)
 
 
 def _apply_step(step: Any, shape: _CountTransform) -> list[Any]:
-    """Add a step to a shape; gives the dtypes of what it multiplies by."""
+    """Add a step to a transform; return the dtypes of its factors."""
     name = sklearn_class_name(step)
     if name == "TfidfTransformer":
         if step.sublinear_tf:

@@ -1,13 +1,12 @@
 """The cheapest change of every set that flips the outcome and of all; directions of features.
 
 The cheapest change of all is the best option of `Explainer.recourse` without further constraints.
-It is read from outcomes that the search has computed, or asks for, where the search decided all
-sets; else recourse itself is asked, unless the user gave a limit, which it would not keep. A set
-that is minimal at some τ need not have it: one reference may flip on a larger set at less than it
-costs any other to flip on a smaller one. Only sets of which every feature really changes are
-candidates; of others a smaller set has the same row. In a causal context whose effects are random,
-one draw proves little, and the cheapest change is therefore tested in many draws by recourse's own
-`causal.select_causal`.
+If the search decided all sets, it follows from outcomes that the search has computed or computes
+now; otherwise recourse finds it, unless the user gave a limit, which recourse would not keep. It
+need not belong to a set that is minimal at some τ: a larger set with one reference may cost less
+than every smaller set that flips. Only sets whose features all really change are candidates, since
+otherwise a smaller set gives the same row. In a causal context with random effects one draw proves
+little, so recourse's own `causal.select_causal` tests the cheapest change in many draws.
 
 A reference's features are added in the order of their costs, and a set that costs more than the
 best so far is not grown further, so that few of the 2^d · n pairs of a set and a reference are ever
@@ -61,9 +60,9 @@ _MOST_EQUAL_PAIRS = 1 << 12
 
 
 _FIRST_ASKED_PAIRS = 32
-"""Pairs that are asked about together at first; later a quarter of those asked about before."""
+"""Pairs that are evaluated together at first; later a quarter of those evaluated before."""
 _MOST_ASKED_PAIRS = 1 << 17
-"""Pairs that are asked about for the cheapest change, where the search has not seen them."""
+"""Most pairs that are evaluated for the cheapest change in addition to those of the search."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +181,7 @@ def find_cheapest_changes(
     seen = swept is not None and swept.tally.complete
     if flip.decided and not seen:  # the outcomes of many sets are not known yet
         outcomes_of = answer.outcomes_of
-        # A pruned search asks nothing where no set could pass the test, and so does this.
+        # A pruned search evaluates nothing if no set can pass the test; then this does not either.
         if outcomes_of is None and (swept or isinstance(evaluator, LatticeEvaluator)):
             outcomes_of = partial(keeper.ask, evaluator)
     causal = decision.context.is_causal
@@ -216,7 +215,7 @@ def _price_swept_sets(
 ) -> Iterator[PricedSets]:
     """Price the sets of the sweep that are minimal at some τ."""
     lattice, d = flip.tally.lattice, flip.tally.d
-    # Bars without a test serve every test that may be asked for later.
+    # Bars without a test can be used for every later test.
     counted = flip if flip.findings is None else replace(flip, findings=None)
     bars = counted.with_test(None, "none").bars
     if flip.tally.complete:
@@ -301,8 +300,8 @@ def find_cheapest_pairs(
 ) -> list[CheapestPair]:
     """Return the cheapest change and others of the same cost; empty where nothing flips.
 
-    `known` are changes of single sets, whose costs bound the search. `outcomes_of` is asked about
-    all pairs that might be cheaper, so that every complete answer has the same cheapest change.
+    `known` are changes of single sets, whose costs bound the search. `outcomes_of` evaluates all
+    pairs that might be cheaper, so that every complete answer has the same cheapest change.
     """
     changed = _differs_from_input(hybrids)
     search = _CheapestPairSearch(sweep, np.where(changed, costs, np.inf))

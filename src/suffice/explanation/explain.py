@@ -102,7 +102,7 @@ def explain_decision(
     described = _describe_players(decision)
     players = tuple(described[p] for p in narrowed.players)
     flip = flipped.keep.other_view(flipped.flip_findings)
-    evaluator = searches[-1].evaluator  # which counts the rows that it is asked about itself
+    evaluator = searches[-1].evaluator  # it counts the rows that it predicts
     rows = keeper.rows - evaluator.rows_predicted
     changes, cheapest, directions = find_cheapest_changes(
         decision,
@@ -153,8 +153,8 @@ def _lost_input(searched: FinishedSearch) -> bool:
 def _may_ask_recourse(decision: Decision, asking: SearchRequest) -> bool:
     """Return whether recourse may be searched too, which keeps no limit of the question.
 
-    A greedy search is asked for to predict few rows, and a test allows for models that answer at
-    random, which recourse does not.
+    Not after a greedy search, which is chosen to predict few rows; nor with a test, which is for
+    models that predict at random, since recourse needs models that do not.
     """
     limits, alpha = asking.question.limits, asking.question.alpha
     thrifty = asking.how == "greedy"
@@ -216,10 +216,11 @@ def _add_whole_sets(
 ) -> SearchResult:
     """Report the set of all players in each view that a limit left without any set.
 
-    It suffices as a rule: all players held are the input, all replaced are the references. `whole`
-    has their outcomes, a row for each view of the question; None: they are read from the sweep that
-    counted them, or predicted after the time is over, as an anytime search predicts them before it
-    looks at the clock. So an answer has a set wherever there is one. The budget is kept.
+    It usually suffices: with all players held a hybrid is the input, with all replaced a reference.
+    `whole` has their outcomes, a row for each view of the question. None: they are read from the
+    sweep that counted them, or predicted even after the time is over (an anytime search predicts
+    them before it reads the clock), so that the answer has a set where there is one. The budget is
+    kept.
     """
     if found.stopped is None or question.adjust != "none" or question.limits.largest(d) < d:
         return found
@@ -304,11 +305,11 @@ class FinishedSearch:
 
     @property
     def hybrids(self) -> int:
-        """Hybrids whose outcome was worked out."""
+        """Number of hybrids whose outcome was computed."""
         tally, findings = self.answer.keep.tally, self.answer.keep.findings
         if tally.complete or (findings is not None and findings.covered is not None):
             return tally.n << tally.d
-        # A search that decides without counting knows at least what it asked.
+        # A search that decides sets without counting them has at least the rows that it predicted.
         return max(tally.visited * tally.n, self.evaluator.rows_predicted)
 
 
@@ -441,7 +442,7 @@ def _seconds_with_players(plan: Plan, players: int) -> float:
 
 
 def _suggest_larger_sets(plan: Plan, size: int) -> Suggestion:
-    """Sets of one feature more."""
+    """Return the suggestion to search sets of up to `size` features."""
     lattice = Lattice(plan.players)
     seconds = plan.seconds * lattice.count_up_to(size) / lattice.count_up_to(size - 1)
     return Suggestion({"max_size": size}, seconds, complete=size >= plan.players)

@@ -61,35 +61,36 @@ class Explanation(Result):
 
     prediction: Scalar
     outcome: str
-    """The outcome that the input has, in words."""
+    """The input's outcome as text."""
     other_outcome: str
-    """The outcome that a flip gives, in words."""
+    """The outcome after a flip, as text."""
     players: tuple[Player, ...]
     tau: float
-    """The threshold asked for."""
+    """The threshold at which the views list factors."""
     keep_profile: Profile
-    """What the counts say of every set that is held."""
+    """Counts of every set that is held, and what follows from them at each τ."""
     flip_profile: Profile
-    """What they say of every set that is replaced."""
+    """Counts of every set that is replaced, and what follows from them at each τ."""
     provenance: Provenance
     score: PredictionScore | None = None
-    """How sure the model is of its prediction, or the value that it gives; None if it says not."""
+    """The model's probability or score of its prediction, or the value of a regression; None if it
+    gives none."""
     stopped: Stop | None = None
     """What ended the search early; None where every subset was visited."""
     changes: Mapping[int, Change] = field(default_factory=dict)
-    """By bit mask of replaced features: the cheapest change of that very set that flips."""
+    """By bit mask of replaced features: the cheapest change of exactly this set that flips."""
     cheapest: Change | None = None
-    """The cheapest change of any set that was evaluated, as `Explainer.recourse` gives it first
-    without further constraints. None where nothing allowed flips, or where effects are random and
+    """The cheapest change of any set that was evaluated: the first option of `Explainer.recourse`
+    without further constraints. None where no allowed change flips, or where effects are random and
     no change was found to flip in half of the draws."""
     cheapest_ties: tuple[Change, ...] = ()
     """Up to eight other changes of the same cost, to other values or of other features."""
     directions: Mapping[str, Direction] = field(default_factory=dict)
-    """By feature that is one number: where the cheapest changes that need it move it. Features are
-    left out that no change needs, and all of them where not every set was counted, or where effects
-    are random."""
+    """By numeric feature of one column: the direction in which the cheapest changes that need it
+    move it. Features that no change needs have none. Empty where not every set was counted, or
+    where effects are random."""
     one_sweep: bool = True
-    """Do both views read the same hybrids? Not where interventions have consequences."""
+    """Whether both views read the same hybrids: false where changes have effects (causal)."""
     left_out: tuple[LeftOutFeature, ...] = ()
     """Features that cannot matter for this input and these references. They are not among the
     players, and every count, necessity and completeness is what it would be with them."""
@@ -143,7 +144,7 @@ class Explanation(Result):
 
     @property
     def sheet(self) -> Sheet:
-        """The answer in words and tables."""
+        """The explanation as sentences and tables."""
         sheet: Sheet = find_renderer("sheet", self)(self)
         return sheet
 
@@ -186,7 +187,7 @@ class Explanation(Result):
     def _timeless(self) -> ExplanationRecord:
         from suffice.explanation.storage import to_record, without_timing
 
-        # How many hybrids are known follows from the counts, or else from what was asked.
+        # The number of hybrids follows from the counts or from the question, which are compared.
         timeless = without_timing(self.provenance, hybrids=0)
         return to_record(replace(self, provenance=timeless))
 
@@ -208,13 +209,13 @@ class Explanation(Result):
         return cls(**from_record(record))
 
 
-# What to look closer at: the features named, or else those of each view's best factor.
+# Features to refine: those that the user names, or else those of each view's best factor.
 
 
 def features_to_refine(
     explanation: Explanation, named: Sequence[str] | str | None
 ) -> tuple[int, ...]:
-    """The numbers of the features that an explanation is to be refined in."""
+    """Return the numbers of the features to refine: those named, or those of the best factors."""
     players = Players(tuple(player.name for player in explanation.keep.players), ())
     if named is not None:
         return players.indices(named)
@@ -227,13 +228,13 @@ def features_to_refine(
         )
     best = (*_best_features(explanation.keep), *_best_features(explanation.flip))
     if not best:
-        hint = "It comes about anyway: there is nothing to look closer at."
+        hint = "The outcome comes about anyway: no feature can be refined."
         raise InputError("explanation", "one whose best factor names no feature", "another", hint)
     return players.indices(best)
 
 
 def _best_features(view: View) -> tuple[str, ...]:
-    """The features of the smallest factor, and the surest of these."""
+    """Return the features of the smallest factor; of equally small ones, of the most sufficient."""
     factors = sorted(view.factors, key=lambda f: (f.size, -f.sufficiency))
     return factors[0].features if factors else ()
 
@@ -290,8 +291,8 @@ class Explanations(Rendered, list[Explanation]):
               2   100%  granted        income
               1   100%  refused        income, debt
               1    50%  granted        debt
-      Counted are the decisions that have the set among their minimal ones. [0] is the first
-      explanation, to_frame() has every set of each, to_html("why.html") writes them as one page.
+      Decisions: those that have the set among their minimal sets. [0] is the first explanation,
+      to_frame() has every set of each, to_html("why.html") writes them as one page.
     """
 
     page_face: ClassVar[RenderFormat] = "report"
@@ -309,8 +310,8 @@ class Explanations(Rendered, list[Explanation]):
             _set_panel("flip", ((e.outcome, e.flip_profile, e) for e in self), outcomes),
         ]
         note = (
-            "Counted are the decisions that have the set among their minimal ones. [0] is the "
-            "first explanation, to_frame() has every set of each, "
+            "Decisions: those that have the set among their minimal sets. [0] is the first "
+            "explanation, to_frame() has every set of each, "
             'to_html("why.html") writes them as one page.'
         )
         return Sheet(title, (self._completeness(),), tuple(p for p in panels if p.rows), (note,))
@@ -360,7 +361,7 @@ def _set_panel(
         names = [player.name for player in e.players]
         for found in profile.minimal_at(e.tau):
             counts[outcome, tuple(names[j] for j in found.members)] += 1
-    # Where as many decisions have them, in the order in which they were met: that of the rows.
+    # `most_common` keeps ties in the order in which they were first met, which is that of the rows.
     rows = tuple(
         (
             n,

@@ -1,7 +1,7 @@
 """Schema of a stored explanation: the structs of its versioned JSON.
 
-Counts are stored, not conclusions: whatever can be asked of an explanation can be asked of one
-read back. Reference rows are not stored, save the values of each flip's cheapest change.
+Counts are stored, not conclusions, so an explanation that is read back answers every question that
+the original answers. Rows of references are not stored, only the values of cheapest changes.
 """
 
 from __future__ import annotations
@@ -87,19 +87,19 @@ class MaskRecord(msgspec.Struct, frozen=True):
 
     token: str
     outcome: str
-    """What a text of nothing else comes out as."""
+    """The outcome of a text of this token alone."""
     passed_over: tuple[str, ...]
-    """Tokens that come out as the input does, and so make no contrast."""
+    """Tokens whose texts have the input's outcome, so that they make no contrast."""
     known: bool | None
-    """Does the model know a word of it? None: it does not tell."""
+    """Whether the model's vocabulary has a word of the token; None: unknown."""
 
 
 class ReferencesRecord(msgspec.Struct, frozen=True):
     """Description of the references that the input is compared with."""
 
     kind: Literal["opposite", "all", "given", "texts", "pictures"]
-    """Rows predicted otherwise, the whole data, or rows that the user chose; of a text or a picture
-    what takes the place of what is replaced."""
+    """Rows predicted otherwise, the whole data, or rows that the user chose; for a text or a
+    picture what replaces words or regions."""
     words: str
     mask: MaskRecord | None = None
     """Mask of a text whose token was chosen automatically; None where the user gave it."""
@@ -115,11 +115,11 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     n_references: int
     context: ContextRecord
     cost: Literal["deviations", "weighted", "own"]
-    """What a change costs: distances in typical deviations, these weighted, or as a function of
-    the user's says."""
+    """How changes are priced: by distances in typical deviations, by weighted ones, or by the
+    user's function."""
     random_state: int
     evaluator: str = ""
-    """What worked out the outcomes: "blackbox", or an engine that knows the model's shape."""
+    """What computed the outcomes: "blackbox", or an engine that reads the model."""
     note: str | None = None
     """Why no engine served; None where one did or none was wanted."""
     hybrids: int = 0
@@ -140,10 +140,10 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VolatileRecord(msgspec.Struct, frozen=True):
-    """Facts of a provenance that differ from call to call: time, rows asked, state of the engines.
+    """Facts of a provenance that differ from call to call: time, rows predicted, engine used.
 
     They are stored in a block of their own, beside the content, so that the rest of the text is the
-    same whenever the same question is asked.
+    same for the same question.
     """
 
     evaluator: str
@@ -219,7 +219,7 @@ class TextRefinement(msgspec.Struct, frozen=True):
     """Number of words in the whole text."""
     passages: int
     complete: bool
-    """Was every set of passages searched?"""
+    """Whether every set of passages was searched."""
     within: int
     """Passages that were looked into: those of each view's best set; 0: none could be."""
     found: bool
@@ -236,7 +236,7 @@ class TextSubject(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
     """Second step of a long text's search; None for a text searched at once."""
 
     def pieces(self, players: frozenset[int]) -> tuple[tuple[str, bool], ...]:
-        """The text in order, cut where a mark begins or ends: (characters, marked?).
+        """Return the text in pieces (characters, whether marked), cut where a mark begins or ends.
 
         >>> TextSubject("not good", ((0, 3), (4, 8)), "word").pieces(frozenset({1}))
         (('not ', False), ('good', True))

@@ -41,10 +41,10 @@ from suffice.validation import check_adjustment, check_alpha, check_tau
 
 
 def without_timing(p: Provenance, **others: Any) -> Provenance:
-    """A provenance without what differs from one machine, or one moment, to another.
+    """Return a provenance without the facts that differ between machines or runs.
 
-    How long it took; and what follows from how fast the model was at the time: which evaluator
-    served, and how many rows had to be asked. The answer depends on none of it.
+    These are the time, and what may depend on the model's speed: which evaluator was used and how
+    many rows were predicted. The answer depends on none of them.
     """
     return msgspec.structs.replace(
         p,
@@ -112,7 +112,7 @@ def _profile_at_tau(profile: Profile, tau: float) -> Profile:
         covered=profile.covered(tau) if exact else None,
         decided_share=profile.decided_share(tau),
     )
-    # The empty and the full set are told of even where nothing else is.
+    # The counts of the empty and the full set are stored even if no others are.
     ends = tuple(
         level if size in (0, tally.d) else level[:0] for size, level in enumerate(tally.levels)
     )
@@ -160,7 +160,7 @@ def to_record(e: Explanation) -> ExplanationRecord:
 
 
 def from_record(record: ExplanationRecord) -> dict[str, Any]:
-    """The fields of the explanation that was stored; an error where they make no sense together."""
+    """Return the fields of a stored explanation; an error if they contradict each other."""
     validate_record(record)
     players = tuple(record.players)
     keep = Profile(
@@ -322,7 +322,7 @@ def _check_prediction(record: ExplanationRecord) -> None:
     others = any(words in name for name in named for words in _NOT_CLASSES)
     said = record.prediction
     if isinstance(said, str) and not others and record.subject is None:
-        own = (said, format_value(said))  # a date's midnight is not said
+        own = (said, format_value(said))  # a date is shown without its time of midnight
         _require(record.outcome in own, f"a prediction {said!r} with the outcome {named[0]!r}")
 
 
@@ -412,16 +412,17 @@ def _check_picture(subject: ImageSubject, d: int, parts: bool) -> None:
     check_png(subject.png, height, width)
 
 
-# Is this a whole PNG of the size that it is said to be? Asked without unpacking it.
+# Check that bytes are a complete PNG of the expected size, without decompressing it.
 
 
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def check_png(base64: str, height: int, width: int) -> None:
-    """Raise for what is no picture, or one of another size.
+    """Raise unless the text is a PNG of this size.
 
-    Whoever unpacks it later makes room for as many pixels as its header says.
+    A decoder allocates as many pixels as the header of a file names, so a wrong size could exhaust
+    the memory.
     """
     try:
         size = _png_size(b64decode(base64, validate=True))
@@ -433,7 +434,7 @@ def check_png(base64: str, height: int, width: int) -> None:
 
 
 def _png_size(png: bytes) -> tuple[int, int]:
-    """Height and width, if every chunk is whole and in its place."""
+    """Return height and width; raise unless every chunk is complete and in its place."""
     if not png.startswith(_PNG_SIGNATURE):
         raise ValueError("no PNG")
     place, kinds = len(_PNG_SIGNATURE), []

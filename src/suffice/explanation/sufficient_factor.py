@@ -110,7 +110,7 @@ class SufficientFactor:
     n: int
     """How many references that share is taken over."""
     p_value: float
-    """Exact one-sided binomial test of PS <= τ (adjusted where that was asked for)."""
+    """p-value of the exact one-sided binomial test of PS <= τ, adjusted if `adjust` was given."""
     minimal_for: tuple[float, float]
     """(low, high]: the thresholds τ at which this factor is τ-minimal."""
     proof: Proof = "exhaustive"
@@ -166,7 +166,7 @@ _FRAME_COLUMNS = (
 
 
 def factor_frame(factors: Iterable[tuple[str, SufficientFactor]]) -> Any:
-    """Factors, each with the outcome it suffices for, as a pandas frame, a row each."""
+    """Return a pandas frame with a row for each factor and the outcome that it suffices for."""
     import pandas as pd
 
     rows = [

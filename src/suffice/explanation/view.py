@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class View(Result):
-    """The τ-minimal factors of one view, and everything else its counts can tell.
+    """The τ-minimal factors of one view, and everything else that follows from its counts.
 
     It is a sequence of its factors: `view[0]`, `len(view)`, `for factor in view`. Nothing here
-    calls the model: another τ, another α, any subset's measures are read from counts.
+    calls the model: another τ, another α, any subset's measures are computed from counts.
 
     >>> import numpy as np
     >>> import pandas as pd
@@ -340,7 +340,7 @@ class View(Result):
 
     @property
     def sheet(self) -> Sheet:
-        """The answer in words and tables."""
+        """The view as sentences and tables."""
         sheet: Sheet = find_renderer("sheet", self)(self)
         return sheet
 
@@ -464,7 +464,7 @@ def held_share(profile: Profile, asked: QueriedSet, closed: bool) -> float:
 
 
 def necessity_curve(profile: Profile) -> tuple[tuple[float, float], ...]:
-    """Steps (τ, cumulative PN): each PN holds for thresholds up to and including its τ."""
+    """Return steps (τ, cumulative PN); each PN holds for thresholds up to and including its τ."""
     findings = profile.findings
     if findings is not None and findings.only_at_tau:
         raise NotVisitedError(

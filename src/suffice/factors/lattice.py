@@ -356,10 +356,10 @@ class Steps:
 
 
 def climb(passes: Sequence[Reals], d: int, start: int = 0) -> Ladder:
-    """Intervals under the subset order, from level 0 up to the last level given.
+    """Return the intervals of subsets under the subset order, from level 0 to the last one given.
 
-    Only the last level may be a part of its level, from number `start` on: all that is below a
-    subset must be known to say what is minimal.
+    Only the last level may be incomplete, with subsets from number `start` on: whether a subset is
+    minimal depends on all subsets below it.
 
     >>> passes = [np.array([0.0]), np.array([0.5, 0.9]), np.array([0.8])]  # {}; {0}, {1}; {0, 1}
     >>> ladder = climb(passes, d=2)
@@ -377,7 +377,7 @@ def climb(passes: Sequence[Reals], d: int, start: int = 0) -> Ladder:
 
 
 def climb_levels(passes: Sequence[Reals], d: int, start: int = 0) -> Ladder:
-    """The general path: each subset looks up the subsets that lack one of its members."""
+    """Return the intervals in general: each subset looks up those that lack one of its members."""
     lattice = Lattice(d)
     below = [np.zeros(len(passes[0]))]
     reach = [np.asarray(passes[0], dtype=float)]
@@ -394,16 +394,16 @@ def climb_levels(passes: Sequence[Reals], d: int, start: int = 0) -> Ladder:
 
 
 def climb_steps(passes: SmallCounts, taus: Reals) -> Steps:
-    """Intervals by bit mask of all 2^d subsets, from the numbers of the τ that each passes at."""
+    """Return intervals of all 2^d subsets by bit mask; `passes` are indices into `taus`."""
     return Steps(taus, passes, *climb_dense(passes))
 
 
 def climb_dense(passes: NDArray[Real]) -> tuple[NDArray[Real], NDArray[Real]]:
-    """The fast path, valid when all 2^d subsets are given, by bit mask: (below, reach).
+    """Return (below, reach) by bit mask, on a fast path for when all 2^d subsets are given.
 
-    Player after player, each set with it learns what lies inside the set without it. After player j
-    both are the largest over those subsets that differ in players up to j, `below` without the set
-    itself.
+    For one player after the other, each set with the player takes the maximum over the set without
+    it. After player j both arrays are the largest values over the subsets that lack only players up
+    to j, `below` without the set itself.
     """
     reach, below = passes.copy(), np.zeros_like(passes)
     for j in range(len(passes).bit_length() - 1):

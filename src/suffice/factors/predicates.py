@@ -61,7 +61,7 @@ class Factor(msgspec.Struct, frozen=True, tag_field="kind", repr_omit_defaults=F
         return self.part if isinstance(self, Not) else Not(cast(AnyFactor, self))
 
     def conditions(self) -> frozenset[object]:
-        """Conditions that must all hold for the factor: the set that the subset order compares."""
+        """Return the conditions that must all hold: the set that the subset order compares."""
         return frozenset({self})
 
     def columns(self) -> Iterator[str]:
@@ -86,28 +86,32 @@ class Factor(msgspec.Struct, frozen=True, tag_field="kind", repr_omit_defaults=F
                     raise InputError("factor", repr(atom), "finite numbers, where it is stored")
 
 
-class Equals(Factor, frozen=True, tag="equals"):
-    """Factor: the column has this value (`None`: the value is missing)."""
+class _ColumnFactor(Factor, frozen=True):
+    """Base class of factors on the values of one column."""
 
     column: str
+
+    def columns(self) -> Iterator[str]:
+        """Yield the column that the factor reads."""
+        yield self.column
+
+
+class Equals(_ColumnFactor, frozen=True, tag="equals"):
+    """Factor: the column has this value (`None`: the value is missing)."""
+
     value: Scalar
 
     def __call__(self, z: SampleColumns) -> BoolVector:
         """Return which rows of the sample satisfy the factor."""
         return _equals_value(_column(z, self.column), self.value)
 
-    def columns(self) -> Iterator[str]:
-        """Yield the columns that the factor reads."""
-        yield self.column
-
     def __repr__(self) -> str:
         return f"equals({self.column!r}, {self.value!r})"
 
 
-class IsIn(Factor, frozen=True, tag="in"):
+class IsIn(_ColumnFactor, frozen=True, tag="in"):
     """Factor: the column has one of these values."""
 
-    column: str
     values: Annotated[tuple[Scalar, ...], msgspec.Meta(min_length=1)]
 
     def __call__(self, z: SampleColumns) -> BoolVector:
@@ -115,18 +119,13 @@ class IsIn(Factor, frozen=True, tag="in"):
         column = _column(z, self.column)
         return np.asarray(np.logical_or.reduce([_equals_value(column, v) for v in self.values]))
 
-    def columns(self) -> Iterator[str]:
-        """Yield the columns that the factor reads."""
-        yield self.column
-
     def __repr__(self) -> str:
         return f"isin({self.column!r}, {list(self.values)!r})"
 
 
-class Between(Factor, frozen=True, tag="between"):
+class Between(_ColumnFactor, frozen=True, tag="between"):
     """Factor: low <= column <= high."""
 
-    column: str
     low: float
     high: float
 
@@ -135,18 +134,13 @@ class Between(Factor, frozen=True, tag="between"):
         column = _column(z, self.column)
         return _compare_ordered(self, lambda: (column >= self.low) & (column <= self.high))
 
-    def columns(self) -> Iterator[str]:
-        """Yield the columns that the factor reads."""
-        yield self.column
-
     def __repr__(self) -> str:
         return f"between({self.column!r}, {self.low!r}, {self.high!r})"
 
 
-class Compare(Factor, frozen=True, tag="compare"):
+class Compare(_ColumnFactor, frozen=True, tag="compare"):
     """Factor: the column compared with a value by <, <=, >, >= or !=."""
 
-    column: str
     relation: ComparisonSign
     value: Scalar
 
@@ -156,10 +150,6 @@ class Compare(Factor, frozen=True, tag="compare"):
         if self.relation == "!=":
             return ~_equals_value(column, self.value)
         return _compare_ordered(self, lambda: COMPARISONS[self.relation](column, self.value))
-
-    def columns(self) -> Iterator[str]:
-        """Yield the columns that the factor reads."""
-        yield self.column
 
     def __repr__(self) -> str:
         return f"compare({self.column!r}, {self.relation!r}, {self.value!r})"
@@ -355,7 +345,7 @@ def equals(column: str, value: object) -> Factor:
 
 
 def isin(column: str, values: Iterable[object]) -> Factor:
-    """Factor: the column has one of these values.
+    """Return the factor that a column has one of these values.
 
     >>> isin("Job", [2, 3])
     isin('Job', [2, 3])
@@ -378,7 +368,7 @@ def between(column: str, low: float, high: float) -> Factor:
     between('Age', 30.0, 40.0)
     """
     ends = [
-        checks.check_number(name, end, "a finite number (compare asks for one bound)")
+        checks.check_number(name, end, "a finite number (compare takes one bound)")
         for name, end in (("low", low), ("high", high))
     ]
     if ends[0] > ends[1]:

@@ -273,6 +273,7 @@ class _RuleParser:
             raise self.error(f"{word!r} here")
 
     def _stands(self, word: str, fold: bool = False) -> bool:
+        """Return whether a word is next, and not only the start of a longer one."""
         here = self._text[self.at : self.at + len(word)]
         if here != word and not (fold and here.lower() == word):
             return False
@@ -285,6 +286,7 @@ class _RuleParser:
         return not inside
 
     def _ends(self, end: int) -> bool:
+        """Return whether a value can end at this position: at a space, a sign or a bracket."""
         rest = self._rest(end)
         return not rest or rest[0] in "<>=!≤≥≠(){}[],&|" or self._text[end].isspace()
 
@@ -311,8 +313,8 @@ class _RuleParser:
         shown = rest if len(rest) <= 40 else rest[:39] + "…"
         where = f"at “{shown}”" if shown else "at its end"
         text = " ".join(self._text.split())
-        told = text if len(text) <= 120 else text[:119] + "…"
-        return InputError(self._argument, f"{told!r}, {where}", allowed, hint)
+        rule = text if len(text) <= 120 else text[:119] + "…"
+        return InputError(self._argument, f"{rule!r}, {where}", allowed, hint)
 
     # -- values ---------------------------------------------------------------------------
 

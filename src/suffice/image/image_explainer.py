@@ -58,14 +58,14 @@ class ImageExplainer:
     ----------
     model
         A callable from a batch of images to labels, values or class scores, an object with
-        `predict`, or a torch module (asked on its own device). The batch has the image's own
+        `predict`, or a torch module (called on its own device). The batch has the image's own
         dtype, range and order of axes.
     regions
         "slic" or "felzenszwalb" (both of scikit-image), "grid", a map of labels (H, W), or a
         callable image -> map. Regions of a map are numbered in the order of their labels.
     n_regions
         The most regions that a method makes, here and in `refine`. All 2^n sets of them are
-        asked about unless `explain` is told to search otherwise.
+        predicted unless `explain` gets another `search`.
     references
         What regions are replaced by: "blur", "mean" (the picture's mean colour), "inpaint" (each
         region filled in from around it), a number, a tuple of a number per channel, an image or an
@@ -73,9 +73,9 @@ class ImageExplainer:
     outcome
         As in `Explainer`: by default the class predicted for the image.
     batch_size
-        The most pictures that are composed, and asked about, at a time.
+        The most pictures that are composed and predicted at a time.
     channels
-        "last" or "first"; None: as the shape tells.
+        "last" or "first"; None: as the shape suggests.
     random_state
         Seed of estimates in bounded searches.
     names
@@ -111,7 +111,7 @@ class ImageExplainer:
         if channels is not None:
             check_choice("channels", channels, ("last", "first"), also="None")
         check_image_model(model, device)
-        require_pillow()  # told before the work, not after it
+        require_pillow()  # fails before the work, not after it
         self._model = model
         self._regions = regions
         self._n_regions = check_integer("n_regions", n_regions)
@@ -147,13 +147,13 @@ class ImageExplainer:
 
         They are split into up to `n_regions` parts. All other regions are replaced in the keep view
         and held in the flip view, as they are for any set that names none of them. So each factor
-        found is sufficient, and minimal, in the picture as a whole; sets that reach into other
-        regions are not looked at, and the provenance says so.
+        found is sufficient, and minimal, in the picture as a whole; sets with parts of other
+        regions are not searched, and the provenance says so.
 
         Parameters
         ----------
         explanation
-            What `explain`, or `refine`, said of the image.
+            The result of `explain` or `refine` for the image.
         image
             The image itself, as the model takes it.
         features
@@ -253,7 +253,7 @@ class ImageExplainer:
 
 
 def _check_size(d: int, question: ExplainOptions) -> None:
-    """Raise if the regions have too many sets for the search asked for."""
+    """Raise if the regions have too many sets for the chosen search."""
     limits = question.get("max_size"), question.get("budget"), question.get("time_limit")
     bounded = any(limit is not None for limit in limits)
     search = check_choice("search", question.get("search", "auto"), STRATEGIES)
@@ -276,8 +276,8 @@ class RegionContext(SwapContext):
 def _outcome_beyond_seen_labels(outcome: Any, model: ImageModel) -> Any:
     """Return an outcome for a model whose classes are known from a few predictions only.
 
-    So where the model only gives labels, any label may be asked about, and the other outcome is
-    "not" that label, even if no more than one other was seen.
+    So if the model only returns labels, any label is allowed, and the other outcome is "not" that
+    label, even if only one other label was seen.
     """
 
     def bind(wrapped: Model, prediction: Any) -> Event:

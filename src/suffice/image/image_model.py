@@ -1,7 +1,7 @@
 """`ImageModel`: predicts images composed of regions and references (blur, mean, inpainting).
 
 An explanation is a contrast with them. No single choice is neutral: a blurred patch, a grey one and
-a patch of another photograph ask the model three different questions.
+a patch of another photograph lead to three different questions.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _named_reference(name: str, picture: ImageArray, labels: RegionLabels) -> Re
     if name == "blur":
         from scipy.ndimage import gaussian_filter
 
-        # Wide enough that what a region shows cannot be told; colours stay where they were.
+        # Wide enough to make a region's content unrecognisable, but keep its colours.
         sigma = max(picture.size) / 8
         return np.asarray(gaussian_filter(planes, (sigma, sigma, 0), mode="nearest"))
     if name == "mean":
@@ -202,7 +202,7 @@ class ImageModel:
         self.__name__ = str(getattr(model, "__name__", type(model).__name__))
         self.classes_ = getattr(model, "classes_", None)
         self.classes_known = self.classes_ is not None
-        """Does the model list its classes, or score each? Else there may be more than were seen."""
+        """Whether the model lists its classes or scores each; else there may be unseen ones."""
         self._model = self.of_images = model
         self._batch_size = batch_size
         self._columns = int(labels.max()) + 1
@@ -273,7 +273,7 @@ def check_image_model(model: Any, device: Any) -> None:
     allowed = "a callable from a batch of images to labels, values or scores, or a torch module"
     require_model(model, allowed)
     if device is not None:
-        allowed = "None: only torch modules are told where to compute"
+        allowed = "None: a device can only be chosen for torch modules"
         raise InputError("device", repr(device) if isinstance(device, str) else device, allowed)
 
 

@@ -29,7 +29,7 @@ _READABLE_SIDE = 240
 _COLOURS = {"keep": (0, 114, 178), "flip": (194, 81, 0)}
 _LINE = (255, 255, 255)
 _DIM, _FOG = 0.3, 205.0
-"""Dimmed pixels are a mixture of this share of their grey and a light grey."""
+"""Dimmed pixels mix this share of their own grey level with a light grey (0 to 255)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,7 +100,7 @@ def as_image_array(image: Any, channels: Channels | None, argument: str = "image
 
 def as_pixels(image: Any, argument: str) -> Values:
     """Return the numbers of an array, a tensor, a PIL image or nested lists."""
-    if hasattr(image, "detach"):  # a tensor, wherever it lives
+    if hasattr(image, "detach"):  # a tensor on any device
         image = image.detach().cpu()
     try:
         pixels = np.asarray(image)

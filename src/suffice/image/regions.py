@@ -60,7 +60,7 @@ def find_regions(
     given_names = _check_names(names, d)
     if given_names is not None:
         return Regions(labels, given_names, given_names)
-    if named is not None:  # rows and columns are seen without being told
+    if named is not None:  # rows and columns of a grid need no marks in the picture
         return Regions(labels, named, ("",) * d)
     numbers = tuple(str(i + 1) for i in range(d))
     return Regions(labels, tuple(f"region {number}" for number in numbers), numbers)
@@ -87,7 +87,7 @@ def _slic(picture: ImageArray, n: int) -> tuple[RegionLabels, None]:
     segmentation = _skimage("slic")
     image = _for_skimage(picture)
     grey = image.ndim == 2
-    # It gives fewer than it is asked for, or more: take the first that is fine enough but no finer.
+    # SLIC may return fewer or more segments than requested: take the first with at most n.
     for asked in (*(n * quarters // 4 for quarters in range(8, 3, -1)), *range(n - 1, 0, -1)):
         labels = segmentation.slic(
             image,

@@ -70,7 +70,7 @@ class TorchModel(NumericAdapter):
 
 
 def requested_device(module: Any, device: Any) -> Any:
-    """Return the torch device that a user asked for; an error unless the module is on it."""
+    """Return the torch device that a user named; an error unless the module is on it."""
     torch = import_module("torch")
     try:
         wanted = torch.device(device)
@@ -91,7 +91,7 @@ _CALL_LOCK = RLock()
 """Held during every call of a torch module. Modules may share submodules, whose training flags are
 changed, and all share torch's random state: restoring either is only right with one caller."""
 
-# A process forked during a call would also have flags and a random state that nobody restores.
+# In a process forked during a call, flags and the random state would not be restored.
 hold_across_forks(_CALL_LOCK)
 
 

@@ -217,7 +217,7 @@ def call_user_model(
     """Return the model's answers for a batch; an exception of the model becomes a `ModelError`.
 
     `about` names the batch in the message; by default its number of rows does. Errors of this
-    package pass unchanged: an adapter raises them and has said what is wrong.
+    package pass unchanged: an adapter raised them with a message of its own.
     """
     try:
         return function(batch)

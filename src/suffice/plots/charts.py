@@ -112,7 +112,7 @@ def chart_width(chart: Chart) -> float:
 
 def _column_widths(chart: Chart) -> list[float]:
     """Return the widths of the columns in a figure that holds one chart."""
-    # What is left of a column for its axis, besides the number.
+    # Width of a column's axis, without its number.
     plots = _COLUMN_WIDTH - _NUMBER_WIDTH
     widths = [plots + _number_width(chart, column) for column in range(len(chart.columns))]
     if len(chart.columns) <= _FIXED_WIDTH_COLUMNS:

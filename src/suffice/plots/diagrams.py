@@ -17,6 +17,7 @@ from suffice.plots.lettering import Footnotes
 from suffice.summary import summarise
 from suffice.summary.signature import signature_column
 from suffice.tables import as_scalar
+from suffice.typing import ViewName
 from suffice.validation import check_name_list
 
 if TYPE_CHECKING:
@@ -312,7 +313,7 @@ class HasseNode:
 class HasseDiagram:
     """Sets of one view by size; lines join each set to the sets with one feature more."""
 
-    view: Literal["keep", "flip"]
+    view: ViewName
     title: str
     tau: float
     features: tuple[str, ...]

@@ -15,6 +15,7 @@ from suffice.image.overlays import Overlay, draw_marked_regions, draw_region_map
 from suffice.plots.canvas import Canvas, paint
 from suffice.results import OmittedRows
 from suffice.summary import FactorLine, summarise
+from suffice.typing import ViewName
 from suffice.validation import check_integer
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class MarkedText:
 class TextHighlights:
     """Sets of one view, each marked in the text."""
 
-    view: Literal["keep", "flip"]
+    view: ViewName
     title: str
     lead: str
     sets: tuple[MarkedText, ...]

@@ -124,7 +124,7 @@ class Footnotes:
             return lines
         if brief:
             lines = self.fonts.lines(truncate(brief, _LONGEST_NAME), room, size, bold)
-        # The same name gets the same number wherever it stands.
+        # A name gets the same number everywhere in the figure.
         number = f"[{self._names.setdefault(name, len(self._names) + 1)}]"
         if most == 1:
             short = lines[0]

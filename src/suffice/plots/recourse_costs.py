@@ -173,7 +173,7 @@ def _draw_curves(found: RecourseCosts, canvas: Canvas, legend: Footnotes, y: flo
         for cost, reached in curve.steps:
             xs += [across.position(cost)] * 2
             ys += [ys[-1], up.position(reached)]
-        # The curve goes on to the right edge, so that ends at different heights can be compared.
+        # Curves continue to the right edge, so that their final heights can be compared.
         canvas.line([*xs, across.right], [*ys, end], lw=1.6, zorder=3, **how)
         beyond = across.right + 0.14
         canvas.line([across.right, beyond], [end, place], lw=0.8, **how | {"ls": "-"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from suffice.explanation import Explanation, View, as_views
 from suffice.explanation.schema import TextSubject
@@ -25,6 +25,7 @@ from suffice.plots.canvas import (
 from suffice.plots.lettering import Footnotes, fonts
 from suffice.summary import SignatureLimits, SignatureRow, summarise
 from suffice.summary.signature import axis_start, order_by_necessity, step_corners
+from suffice.typing import ViewName
 from suffice.validation import check_integer
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class BarRow:
 class Barcode:
     """Barcode of one view, with the bars that reach highest first."""
 
-    view: Literal["keep", "flip"]
+    view: ViewName
     title: str
     tau: float
     rows: tuple[BarRow, ...]
@@ -66,7 +67,7 @@ class Barcode:
 class NecessityCurve:
     """Necessity of the minimal sets of one view against τ."""
 
-    view: Literal["keep", "flip"]
+    view: ViewName
     label: str
     steps: tuple[tuple[float, float], ...]
     """Pairs (τ, necessity); each necessity holds up to and including its τ."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from suffice.plots.lettering import fonts
 from suffice.plots.result_charts import measures
 from suffice.ranking import Ranking, TopK, top_k
 from suffice.summary import summarise
+from suffice.typing import ViewName
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +57,7 @@ class SelectionCurve:
 class RankingComparison:
     """Selection curves of one view."""
 
-    view: Literal["keep", "flip"]
+    view: ViewName
     title: str
     curves: tuple[SelectionCurve, ...]
     """Curves, that of the best sets first."""

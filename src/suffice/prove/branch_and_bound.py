@@ -61,7 +61,8 @@ class LeafBoxes:
     base: int
     """Sum of the trees that have one value everywhere; they are left out."""
     most_steps: int = 12
-    """Leaves of a tree that may depend on one column only: larger ones hardly ever do."""
+    """Most leaves of a tree that is tested for depending on one column only: larger trees hardly
+    ever do."""
 
     def sums(self, points: NDArray[np.int32]) -> NDArray[np.int64]:
         """Return the sum at each point, (points, columns) of cells, leaf by leaf."""
@@ -402,7 +403,8 @@ def _search(
             if left == 0:
                 break
             if others == 0 and bound >= sure:
-                # Every column for itself: leave the input's cell only where that is needed.
+                # The columns are independent here: leave the cell of `start` only where the sum
+                # would otherwise fall below `sure`.
                 total = bound
                 for j in range(d):
                     point[j] = min(max(start[j], lows[level, j]), highs[level, j])
@@ -499,12 +501,12 @@ def _search(
             return POINT
         size = first[level, trees[level]]
         if level + 2 >= lows.shape[0] or begin[level] + 3 * size > arena.shape[0]:
-            state[0] = -2  # out of room: there is no going on
+            state[0] = -2  # out of memory for boxes: the search cannot continue
             state[2] += boxes
             return UNFINISHED
         slack = 0.01 * float(bound - need + 1)
         if best <= slack * slack:
-            # No cut helps on both sides: part the leaves evenly instead.
+            # No cut lowers the bounds of both halves: cut so that both lose many leaves instead.
             most = -1.0
             for j in range(d):
                 a = lows[level, j]
@@ -574,7 +576,7 @@ class BoxSearch:
     """
 
     def __init__(self, leaves: LeafBoxes, n_cells: int) -> None:
-        """`n_cells` is the largest number of cells of any column."""
+        """Prepare to search boxes of these leaves; `n_cells` is the most cells of any column."""
         n, d = leaves.low.shape
         trees = len(leaves.first) - 1
         self._leaves = leaves
@@ -628,8 +630,8 @@ class BoxSearch:
     def begin(self, low: Counts, high: Counts, start: Counts, need: int, sure: int) -> None:
         """Begin a search of a box for a point whose sum is at least `need`.
 
-        Points stay at the cells of `start` where they can. From `sure` on a point is returned even
-        if its neighbours in the box have another sum.
+        Points stay at the cells of `start` where they can. A point whose sum is at least `sure` is
+        returned even if other points of its box have other sums.
         """
         leaves = self._leaves
         self._lows[0], self._highs[0], self._start[:] = low, high, start

@@ -44,7 +44,7 @@ def document(title: str, style: str, content: str, script: str = "") -> str:
     """Return an HTML page whose policy allows only its own style and script."""
     policy = [
         "default-src 'none'",
-        # No 'unsafe-inline': a script or style that got in by a name has another hash.
+        # No 'unsafe-inline': a script or style injected by a feature's name has another hash.
         f"style-src {_hash(style)}",
         "img-src data: blob:",
         "base-uri 'none'",
@@ -72,7 +72,7 @@ def explanation_body(
 ) -> str:
     """Return the HTML of one explanation, without the page around it.
 
-    `within` a page of many, there is no signature picture until the script draws it.
+    With `within`, for one of many explanations on a page, the script draws the signature picture.
     """
     return render_template(
         "body.html.j2",
@@ -179,10 +179,10 @@ _HEAD_LETTERS, _LETTER, _TURN = 26, 6.2, 50
 """Column heads: most letters, width of a letter in pixels, and rotation in degrees."""
 _SHARES, _NUMBER, _THRESHOLDS, _GAP = 150, 58, 230, 22
 _SHORT = 390
-"""Widest half of a drawing that a narrow screen shows whole, a little smaller."""
+"""Largest width of a half that a narrow screen shows whole, slightly scaled down; in pixels."""
 _GROUP, _AXIS, _CURVE = 20, 40, 84
 _GAP_OF_NUMBERS = 6
-"""Between the end of the axis of shares and the right half, which begins with their numbers."""
+"""Distance from the axis of shares to the right half, which begins with the shares as numbers."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,8 @@ class SvgMark:
 
 @dataclass(frozen=True)
 class SvgHalf:
-    """Marks in one half of a drawing, in its coordinates: the part from (x, y) on."""
+    """Marks of one half of a drawing in the drawing's coordinates; (x, y) is its top left
+    corner."""
 
     side: Literal["left", "right"]
     x: float
@@ -219,7 +220,7 @@ class SvgHalf:
 
     @property
     def short(self) -> bool:
-        """Whether a narrow screen can show it whole, a little smaller; else it scrolls."""
+        """True if a narrow screen shows the half whole, slightly scaled down; others scroll."""
         return self.width <= _SHORT
 
 
@@ -241,7 +242,7 @@ class SvgDrawing:
         """The two halves; together they are the drawing."""
         parts: tuple[list[SvgMark], list[SvgMark]] = [], []
         for mark in self.marks:
-            # Each mark belongs to one half, whole: none crosses the split.
+            # No mark crosses the split, so its first x decides which half it belongs to.
             parts[mark.at[0] >= self.split].append(mark)
         left = SvgHalf("left", 0, 0, self.split, self.height, tuple(parts[0]))
         wide, high = round(self.width - self.split, 1), round(self.height - self.half_top, 1)
@@ -287,7 +288,7 @@ def draw_signature(picture: ViewSignature) -> SvgDrawing:
             continue
         marks.append(SvgMark("text", "group", (_LEFT, y + 14), said))
         y += _GROUP
-        # One dotted line per column has a dot in each row; sets draw over their own.
+        # One dotted line per column has a dot in each row; a set's own marks cover its dots.
         first, last = y + _ROW / 2, y + _ROW * (len(rows) - 0.5)
         at = [_LEFT + _COLUMN * (j + 0.5) for j in range(len(heads))]
         marks += [
@@ -321,7 +322,7 @@ def draw_signature(picture: ViewSignature) -> SvgDrawing:
         lines.append(_tau_line(thresholds, picture.tau, top - 2, bottom))
     line = thresholds.x(picture.tau)
     lines.append(SvgMark("text", "tau", (line, top - 6), f"τ = {picture.tau:g}", "middle"))
-    # Heads lean to the right, and a few axes may not be as wide as the last head reaches.
+    # Heads are rotated to the right, so the last one may reach beyond the axes.
     leaning = _LEFT + _COLUMN * len(heads) + longest * _LETTER * cos(radians(_TURN))
     width = round(max(thresholds.left + _THRESHOLDS + 24, leaning), 1)
     return SvgDrawing(

@@ -375,7 +375,7 @@ def _checked_items(explanations: object) -> Iterator[Explanation | SufficeError]
         raise InputError("explanations", explanations, allowed)
     try:
         items = iter(explanations)
-    except TypeError as error:  # an array of no dimension says that it can be gone through
+    except TypeError as error:  # an array without dimensions has `__iter__`, but raises
         raise InputError("explanations", explanations, allowed) from error
     for item in items:
         if not isinstance(item, Explanation | SufficeError):

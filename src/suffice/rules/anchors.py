@@ -211,8 +211,8 @@ def score_rule(
         that satisfy the rule. In place of `distribution`.
     distribution
         As for `anchor`; "perturbed" by default. The parts of a conjunction that read different
-        features are perturbed each for itself, so a rule of `anchor` gets the precision it had
-        there; parts that read a feature in common take their values from one row.
+        features are perturbed independently, so a rule of `anchor` has the same precision here;
+        parts that read a feature in common take their values from one row.
     tau
         What `p_value` tests against.
 

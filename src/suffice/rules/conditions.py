@@ -3,9 +3,10 @@
 Proposition 2 sets c_A(z) = 1 iff A(x) = 1: a rule A is a conjunction of conditions, so the rules
 about an input are sets of its conditions, ordered by inclusion like any factors.
 
-Conditions may come in chains, "age > 30" after "age > 20". Then a rule with the second holds the
-first as well: such *closed* sets stand for one rule each, inclusion between them says which rule
-asks less, and sets that are not closed stand for no rule.
+Conditions on one feature can form a chain, such as "age > 20", "age > 30": each implies those
+before it. A set with a condition then has to contain the weaker ones of its chain as well. Each
+such *closed* set stands for one rule, and a rule whose set is a subset of another's is weaker. Sets
+that are not closed stand for no rule.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Conditions(tuple[Condition, ...]):
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The features that they are about."""
+        """The features that the conditions read, each once."""
         return tuple(dict.fromkeys(c.feature for c in self))
 
     @property
@@ -125,7 +126,7 @@ def make_conditions(decision: Decision, cutting: Binning, features: object = Non
             for j in columns
             for chain in cutting.chains(data, row, j)
         ]
-        if len(columns) > 1:  # a group asks for all of its columns at once, as tightly as it can
+        if len(columns) > 1:  # a group has one condition: the tightest ones of its columns together
             tightest = [chain[-1] for chain in chains if chain]
             chains = [[reduce(and_, tightest)]] if tightest else []
         found += [
@@ -239,7 +240,8 @@ def make_binning(
             raise InputError("cuts", got, "columns of numbers that are not categorical")
         if _as_numbers(data, j) is None:
             got = f"column {data.names[j]!r} of dtype {data.dtype(j)}"
-            raise InputError("cuts", got, "columns of numbers", "Other columns must be equal.")
+            hint = "Rules compare other columns by equality."
+            raise InputError("cuts", got, "columns of numbers", hint)
     known: tuple[BoundsMode, ...] = ("cell", "any")
     return Binning(
         check_integer("bins", bins, least=2),
@@ -252,7 +254,7 @@ def make_binning(
 def quantile_cuts(values: Reals, also: float, bins: int) -> list[Cut]:
     """Return cuts between `bins` bins of about as many values each, without duplicates.
 
-    Each has the fewest digits that leave every value, and the number `also`, on its side.
+    Each is rounded to as few digits as leave every value, and the number `also`, on the same side.
 
     >>> quantile_cuts(np.array([0.1234, 0.2345, 0.3456, 0.4567]), 0.3, bins=2)
     [0.29]
@@ -267,7 +269,7 @@ def quantile_cuts(values: Reals, also: float, bins: int) -> list[Cut]:
     cuts: list[Cut] = []
     for cut in np.unique(_quantiles(finite, np.arange(1, bins) / bins)):
         above = int(np.searchsorted(known, cut, side="right"))
-        if above < len(known):  # else nothing lies beyond it
+        if above < len(known):  # else no value is above the cut
             short = (
                 int(np.floor(cut))
                 if integers
@@ -297,20 +299,20 @@ def bounds_around(
 
 def _as_numbers(table: Table, position: int) -> Reals | None:
     """Return a column's values as floats, missing ones as NaN; None if it has no numbers."""
-    # A category may well be written in digits: its dtype says that they do not count.
+    # Categories may be numbers, but a categorical dtype means that these are labels.
     if table.categories(position) is not None:
         return None
     values = table.column(position)
     if values.dtype.kind == "O":
         numbers = all(isinstance(v, int | float | np.number) for v in values)
-        truths = any(isinstance(v, bool | np.bool_) for v in values)
-        if truths or not numbers:
+        booleans = any(isinstance(v, bool | np.bool_) for v in values)
+        if booleans or not numbers:
             return None
     elif values.dtype.kind not in "iuf":
         return None
     try:
         return values.astype(float)
-    except OverflowError:  # whole numbers past every float can be equal, but not cut
+    except OverflowError:  # integers beyond all floats can be compared by equality, but not cut
         return None
 
 
@@ -320,13 +322,13 @@ def _value_condition(name: str, value: Values) -> Factor:
         factor = _equals_value(name, value)
         if bool(factor({name: value})[0]):
             return factor
-    except (InputError, TypeError, ValueError):  # a date, a list, …: nothing a factor can name
+    except (InputError, TypeError, ValueError):  # a date, a list, …, which no factor can hold
         pass
     raise InputError(
         "features",
-        f"column {name!r}, whose value {_show_cell(value[0])} no rule can name",
+        f"column {name!r}, whose value {_show_cell(value[0])} cannot be written in a rule",
         "columns of numbers, texts, categories or Booleans",
-        "List the features that rules may use with features=[…]; the others keep each row's own.",
+        "List the features that rules may use with features=[…]; others keep each row's values.",
     )
 
 
@@ -356,7 +358,7 @@ def _read_cuts(name: object, cuts: object) -> list[Cut]:
     if not fit or not np.isfinite(given).all() or (np.diff(given) <= 0).any():
         got = f"{short_repr(cuts)} for column {name!r}"
         raise InputError("cuts", got, "finite numbers, each larger than the one before")
-    # As they were written: an array would make floats of whole numbers among them.
+    # The numbers as they were given: an array would turn integers among floats into floats.
     as_written: Iterable[Cut] = given if isinstance(cuts, np.ndarray) else cuts  # type: ignore[assignment]
     return [v.item() if isinstance(v, np.generic) else v for v in as_written]
 

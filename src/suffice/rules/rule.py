@@ -268,7 +268,7 @@ class RulesRecord(msgspec.Struct, frozen=True):
         return found
 
     def data_read(self) -> ObservedPatterns:
-        """The rows of the data, by the conditions that they satisfy."""
+        """Return the rows of the data, grouped by the conditions that they satisfy."""
         d = len(self.conditions)
         digits = [pattern.satisfied for pattern in self.data]
         if not digits or any(len(own) != d or own.strip("01") for own in digits):
@@ -315,7 +315,7 @@ def condition_records(conditions: Conditions) -> list[ConditionRecord]:
 
 
 def pattern_records(observed: ObservedPatterns) -> list[PatternRecord]:
-    """The rows of the data, by the conditions that they satisfy."""
+    """Return the stored form of rows, grouped by the conditions that they satisfy."""
     return [
         PatternRecord("".join("01"[int(held)] for held in pattern), int(n), int(hits))
         for pattern, n, hits in zip(observed.patterns, observed.n, observed.hits, strict=True)
@@ -326,7 +326,7 @@ def _corrupt_record(got: str) -> InputError:
     return InputError("text", got, "JSON written by AnchorRules.to_json")
 
 
-# The answer for one input: every τ-minimal rule, and what else the counts can tell.
+# The result for one input: every τ-minimal rule, and everything else that follows from the counts.
 
 
 _RULES_SHOWN = 5
@@ -384,8 +384,9 @@ class AnchorRules(Result, Sequence[Rule]):
         """The rule with the greatest coverage among all whose precision is at least τ.
 
         It is always a τ-minimal one. A rule A with PS >= τ contains a τ-minimal rule B: a smallest
-        one inside A, A itself included, that still has PS >= τ. B asks no more than A, so every row
-        that satisfies A satisfies B, and B covers no less. None where no rule gets there.
+        one inside A, A itself included, that still has PS >= τ. The conditions of B are among those
+        of A, so every row that satisfies A satisfies B, and B covers no less. None if no rule
+        reaches τ.
         """
         return self.rules[0] if self.rules else None
 

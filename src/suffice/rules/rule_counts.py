@@ -5,8 +5,8 @@ PS(c_A, y) = n(A & y) / n(A) (Prop. 2). Where rows are perturbed until they sati
 is the same for all rules. Where they are observed, each rule has its own n(A); a rule that no row
 satisfies has no precision.
 
-Counting observed rows takes no model call. A row matters only by the conditions it satisfies and by
-its outcome, so equal rows in this sense are counted once. With a bit per condition a row is a mask,
+Counting observed rows takes no model call. Only the conditions that a row satisfies and its outcome
+matter, so rows that agree in both are counted together. With a bit per condition a row is a mask,
 and it satisfies A exactly when its mask contains A's. So one histogram of masks and its sums over
 supersets count all 2^d rules.
 """
@@ -206,9 +206,9 @@ _LARGEST_KEY = 2**62
 class ColumnSlot:
     """Columns that move together, the chains of conditions on them, and the donors of their values.
 
-    A rule has one of a few requirements of these columns: none, their only condition, or a pair of
-    bounds. These are the slot's *states*. A row that satisfies a state keeps its own values; any
-    other takes those of a donor, drawn uniformly among the rows of the data that satisfy it.
+    Of these columns a rule requires nothing, their only condition, or a pair of bounds: these are
+    the slot's *states*. A row that satisfies a state keeps its own values; any other row takes
+    those of a donor, drawn uniformly among the rows of the data that satisfy the state.
     """
 
     columns: tuple[int, ...]

@@ -34,7 +34,7 @@ _HYBRIDS_AT_ONCE = 1 << 20
 """Hybrids, of single sets, that are counted together."""
 _VERIFIED_AT_ONCE = 256
 _MOST_TESTS = 10**300
-"""Largest number of tests; beyond it any huge number serves."""
+"""Largest number of tests that is counted: a float holds no larger one."""
 _SEARCH_SHARE = 0.95
 """Share of the limits for the search; the rest is for verifying its sets if it is cut short."""
 
@@ -141,9 +141,10 @@ def _verified_findings(
 
 
 def _verify_one_smaller(side: BranchAndBound, keeper: LimitKeeper) -> set[bytes]:
-    """Compare sets that have undecided ones inside with those one smaller, as limits allow.
+    """Count the sets one smaller than each passing set whose subsets are not all decided.
 
-    A set with a passing one inside is replaced by it, which is then compared likewise.
+    A passing set that contains another one is replaced by it, which is then checked in the same
+    way. Returns the sets that were checked within the limits, as bytes.
     """
     verified: set[bytes] = set()
     while True:
@@ -220,8 +221,8 @@ class BranchAndBound:
         """Open all cubes again; counted sets stay counted."""
         self._decided = [0] * (self._d + 1)  # closed cubes, by the number of players that they fix
         self.open = Frontier(self._d)
-        nobody = np.zeros((1, self._d), dtype=bool)
-        self.open.push(nobody, self._never[None])
+        no_players = np.zeros((1, self._d), dtype=bool)
+        self.open.push(no_players, self._never[None])
 
     def enumerate_if_few(self, keeper: LimitKeeper) -> None:
         """Count all sets of the players that can matter, if they are few; then no cube is open."""
@@ -329,7 +330,7 @@ Cubes = tuple[HeldSets, HeldSets]
 """(cubes, players) twice: players inside all sets of a cube, players outside all of them."""
 
 _MOST_BYTES = 1 << 29
-"""Memory of the waiting cubes; beyond it the largest sets go first, which have few children."""
+"""Most bytes of open cubes; beyond it, cubes of large sets are split first: they have few parts."""
 
 
 class Frontier:

@@ -251,12 +251,11 @@ class _BarTick:
 class Tally:
     """Hits among `n` references.
 
-    Of a complete search they stand in one array by bit mask (`dense`), in the smallest numbers that
-    hold n: that is how engines count, how every question about the whole lattice is answered
-    fastest, and what is stored. Of a bounded one they stand level by level: `levels[k]` lists
-    subsets of size k in the lattice's order, from number `start(k)` on. What was not visited takes
-    no room, since a level may be far too wide for it. Each form is made from the other when asked
-    for.
+    A complete search has them in one array by bit mask (`dense`), in the smallest integers that
+    hold n: engines count in this form, questions about the whole lattice are fastest in it, and it
+    is stored. A bounded search has them level by level: `levels[k]` lists subsets of size k in the
+    lattice's order, from number `start(k)` on. Sets that were not visited take no memory, since a
+    level may be far too large. Each form is made from the other when it is read.
 
     >>> tally = Tally.of_dense(np.array([0, 2, 1, 3]), n=3)
     >>> [level.tolist() for level in tally.levels]

@@ -52,7 +52,7 @@ class Findings:
 def merge_findings(parts: Iterable[Findings], besides: Iterable[tuple[int, ...]] = ()) -> Findings:
     """Join the findings of several searches at one τ; drop supersets of other factors.
 
-    `besides` are factors known from another search, which are not listed again.
+    `besides` are the factors of another search, which are not listed again.
     """
     parts = list(parts)
     known: dict[tuple[int, ...], FoundSet | None] = dict.fromkeys(besides)

@@ -39,7 +39,7 @@ def sample_size(keeper: LimitKeeper) -> int:
 def sample_hybrids(
     outcomes_of: OutcomesOf, d: int, n_references: int, question: Question, count: int
 ) -> HybridSample | None:
-    """Draw hybrids with references and ask for their outcomes; None where a limit allows none."""
+    """Draw hybrids with references and evaluate them; None if a limit allows none."""
     if not count:
         return None
     held, references = draw_hybrids(d, n_references, question.seed, count, question.size_weights)

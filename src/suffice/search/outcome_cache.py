@@ -29,7 +29,7 @@ _MOST_BYTES = 1 << 28
 _EFFECT_SAMPLE_SIZE = 1 << 12
 """Hybrids from which the effects of players are estimated."""
 _BYTES_PER_SET = 320
-"""Memory of a cached set besides its outcomes, roughly."""
+"""Bytes of a cached set in addition to its outcomes, roughly."""
 
 
 class _KnownOutcomes(NamedTuple):
@@ -91,7 +91,7 @@ class OutcomeCache:
         return best
 
     def __len__(self) -> int:
-        """Number of sets in the cache, besides those that a sweep counted."""
+        """Return the number of cached sets, without those that a sweep counted."""
         return len(self._known)
 
     def outcomes(self, held: HeldSets, seen: int, keeper: LimitKeeper) -> Outcomes:
@@ -155,7 +155,7 @@ class OutcomeCache:
         density = rng.random((rows, 1))
         held = rng.random((rows, self.d)) < density
         hits = keeper.ask(self.evaluator, held, rng.integers(self.n, size=rows))
-        if len(hits) <= self.d:  # too few to tell players apart
+        if len(hits) <= self.d:  # too few to rank players by
             return np.zeros(self.d), np.ones(self.d)
         held, density = held[: len(hits)], density[: len(hits)]
         # Minus the density, or a player would be credited with the effects of players that
@@ -220,8 +220,8 @@ def _extend_outcomes(known: _KnownOutcomes, more: BoolVector) -> _KnownOutcomes:
 # random order; after an eighth, a quarter, a half and all of them ("looks") the subsets whose
 # verdict is fixed drop out.
 #
-# *Curtailed* verdicts are those of the full test, always: a subset passes once its hits reach the
-# count that the full test asks for, and fails once the references left cannot bring it there.
+# *Curtailed* verdicts always equal those of the full test: a subset passes once its hits reach the
+# count that the full test needs, and fails once the references left cannot bring it there.
 #
 # *Sequential* verdicts (Lan & DeMets, *Discrete sequential boundaries for clinical trials*,
 # Biometrika 1983) may pass at any look i whose exact p-value is at most α_i, where the α_i add up
@@ -351,7 +351,7 @@ class SufficiencyTest:
 
     @property
     def subsets_left(self) -> float:
-        """Number of subsets that the budget can still pay for, at all references each."""
+        """Number of subsets that the budget still allows, with all references each."""
         left = self._keeper.rows_left
         return np.inf if left is None else left / self.n
 

@@ -251,7 +251,8 @@ _METHOD_SENTENCES: dict[SearchMethod, str] = {
 
 
 _NOT_WORTH_SAYING = 1e6
-"""Seconds from which a search that ends earlier by itself gives no duration in its plan."""
+"""Seconds beyond which the plan of a search that ends early gives no duration of the full
+search."""
 
 
 def make_plan(asked: str, evaluator: Evaluator, narrowed: SearchTask) -> Plan:
@@ -332,7 +333,7 @@ def _plan_automatically(
     ends = replace(limits, work=DEFAULT_WORK) if not limits.ends_early else limits
     until = _seconds_allowed(ends, evaluator)
     if limits.max_size is not None and limits.max_size < d:
-        # `max_size` asks for small sets only: count all of them, or as many as the work allows.
+        # With `max_size` only small sets count: all of them, or as many as the work allows.
         work = _work_of_small_sets(plan, evaluator, everything)
         bounded = limits if work <= allowed else ends
         took = min(estimate_seconds(work), until)

@@ -230,7 +230,7 @@ class CurtailedEvaluation:
         return passing
 
     def ends(self) -> dict[int, int]:
-        """Hits of the empty and of the full set, by size, if they are known."""
+        """Return the hits of the empty and of the full set, by size, if they are known."""
         block, at = self._place(np.repeat([[False], [True]], self._d, axis=1))
         answers = block.answers[block.ids[at]]
         sizes = (0, self._d)

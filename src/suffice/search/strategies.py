@@ -1,8 +1,8 @@
 """Strategies of search: run the planned one, or combine several (anytime) into one result.
 
 - "auto" is one of the others, or an anytime search: see `plan` for the choice.
-- "exhaustive" counts all sets (or, bounded, all small ones) and so answers at every τ; past what
-  memory holds, engines stream the lattice and decide every set at one τ.
+- "exhaustive" counts all sets (with `max_size`, all small ones) and so answers at every τ. Where
+  the counts do not fit in memory, an engine streams the lattice and decides each set at one τ.
 - "bounds" decides sets at one τ in bulk, by bounds over many sets that tree and additive models
   give.
 - "pruned" decides every set at one τ with as few model rows as it can: for slow models.
@@ -89,7 +89,7 @@ class SearchResult:
     """References that flip when a factor is replaced, for factors found outside the sweep."""
     stopped: Stop | None
     outcomes_of: OutcomesOf | None = None
-    """Outcomes of single hybrids, where the search remembers those that it asked about."""
+    """Outcomes of single hybrids, from the search's cache; None if it has no cache."""
 
     @classmethod
     def of_decided(cls, found: DecidedSets, question: Question) -> SearchResult:
@@ -105,10 +105,12 @@ class SearchResult:
 
 
 _PAIRS_UP_TO = 100
-"""Most players whose pairs are all counted; of more, starts of an anytime search find them."""
+"""Most players for which an anytime search counts all pairs; of more, its starts find the pairs
+that matter."""
 
 _ONE_WAY_BOUNDS_SHARE = 0.8
-"""Share for bounds if words can only lower a score: there bounds close nearly all cubes."""
+"""Share for bounds if players can only lower a score, as words do: bounds then close nearly all
+cubes."""
 
 Members = tuple[int, ...]
 

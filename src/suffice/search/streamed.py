@@ -107,7 +107,8 @@ def _decide_views(
 def _sweep_small_sets(
     evaluator: LatticeEvaluator, d: int, question: Question, keeper: LimitKeeper
 ) -> Sweep | None:
-    """Under limits, count small sets of both views and draw a sample of D, with a part of them."""
+    """Count small sets of both views and sample D, with a share of the limits; None without
+    limits."""
     if not keeper.may_run_out and keeper.rows_left is None:
         return None
     limits = question.limits
@@ -161,9 +162,9 @@ class StreamedHits:
         return max(0, self.count - 1).bit_length()
 
     def other_view(self) -> StreamedHits:
-        """Replacing a set is holding its complement, whose mask is as far from the other end.
+        """Return the hits of the other view: those of complements, so in reverse order of masks.
 
-        Only for a complete stream: of a stopped one, the streamed sets are the last ones here.
+        Only for a complete stream; in one that stopped, the streamed sets would be the last ones.
         """
         return replace(self, held=self.held[::-1], flip=not self.flip)
 
@@ -322,8 +323,9 @@ def decide_view(
 class _SumsBySize:
     """Sums over all subsets of a size, added slab by slab.
 
-    Within a slab sizes differ as they do in any other; so slabs that have equally many players in
-    all their sets are added up, and told apart by size only in the end.
+    The sizes of the sets within a slab are the same pattern in every slab, plus the number of
+    players that all sets of the slab have. So slabs with the same number are added up first, and
+    split by size at the end.
     """
 
     def __init__(self, d: int, sizes: NDArray[np.uint8]) -> None:

@@ -52,7 +52,7 @@ class Summary:
     views: tuple[ViewSummary, ...]
     complete: bool
     status: str
-    """Complete or not, and for what; `completeness_text` says why."""
+    """Whether the search was complete, and for what; `completeness_text` has the reason."""
     completeness: str
     provenance: str
     suggested_calls: tuple[tuple[str, str], ...] = ()

@@ -102,9 +102,9 @@ def _text_terms(subject: TextSubject, hints: ReaderHints) -> Terms:
     notes = [_coarse_to_fine_note(subject.closer)] if subject.closer is not None else []
     notes += ["Sets with words of the rest of the text were not looked at."] * rest
     if what == "span":
-        notes.append("What lies within a span was not told apart.")
+        notes.append("Parts of a span were not distinguished.")
     elif what != "word":
-        notes.append(f"Single words within a {what} were not told apart: {hints.refine}.")
+        notes.append(f"Single words within a {what} were not distinguished: {hints.refine}.")
     return Terms(
         feature=what,
         keep=f"Keep these {what}s, replace all others",

@@ -36,7 +36,7 @@ from suffice.summary.terminology import (
 from suffice.typing import Scalar
 
 _LOWEST_ADVISED_TAU = 0.5
-"""No lower threshold is advised where larger sets, which may reach far more, were not tried."""
+"""Lowest τ suggested where larger sets were not tried, since one of them may reach a higher τ."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class ViewSummary:
     construction_note: str
     """Why all features together suffice by construction; "" where they need not."""
     all_suffice: bool
-    """Whether that is so for any references of their kind, so that no interval is of interest."""
+    """Whether all features together suffice whatever the references, so that no share needs an
+    interval."""
     lead: str
     tau: float
     digest: DigestSummary | None
@@ -71,12 +72,13 @@ class ViewSummary:
     n_references: int
     necessity: float | None
     necessity_baseline: float | None
-    """What chance gives for the necessity."""
+    """The necessity expected by chance."""
     necessity_text: str
     curve: tuple[tuple[float, float], ...]
-    """Steps (τ, cumulative necessity); () where it is not known at every τ, or all are alike."""
+    """Steps (τ, cumulative necessity); () where it is not known at every τ, or is the same at
+    all."""
     chance_curve: tuple[tuple[float, float], ...]
-    """Steps (τ, what chance gives for it), where `curve` is known."""
+    """Steps (τ, necessity expected by chance), where `curve` is known."""
     curve_note: str
     """Why there is no curve; "" where there is one, or where `necessity_text` gives the reason."""
     signature: ViewSignature | None
@@ -116,7 +118,7 @@ def summarise_view(
     )
     result = f"“{outcome}” {'stays' if keep else 'results'}{frequency_phrase(view)}{tested}."
     intervention = terms.keep if keep else terms.flip
-    # Factors found at one τ say nothing of others, and with one reference every τ is alike.
+    # Sets found at one τ are not known at others, and one reference gives the same sets at all.
     curve = view.curve if view.profile.findings is None and view.tally.n > 1 else ()
     factors = tuple(factor_line(view, factor, terms) for factor in view[:most])
     return ViewSummary(
@@ -150,7 +152,7 @@ def _none_reached(view: View, terms: Terms, hints: ReaderHints) -> str:
     """Return why no set reaches τ: the best set, what all features do, and what to change."""
     best, everything, findings = view.best, view.everything, view.profile.findings
     test = "" if view.alpha is None else f" at level α = {view.alpha:g}"
-    # With few references no count can pass: looking at other sets would be in vain.
+    # With few references no count can pass the test, so no other set would do either.
     if not view.profile.can_pass(view.tau):
         n = view.tally.n
         return (
@@ -328,7 +330,7 @@ def _keep_clause(view: View, terms: Terms) -> str:
 
 def _flip_clause(view: View, terms: Terms) -> str:
     outcome, cheapest = f"“{format_name(view.outcome)}”", view.explanation.cheapest
-    # A change that a person can make says more than a set, but words have no costs.
+    # A change tells people more than a set of features does, but changes of words have no costs.
     if cheapest is not None and not _of_text(view):
         known = "" if view.tally.complete else " found"
         return (
@@ -588,7 +590,7 @@ def factor_line(view: View, factor: SufficientFactor, terms: Terms) -> FactorLin
         names=tuple(printable(name) for name in factor.features),
         sufficiency=factor.sufficiency,
         interval=factor.interval,
-        # What is true by construction is true for any references.
+        # A set that suffices by construction does so for any references, so it gets no star.
         crosses_tau=factor.n > 1
         and factor.interval[0] < view.tau <= factor.sufficiency
         and not (factor.size == len(view.players) and _all_suffice(view, terms)),

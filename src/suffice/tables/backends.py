@@ -116,7 +116,7 @@ class HiddenColumnTable(ArrayTable):
     """
 
     def __init__(self, array: Values, names: Sequence[str], visible: Sequence[int]) -> None:
-        """`names` are those of all columns; `visible` are the positions of the features."""
+        """Wrap an array with the names of all columns; `visible`: the positions of the features."""
         super().__init__(array, [names[j] for j in visible])
         self._every_name = list(names)
         self._visible = list(visible)
@@ -433,7 +433,7 @@ class NarwhalsTable(Table):
         return type(self.native) is type(other.native)
 
     def same_dtype(self, position: int, other: Table) -> bool:
-        """Return whether the library's own dtypes are equal, which narwhals does not all tell."""
+        """Return whether the library's own dtypes are equal; narwhals does not distinguish all."""
         if not isinstance(other, NarwhalsTable) or not self.same_library(other):
             return False
         return bool(self._native_dtype(position) == other._native_dtype(position))

@@ -1,11 +1,11 @@
 """Cells and class labels: how they are shown, stored and compared; missing and unknown ones.
 
-Cells are told apart by numbers that are equal exactly where a model could not tell two of them
-apart. So 0.0 is not -0.0, 1 is not True, and 1.0 is not 1 where a column holds both. All missing
-values are one. Larger values have larger numbers, missing ones the largest.
+Cells get numbers that are equal exactly where no model can distinguish two of them. So 0.0 is not
+-0.0, 1 is not True, and 1.0 is not 1 where a column holds both. All missing values are equal.
+Larger values have larger numbers, missing ones the largest.
 
-Rows of such numbers are told apart by one number each. Equal ones are found by a hash table, since
-a sort takes six times as long.
+Rows of such numbers get one number each. Equal rows are found by a hash table, since a sort takes
+six times as long.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from suffice.formatting import format_value, join_first
 from suffice.typing import BoolVector, Counts, Scalar, Values
 
 _EXACT_EQUALITY_TYPES = frozenset({str, np.str_, int, bool, bytes, date})
-"""Types whose equal values nothing can tell apart. Not floats (0.0 is -0.0), Decimals (1.0 is 1.00)
-or points in time (one instant has many time zones)."""
+"""Types whose equal values are the same value. Not floats (0.0 equals -0.0), Decimals (1.0 equals
+1.00) or points in time (one instant in two time zones)."""
 MAX_EXACT_INTEGER = 2**53
 """Integers up to this are exact as float64, where a missing value can be NaN."""
 
@@ -83,7 +83,7 @@ def utf8_text(given: object) -> str:
     """
     try:
         text = str(given)
-    except Exception:  # an object whose own repr raises
+    except Exception:  # an object whose repr raises
         text = object.__repr__(given)
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
@@ -310,7 +310,7 @@ def equals_label(answers: Values, label: Any) -> BoolVector:
         alone[()] = label
         try:
             return np.asarray(np.equal(answers, alone), dtype=bool)
-        except Exception:  # a label among them whose own == raises, or will not say
+        except Exception:  # the == of some label raises, or returns no Boolean
             return np.array([_label_equals(answer, label) for answer in answers], dtype=bool)
     if answers.dtype.kind == "M":
         label = _to_datetime64(label)

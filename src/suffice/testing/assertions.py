@@ -33,8 +33,8 @@ def errors_as_assertions(what: str) -> Iterator[None]:
     except AssertionError:
         raise
     except Exception as error:
-        told = f"{type(error).__name__}: {one_line(error)}"
-        raise AssertionError(f"{what} raised {told}") from error
+        text = f"{type(error).__name__}: {one_line(error)}"
+        raise AssertionError(f"{what} raised {text}") from error
 
 
 def pickled_copy(thing: Any) -> Any:

@@ -35,12 +35,12 @@ def check_context(
 ) -> int:
     """Check the hybrids that a context makes of the first row and the others.
 
-    Holding everything gives the input, for every reference; holding nothing gives what `donors`
-    says, where it tells. What the keep view holds has the input's values, and what the flip view
-    replaces the donor's. Where the context is not causal, both views hold. Columns and dtypes are
-    the pool's. The same seed gives the same hybrids: asked for together, one by one, in another
-    order, again, or in another process. Hybrids with equal keys are equal. Gives the number of
-    hybrids that were compared.
+    Holding all players gives the input, for every reference; holding none gives the rows of
+    `donors`, if it returns any. Players held in the keep view have the input's values, and players
+    replaced in the flip view the donor's; unless the context is causal, both are true in both
+    views. Columns and dtypes are the pool's. The same seed gives the same hybrids: together, one by
+    one, in another order, again, or in another process. Hybrids with equal keys are equal. Returns
+    the number of hybrids that were compared.
 
     >>> import numpy as np
     >>> from suffice import ConditionalContext, SwapContext

@@ -47,11 +47,11 @@ def check_reader(
 ) -> int:
     """Check that a fitted model is read, and that each outcome equals the model's.
 
-    Each outcome is tried with the first of the rows as the input and the others as references; and
-    again with rows that lie within a rounding of where the model decides otherwise, which are
-    looked for. What is read is compared with the model's answers: for all sets in one sweep, for
-    lists of sets, for single hybrids, in bounds over cubes, and in what it says of idle players. A
-    subclass that answers otherwise must not be read. Gives the number of hybrids compared.
+    Each outcome is tried with the first of the rows as the input and the others as references, and
+    again with rows whose scores are within rounding of the decision boundary, which are searched
+    for. The engine is compared with the model's predictions for all sets in one sweep, for lists of
+    sets, for single hybrids, in bounds over cubes and in its idle players. A subclass that predicts
+    differently must not be read. Returns the number of hybrids compared.
 
     Parameters
     ----------

@@ -176,7 +176,11 @@ _SHARES_HELD = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
 
 @dataclass(frozen=True)
 class TokenMask:
-    """Tokens that replace words: each is a reference, or only the mildest that contrasts is one."""
+    """Tokens that replace words; each makes a reference.
+
+    With `choose_mildest` only one token does: of those that change the prediction of the whole
+    text, the one that changes it least often when it replaces a few words.
+    """
 
     tokens: tuple[str, ...]
     choose_mildest: bool = False
@@ -246,7 +250,8 @@ def choose_contrast(
                 + ", ".join(f"“{t}”" if t else "deletion" for t in tokens)
             )
         known = [in_vocabulary(decision.model.original, tokens[i]) for i in contrasts]
-        # A word of the vocabulary has a weight of its own, and an explanation would be about it.
+        # A token outside the vocabulary is preferred: one inside has a weight of its own, and the
+        # explanation would be about that weight.
         contrasts = contrasts[[k is not True for k in known] if not all(known) else slice(None)]
         best = int(contrasts[_mildest_mask(cells[contrasts], decision, parts, join, seed)])
         found = MaskRecord(

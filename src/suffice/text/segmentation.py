@@ -62,7 +62,7 @@ def sentences(text: str) -> list[Span]:
     ['Dr. No is… well, late.', 'Why?']
     """
     cuts = [0]
-    # In a text without capitals a lower-case letter after a stop does not show that it goes on.
+    # In a text without capitals, a lower-case letter after a stop may begin a sentence.
     cased = text != text.lower()
     for match in _END.finditer(text):
         # Slices of a few characters only: a long text has thousands of stops.

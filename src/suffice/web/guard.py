@@ -1,9 +1,9 @@
 """Guard of the explorer: checks host name, origin, token and size of requests; closes slow ones.
 
-A browser sends requests to a loopback address for any page that tells it to. So the name in the
-request must be ours (else 400: another name may have been made to point here), the page it comes
-from must be ours (403), and it must bring the token, in the first address and then as a cookie that
-no script can read and no other site can send (401). Bodies are small (413).
+Any web page can make a browser send requests to a loopback address. So the host name of a request
+must be ours (else 400: another name may point to this address), the page that it comes from must be
+ours (403), and it must have the token, at first in the address and then as a cookie that no script
+can read and no other site can send (401). Bodies are small (413).
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class ColumnInfo:
     lowest: Scalar
     highest: Scalar
     values: list[Scalar] | None
-    """Its values where they are few, in their order; None: too many to list."""
+    """The values in order if they are few; None: too many to list."""
     missing: bool
 
 
@@ -50,7 +50,7 @@ class RowPage:
     values: list[list[Scalar]]
     predictions: list[Scalar]
     scores: list[float | None] | None = None
-    """How sure the model is of each prediction; None where it does not say, or gives numbers."""
+    """The model's score of each prediction; None where it has no scores, or predicts numbers."""
 
 
 class PagedTable:
@@ -126,7 +126,7 @@ class PagedTable:
     def _column_info(self, j: int) -> ColumnInfo:
         table = self._table
         distinct, _ = _distinct_values(table.column(j))
-        # Missing values are alike, and so one of the distinct ones at most.
+        # All missing values are equal, so at most one of the distinct values is missing.
         missing = [i for i in (0, len(distinct) - 1) if is_missing(distinct[i])]
         known = np.delete(distinct, missing)
         kinds = {type(as_scalar(v)) for v in known[:_MAX_LISTED_VALUES]}
@@ -175,7 +175,7 @@ def _is_predicted(predictions: Values, wanted: str) -> BoolVector:
 
 
 def to_json_value(value: Any) -> Scalar:
-    """Return a cell as JSON has it: what is missing is null."""
+    """Return a cell as JSON; a missing value is null."""
     if is_missing(value):
         return None
     found = as_scalar(value)
@@ -193,7 +193,7 @@ def _distinct_values(column: Values) -> tuple[Values, Counts]:
 
 
 def _same_value(cell: Scalar, value: Scalar) -> bool:
-    """Return whether a cell is the value, or what a form that only has texts wrote for it."""
+    """Return whether a cell equals the value, or its text, since forms send texts."""
     return cell == value or (value is not None and matches_text(cell, str(value)))
 
 

@@ -67,7 +67,7 @@ class Input(_Request, frozen=True):
 
 
 class ChangeRules(_Request, frozen=True):
-    """Rules on changes besides those that the server declares: names of features or columns."""
+    """Rules on changes in addition to those that the server declares, by names of features."""
 
     immutable: list[str] = []
     actionable: list[str] | None = None

@@ -117,11 +117,11 @@ def _reply(answer: Callable[[], Any]) -> tuple[dict[str, Any], int]:
     """Return the answer or the error as JSON has it, and the status of the response."""
     try:
         return {"answer": answer()}, 200
-    except JobCancelled:  # nobody reads it any more
+    except JobCancelled:  # no visitor waits for the answer
         return {"error": {"message": "stopped", "argument": None}}, 200
     except SufficeError as error:
         return {"error": error_json(error)}, 422
-    except Exception as error:  # of the user's model, or a bug: the server goes on
+    except Exception as error:  # an error of the user's model, or a bug: the server continues
         logging.getLogger("suffice").exception("A question could not be answered.")
         return {"error": error_json(error)}, 500
 
@@ -162,7 +162,7 @@ def _json_line(value: object) -> bytes:
     return json_text(value).encode() + b"\n"
 
 
-# Long answers: each question is computed in a thread, once for all who ask it at the same time.
+# Long answers: each question is computed in a thread, once for all visitors who wait for it.
 
 
 _PROGRESS_SECONDS = 0.25
@@ -182,7 +182,7 @@ _GRACE_SECONDS = 2.0
 
 
 class JobCancelled(Exception):  # noqa: N818 - not an error
-    """Nobody waits for the answer any more."""
+    """No visitor waits for the answer any more."""
 
 
 class JobTimeout(SufficeError):  # noqa: N818 - its message says what it is
@@ -190,7 +190,7 @@ class JobTimeout(SufficeError):  # noqa: N818 - its message says what it is
 
 
 class JobProgress:
-    """Progress of a job, which ends the job when nobody waits for it or its time is over."""
+    """Progress of a job; it ends the job when no visitor waits or the time limit is over."""
 
     def __init__(
         self, seconds: float = MAX_SECONDS, clock: Callable[[], float] = monotonic
@@ -279,7 +279,8 @@ class JobPool:
     ) -> AsyncIterator[bytes]:
         """Yield lines of JSON: the place in the queue or progress, then the answer or the error.
 
-        Equal keys that are asked together are one job, which ends when its last visitor leaves.
+        Requests with equal keys at the same time are one job, which ends when its last visitor
+        leaves.
         """
         job = self._open.get(key)
         if job is None:
@@ -292,7 +293,8 @@ class JobPool:
             # leaves does not take the answer from the others.
             while not (await asyncio.wait({job.line}, timeout=_PROGRESS_SECONDS))[0]:
                 if job.started and job.progress.is_over(_GRACE_SECONDS):
-                    # The thread cannot be stopped before it reports progress, but nobody waits.
+                    # The thread cannot be stopped before it reports progress, but visitors need not
+                    # wait for that.
                     self._end(job, _json_line({"error": error_json(job.progress.timeout)}))
                 else:
                     yield _json_line(self._progress_of(job))
@@ -403,7 +405,7 @@ def run_server(
             f"none, with --host {host}",
             "the name or address that visitors open, such as --allow-host 192.168.1.20",
         )
-    # 192 random bits: nobody guesses the address.
+    # 192 random bits: the address cannot be guessed.
     secret = token or token_urlsafe(24)
     listening = _open_socket(host, port)
     bound = listening.getsockname()[1]

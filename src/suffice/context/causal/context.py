@@ -99,11 +99,11 @@ class CausalHybrids(PooledHybrids):
     values: Mapping[str, Values]
     """Every node's column of the pool."""
     noise: Mapping[str, Values]
-    """One noise per reference: the same whatever else is asked, and in which order."""
+    """One noise per reference, which does not depend on earlier calls."""
     keeps: bool
-    """Is what is held the intervention (keep), or what is not (flip)?"""
+    """Whether the held players are the intervention (keep), or the others (flip)."""
     kept: bool
-    """Is the noise that of the row which is changed?"""
+    """Whether the noise is that of the row which is changed."""
 
     def rows(self, held: HeldSets, references: Counts) -> Table:
         """Return hybrids: row i is made of held[i] and references[i], then effects are computed."""
@@ -124,7 +124,8 @@ class CausalHybrids(PooledHybrids):
     def _respond(self, from_input: HeldSets, by_column: HeldSets, references: Counts) -> Table:
         """Return rows with the effects of an intervention.
 
-        `from_input` says by column whose value it has at first, and `by_column` which are held.
+        `from_input` marks the cells that have the input's value before effects are computed,
+        `by_column` the columns that are held.
         """
         swapped = self.pool.splice(from_input, references + 1)
         if not self._effects:

@@ -247,8 +247,8 @@ class RegressionMean:
 class CachedProbabilities:
     """Probabilities of a classifier, computed once per distinct row.
 
-    A search asks for the same few rows in many small batches, and a forest takes as long for one
-    row as for a thousand.
+    A search needs the same few rows in many small batches, and a forest takes as long for one row
+    as for a thousand.
     """
 
     def __init__(self, model: Any, encode: ParentEncoder, limit: int = 100_000) -> None:
@@ -348,11 +348,11 @@ def _check_estimator(estimator: Any, column: NodeData) -> None:
 
 FOLDS = 5
 MAX_COMPARED_ROWS = 5_000
-"""Rows on which the ways are compared: more would not change the choice, only take longer."""
+"""Rows on which candidates are compared: more would not change the choice, only take longer."""
 TREES, COMPARED_TREES = 100, 25
 """Trees of the forest that is chosen, and of those that are only compared, which saves time."""
 MAX_DEVIATIONS = 1e30
-"""Standard deviations: a forest reads numbers in single precision, which ends at 3e38."""
+"""Largest standardised value: a forest reads numbers in single precision, which ends at 3e38."""
 
 FREQUENCIES, LOGISTIC = "class frequencies", "logistic regression"
 FOREST_LEAF_SHARES = {"forest with leaves of 5%": 0.05, "forest with leaves of 2%": 0.02}
@@ -404,7 +404,7 @@ class CalibratedClassifier:
         """Return the mean log loss of each candidate on held-out rows, simplest first for ties."""
         from sklearn.model_selection import KFold
 
-        # Fewer than two rows for a label, on average, teach nothing about its causes.
+        # With fewer than two rows for a label on average, its causes cannot be learned.
         if labels == 1 or len(codes) < max(2 * FOLDS, 2 * labels):
             return {FREQUENCIES: 0.0}
         rows = generator(self._seed, Stream.FOLDS).permutation(len(codes))[:MAX_COMPARED_ROWS]
@@ -446,7 +446,7 @@ class _SmoothedProbabilities:
     """Probabilities of a fitted model, smoothed by one more case with the data's frequencies."""
 
     ask: Callable[[Reals], Reals] | None
-    """None: the frequencies alone."""
+    """Function from rows to the model's probabilities; None: the frequencies alone."""
     present: Counts
     """The labels that the model knows."""
     frequencies: Reals
@@ -463,8 +463,8 @@ class _SmoothedProbabilities:
 def logistic_probabilities(model: Any, matrix: Reals) -> Reals:
     """Return a logistic regression's probabilities, computed column by column.
 
-    A BLAS product rounds differently for other numbers of rows, and a row must be answered alike in
-    whatever batch it is asked.
+    A BLAS product may round differently for another number of rows, but a row must have the same
+    probabilities in every batch.
     """
     scores = []
     for intercept, slopes in zip(model.intercept_, model.coef_, strict=True):

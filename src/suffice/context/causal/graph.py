@@ -87,13 +87,13 @@ def _mentions(dag: Any) -> Iterator[tuple[str, str | None]]:
                 yield name, _node_name(cause)
         return
     edges: Any = dag
-    # A networkx graph, or another that has its attributes; a class has them without being one.
+    # A networkx graph, or an object with its attributes; a class with them is no graph.
     if hasattr(dag, "nodes") and hasattr(dag, "edges") and not isinstance(dag, type):
         if not getattr(dag, "is_directed", lambda: True)():
             raise InputError("dag", "an undirected graph", _DAG_FORMS)
         for node in _check_iterable(dag.nodes, f"nodes {short_repr(dag.nodes)}"):
             yield _node_name(node), None
-        # The edges of a multigraph carry a key besides.
+        # Edges of a multigraph have a key as a third element.
         edges = [
             tuple(edge)[:2] for edge in _check_iterable(dag.edges, f"edges {short_repr(dag.edges)}")
         ]
@@ -112,11 +112,11 @@ def _mentions(dag: Any) -> Iterator[tuple[str, str | None]]:
 
 
 def _check_iterable(given: Any, got: str) -> Iterable[Any]:
-    """Return an iterable with a fixed order; raise for sets and for text."""
+    """Return an iterable in a fixed order, sets sorted; raise for text and for a single value."""
     single = isinstance(given, str | bytes | type) or not isinstance(given, Iterable)
     if single or (isinstance(given, np.ndarray) and not given.ndim):
         raise InputError("dag", got, _DAG_FORMS)
-    if isinstance(given, set | frozenset):  # whose order is another in every process
+    if isinstance(given, set | frozenset):  # their order differs from process to process
         return sorted(given, key=str)
     found: Iterable[Any] = given
     return found
@@ -154,7 +154,7 @@ def _topological_order(parents: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
 
 
 MAX_MAGNITUDE = 1e150
-"""Squares of larger numbers overflow, and least squares with them."""
+"""Largest number that mechanisms are fitted to: squares of larger ones overflow."""
 
 
 class NodeCategories:
@@ -162,7 +162,7 @@ class NodeCategories:
 
     def __init__(self, values: Values) -> None:
         self.values = value_array(values)
-        if self.values.dtype == object:  # 1 and True are told apart by their cells, not as labels
+        if self.values.dtype == object:  # 1 and True are different cells, but one label
             with suppress(TypeError):  # lists and the like, which `codes` refuses
                 self.values = object_array(list(dict.fromkeys(self.values)))
 
@@ -176,7 +176,7 @@ class NodeCategories:
         return len(self.values)
 
     def __repr__(self) -> str:
-        return f"Labels({short_repr(self.values.tolist())})"
+        return f"NodeCategories({short_repr(self.values.tolist())})"
 
     def codes(self, values: Values, node: str, argument: str) -> Counts:
         """Return the index of each value's category; raise for a value that was never seen."""
@@ -189,16 +189,16 @@ class NodeCategories:
             raise InputError(argument, got, "text, numbers, dates or Booleans") from error
         codes = np.asarray(found, dtype=np.int64)
         if (codes < 0).any():
-            stranger = values[np.argmax(codes < 0)]
+            unseen = values[np.argmax(codes < 0)]
             listed = join_first(map(short_value, self.values))
-            hint = did_you_mean(stranger, self.values) if isinstance(stranger, str) else ""
-            got = f"{node} = {short_value(stranger)}"
+            hint = did_you_mean(unseen, self.values) if isinstance(unseen, str) else ""
+            got = f"{node} = {short_value(unseen)}"
             raise InputError(argument, got, f"a category seen: {listed}", hint)
         return codes
 
 
 @dataclass(frozen=True, eq=False)
-class Domain:
+class NodeDomain:
     """The known values of a node: its type, categories, and whether numbers are integers."""
 
     node: str
@@ -245,7 +245,7 @@ class Domain:
 class NodeData:
     """A node's column of the data."""
 
-    domain: Domain
+    domain: NodeDomain
     values: Values
 
     @property
@@ -278,7 +278,8 @@ def read_node_columns(
 ) -> dict[str, NodeData]:
     """Return the columns of the nodes that the table has.
 
-    Categorical are all that are not numbers, Booleans, and those named in `categorical`.
+    Columns that hold no numbers, columns of Booleans and those named in `categorical` are
+    categorical.
     """
     if not len(table):
         raise InputError("data", "no rows", "a row or more, to fit mechanisms on")
@@ -290,10 +291,10 @@ def read_node_columns(
         if node in named or values.dtype.kind not in "iuf":
             seen = NodeCategories(distinct_values(values[~missing_mask(values)]))
             seen.codes(seen.values, node, "data")  # raises for what cannot be a label
-            out[node] = NodeData(Domain(node, seen), values)
+            out[node] = NodeData(NodeDomain(node, seen), values)
         else:
             whole = values.dtype.kind in "iu"
-            out[node] = NodeData(Domain(node, numeric=True, integer=whole), values)
+            out[node] = NodeData(NodeDomain(node, numeric=True, integer=whole), values)
     return out
 
 
@@ -320,7 +321,7 @@ def short_value(value: Any) -> str:
 def _equal_themselves(values: Values) -> bool:
     try:
         return bool(np.all(values == values))
-    except Exception:  # an == of the user's own may raise anything
+    except Exception:  # the == of a user's class may raise anything
         return False
 
 

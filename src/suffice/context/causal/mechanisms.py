@@ -1,7 +1,7 @@
 """Mechanisms, the structural equations of nodes: value = f(parents, noise).
 
-Noise is whatever is not explained by the parents. Nodes without parents are all noise: for them,
-noise *is* the value.
+Noise is the part of a value that the parents do not explain. For nodes without parents the noise
+*is* the value.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ Support: TypeAlias = tuple[Values, Reals]
 """Finitely many states of noise, and their probabilities."""
 
 Recoverability: TypeAlias = Literal["exact", "posterior", "none"]
-"""Can noise be found from a row? Exactly; up to a draw from those that fit; not at all."""
+"""Whether noise can be found from a row: exactly; by a draw from the noise that fits; not at
+all."""
 
 
 class Mechanism(ABC):
@@ -46,7 +47,7 @@ class Mechanism(ABC):
 
     recoverable: Recoverability = "none"
     verify: ClassVar[bool] = False
-    """Must noise that was found be checked to give the values it was found from?"""
+    """Whether to check that noise found from values gives these values again."""
 
     @abstractmethod
     def draw(self, n: int, rng: np.random.Generator) -> Values:
@@ -61,11 +62,11 @@ class Mechanism(ABC):
         """Return noise that gives these values."""
 
     def support(self) -> Support | None:
-        """All states of the noise with their probabilities, if they are finitely many."""
+        """Return all states of the noise with their probabilities; None unless they are finite."""
         return None
 
     def labels(self) -> NodeCategories | None:
-        """All values of the node if they are categories; None for numbers, which have no list."""
+        """Return all values of the node if they are categories; None for numbers."""
         return None
 
 
@@ -83,7 +84,7 @@ class RootMechanism(Mechanism):
         return values
 
     def labels(self) -> NodeCategories | None:
-        """All values of the node, unless they are numbers."""
+        """Return all values of the node if they are categories; None for numbers."""
         support = self.support()
         return NodeCategories(support[0]) if support and support[0].dtype.kind in "Ob" else None
 
@@ -102,7 +103,7 @@ class Empirical(RootMechanism):
         return np.asarray(self._observed[rng.integers(len(self._observed), size=n)])
 
     def support(self) -> Support:
-        """Distinct values and their frequencies."""
+        """Return the distinct values and their frequencies."""
         return self._support
 
     @cached_property
@@ -146,7 +147,7 @@ class Discrete(RootMechanism):
         return np.asarray(self._values[rows])
 
     def support(self) -> Support:
-        """Values and probabilities as given."""
+        """Return the values and their probabilities."""
         return self._values, self._probabilities
 
 
@@ -189,7 +190,7 @@ class Deterministic(Mechanism):
         return np.zeros(len(values))
 
     def support(self) -> Support:
-        """The only state of the noise."""
+        """Return the only state of the noise."""
         return np.zeros(1), np.ones(1)
 
 
@@ -221,7 +222,7 @@ class Additive(Mechanism):
         return np.asarray(values - self.mean(parents))
 
     def support(self) -> Support | None:
-        """The only state of the noise if it is always 0, else None."""
+        """Return the only state of the noise if it is always 0, else None."""
         return (np.zeros(1), np.ones(1)) if self.noise == 0 else None
 
 
@@ -266,7 +267,7 @@ class Noisy(Mechanism):
         return np.asarray(states[np.minimum(chosen.sum(axis=1), len(states) - 1)])
 
     def support(self) -> Support | None:
-        """States of the noise and their probabilities, if a distribution was given."""
+        """Return the states of the noise and their probabilities, if a distribution was given."""
         return self.noise.support()
 
 
@@ -298,7 +299,7 @@ class Categorical(Mechanism):
         return f"Categorical({len(self._labels)} labels by {self._ask!r})"
 
     def labels(self) -> NodeCategories:
-        """Categories that occurred in the data."""
+        """Return the categories that occurred in the data."""
         return self._labels
 
     def probabilities(self, parents: Parents) -> Reals:

@@ -12,7 +12,7 @@ import numpy as np
 
 from suffice.context.causal.fitting import FitMethod, MechanismFitter, make_mechanisms
 from suffice.context.causal.graph import (
-    Domain,
+    NodeDomain,
     booleans_like,
     read_graph,
     read_node_columns,
@@ -77,9 +77,9 @@ class CausalModel:
         "calibrated": class frequencies, a logistic regression or a forest with large leaves,
         whichever has the smallest cross-validated log loss; no label seen ever gets probability 0.
         Categories, "paper": a fully grown random forest's class probabilities, as in the paper's
-        appendix; these are far too sure of themselves.
+        appendix; these are overconfident.
     categorical
-        Columns of numbers that are labels. Columns of text and Booleans are so anyway.
+        Columns of numbers that are labels. Columns of text and Booleans always are.
     random_state
         Seeds the estimators that are fitted here.
     """
@@ -109,7 +109,7 @@ class CausalModel:
                 raise InputError("categorical", repr(name), "columns of data")
         made = make_mechanisms(graph, columns, mechanisms or {}, fitter, in_data)
         domains = {
-            node: columns[node].domain if node in columns else Domain(node, mechanism.labels())
+            node: columns[node].domain if node in columns else NodeDomain(node, mechanism.labels())
             for node, mechanism in made.items()
         }
         self._graph, self._mechanisms, self._domains = graph, made, domains
@@ -254,10 +254,11 @@ class CausalModel:
     ) -> dict[str, Values]:
         """Recompute the effects of an intervention in rows that already contain it.
 
-        `fixed` says per row which nodes were intervened on. Every other node with such an ancestor
-        is computed anew from its causes and its noise; all the rest is returned untouched. With
-        `before`, the rows as they were, a node none of whose causes really changed keeps its value:
-        for noise that was found from those rows, it would be the same but for rounding.
+        `fixed` marks, by node, the rows in which it was intervened on. Every other node with such
+        an ancestor is computed again from its causes and its noise; the rest is returned unchanged.
+        With `before`, the rows before the intervention, a node keeps its value where none of its
+        causes really changed: noise that was found from those rows would give the same value, but
+        for rounding.
         """
         # In topological order: whether a node moves depends on its parents, which come before it.
         out = dict(values)
@@ -327,8 +328,9 @@ class CausalModel:
         effects get fresh noise, as in the paper's experiment. Nothing but the nodes in `do` and
         their descendants ever changes.
 
-        A category's noise is not determined by a row: it is drawn from what fits, and which labels
-        go together in two worlds is an assumption (`capabilities` says "posterior").
+        A row does not determine the noise of a category: it is drawn from the noise that fits the
+        row, and which labels go together before and after an intervention is an assumption. The
+        `capabilities` of such a node are "posterior".
 
         >>> from suffice.context.causal import additive
         >>> scm = CausalModel([("dose", "pulse")], mechanisms={

@@ -1,15 +1,14 @@
 """Reads catboost's trees, symmetric or not, from its own JSON.
 
-A split on a number asks `value > border` in float32. A split on a category asks whether it is one
-category (few of them), or compares a statistic that the model keeps of each. Both are functions of
-one column, and catboost itself answers them: a model of stumps, one for each such split, is made of
-the same JSON, and the leaves that it gives to rows are the answers. So nothing is reimplemented of
-how categories are hashed and counted, nor of what becomes of one that was never seen. A statistic
-of several columns together is no function of one, and is not read.
+A split on a number tests `value > border` in float32. A split on a category tests for one category,
+or compares a statistic that the model keeps for each category. Both read one column, and catboost
+itself evaluates them: a model of stumps, one for each such split, is made from the same JSON, and
+its leaf indices are the results. So hashing and counting of categories, and the treatment of unseen
+ones, are not reimplemented. Statistics of several columns together are not read.
 
-A symmetric tree asks the same question at every node of a level; the answers, first question
-lowest, are the bits of the leaf's number. It is laid out here as an ordinary tree, whose equal
-questions are then numbered once.
+A symmetric tree has the same test at every node of a level; the results, the first test lowest, are
+the bits of the leaf's number. It becomes an ordinary tree here, whose equal tests are then numbered
+once.
 """
 
 from __future__ import annotations
@@ -41,16 +40,16 @@ from suffice.typing import Counts, Reals
 
 _CLASS_LOSSES = {"Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll"}
 _SUM_LOSSES = {"RMSE", "MAE", "Quantile", "Huber", "LogCosh", "MAPE"}
-"""Losses whose prediction is the sum itself."""
+"""Losses whose prediction is the sum of leaves itself."""
 
 
 def read(model: Any) -> Ensemble:
-    """The ensemble behind a fitted catboost model; Unreadable for those not known here."""
+    """Return the ensemble of a fitted catboost model; `Unreadable` for models not known here."""
     name = type(model).__name__
     if name not in ("CatBoostClassifier", "CatBoostRegressor", "CatBoost"):
         raise not_a_tree_model(model)
     loss = str(model.get_all_params().get("loss_function", "")).split(":")[0]
-    # By itself a model is read by its loss, as `adapt` reads it.
+    # A plain `CatBoost` is a classifier if its loss is one of classes, as in `adapt`.
     classifier = name == "CatBoostClassifier" or (name == "CatBoost" and loss in _CLASS_LOSSES)
     if loss not in (_CLASS_LOSSES if classifier else _SUM_LOSSES):
         raise not_a_leaf_sum(model, f"loss_function={loss!r}")
@@ -77,11 +76,11 @@ def read(model: Any) -> Ensemble:
 
 
 class _SplitColumns:
-    """A model's splits, as questions to columns of a matrix.
+    """A model's splits as tests on columns of a matrix.
 
-    The matrix has the table's columns first. Then comes a column for each category that a split
-    asks for, whether it is that one; and for each statistic of categories, how many of the borders
-    that splits compare it with it exceeds.
+    The matrix has the table's columns first. Then it has, for each category that a split tests for,
+    whether the row has it; and for each statistic of categories, the number of the splits' borders
+    that the row's statistic exceeds.
     """
 
     def __init__(self, model: Any, content: dict[str, Any]) -> None:
@@ -97,9 +96,9 @@ class _SplitColumns:
         statistics = about.get("ctrs", [])
         of_split = [i for i, kept in enumerate(statistics) for _ in kept["borders"]]
         self._places: dict[int, tuple[int, float]] = {}
-        """By number of a split on categories: its column, and the threshold there."""
+        """By number of a split on categories: its column of the matrix, and the threshold there."""
         self._columns: list[tuple[int, list[dict[str, Any]]]] = []
-        """Past the table's: the table's column that each comes from, and the splits it answers."""
+        """Columns after the table's: the source column in the table, and the splits on it."""
         asked: dict[tuple[str, int], dict[int, dict[str, Any]]] = {}
         for split in _splits(content):
             kind, number = split["split_type"], split["split_index"]
@@ -115,7 +114,7 @@ class _SplitColumns:
             self._columns.append((self._column(splits[0], kept), splits))
 
     def symmetric(self, tree: dict[str, Any], outputs: int, scale: float) -> Tree:
-        """A tree with one question for each level."""
+        """Return a symmetric tree, which has one test for each level."""
         splits = tree["splits"] or []
         depth = len(splits)
         level = np.repeat(np.arange(depth), 1 << np.arange(depth))
@@ -123,7 +122,7 @@ class _SplitColumns:
         first = 2 * np.arange(inner) + 1
         pad = np.full(leaves, -1)
         values = np.zeros((inner + leaves, outputs))
-        # A leaf's place among the leaves has the first answer as highest bit, its number as lowest.
+        # The first test is the highest bit of a leaf's place here, and the lowest of its number.
         number = sum((np.arange(leaves) >> i & 1) << (depth - 1 - i) for i in range(depth))
         values[inner:] = scale * np.array(tree["leaf_values"]).reshape(leaves, outputs)[number]
         asked = np.array([self._ask(split) for split in splits]).reshape(depth, 3)[level]
@@ -138,9 +137,9 @@ class _SplitColumns:
         )
 
     def nested(self, tree: dict[str, Any], outputs: int, scale: float) -> Tree:
-        """A tree of grow_policy Depthwise or Lossguide: nodes within nodes."""
+        """Return a tree of grow_policy Depthwise or Lossguide, whose JSON nests nodes."""
         nodes, left, right = [tree], [-1], [-1]
-        for number, node in enumerate(nodes):  # which grows on the way
+        for number, node in enumerate(nodes):  # the list grows during the loop
             if "split" in node:
                 left[number], right[number] = len(nodes), len(nodes) + 1
                 nodes += [node["left"], node["right"]]
@@ -159,7 +158,8 @@ class _SplitColumns:
         )
 
     def _ask(self, split: dict[str, Any]) -> tuple[int, float, bool]:
-        """The column that a split asks, its threshold, and whether missing values go left."""
+        """Return the column that a split tests, its threshold, and whether missing values go
+        left."""
         if split["split_type"] == "FloatFeature":
             about = self._floats[split["float_feature_index"]]
             missing_left = about["nan_value_treatment"] != "AsTrue"
@@ -184,9 +184,8 @@ class _SplitColumns:
         if len(columns) > 1:
             names = join_words(repr(str(self._model.feature_names_[j])) for j in sorted(columns))
             raise Unreadable(
-                f"{describe_model(self._model)} keeps statistics of columns together ({names}), "
-                "which no "
-                "column tells by itself: max_ctr_complexity=1 keeps them apart"
+                f"{describe_model(self._model)} keeps statistics of several columns together "
+                f"({names}): fit it with max_ctr_complexity=1"
             )
         return int(columns.pop())
 
@@ -197,7 +196,7 @@ class _SplitColumns:
         return np.array([*range(self._width), *(column for column, _ in self._columns)])
 
     def matrix(self) -> Any:
-        """The function from rows to the matrix."""
+        """Return the function from rows to the matrix."""
         if not self._categorical:
             return partial(to_float_matrix, single=True)
         floats = [int(column["flat_feature_index"]) for column in self._floats]
@@ -205,7 +204,7 @@ class _SplitColumns:
         return partial(_float_matrix, floats=floats, stumps=self._stumps(), sizes=sizes)
 
     def _stumps(self) -> Any:
-        """A model whose trees are the splits on categories, one each; None where there is none."""
+        """Return a model with a stump for each split on categories; None if there are none."""
         if not self._columns:
             return None
         trees = [
@@ -224,7 +223,7 @@ class _SplitColumns:
 
 
 def _splits(content: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The splits of all trees, some of them many times."""
+    """Yield the splits of all trees, with repetitions."""
     for tree in content.get("oblivious_trees", ()):
         yield from tree["splits"] or ()
     nodes = list(content.get("trees", ()))
@@ -236,7 +235,7 @@ def _splits(content: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _float_matrix(table: Table, floats: list[int], stumps: Any, sizes: list[int]) -> Reals:
-    """The table as the trees see it: numbers, nothing for categories, and answers about them."""
+    """Return the matrix that the trees read: numbers, zeros for categories, and their tests."""
     rows = np.zeros((len(table), len(table.names)))
     if floats:
         rows[:, floats] = to_float_matrix(table.select(floats), single=True)

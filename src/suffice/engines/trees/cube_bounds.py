@@ -2,8 +2,8 @@
 
 A cube is all sets that hold some players and free some others. With a reference, a tree then
 reaches some of its leaves; the sums over the trees of the lowest and of the highest bound every
-score of the cube. They are integers (see `IntegerMargin`), so nothing is rounded, and what an event
-asks of a sum it asks of both bounds.
+score of the cube. They are integers (see `IntegerMargin`), so nothing is rounded, and an event is
+decided for a cube by comparing both bounds.
 
 Along one path a player is held or freed throughout, even where the cube leaves it undecided: paths
 that would need both are not walked. For that each tree numbers its own players; past 64 of them
@@ -38,17 +38,17 @@ BoundFunction = Callable[[CubeStates], tuple[Ints, Ints]]
 
 _NO_BIT = 64
 _CUBES_AT_ONCE = 256
-"""Bounded by one thread between two chances to be interrupted."""
+"""Cubes that one thread bounds before it can be interrupted."""
 _WALKED_AT_ONCE = 1 << 12
 """Pairs of a cube and a tree that numpy walks together."""
 _LEVERAGE_CELLS = 1 << 24
-"""Nodes × references; where there are more, some of the references speak for the rest."""
+"""Most nodes × references for the leverage; of more, a sample of the references is used."""
 
 
 class CubeBounds:
-    """The trees of one problem, laid out to bound cubes; `kernel` None takes numba if it is there.
+    """The trees of one problem, prepared to bound cubes; `kernel` None: numba if it is installed.
 
-    A search by bounds takes seconds at least, so that numba's start always pays.
+    A search by bounds takes seconds at least, so that loading numba always pays.
     """
 
     def __init__(self, problem: EncodedInput, kernel: Backend | None = None) -> None:
@@ -61,7 +61,7 @@ class CubeBounds:
             self._bounds[0][0](np.empty((0, problem.d), dtype=np.uint8))
 
     def event(self, held: HeldSets, freed: HeldSets) -> tuple[Outcomes, Outcomes]:
-        """(cubes, references): does the event surely hold, and may it?"""
+        """Return (cubes, references): whether the event surely holds, and whether it may."""
         n, lanes = len(self._lanes.order), self._lanes
         states = held.astype(np.uint8) + 2 * freed.astype(np.uint8)
         surely = np.ones((len(held), n), dtype=bool)
@@ -110,7 +110,7 @@ class CubeBounds:
         return [self._problem.sides.words(self._lanes.references(block)) for block in blocks]
 
     def leverage(self) -> Reals:
-        """(references, players): how far a player moves the scores where coins decide the rest."""
+        """Return (references, players): how far a player moves scores, the others being random."""
         problem, test, n = self._problem, self._problem.ensemble.test, len(self._lanes.order)
         levels = list(_levels(problem))
         step = sum(
@@ -142,7 +142,7 @@ class RankedTrees:
     def __init__(self, problem: EncodedInput, margin: IntegerMargin, own: Ints) -> None:
         roots, test = problem.ensemble.roots, problem.ensemble.test
         tree = np.searchsorted(margin.roots, np.arange(len(test)), side="right") - 1
-        # A margin leaves out trees that always say the same; their nodes are never reached.
+        # A margin leaves out trees with one value everywhere; their nodes are never reached.
         ends = np.append(roots, len(test))[np.searchsorted(roots, margin.roots, side="right")]
         leaf = np.flatnonzero((test < 0) & (tree >= 0) & (np.arange(len(test)) < ends[tree]))
         pairs = np.stack([tree[leaf], margin.value[leaf]], axis=1)
@@ -163,7 +163,7 @@ class RankedTrees:
 def bound_by_numpy(
     trees: RankedTrees, differs: BitWords, everyone: int, states: CubeStates
 ) -> tuple[Ints, Ints]:
-    """All trees of some cubes at once, level by level; as the compiled kernel, slower."""
+    """Return by cube and lane the lowest and the highest sum; walks all trees level by level."""
     low, high = (np.zeros((len(states), LANES), dtype=np.int32) for _ in range(2))
     if not len(trees.roots):
         return low, high
@@ -193,15 +193,15 @@ def _extreme_leaves(
         found.append((pair[leaf], group[leaf], value))
         pair, node, group, held, freed = (a[~leaf] for a in (pair, node, group, held, freed))
         test, toward, away, player, own = trees.nodes[node].T.astype(np.int64)
-        # A shift by 64 gives no bit at all: then nothing is remembered of the player.
+        # A shift by 64 sets no bit, so a player without a number is not remembered.
         number = np.minimum(own, _NO_BIT - 1).astype(np.uint64)
         bit = np.where(own < _NO_BIT, np.uint64(1) << number, np.uint64(0))
         state = states[pair // count, player]
         others = group & differs[test]
         may_hold = (state != 2) & (freed & bit == 0)
         may_free = (state != 1) & (held & bit == 0)
-        # References that answer the test as the input does go its way, whoever is held. The others
-        # go the input's way if the player may be held, and their own way if it may be free.
+        # References on the input's side of the test go its way, whatever is held. The others go the
+        # input's way if the player may be held, and their own way if it may be freed.
         branches = (
             (group & ~others, toward, held, freed, np.ones(len(pair), dtype=bool)),
             (others, toward, np.where(state == 0, held | bit, held), freed, may_hold),
@@ -232,7 +232,7 @@ def _extreme_leaves(
 
 
 def pack_cubes(states: BoolVector) -> BitWords:
-    """(rectangles, players): words of cubes."""
+    """Return (rectangles, players): words of cubes."""
     players = states.shape[1]
     padded = np.zeros((-(-len(states) // LANES) * LANES, players), dtype=np.uint8)
     padded[: len(states)] = states
@@ -254,7 +254,7 @@ def _player_numbers_by_tree(problem: EncodedInput) -> Ints:
 
 
 def _levels(problem: EncodedInput) -> Iterator[Counts]:
-    """The inner nodes of all trees by depth."""
+    """Yield the inner nodes of all trees, level by level."""
     test, level = problem.ensemble.test, problem.ensemble.roots.astype(np.int64)
     while len(level := level[test[level] >= 0]):
         yield level

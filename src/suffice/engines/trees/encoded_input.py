@@ -4,11 +4,11 @@ References are taken in blocks of up to 64. Within a block, reference r is lane 
 its words, byte by byte in memory, are then the order that `numpy.packbits` writes. A sweep of the
 lattice takes fewer to a block where its accumulators would leave the cache, a list of subsets 64.
 
-In a small lattice the walk over the trees is most of the work, and it is shared by references that
-take the same turns; so they are sorted first, coarse columns before fine ones, to bring such
-references into the same block. (On German credit this saves a third of the leaves visited.)
+In a small lattice the walk over the trees is most of the work, and references that take the same
+branches share it. So references are sorted first, by coarse columns before fine ones, to bring
+similar ones into one block. (On German credit this saves a third of the leaves visited.)
 
-Which references part from the input at which test is one word of lanes per test. Comparing every
+Each test has a word of lanes: the references on another side than the input. Comparing every
 reference with every threshold would take as long as the walk that follows. Instead the thresholds
 of a column are sorted once per model; a value goes left at all of them from its own place on. So a
 lane's bit is switched on at that place and off at the column's end, and a running exclusive-or over
@@ -36,14 +36,15 @@ LANES = 64
 """Bits of a word."""
 
 _WIDE_PLAYERS = 11
-"""Up to so many players a block has 64 lanes, past it 32: what a walk shares among references is
-then worth less than an accumulator that stays in the cache."""
+"""Most players for which a block has 64 lanes; for more it has 32, since an accumulator that stays
+in the cache is then worth more than a walk shared by more references."""
 
 _SORTED_HYBRIDS = 1 << 22
-"""Past so many hybrids, putting their outcomes back in order costs more than sorting saves."""
+"""Most hybrids for which references are sorted: beyond, restoring their order costs more than
+sorting saves."""
 
 _BYTES_KEPT = 1 << 24
-"""Words by test of blocks of references that are kept for the next input."""
+"""Most bytes of words by test that are kept for the next input."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,8 @@ class ReferenceLanes:
 
 @dataclass(frozen=True, eq=False)
 class EncodedInput:
-    """The ensemble turned towards one input, with the references' values in lanes."""
+    """The ensemble with children on the input's side and its other side, and references in
+    lanes."""
 
     ensemble: Ensemble
     margins: EventMargins
@@ -85,7 +87,7 @@ class EncodedInput:
 
     @property
     def list_lanes(self) -> ReferenceLanes:
-        """The references in whole words."""
+        """Lanes for a list of sets: the references in whole words."""
         return ReferenceLanes(self.lanes.order, LANES)
 
     @cached_property
@@ -106,7 +108,7 @@ class EncodedInput:
 
     @cached_property
     def _goes_left(self) -> BoolVector:
-        # The leaves' number, -1, finds one answer more than there are tests.
+        # A leaf's test number, -1, reads the last entry, which is appended here.
         return np.append(self.sides.input_left, False)[self.ensemble.test]
 
     @cached_property
@@ -140,7 +142,7 @@ def _node_tables(ensemble: Ensemble, reading: EventMargins, player: Ints) -> Nod
 
 
 def encode_input(ensemble: Ensemble, reading: EventMargins, hybrids: SwapHybrids) -> EncodedInput:
-    """Turn an ensemble towards a context's input."""
+    """Encode an ensemble for a context's input and references."""
     rows = _pool_matrix(ensemble, hybrids)
     tests, pool = ensemble.tests, hybrids.pool
     source = np.arange(rows.shape[1]) if ensemble.source is None else ensemble.source
@@ -174,7 +176,7 @@ def encode_input(ensemble: Ensemble, reading: EventMargins, hybrids: SwapHybrids
 def _assign_lanes(hybrids: SwapHybrids) -> ReferenceLanes:
     n = hybrids.n
     width = 64 if hybrids.d <= _WIDE_PLAYERS else 32
-    while width > 8 and n <= width // 2:  # no lanes for references that are not there
+    while width > 8 and n <= width // 2:  # few references need no wide words
         width //= 2
     order = (
         _order_similar_references(hybrids) if n << hybrids.d <= _SORTED_HYBRIDS else np.arange(n)
@@ -183,7 +185,7 @@ def _assign_lanes(hybrids: SwapHybrids) -> ReferenceLanes:
 
 
 def _pool_matrix(ensemble: Ensemble, hybrids: SwapHybrids) -> Reals:
-    """The pool as the trees see it: its input and its references in their numbers."""
+    """Return the matrix of the pool that the trees read: the input, then the references."""
     pool = hybrids.pool
     with unreadable_on_error(
         "the model's library turns rows into numbers in a way that suffice cannot repeat"
@@ -244,7 +246,7 @@ class ThresholdRanks:
         left = np.bitwise_xor.accumulate(left)
         out = np.zeros_like(left)
         out[tests.by_threshold] = left[:-1]
-        # Missing values do not follow from thresholds: each split says where they go.
+        # Missing values do not follow from thresholds: each split has a side for them.
         if self._missing is not None:
             absent = self._missing[references]
             nowhere = np.bitwise_or.reduce(np.where(absent, bits[:, None], np.uint64(0)), axis=0)
@@ -259,7 +261,7 @@ class InputSides:
     """Comparison of references with the input: the lanes on the other side of each test."""
 
     def __init__(self, places: ThresholdRanks, row: Reals) -> None:
-        """`row` is the input as the trees see it, in a matrix of one row."""
+        """Read the input's sides from `row`, the matrix of one row that the trees read."""
         self._places = places
         self.input_left: BoolVector = self._answers(row)[:, 0]
         # Where the input goes left, those who leave its side are those who do not go left.
@@ -272,7 +274,7 @@ class InputSides:
         return np.asarray(self._places.left(references) ^ (self._flip & everyone))
 
     def _answers(self, rows: Reals) -> BoolVector:
-        """(tests, rows): who goes left."""
+        """Return (tests, rows): whether the row goes left at the test."""
         tests = self._places.tests
         values = rows[:, tests.column].T
         left = np.where(
@@ -284,7 +286,7 @@ class InputSides:
 
 
 def lane_bits(references: int) -> BitWords:
-    """The bit of each lane."""
+    """Return the bit of each reference's lane."""
     return np.left_shift(np.uint64(1), (np.arange(references) ^ 7).astype(np.uint64))
 
 
@@ -305,8 +307,8 @@ def lane_bits(references: int) -> BitWords:
 # The library itself rounds: adding n numbers of absolute values at most a_t one after another, in
 # any order, and then a base, is off by at most (n + 1) u (Σ a_t + |base|), u being half a unit in
 # the last place of its floats. Twice that (leaves and bounds are rounded too) and the rounding of q
-# are the slack: beyond it the integer tells the library's own answer, within it the library is
-# asked.
+# are the slack: beyond it the integer decides as the library does, within it the hybrid is in
+# doubt.
 #
 # Two common cases need no slack. A single tree's leaves are read by the event itself. And leaves
 # that are whole multiples of 2^-20 (the shares 0 and 1 of a fully grown forest) sum without any
@@ -320,8 +322,8 @@ _DYADIC = 2.0**20
 
 @dataclass(frozen=True, eq=False)
 class IntegerMargin:
-    """Integers by leaf; a sum from `yes_from` to `yes_to` means yes, one beyond `no_below` or
-    `no_above` no."""
+    """Integers by leaf. The margin holds for sums from `yes_from` to `yes_to` and fails for sums
+    below `no_below` or above `no_above`; others are in doubt."""
 
     roots: Ints
     value: Ints
@@ -333,14 +335,14 @@ class IntegerMargin:
 
 @dataclass(frozen=True)
 class EventMargins:
-    """Margins of which all must say yes for the event to hold; the opposite if `reverse`."""
+    """Margins of an event: it holds if all of them hold; with `reverse`, if not all of them do."""
 
     margins: tuple[IntegerMargin, ...]
     reverse: bool = False
 
 
 def read_event_margins(ensemble: Ensemble, event: Event) -> EventMargins:
-    """The margins of an event; Unreadable where the score does not tell it."""
+    """Return the margins of an event; `Unreadable` if the scores do not decide it."""
     if event.kind == "custom":
         raise Unreadable("an outcome given as a function can only be asked of the model")
     # Also of a reader that forgot to give the classes.
@@ -376,7 +378,7 @@ def _single_tree(ensemble: Ensemble, event: Event) -> IntegerMargin:
 
 
 def _class_lead(ensemble: Ensemble, winner: int, other: int) -> IntegerMargin:
-    """The winner's score less the other's; equal scores go to one of the two."""
+    """Return the margin of one class's lead over another; one of the two wins ties."""
     unsure = 0.0, 0.0
     if ensemble.margin:
         sign = 1.0 if winner == 1 else -1.0
@@ -411,7 +413,7 @@ def _value_range(ensemble: Ensemble, event: Event) -> IntegerMargin:
 
 
 def _dyadic_leaves(ensemble: Ensemble, values: Reals, base: float) -> Ints | None:
-    """Leaves as multiples of 2^-20, where each is one and no sum of them is rounded."""
+    """Return leaves as multiples of 2^-20; None unless all are, with sums that are not rounded."""
     whole = values * _DYADIC
     bound = len(ensemble.roots) * float(np.abs(ensemble.values).max())
     if base or ensemble.link_slack or bound >= 2**10 or (whole != np.rint(whole)).any():
@@ -429,10 +431,10 @@ def _scaled_margin(
     largest: float,
     unsure: float = 0.0,
 ) -> IntegerMargin:
-    """The margin of sums from `low` to `high`, of which the first `unsure` tell nothing."""
+    """Return the margin of sums from `low` to `high`; the first `unsure` of these are in doubt."""
     leaf = ensemble.test < 0
-    # With the leaves of each tree centred on 0 their sums are smaller, and the scale finer. The
-    # centres move the bounds instead, and trees whose leaves are equal drop out.
+    # Leaves of each tree are centred on 0, which makes sums smaller and the scale finer. The bounds
+    # move by the centres, and trees whose leaves are all equal drop out.
     lowest, highest = ensemble.leaf_ranges(values)
     middle, half = (highest + lowest) / 2, (highest - lowest) / 2
     active = half > 0
@@ -445,7 +447,7 @@ def _scaled_margin(
     total = fsum(biggest) + ensemble.divisor * largest
     rounding = ensemble.rounding_bound(total)
     # Each integer leaf is off by up to 1/2, the ends are rounded outwards, and the library's own
-    # sum has rounding errors: between the ends moved in and out by this nothing is certain.
+    # sum has rounding errors: sums within this distance of an end are in doubt.
     slack = n / 2 + 2 + scale * (rounding + ensemble.divisor * ensemble.link_slack)
     at, to = ((bound - fsum(middle)) * scale for bound in (low, high))
     return IntegerMargin(

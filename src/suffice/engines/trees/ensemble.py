@@ -1,12 +1,12 @@
 """`Ensemble`: the trees of any library as plain arrays of splits, thresholds and leaf values.
 
-Every library's numeric split is brought to one form here, `value <= threshold` in float64: a strict
-`<` becomes `<=` at the next smaller number of the library's own float type, and a library that
-compares float32 has its columns rounded to float32 before they are widened. What is left to say of
-a split is where missing values go, and for a categorical split which categories go left.
+The numeric splits of every library get one form here, `value <= threshold` in float64: a strict `<`
+becomes `<=` at the next smaller number of the library's own float type, and where a library
+compares float32, columns are rounded to float32 and widened. A split also has the side of missing
+values, and a categorical split the categories that go left.
 
-Many nodes ask the same question (histogram-based libraries have at most 255 thresholds per
-column), so the questions are kept once, as `SplitTable`, and nodes refer to them by number.
+Many nodes have the same test (histogram-based libraries have at most 255 thresholds per column), so
+the distinct tests are kept once, in `SplitTable`, and nodes refer to them by number.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ Ints = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class CategorySplit:
-    """A categorical split: `members` go left (or right), other `known` ones the other way.
+    """A categorical split: `members` go left (or right), other `known` categories the other way.
 
-    What is neither goes where missing values go; `known` None means that everything is known.
+    Unknown categories go where missing values go; `known` None means that all are known.
     """
 
     members: frozenset[int]
@@ -42,24 +42,24 @@ class CategorySplit:
 
     @cached_property
     def sorted_members(self) -> Reals:
-        """The members in order, and a NaN after them, which equals nothing."""
+        """The members in order, followed by a NaN, which equals no value."""
         return np.array([*sorted(self.members), np.nan])
 
     @cached_property
     def sorted_known(self) -> Reals:
-        """The known categories in order, and a NaN after them."""
+        """The known categories in order, followed by a NaN."""
         return np.array([*sorted(self.known or ()), np.nan])
 
 
 @dataclass(frozen=True, eq=False)
 class SplitTable:
-    """The distinct questions that nodes ask of a row."""
+    """The distinct tests of all nodes."""
 
     column: Ints
     threshold: Reals
     missing_left: BoolVector
     categories: dict[int, CategorySplit]
-    """By number of the test; all others compare with their threshold."""
+    """Categorical splits by number of the test; all other tests compare with a threshold."""
 
     @cached_property
     def by_threshold(self) -> Counts:
@@ -81,32 +81,33 @@ class SplitTable:
 
 
 def _is_among(values: Reals, numbers: Reals) -> BoolVector:
-    """Return which values are among sorted numbers; `numpy.isin` takes five times as long for a
-    few."""
+    """Return which values are among sorted numbers; for few of them five times as fast as
+    `numpy.isin`."""
     return np.asarray(numbers[np.searchsorted(numbers, values)] == values)
 
 
 ZERO_IS_SECOND_CLASS = (-5e-324, 0.0)
-"""Two classes that part at zero, which is the second's."""
+"""Two classes are separated at zero, and zero is the second class's."""
 
 
 @dataclass(frozen=True, eq=False)
 class LibrarySum:
-    """Facts of a library's own summation that let it be repeated to the bit: see `replay`."""
+    """The order and precision in which a library adds up leaves, to repeat its sum to the bit."""
 
     scores: Callable[[Table], Any]
-    """The library's own scores of rows, before any link: what sums over the divisor must equal."""
+    """The library's own scores of rows, before any link; repeated sums over the divisor must equal
+    them."""
     base: Reals
-    """(outputs,): what is added to first, to the bit."""
+    """(outputs,): the exact number that the first leaf is added to."""
     parts: tuple[float, float] | None = None
-    """For labels of two classes: a margin up to the first number is the first class's, one from the
-    second on the second's; None: as the sigmoid says."""
+    """For labels of two classes: a margin up to the first number means the first class, one from
+    the second number on the second class; None: the sigmoid decides."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Arrays of all trees in a row; the score of a row of data is base + sum of its leaves /
-    divisor."""
+    """Arrays of the nodes of all trees, one tree after another; the score of a row of data is base
+    + sum of its leaves / divisor."""
 
     roots: Ints
     test: Ints
@@ -117,35 +118,35 @@ class Ensemble:
     """(nodes, outputs), zero at inner nodes."""
     tests: SplitTable
     matrix: Callable[[Table], Reals]
-    """Rows as the trees see them, (rows, columns)."""
+    """Function from a table to the matrix (rows, columns) that the trees read."""
     base: Reals
     """(outputs,)"""
     divisor: float = 1.0
     classes: tuple[Any, ...] | None = None
     leaf_answers: bool = False
-    """One tree, whose leaf is the model's answer: nothing is added to it."""
+    """Whether there is one tree and its leaf is the prediction, without any addition."""
     tie_to_first: bool = True
     """True if the first of two classes with equal scores wins, as in all libraries but one."""
     unit: float = 2.0**-53
     """Relative rounding error of one addition in the library's own sum."""
     link_slack: float = 0.0
-    """How far from its boundary a score may be and yet read as equal by the link function."""
+    """Largest distance from its boundary at which the link function may round a score to it."""
     source: Ints | None = None
     """For each column of the matrix the table's column, where they differ."""
     single: bool = False
-    """The matrix is the table's own columns, rounded to float32."""
+    """Whether the matrix is the table's own columns, rounded to float32."""
     shares: bool = False
-    """The scores of classes are their probabilities, not what a link function makes them of."""
+    """Whether the scores of classes are probabilities themselves, without a link function."""
     steepness: float = 1.0
-    """Factor of a binary margin whose logistic function is then the probability."""
+    """The probability is the logistic function of a binary margin times this factor."""
     unsure: tuple[float, float] = (0.0, 0.0)
-    """A binary margin between these decides nothing, and the model is asked."""
+    """A binary margin between these numbers is in doubt: the model predicts the row."""
     replay: LibrarySum | None = None
-    """How to add up as the library itself does, where that is known; see there."""
+    """How the library itself adds up leaves, if that is known."""
 
     @property
     def margin(self) -> bool:
-        """Is a binary classifier's one output the second class's lead over the first?"""
+        """True if the one output is a binary classifier's lead of the second class."""
         return self.classes is not None and len(self.classes) == 2 and len(self.base) == 1
 
     @cached_property
@@ -160,7 +161,8 @@ class Ensemble:
         return least, np.maximum.reduceat(np.where(leaf, values, -np.inf), self.roots)
 
     def rounding_bound(self, total: float) -> float:
-        """Return how far rounding may move the library's sum of leaves of this total size."""
+        """Return a bound of the rounding error of the library's sum of leaves of this total
+        size."""
         return 2 * (len(self.roots) + 8) * self.unit * total
 
     @cached_property
@@ -177,30 +179,30 @@ class Ensemble:
 
 
 def not_a_tree_model(model: Any) -> Unreadable:
-    """The reason for all that no reader knows."""
+    """Return the reason for a model that no reader knows."""
     return Unreadable(f"{describe_model(model)} is not a tree model that suffice can read")
 
 
 def not_a_leaf_sum(model: Any, setting: str) -> Unreadable:
-    """The reason for a model whose setting makes its prediction something else."""
+    """Return the reason for a model whose setting makes its prediction no sum of leaves."""
     return Unreadable(
         f"{describe_model(model)} with {setting} does not predict the sum of its leaves"
     )
 
 
 def class_labels(classes: Any) -> tuple[Any, ...]:
-    """A model's classes as the labels that they are."""
+    """Return a model's classes as labels."""
     return tuple(unwrap_label(label) for label in np.asarray(classes).ravel())
 
 
 def booster_classes(model: Any, bare: bool, outputs: int) -> tuple[Any, ...]:
-    """Return the classes: numbers for a plain booster, as `adapt` has them, else the labels."""
+    """Return the classes: numbers for a plain booster, as `adapt` numbers them, else the labels."""
     return tuple(range(max(2, outputs))) if bare else class_labels(model.classes_)
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Tree as a reader finds it: children are node numbers, -1 at a leaf."""
+    """Tree as a reader returns it: children are node numbers, -1 at a leaf."""
 
     left: NDArray[Any]
     right: NDArray[Any]
@@ -277,11 +279,11 @@ def to_float_matrix(
     categories: Mapping[int, Sequence[Any]] | None = None,
     unseen_is_missing: bool = True,
 ) -> Reals:
-    """(rows, columns) in float64; with `single` each value is rounded to float32 first.
+    """Return (rows, columns) in float64; with `single` each value is rounded to float32 first.
 
-    A column whose dtype lists categories becomes the positions of its values in `categories`, given
-    by column; without a list it is not read. A value that the list lacks is a missing one, or else
-    a reason not to read the rows.
+    A column of a categorical dtype becomes the positions of its values in `categories`, which are
+    given by column; without them it is not read. A value that they lack counts as missing, or makes
+    the rows unreadable.
     """
     columns = []
     for j in range(len(table.names)):
@@ -325,19 +327,19 @@ class EnsembleMember(NamedTuple):
     model: Any
     trees: Ensemble
     given: Counts
-    """The columns of the table that it is given."""
+    """The columns of the table that it gets."""
 
 
 class MemberContribution(NamedTuple):
-    """A member, and what each of its leaves adds to the scores of the whole."""
+    """A member, and what each of its leaves adds to the scores of the combined model."""
 
     trees: Ensemble
     leaves: Reals
-    """(nodes, outputs of the whole)"""
+    """(nodes, outputs of the combined model)"""
     base: Reals
-    """(outputs of the whole,)"""
+    """(outputs of the combined model,)"""
     given: Counts
-    """The columns of the table that the member is given."""
+    """The columns of the table that the member gets."""
 
 
 def combine_ensembles(
@@ -345,7 +347,8 @@ def combine_ensembles(
     prepare: Callable[[Table], Table] | None = None,
     **rest: Any,
 ) -> Ensemble:
-    """One ensemble of all members' trees; `prepare` makes of a table what members are given."""
+    """Return one ensemble of all members' trees; `prepare` converts a table before members get
+    it."""
     looks: list[_MemberColumns] = []
     source: list[Counts] = []
     trees: list[Tree] = []
@@ -372,7 +375,7 @@ def combine_ensembles(
             source.append(sees)
         trees += _separate_trees(part, place)
     unit = max(part.trees.unit for part in parts)
-    # A member rounds its constant at every tree that it adds, and constants may cancel in the end.
+    # A member's sum contains its constant, so each addition rounds it; constants may cancel later.
     constants = sum(float(np.abs(part.base).max()) for part in parts)
     rest["link_slack"] = rest.get("link_slack", 0.0) + 2 * (len(trees) + 8) * unit * constants
     return join_trees(
@@ -425,7 +428,7 @@ class _MemberColumns(NamedTuple):
 
 @dataclass(frozen=True, eq=False)  # by identity: pools cache what it makes of their rows
 class _StackedMatrix:
-    """Function from a table to the columns that all members see, side by side."""
+    """Function from a table to the columns that the members read, side by side."""
 
     prepare: Callable[[Table], Table] | None
     looks: tuple[_MemberColumns, ...]

@@ -1,9 +1,8 @@
 """Outcomes of all 2^d sets from trees, slab by slab in threads, with the NumPy kernel.
 
 A run of consecutive masks is cut into slabs, the references into blocks; each (block, slab) is one
-call of a kernel, and blocks run in threads. A run is small enough to be handed on often, and large
-enough that making blocks ready for it is a small part of the work; where there is room, they stay
-ready.
+call of a kernel, and blocks run in threads. Runs are small, so that results come often, and large
+enough that preparing blocks is a small part of the work; if memory allows, blocks stay prepared.
 
 Numpy's kernel walks all trees and references of a block together, level by level. The frontier is a
 set of arrays (node, word of lanes, players held, players freed), one entry per path that is still
@@ -38,32 +37,32 @@ from suffice.factors.lattice import over_subsets
 from suffice.typing import BitWords, Counts, Reals
 
 LeafPortions = list[list[BitWords]]
-"""By margin, in portions: what a block found in the trees and may use again."""
+"""Leaves that a block found in the trees and can use again, by margin and in portions."""
 
 ThreadBuffers = dict[Any, NDArray[Any]]
-"""A thread's buffers, used by one block after another: fresh memory is slow to touch."""
+"""A thread's buffers, which its blocks use in turn: first writes to new memory are slow."""
 
 MAX_SWEEP_PLAYERS = 30
-"""No sweep of the whole lattice is longer."""
+"""Most players of a sweep of the whole lattice."""
 
 _SLAB_CELLS = 1 << 21
-"""Masks × lanes of a slab, 32 bits each: more is slower, as it leaves the cache."""
+"""Masks × lanes of a slab, 32 bits each: larger slabs leave the cache."""
 
 _RUN_BYTES = 1 << 24
-"""Outcomes that are held before they are handed on: a third of a second's work of numba."""
+"""Bytes of outcomes of a run: a third of a second's work with numba."""
 
 _LEAVES_KEPT = 1 << 27
-"""Bytes of leaves that are kept from run to run."""
+"""Most bytes of leaves that are kept from run to run."""
 
 _MASKS_TRANSPOSED_AT_ONCE = 1 << 11
-"""Masks of which a transposed piece stays in the cache."""
+"""Masks that are transposed together, so that the piece stays in the cache."""
 
 HybridPlaces = tuple[Counts, Counts]
-"""Masks, and beside each the place of a reference in the order of lanes."""
+"""Pairs of a mask and the place of a reference in the order of lanes, as two arrays."""
 
 
 class LatticeSweep:
-    """The sweep of one problem; `kernel` as the engine was given it, None to choose."""
+    """The sweep of one problem; `kernel` is "numba", "numpy" or None to choose."""
 
     def __init__(self, problem: EncodedInput, kernel: Backend | None) -> None:
         self._problem = problem
@@ -74,7 +73,7 @@ class LatticeSweep:
         self._room = _LEAVES_KEPT if self.masks_per_run < 1 << problem.d else 0
 
     def run(self, start: int, y: bool) -> tuple[NDArray[Any], HybridPlaces]:
-        """(blocks, masks): the words of lanes that have the input's outcome; and the undecided."""
+        """Return (blocks, masks): words of lanes with the input's outcome; and those undecided."""
         lanes = self._problem.lanes
         players = self._slab_players(_log2(self.masks_per_run))
         size = 1 << players
@@ -105,13 +104,13 @@ class LatticeSweep:
         none = np.empty(0, dtype=np.int64)
         parts = zip((none, none), *undecided, strict=True)
         masks, references = (np.concatenate(part) for part in parts)
-        # Threads end in any order, but the same hybrids must be put to the model in every run.
+        # Threads end in any order, but the model must predict the same hybrids in every run.
         order = np.lexsort((references, masks))
         return out, (masks[order], references[order])
 
     def pack_by_mask(self, words: NDArray[Any]) -> NDArray[np.uint8]:
-        """(masks, bytes): words of lanes turned into packed bits of references, in their order."""
-        if len(words) == 1:  # one row is a column as it stands
+        """Return (masks, bytes): words of lanes as packed bits of references, in their order."""
+        if len(words) == 1:  # a single row is a column already
             turned = words.reshape(-1, 1)
         else:
             turned = np.empty(words.shape[::-1], dtype=words.dtype)
@@ -131,7 +130,7 @@ class LatticeSweep:
         return min(players, _log2(_SLAB_CELLS // self._problem.lanes.width))
 
     def _ready(self, block: int, players: int, scratch: ThreadBuffers) -> ReferenceBlock:
-        """A block at work in a thread, with its leaves of the last run where there is room."""
+        """Return a prepared block for a thread, with its leaves of the last run if kept."""
         known = self._leaves.get(block)
         at_work = make_block(self.kernel, self._problem, block, players, scratch, leaves=known)
         if known is None and self._room > 0:
@@ -157,7 +156,7 @@ def _places_of_set_lanes(words: BitWords) -> HybridPlaces:
 
 
 def sweep_work(problem: EncodedInput) -> float:
-    """Return the work of all 2^d subsets beside all references, as `engines.work` counts it.
+    """Return the work of all 2^d subsets with all references, as `engines.work` counts it.
 
     In each slab every leaf that a block of references reaches is added once, for each margin.
     """
@@ -176,14 +175,14 @@ def _log2(cells: int) -> int:
 
 
 class ReferenceBlock(Protocol):
-    """A kernel at work on one block of references."""
+    """Protocol of a kernel for one block of references."""
 
     def slab(self, number: int) -> tuple[BitWords, BitWords]:
         """Return by mask the lanes that surely have the event, and those that surely do not."""
         ...
 
     def leaves(self) -> LeafPortions:
-        """Return the leaves from which the same block is made again; empty if not kept."""
+        """Return the leaves from which the same block can be made again; empty if not kept."""
         ...
 
 
@@ -195,7 +194,7 @@ def make_block(
     scratch: ThreadBuffers,
     leaves: LeafPortions | None = None,
 ) -> ReferenceBlock:
-    """Return a kernel made ready for one block of references."""
+    """Return a kernel prepared for one block of references."""
     if kernel == "numpy":
         return NumpyBlock(problem, block, players)
     from suffice.engines.trees.numba_blocks import NumbaBlock
@@ -208,7 +207,7 @@ if hasattr(os, "register_at_fork"):  # threads do not live on in a forked proces
 
 
 class NumpyBlock:
-    """One block of references; gives what the compiled kernel gives, slower."""
+    """One block of references; its results are those of the compiled kernel."""
 
     def __init__(self, problem: EncodedInput, block: int, players: int) -> None:
         self._problem = problem
@@ -238,7 +237,7 @@ class NumpyBlock:
         return []
 
     def _scores(self, margin: IntegerMargin, nodes: Ints, held: int, freed: int) -> Ints:
-        """(masks, lanes) int32; sums wrap around on the way and are right in the end."""
+        """Return (masks, lanes) int32; partial sums may wrap around, the final ones are right."""
         width, size = self._problem.lanes.width, 1 << self._players
         terms = _signed_terms(*self._reached(margin, nodes, held, freed), size)
         # Whole numbers this small are added exactly in float64, and then wrapped around.
@@ -249,7 +248,7 @@ class NumpyBlock:
     def _reached(
         self, margin: IntegerMargin, nodes: Ints, held_first: int, freed_first: int
     ) -> tuple[Counts, BitWords, Counts, Counts]:
-        """The leaves that the block reaches: value, lanes that come there, players held, freed."""
+        """Return the leaves that the block reaches: value, lanes, players held, players freed."""
         tests, toward, away, players = np.ascontiguousarray(nodes.T).astype(np.int64)
         node = margin.roots.astype(np.int64)
         group = np.full(len(node), self._everyone)
@@ -270,7 +269,7 @@ class NumpyBlock:
             both = np.flatnonzero(
                 leave & (path & bit << _FREED_SHIFT == 0)
             )  # they part: held, and freed
-            stay = np.flatnonzero(leave & (others != group))  # the input's side goes on as it is
+            stay = np.flatnonzero(leave & (others != group))  # lanes on the input's side continue
             near = toward[node]
             node = np.concatenate([np.where(leave, away[node], near), near[both], near[stay]])
             left = np.where(leave, others, group)
@@ -284,13 +283,13 @@ class NumpyBlock:
 
 
 _FREED_SHIFT = 32
-"""From this bit on, a path has the players that are freed; before it those that are held."""
+"""First bit of a path's freed players; the bits below are its held players."""
 
 
 def _signed_terms(
     value: Counts, group: BitWords, held: Counts, freed: Counts, size: int
 ) -> tuple[Counts, BitWords, Reals]:
-    """Signed terms of leaves, from below or, `size` rows further on, from above: row, lanes, value.
+    """Return signed terms of leaves, from below or, `size` rows later, above: row, lanes, value.
 
     A leaf is one term at row | T for every part T of the fewer of its players, held or freed.
     """
@@ -313,7 +312,7 @@ def _signed_terms(
 
 
 _LANES_ONE_BY_ONE = 6
-"""Lanes of a word that are taken one by one; few words have more."""
+"""Most lanes of a word that are added one by one; few words have more."""
 
 
 def _sums_of_terms(row: Counts, group: BitWords, value: Reals, width: int, cells: int) -> Reals:

@@ -29,7 +29,7 @@ from suffice.typing import Counts, Reals
 
 _CLASS_OBJECTIVES = {"binary", "multiclass"}
 _SUM_OBJECTIVES = {"regression", "regression_l1", "huber", "fair", "quantile", "mape"}
-"""Objectives whose prediction is the sum itself."""
+"""Objectives whose prediction is the sum of leaves itself."""
 
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
 _ZERO_IS_MISSING = 1
@@ -38,7 +38,7 @@ _ZERO = float(np.float32(1e-35))
 
 
 def read(model: Any) -> Ensemble:
-    """The ensemble behind a fitted lightgbm model; Unreadable for those not known here."""
+    """Return the ensemble of a fitted lightgbm model; `Unreadable` for models not known here."""
     name = type(model).__name__
     bare = name == "Booster"
     if not bare and name not in ("LGBMClassifier", "LGBMRegressor"):
@@ -71,7 +71,7 @@ def read(model: Any) -> Ensemble:
 
 
 def _raw_scores(model: Any, bare: bool, divisor: float, rows: Table) -> Any:
-    """Averages are made after raw scores."""
+    """Return the library's raw scores over the divisor: raw scores are sums, averaged later."""
     given = to_pandas(rows.native) if bare else rows.native
     return np.asarray(model.predict(given, raw_score=True)) / divisor
 
@@ -85,7 +85,7 @@ def _array(text: str, kind: type = float) -> Any:
 
 
 def _tree(block: str, output: int, outputs: int) -> Tree:
-    """Inner nodes first, then leaves; lightgbm counts a leaf i as the child -1 - i."""
+    """Return a tree, inner nodes first, then leaves; lightgbm numbers leaf i as child -1 - i."""
     field = _fields(block)
     if field.get("is_linear", "0") != "0":
         raise Unreadable("the leaves of the model hold linear models (linear_tree)")
@@ -118,7 +118,7 @@ def _tree(block: str, output: int, outputs: int) -> Tree:
 
 
 def _categories(field: dict[str, str], kind: Counts, threshold: Reals) -> dict[int, CategorySplit]:
-    """A categorical split's threshold is the number of its set, kept as 32-bit words."""
+    """Return the categorical splits; a threshold is the number of a set of 32-bit words."""
     out = {}
     for node in np.flatnonzero(kind & _CATEGORICAL).tolist():
         edges = _array(field["cat_boundaries"], int)
@@ -130,7 +130,7 @@ def _categories(field: dict[str, str], kind: Counts, threshold: Reals) -> dict[i
 
 
 def _zero_columns(blocks: list[str]) -> list[int]:
-    """Columns in which zero is a missing value."""
+    """Return the columns in which zero is a missing value."""
     zero: set[int] = set()
     other: set[int] = set()
     for block in blocks:
@@ -146,7 +146,7 @@ def _zero_columns(blocks: list[str]) -> list[int]:
 
 
 def _float_matrix(table: Table, categories: Any, zeros: list[int]) -> Reals:
-    """The table as the trees see it, with NaN for every zero that counts as missing."""
+    """Return the matrix that the trees read, with NaN for every zero that counts as missing."""
     listed = [j for j in range(len(table.names)) if table.categories(j) is not None]
     # lightgbm keeps the categories of a frame's columns one after another, without their names.
     known = dict(zip(listed, categories or (), strict=False))

@@ -1,10 +1,10 @@
 """Reads models that are made of models: bags, votes, boosted votes, and calibrated classifiers.
 
-Where each member's answer is a sum of leaves and the whole adds these answers up, the whole is one
-larger ensemble: each member's leaves count with its weight. So it is for shares of classes (trees,
-forests, bags of them), for values, and for votes of single trees, whose leaf is their vote. A
-probability that a link function or a calibration makes of a sum is no sum: `mix_probabilities`
-bounds what a mean of such can be, for two classes.
+If each member's output is a sum of leaves and the model adds these outputs up, the model is one
+larger ensemble, with each member's leaves times its weight. That holds for shares of classes
+(trees, forests, bags of them), for values, and for votes of single trees, where a leaf is a vote.
+It does not hold for probabilities that are a link function or a calibration of a sum:
+`mix_probabilities` bounds a mean of these, for two classes.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from suffice.typing import Reals
 
 
 def read(model: Any, columns: tuple[str, ...]) -> Ensemble:
-    """The ensemble behind a fitted model of models; Unreadable for what is no sum of leaves."""
+    """Return the ensemble of a fitted model of models; `Unreadable` if it is no sum of leaves."""
     return _META_ESTIMATORS[type(model).__name__](model, columns)
 
 
 def _as_array(model: Any, table: Table) -> Table:
-    """The array that a model makes of a table before its members get their columns of it."""
+    """Return the array that a model converts a table to before its members get their columns."""
     from sklearn.utils.validation import validate_data
 
     rows = validate_data(model, table.native, dtype=None, ensure_all_finite=False, reset=False)
@@ -44,7 +44,7 @@ def _as_array(model: Any, table: Table) -> Table:
 
 
 def _column_names(model: Any, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns that a model is given: as the user names them, else as it knows them itself."""
+    """Return the names of a model's columns: the user's, else those that it was fitted with."""
     own = getattr(model, "feature_names_in_", range(model.n_features_in_))
     return columns or tuple(map(str, own))
 
@@ -52,7 +52,7 @@ def _column_names(model: Any, columns: tuple[str, ...]) -> tuple[str, ...]:
 def _members(
     model: Any, estimators: Sequence[Any], columns: tuple[str, ...], features: Any = None
 ) -> list[EnsembleMember]:
-    """Return the members with their trees; `features` are the columns that each is given."""
+    """Return the members with their trees; `features` are the columns that each gets."""
     out = []
     for number, estimator in enumerate(estimators):
         given = np.arange(len(columns)) if features is None else np.asarray(features[number])
@@ -67,7 +67,7 @@ def _members(
 
 
 def _bagging(model: Any, columns: tuple[str, ...]) -> Ensemble:
-    """The mean of the members' shares, or of their values."""
+    """Return the mean of the members' shares, or of their values."""
     members = _members(
         model, model.estimators_, _column_names(model, columns), model.estimators_features_
     )
@@ -84,11 +84,11 @@ def _mean_share(
     weights: Reals,
     prepare: Callable[[Table], Table] | None = None,
 ) -> Ensemble:
-    """The weighted mean of members that give probabilities."""
+    """Return the weighted mean of members that predict probabilities."""
     classes = class_labels(model.classes_)
     if not all(member.trees.shares for member in members):
         return mix_probabilities(model, members, weights, classes, prepare)
-    # Members are fitted on numbers of classes, of which the sample of one may lack some.
+    # Members are fitted on class numbers, and the sample of a member may lack some classes.
     total, parts = float(weights.sum()), []
     for member, weight in zip(members, weights, strict=True):
         trees, known = member.trees, np.asarray(member.trees.classes, dtype=np.int64)
@@ -104,7 +104,7 @@ def _mean_value(
     weights: Reals,
     prepare: Callable[[Table], Table] | None = None,
 ) -> Ensemble:
-    """The weighted mean of members that give numbers."""
+    """Return the weighted mean of members that predict numbers."""
     total = float(weights.sum())
     parts = [
         MemberContribution(
@@ -156,13 +156,13 @@ def _require_tree(model: Any, member: EnsembleMember, instead: str = "") -> None
 
 
 def _leaf_votes(member: EnsembleMember, of_class: Reals) -> Reals:
-    """(nodes, outputs): for each leaf of a single tree, the row of the class that it answers."""
+    """Return (nodes, outputs): for each leaf of a single tree, the row of its class."""
     trees = member.trees
     return np.asarray(of_class[trees.values.argmax(axis=1)] * (trees.test < 0)[:, None])
 
 
 def _ada_boost(model: Any, columns: tuple[str, ...]) -> Ensemble:
-    """Weighted votes of single trees (SAMME); of two classes, the second's lead."""
+    """Return the weighted votes of single trees (SAMME); for two classes the second's lead."""
     classes = class_labels(model.classes_)
     members = _members(model, model.estimators_, tuple(map(str, range(model.n_features_in_))))
     weights = np.asarray(model.estimator_weights_, dtype=np.float64)[: len(members)]
@@ -217,20 +217,20 @@ _META_ESTIMATORS: dict[str, Callable[[Any, tuple[str, ...]], Ensemble]] = {
 """By the name of scikit-learn's class."""
 
 
-# Two classes told by a mean of probabilities that are functions of sums, not sums themselves.
+# Two classes decided by a mean of probabilities that are functions of sums, not sums themselves.
 
 
 _GRID_CELLS = 1 << 11
-"""Cells of the grid of all members together; a single member may have more."""
+"""Most cells of the grid of all members together; a single member may have more."""
 _GRID_CELLS_OF_ONE = 1 << 18
 _MOST_UNSURE = 0.4
 """Largest share of the range of u that may be left to the model."""
 _MEAN_ROUNDING = 1e-9
-"""Far more than what a mean of probabilities in float64 is rounded by."""
+"""Generous bound of the rounding error of a mean of probabilities in float64."""
 
 _Link = Callable[[Reals, float], Reals]
-"""From sums to the second class's probability, with an error in the number that a calibration is
-given; it never turns."""
+"""Monotone function from sums to the second class's probability; its second argument is the error
+of the number that a calibration gets."""
 
 
 class _MixtureTerm(NamedTuple):
@@ -247,7 +247,7 @@ class _MixtureTerm(NamedTuple):
 
     @property
     def range(self) -> tuple[float, float]:
-        """The least and the greatest sum."""
+        """The smallest and the largest sum."""
         values, base = self.sums
         least, most = self.member.trees.leaf_ranges(values)
         return base + float(least.sum()), base + float(most.sum())
@@ -260,7 +260,7 @@ class _MixtureTerm(NamedTuple):
         return trees.rounding_bound(float(largest))
 
     def bounds(self, low: Reals, high: Reals) -> tuple[Reals, Reals]:
-        """The least and the greatest that sums from `low` to `high` add to the mean."""
+        """Return the least and the most that sums from `low` to `high` add to the mean."""
         error = 64 * self.member.trees.unit
         ends = [self.curve(end, e) for end in (low, high) for e in (-error, error)]
         return self.weight * np.minimum.reduce(ends), self.weight * np.maximum.reduce(ends)
@@ -273,7 +273,7 @@ def mix_probabilities(
     classes: tuple[Any, ...],
     prepare: Callable[[Table], Table] | None = None,
 ) -> Ensemble:
-    """A mean of probabilities, of which some are logistic functions of sums."""
+    """Return a mean of probabilities, some of which are logistic functions of sums."""
     linked = next(member for member in members if not member.trees.shares)
     if any(len(member.trees.classes or ()) != 2 for member in members) or len(classes) != 2:
         raise Unreadable(
@@ -289,7 +289,7 @@ def mix_probabilities(
 
 
 def mix_calibrations(model: Any, members: Sequence[EnsembleMember]) -> Ensemble:
-    """CalibratedClassifierCV: the mean of what its calibrations make of its members' answers."""
+    """Return a CalibratedClassifierCV as the mean of its members' calibrated probabilities."""
     classes, kept = class_labels(model.classes_), model.calibrated_classifiers_
     if len(classes) != 2:
         return _multiclass_sigmoid(model, members, classes)
@@ -306,7 +306,7 @@ def mix_calibrations(model: Any, members: Sequence[EnsembleMember]) -> Ensemble:
 
 
 def _probability_link(model: Any, member: EnsembleMember) -> _Link:
-    """The second class's probability, as the member itself gives it."""
+    """Return the function from a member's sums to its probability of the second class."""
     trees = member.trees
     if trees.shares:
         return _identity_link
@@ -350,7 +350,7 @@ def _mix_terms(
     classes: tuple[Any, ...],
     prepare: Callable[[Table], Table] | None,
 ) -> Ensemble:
-    # Slopes over the whole range of sums suit gentle curves, those near one half steep ones.
+    # Slopes over the whole range of sums suit flat curves, slopes near one half steep ones.
     tried = [(_undecided_range(terms, slopes), slopes) for slopes in _slopes(terms)]
     (share, unsure), slopes = min(tried, key=lambda found: found[0][0])
     if share > _MOST_UNSURE:
@@ -389,7 +389,7 @@ def _slopes(terms: Sequence[_MixtureTerm]) -> list[list[float]]:
 def _undecided_range(
     terms: Sequence[_MixtureTerm], slopes: Sequence[float]
 ) -> tuple[float, tuple[float, float]]:
-    """The sums u for which nothing is certain: their share of all, and from where to where."""
+    """Return the range of sums u that are in doubt: its share of all, and its two ends."""
     ranges = [
         sorted(slope * end for end in term.range) for term, slope in zip(terms, slopes, strict=True)
     ]
@@ -398,7 +398,7 @@ def _undecided_range(
     least = most = np.zeros(1)
     for term, slope, (low, high) in zip(terms, slopes, ranges, strict=True):
         edges: Reals = low + step * np.arange(int((high - low) / step) + 2, dtype=np.float64)
-        if slope:  # a cell more to either side, which covers what is rounded
+        if slope:  # one more cell on either side covers the rounding
             wider = max(step, abs(slope) * term.rounding)
             lower, upper = term.bounds((edges[:-1] - wider) / slope, (edges[1:] + wider) / slope)
         else:
@@ -420,7 +420,7 @@ def _first_true(holds: Any, otherwise: int) -> int:
 
 
 def _min_plus(all_before: Reals, one: Reals, best: Any) -> Reals:
-    """(i + j): the best all_before[i] + one[j]."""
+    """Return, at each i + j, the best all_before[i] + one[j] (`best`: np.minimum or np.maximum)."""
     worst = np.inf if best is np.minimum else -np.inf
     out = np.full(len(all_before) + len(one) - 1, worst)
     for i, before in enumerate(all_before):

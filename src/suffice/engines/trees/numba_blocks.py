@@ -21,7 +21,7 @@ from suffice.engines.trees.subset_lists import Verdicts
 from suffice.typing import BitWords, Counts, HeldSets
 
 _TWO_WAY_PLAYERS = 12
-"""Past so many players, summing a second accumulator costs more than it saves in the walk."""
+"""Most players with two accumulators: beyond, summing the second costs more than it saves."""
 
 _MAX_PORTION = 1 << 19
 """The largest portion of leaves that a block may keep, of 32 bytes each."""
@@ -30,7 +30,7 @@ _FIRST_PORTION = 1 << 14
 
 
 class NumbaBlock:
-    """One block of references, at work in the buffers of one thread."""
+    """One block of references; it uses the buffers of one thread."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class NumbaBlock:
         self._kept: Sequence[list[BitWords] | None] = leaves or [self._keep(m) for m in margins]
 
     def leaves(self) -> LeafPortions:
-        """Copies of all that was found, unless it was too much to keep."""
+        """Return copies of all leaves found; empty if they were too many to keep."""
         kept = [parts for parts in self._kept if parts is not None]
         if len(kept) < len(self._kept):
             return []
@@ -104,7 +104,7 @@ class NumbaBlock:
         return found
 
     def _keep(self, margin: int) -> list[BitWords] | None:
-        """All leaves of a margin, in portions; or None where they are too many."""
+        """Return all leaves of a margin, in portions; None if there are too many to keep."""
         parts: list[BitWords] = []
         progress = np.zeros(2, dtype=np.int64)
         # Portions double, so that few leaves take little memory and many take few calls.
@@ -117,7 +117,7 @@ class NumbaBlock:
         return None
 
     def _walk(self, margin: int, number: int) -> Iterator[BitWords]:
-        """The leaves that a slab reaches, in portions."""
+        """Yield the leaves that a slab reaches, in portions."""
         held = number << self._players
         freed = ((1 << self._problem.d) - (1 << self._players)) ^ held
         progress = np.zeros(2, dtype=np.int64)
@@ -144,7 +144,7 @@ class NumbaBlock:
 
 
 class NumbaWalk:
-    """One word of references, beside one word of subsets after another, in any thread."""
+    """One word of references, evaluated with one word of subsets after another, in any thread."""
 
     def __init__(self, problem: EncodedInput, differs: BitWords, everyone: int) -> None:
         self._everyone = np.uint64(everyone)

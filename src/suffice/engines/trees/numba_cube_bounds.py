@@ -298,7 +298,7 @@ def _inner_nodes(trees: RankedTrees) -> tuple[Counts, ...]:
 def _same_player_above(
     nodes: Ints, node: Counts, parent: Counts, away: Counts, row_of: Counts
 ) -> Counts:
-    """Pairs of a node and one above it that asks the same player."""
+    """Return pairs of a node and one above it that tests the same player."""
     above, turned = np.full(len(nodes), -1), np.zeros(len(nodes), dtype=np.int64)
     above[node], turned[node] = parent, away
     found, start, at = [np.empty((3, 0), dtype=np.int64)], node, node

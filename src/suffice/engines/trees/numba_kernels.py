@@ -46,13 +46,13 @@ def cached_njit(function: F) -> F:
 
 
 def _intrinsic(function: Callable[..., Any]) -> Callable[[Any], Any]:
-    """An instruction of the processor as a function of one word."""
+    """Return an instruction of the processor as a function of one word."""
     return cast(Callable[[Any], Any], intrinsic(function))
 
 
 @_intrinsic
 def lowest_bit(typing: Any, word: Any) -> Any:
-    """The number of the lowest bit set: an instruction that numba has no name for."""
+    """Return the number of the lowest bit set, by an instruction that numba has no name for."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], context.get_constant(numba.boolean, True))

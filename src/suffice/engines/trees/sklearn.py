@@ -37,9 +37,9 @@ _META_ESTIMATOR_NAMES = (
 
 
 def read(model: Any, columns: tuple[str, ...]) -> Ensemble:
-    """The ensemble behind a fitted scikit-learn model; Unreadable for those not known here.
+    """Return the ensemble of a fitted scikit-learn model; `Unreadable` for models not known here.
 
-    `columns` names the table that it is given, where it may have pipelines among its members.
+    `columns` are the names of the table's columns, for members that are pipelines.
     """
     name = type(model).__name__
     if getattr(model, "n_outputs_", 1) != 1:
@@ -64,7 +64,7 @@ def read(model: Any, columns: tuple[str, ...]) -> Ensemble:
 
 
 def _forest(model: Any, estimators: list[Any], classes: bool) -> Ensemble:
-    """Class shares or means of the leaves, averaged over the trees in float64."""
+    """Return a forest: class shares or means of the leaves, averaged over the trees in float64."""
     if any(has_patched_methods(e) for e in estimators):
         raise Unreadable(f"a method of a tree of this {type(model).__name__} was replaced")
     trees = [_tree(e.tree_, e.tree_.value[:, 0, :]) for e in estimators]
@@ -90,7 +90,7 @@ def _forest_replay(model: Any, outputs: int, classes: bool) -> LibrarySum | None
 
 
 def _boosting(model: Any) -> Ensemble:
-    """Means of the leaves times the learning rate, on top of a constant first guess."""
+    """Return a boosted model: leaf means times the learning rate, added to a constant."""
     constant = type(model.init_).__module__ == "sklearn.dummy"
     if not constant and model.init_ != "zero":
         raise Unreadable(f"{type(model).__name__} starts from another model (init)")
@@ -155,7 +155,7 @@ def _float32_matrix(model: Any, table: Table) -> Reals:
 
 
 def _histogram_boosting(model: Any) -> Ensemble:
-    """Leaves already hold the learning rate; values are compared as float64."""
+    """Return a histogram-based model: leaves contain the learning rate; values are float64."""
     loss = model._loss
     if not hasattr(model, "classes_") and type(loss.link).__name__ != "IdentityLink":
         raise not_a_leaf_sum(model, f"loss={model.loss!r}")
@@ -178,13 +178,13 @@ def _histogram_boosting(model: Any) -> Ensemble:
         classes=None if classes is None else class_labels(classes),
         link_slack=1e-12 if classes is not None else 0.0,
         source=_encoded_order(model),
-        # Versions differ in whether labels are read from the margin or from what is made of it.
+        # Versions differ in whether labels follow from the margin or from the probability.
         replay=LibrarySum(_margin_of(model), base, (0.0, 4 * 2.0**-53)),
     )
 
 
 def _encoded_matrix(model: Any, table: Table, *, categorical: list[int]) -> Reals:
-    """The table as the trees see it; a negative category is a missing one."""
+    """Return the matrix that the trees read; a negative category counts as missing."""
     rows = np.array(model._preprocess_X(table.native, reset=False), dtype=np.float64)
     for column in categorical:
         values = rows[:, column]
@@ -225,13 +225,13 @@ def _is_categorical(model: Any, column: int) -> bool:
 
 
 def _bitset_members(words: Any) -> frozenset[int]:
-    """The numbers in a set kept as 32-bit words."""
+    """Return the numbers in a set that is stored as 32-bit words."""
     bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), bitorder="little")
     return frozenset(np.flatnonzero(bits).tolist())
 
 
 def _encoded_order(model: Any) -> Counts | None:
-    """The model's encoder puts categorical columns first."""
+    """Return the order of the columns after the model's encoder, categorical ones first."""
     if model._preprocessor is None:
         return None
     flags = np.asarray(model.is_categorical_)

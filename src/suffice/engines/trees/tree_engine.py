@@ -1,11 +1,10 @@
 """`TreeEngine`: each hybrid's outcome from the trees; ties by replay of additions, or the model.
 
-A list of subsets is judged rectangle by rectangle (`subset_lists`), the whole lattice in slabs
-(`lattice_sweep`). What the integers cannot decide (scores within rounding of a boundary, see
-`IntegerMargin`) is decided by repeating the library's additions (`LibrarySum`), or asked of the
-model, each distinct hybrid once. The model is also asked about a few hybrids that are decided, as a
-check on the reading of it: if it ever disagrees, the reading is given up and the black box takes
-over.
+A list of subsets is evaluated rectangle by rectangle (`subset_lists`), the whole lattice in slabs
+(`lattice_sweep`). Hybrids that the integers leave in doubt (scores within rounding of a boundary,
+see `IntegerMargin`) are decided by repeating the library's additions (`LibrarySum`), or predicted
+by the model, each distinct one once. The model also predicts a few hybrids that are not in doubt,
+as a check of the reading: if it ever disagrees, the reading is given up and the black box is used.
 """
 
 from __future__ import annotations
@@ -57,20 +56,20 @@ if TYPE_CHECKING:
     from suffice.engines.trees.cube_bounds import CubeBounds
 
 _DOUBTS_COMPARED, _OTHERS_COMPARED = 48, 16
-"""Hybrids in doubt, and others, whose scores must be the library's own to the bit."""
+"""Hybrids in doubt, and others, whose scores must equal the library's to the bit."""
 
 _WORK_AT_ONCE = 5e7
 """Work on a list between two calls of `tick`."""
 
 _ROWS_AT_ONCE = 1 << 20
-"""Hybrids written out together to be asked about."""
+"""Hybrids evaluated together, of which those in doubt are predicted."""
 
 
 class TreeEngine(BaseEngine):
     """A tree ensemble on swapped values: any list of subsets, or the whole lattice in one sweep.
 
     `kernel` is "numba", "numpy", or None to choose: numba where it is installed and the work is
-    worth its start. Raises `Unreadable` for a question that the trees do not tell.
+    worth its start. Raises `Unreadable` for an event that the trees do not decide.
     """
 
     @property
@@ -107,13 +106,13 @@ class TreeEngine(BaseEngine):
         return self._uses_model or (self._kernel != "numpy" and numba_is_loaded())
 
     def load_kernels(self) -> bool:
-        """Load numba's kernels; return False where numba is missing or was not asked for."""
+        """Load numba's kernels; return False if numba is missing or `kernel` is another."""
         if self._uses_model:
             return True
         return self._kernel != "numpy" and numba_is_installed() and load_numba()
 
     def seconds_per_hybrid(self) -> float | None:
-        """Return what the work of a hybrid in a list takes by the kernel that does it."""
+        """Return the predicted seconds of a hybrid in a list, by the kernel that is used."""
         if self._uses_model:
             return self._box.seconds_per_hybrid()
         times = NUMPY_FACTOR if self._lists.backend(0) == "numpy" else 1.0
@@ -126,7 +125,7 @@ class TreeEngine(BaseEngine):
         return self._problem.work_per_hybrid
 
     def outcomes(self, held: HeldSets, tick: ProgressCallback | None = None) -> Outcomes:
-        """(subsets, references): does the hybrid have the input's outcome?"""
+        """Return (subsets, references): whether each hybrid has the input's outcome."""
         tick = tick or _ignore_progress
         if self._uses_model:
             return self._box.outcomes(held, tick)
@@ -138,7 +137,7 @@ class TreeEngine(BaseEngine):
             part = held[start : start + step]
             verdicts = self._lists.verdicts(part)
             found = self._resolve_verdicts(verdicts.ravel(), _SubsetHybrids(part, self.n), tick)
-            if found is None:  # what was found before in this list is given up as well
+            if found is None:  # the reading is wrong: earlier outcomes of this list are dropped too
                 return self._box.outcomes(held, scale_progress(tick, 1.0 - start / len(held)))
             out[start : start + step] = found.reshape(verdicts.shape)
             tick(len(part) / len(held))
@@ -147,7 +146,7 @@ class TreeEngine(BaseEngine):
         return out
 
     def outcomes_of_hybrids(self, held: HeldSets, references: Counts) -> BoolVector:
-        """(rows,): the same for single hybrids."""
+        """Return (rows,): whether hybrid (held[i], references[i]) has the input's outcome."""
         if self._uses_model:
             return self._box.outcomes_of_hybrids(held, references)
         verdicts = self._lists.verdicts_of(held, references)
@@ -178,9 +177,9 @@ class TreeEngine(BaseEngine):
         tick: ProgressCallback | None = None,
         cache: bool = False,
     ) -> BoolVector:
-        """The outcomes of hybrids in doubt, as `_ask` gives them but without a call where possible.
+        """Return the outcomes of hybrids in doubt, by the library's additions where possible.
 
-        The model is asked where no `LibrarySum` is valid, and about what one leaves open.
+        The model predicts them where no `LibrarySum` is valid, and those that it leaves open.
         """
         if not len(references) or not self._sums_match(held, references):
             return self._predict(held, references, tick, cache)
@@ -194,15 +193,16 @@ class TreeEngine(BaseEngine):
     def _outcomes_from_sums(
         self, held: HeldSets, references: Counts
     ) -> tuple[BoolVector, BoolVector]:
-        """The outcomes of single hybrids by the library's own additions, and which are sure."""
+        """Return the outcomes of single hybrids by the library's additions, and which are sure."""
         sums = sum_like_library(self._problem, held, references, self._kernel)
         holds, sure = read_library_sums(self._problem.ensemble, self._event, sums)
         return holds == self._y, sure
 
     def _sums_match(self, held: HeldSets, references: Counts) -> bool:
-        """Are sums repeated to the bit? The first hybrids in doubt, and some others, tell."""
-        # Near-ties are where another order of additions would show; some others are added, since a
-        # model may have no tie at all among the first hybrids.
+        """Return whether sums equal the library's to the bit, checked on the first hybrids in doubt
+        and some others."""
+        # Another order of additions would show at near-ties; other hybrids are added, since there
+        # may be no near-tie among the first.
         if self._model.sums_match is None:
             rng = generator(0, Stream.CHECKS)
             others = rng.random((_OTHERS_COMPARED, held.shape[1])) < 0.5
@@ -225,7 +225,7 @@ class TreeEngine(BaseEngine):
 
     def _fall_back(self) -> None:
         self._uses_model = self._model.disagrees = True
-        self.note = f"{WRONG_TREES}, so that it was asked about every hybrid"
+        self.note = f"{WRONG_TREES}, so the model predicted every hybrid"
 
     def check_reading(self) -> bool:
         """Make the first checks of the reading if they are due; return whether the model agrees."""
@@ -253,13 +253,13 @@ class TreeEngine(BaseEngine):
         return {int(p): "alike" if read[p] else "unread" for p in np.flatnonzero(~parted)}
 
     def _bound_event(self, held: HeldSets, freed: HeldSets) -> tuple[Outcomes, Outcomes]:
-        if self._uses_model:  # nothing is known but of single sets
+        if self._uses_model:  # without trees, only single sets have bounds
             shape = len(held), self.n
             return np.zeros(shape, dtype=bool), np.ones(shape, dtype=bool)
         return self._cubes.event(held, freed)
 
     def leverage(self) -> Reals:
-        """(references, players): about how far each player moves the scores."""
+        """Return (references, players): about how far each player moves the scores."""
         return self._cubes.leverage()
 
     @cached_property
@@ -277,7 +277,7 @@ class TreeEngine(BaseEngine):
             yield start, _count_lanes(words), self._lattice.pack_by_mask(words)
 
     def sweep_counts(self) -> Iterator[tuple[int, Counts]]:
-        """The first mask of each block of a sweep, and the hits of its masks."""
+        """Yield the first mask of each block of a sweep, and the hits of its masks."""
         for start, words in self._runs():
             if words is None:
                 for first, hits, _ in self._sweep_by_model():
@@ -286,7 +286,7 @@ class TreeEngine(BaseEngine):
             yield start, _count_lanes(words).astype(np.int64)
 
     def sweep_work(self) -> float:
-        """Return the work of a sweep, or of a list of all subsets where no sweep is so long."""
+        """Return the work of a sweep, or of a list of all subsets if there are too many for one."""
         d = self._problem.d
         if d > MAX_SWEEP_PLAYERS:
             return float(np.ldexp(self.work_per_hybrid() * self.n, min(d, 900)))
@@ -301,9 +301,9 @@ class TreeEngine(BaseEngine):
         return LatticeSweep(self._problem, self._kernel)
 
     def _runs(self) -> Iterator[tuple[int, NDArray[Any] | None]]:
-        """The first mask of each run, and its words of lanes by block and mask.
+        """Yield the first mask of each run, and its words of lanes by block and mask.
 
-        None: the model denies what the trees say, and has to be asked, from the beginning.
+        None: the model contradicts the trees, so it has to predict the whole sweep.
         """
         lattice = self._lattice
         for start in range(0, 1 << self._problem.d, lattice.masks_per_run):
@@ -317,7 +317,7 @@ class TreeEngine(BaseEngine):
             return
 
     def _resolve_run(self, words: NDArray[Any], start: int, undecided: HybridPlaces) -> bool:
-        """Write the model's answers into `words`; False if it denies a decided one."""
+        """Write the model's predictions into `words`; False if it contradicts a decided outcome."""
         d, width, order = self._problem.d, self._problem.lanes.width, self._problem.lanes.order
         masks, places = self._to_check(words, start, undecided)
         if len(masks):
@@ -335,14 +335,14 @@ class TreeEngine(BaseEngine):
         return True
 
     def _to_check(self, words: NDArray[Any], start: int, undecided: HybridPlaces) -> HybridPlaces:
-        """A few hybrids, always the same ones, that no kernel left undecided."""
+        """Return a few decided hybrids to check, the same in every run."""
         if not (count := self._model.checks.count(words.shape[1] * self.n)):
             none = np.empty(0, dtype=np.int64)
             return none, none
         rng = generator(0, Stream.CHECKS, start)
         masks = start + rng.integers(words.shape[1], size=count)
         places = rng.integers(self.n, size=count)
-        # Undecided hybrids are put to the model anyway and say nothing about the reading.
+        # The model predicts undecided hybrids anyway, and they say nothing about the reading.
         free = ~np.isin(masks * self.n + places, undecided[0] * self.n + undecided[1])
         return masks[free], places[free]
 
@@ -378,11 +378,11 @@ class _SingleHybrids:
 
 
 def _ignore_progress(share: float) -> None:
-    """The tick of nobody who counts."""
+    """Ignore the share of the work that was done."""
 
 
 def _lane_bits_of(words: NDArray[Any], places: Counts) -> NDArray[Any]:
-    """The bit of a lane that each of these references of a block has in its word."""
+    """Return the bit of each reference's lane in the words of its block."""
     return np.asarray(np.left_shift(words.dtype.type(1), (places ^ 7).astype(words.dtype)))
 
 
@@ -405,9 +405,9 @@ _STEPS_AT_ONCE = 1 << 18
 def sum_like_library(
     problem: EncodedInput, held: HeldSets, references: Counts, kernel: Backend | None = None
 ) -> Reals:
-    """(rows, outputs): the library's sums of single hybrids; for an ensemble with a `LibrarySum`.
+    """Return (rows, outputs): the library's own sums of single hybrids; needs a `LibrarySum`.
 
-    None takes the compiled kernel where it is loaded: numba's start would take longer.
+    `kernel` None: the compiled kernel if it is loaded already, since loading it would take longer.
     """
     kernel = kernel or ("numba" if numba_is_loaded() else "numpy")
     ensemble = problem.ensemble
@@ -438,7 +438,7 @@ def sum_like_library(
 
 
 def scores_match(ensemble: Ensemble, sums: Reals, theirs: Any) -> bool:
-    """Are the library's scores of some rows the very ones that these sums make?"""
+    """Return whether the library's scores of some rows equal these sums to the bit."""
     theirs, ours = np.asarray(theirs), _divide_sums(ensemble, sums)
     return theirs.size == ours.size and bool((theirs.reshape(ours.shape) == ours).all())
 

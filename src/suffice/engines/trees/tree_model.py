@@ -28,30 +28,30 @@ from suffice.target import Event
 from suffice.typing import Counts, Reals
 
 FIRST_CHECKS = 32
-"""Decided hybrids that the model is asked about all the same, the first time."""
+"""Decided hybrids that the model predicts as a check the first time."""
 
 _LATER_CHECKS = 8
-"""After that, so many now and then."""
+"""Decided hybrids that it predicts at each later check."""
 
 _MAX_UNCHECKED_HYBRIDS = 1 << 26
-"""No more hybrids are worked out from one check to the next, or one step of the work."""
+"""Most hybrids evaluated between two checks, unless one step of the work has more."""
 
 _INPUTS_COMPARED = 8
-"""Inputs whose class shares must have been the library's own to the bit before it is not asked."""
+"""Inputs whose class shares must equal the library's to the bit before they replace its own."""
 
 
 class TreeModel:
-    """The trees of one model, and what is known of them from the inputs so far."""
+    """The trees of one model, and the checks made of them so far."""
 
     def __init__(self, ensemble: Ensemble) -> None:
         self.ensemble = ensemble
         self.checks = HybridCheckSchedule()
         self.disagrees = False
-        """Has the model answered otherwise than the trees, as they were read?"""
+        """Whether the model has contradicted the trees as they were read."""
         self.sums_match: bool | None = None if ensemble.replay is not None else False
-        """Are the library's additions repeated to the bit? None: that was not checked yet."""
+        """Whether sums equal the library's to the bit; None: not checked yet."""
         self.domains: dict[tuple[str, int], Any] = {}
-        """What proofs made of the trees, by the kind of domain and the table it is of."""
+        """Domains that proofs made of the trees, by their kind and their table."""
         self._readings: dict[tuple[Any, ...], EventMargins] = {}
         self._alike = 0
 
@@ -62,7 +62,7 @@ class TreeModel:
         return other
 
     def event_margins(self, event: Event) -> EventMargins:
-        """The event's margins; `Unreadable` where the sums do not tell it."""
+        """Return the event's margins; `Unreadable` if the sums do not decide it."""
         if event.kind == "within":  # another event for every input
             return read_event_margins(self.ensemble, event)
         key = event.kind, event.parameters
@@ -73,9 +73,9 @@ class TreeModel:
     def class_shares(self, rows: Table) -> tuple[Reals | None, int]:
         """Return (rows, classes): a forest's class shares, and how many rows it predicted for them.
 
-        At first it predicts all, and they are compared, bit by bit, with what is added up here;
-        later none. None: not a forest, or not one whose additions are repeated (see `replay`); or
-        the library refuses the rows.
+        At first it predicts all, and its shares are compared with these bit by bit; later it
+        predicts none. None: no forest, or one whose additions are not repeated (see `replay`), or
+        rows that the library refuses.
         """
         replay = self.ensemble.replay
         if replay is None or self.sums_match is False or self.disagrees or not self.ensemble.shares:
@@ -91,7 +91,7 @@ class TreeModel:
                 if self.sums_match or self._alike >= _INPUTS_COMPARED:
                     return ours, 0
                 theirs = np.asarray(replay.scores(rows))
-        except Unreadable:  # the model itself will say what is wrong with the rows
+        except Unreadable:  # the model itself raises for what is wrong with the rows
             return None, 0
         self._alike += len(rows)
         if not np.array_equal(theirs, ours):
@@ -100,7 +100,7 @@ class TreeModel:
 
 
 def leaf_indices(ensemble: Ensemble, rows: Reals) -> Ints:
-    """(trees, rows): the leaf that each row, as the trees see it, comes to in each tree."""
+    """Return (trees, rows): the leaf of each tree that each row of the trees' matrix reaches."""
     tests = ensemble.tests
     row = np.tile(np.arange(len(rows)), len(ensemble.roots))
     node = np.repeat(ensemble.roots, len(rows))
@@ -120,10 +120,10 @@ def leaf_indices(ensemble: Ensemble, rows: Reals) -> Ints:
 class HybridCheckSchedule:
     """Schedule of checks of hybrids decided by trees against the model.
 
-    The first hybrids of all are checked, one by one as they come, until there were enough; and then
-    a few more whenever four times as many were worked out as at the last check, or very many. That
-    depends on what was asked before and on counts alone, so that the same questions in the same
-    order ask the same rows on any machine.
+    The first hybrids are checked one by one until there were enough; later a few are checked
+    whenever four times as many hybrids were evaluated as at the last check, or very many more. That
+    depends on counts alone, so that the same questions in the same order check the same rows on any
+    machine.
     """
 
     def __init__(self) -> None:
@@ -164,8 +164,8 @@ _LIBRARIES = ("sklearn", "xgboost", "lightgbm", "catboost")
 def read_trees(model: Any, columns: tuple[str, ...] = ()) -> Ensemble:
     """Read the trees of a fitted model; `Unreadable` gives the reason why they are not read.
 
-    `columns` names the table that the model is given, for pipelines: steps before the trees may do
-    what they like to a column, as long as they keep it apart from the others.
+    `columns` are the names of the table's columns, for pipelines: steps before the trees may
+    transform each column in any way, but not mix columns.
     """
     if isinstance(model, Adapter):
         return _read_adapted(model, columns)
@@ -187,7 +187,7 @@ def read_trees(model: Any, columns: tuple[str, ...] = ()) -> Ensemble:
 
 
 def _read_adapted(model: Adapter, columns: tuple[str, ...]) -> Ensemble:
-    """The trees of a model whose classes are called otherwise, and of which no more is said."""
+    """Return the trees of an adapted model, which only names its classes differently."""
     if not model.only_renames_classes:
         raise Unreadable(
             f"{describe_model(model.original)} is given a threshold or rows of the user's"
@@ -230,12 +230,12 @@ def _import_reader(library: str) -> Any:
 def _matrix_after_pipeline(
     parts: ColumnwisePipeline, matrix: Callable[[Table], Reals], rows: Table
 ) -> Reals:
-    """Rows as the trees at the end of a pipeline see them."""
+    """Return the matrix that the trees at the end of a pipeline read."""
     return matrix(parts.seen(rows))
 
 
 def _scores_after_pipeline(
     parts: ColumnwisePipeline, scores: Callable[[Table], Any], rows: Table
 ) -> Any:
-    """The library's own scores of rows, at the end of a pipeline."""
+    """Return the library's own scores of rows, at the end of a pipeline."""
     return scores(parts.seen(rows))

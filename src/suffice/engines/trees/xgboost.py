@@ -4,10 +4,10 @@ xgboost compares float32 with `<`, and sums leaves in float32, which is why its 
 the other libraries'. Its base score has been kept in different forms by different versions, so it
 is taken from one prediction instead: the margin of a row of zeros, less the row's leaves.
 
-A model that was fitted on a frame keeps the names of its categories and numbers those of any other
-frame by them. What becomes of one that it has not seen depends on xgboost's version (3.2 takes a
-text for the next in alphabetical order), so rows with such a value are left to the model itself. A
-tree of `booster="dart"` counts with the weight that was left to it.
+A model that was fitted on a frame keeps the names of its categories, and numbers the categories of
+other frames by them. How it treats a category that it has not seen depends on xgboost's version
+(3.2 takes a text for the next in alphabetical order), so the model itself predicts rows with one. A
+tree of `booster="dart"` counts with the weight that dropout left it.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ _SUM_OBJECTIVES = {
     "reg:pseudohubererror",
     "reg:quantileerror",
 }
-"""Objectives whose prediction is the sum itself."""
+"""Objectives whose prediction is the sum of leaves itself."""
 
 
 def read(model: Any) -> Ensemble:
-    """The ensemble behind a fitted xgboost model; Unreadable for those not known here."""
+    """Return the ensemble of a fitted xgboost model; `Unreadable` for models not known here."""
     name = type(model).__name__
     bare = name == "Booster"
     if not bare and name not in _CLASSIFIERS + _REGRESSORS:
@@ -93,7 +93,7 @@ def read(model: Any) -> Ensemble:
 
 
 def _trees_used(rounds: tuple[int, int], forest: dict[str, Any]) -> int:
-    """After early stopping, predictions use the trees up to the best iteration; 0 means all."""
+    """Return the number of trees that predictions use: after early stopping, up to the best."""
     return int(forest["iteration_indptr"][rounds[1]]) if rounds[1] else len(forest["trees"])
 
 
@@ -145,7 +145,7 @@ def _base(booster: Any, rounds: tuple[int, int], ensemble: Ensemble) -> Reals:
 
 
 def _margins(booster: Any, rounds: tuple[int, int], rows: Reals) -> Any:
-    """The library's own sums for rows as its trees see them."""
+    """Return the library's own sums for rows of the trees' matrix."""
     xgboost = import_module("xgboost")
     data = xgboost.DMatrix(
         rows.astype(np.float32), missing=np.nan, feature_types=booster.feature_types
@@ -161,10 +161,11 @@ def _margins(booster: Any, rounds: tuple[int, int], rows: Reals) -> Any:
 def _replay(
     booster: Any, rounds: tuple[int, int], matrix: Callable[[Table], Reals], whole: dict[str, Any]
 ) -> LibrarySum | None:
-    """Trees are added one by one to the base, in float32, whatever the threads: they share rows.
+    """Return how the library adds up: tree by tree to the base, in float32; None if unknown.
 
-    The base itself is what the same model says that has lost its trees; `whole` loses them here.
-    A `dart` adds in an order of its own, and so may other devices.
+    Threads share rows, so they do not change the order. The base is the prediction of the same
+    model without trees: they are removed from `whole` here. A `dart` booster adds in another order,
+    and so may other devices.
     """
     learner, grown = whole["learner"], whole["learner"]["gradient_booster"]
     with suppress(Unreadable), unreadable_on_error("the booster keeps its settings otherwise"):
@@ -178,7 +179,7 @@ def _replay(
         bare = import_module("xgboost").Booster(model_file=bytearray(json.dumps(whole).encode()))
         base = _margins(bare, (0, 0), np.zeros((1, booster.num_features())))
         return LibrarySum(partial(_margins_of, booster, rounds, matrix), np.ravel(base))
-    return None  # the model is asked instead
+    return None  # the model predicts hybrids in doubt instead
 
 
 def _margins_of(
@@ -188,7 +189,7 @@ def _margins_of(
 
 
 def _float_matrix(table: Table, categories: dict[int, list[Any]], missing: Any) -> Reals:
-    """The table as the trees see it, with NaN for the user's own mark of a missing value."""
+    """Return the matrix that the trees read, with NaN for the user's own missing value."""
     rows = to_float_matrix(table, single=True, categories=categories, unseen_is_missing=False)
     if missing is not None and not np.isnan(missing):
         rows[rows == np.float32(missing)] = np.nan
