@@ -316,8 +316,8 @@ def test_a_reading_that_proves_wrong_is_given_up() -> None:
     assert (sweep_outcomes(found) == case.truth()).all()
     assert found.name == "blackbox"
     assert found.note == (
-        "the trees, as they were read, disagree with the model's predictions, so that it was asked "
-        "about every hybrid"
+        "the trees, as they were read, disagree with the model's predictions, so the model "
+        "predicted every hybrid"
     )
     assert found.rows_predicted > 1000
 
