@@ -84,6 +84,8 @@ def test_roles_are_their_definitions(world, tau):
             if total:
                 with_it = sum(p for s, p in share.items() if i in s)
                 assert role.necessity == pytest.approx(with_it / total)
+                assert role.necessity_baseline == 0.5  # every feature is in half of all sets
+                assert role.necessity_lift == pytest.approx(2 * with_it / total)
 
 
 @given(two_sided_worlds(max_d=4), thresholds)
