@@ -104,6 +104,9 @@ def test_the_cheapest_change_of_all_leads_and_is_what_recourse_gives():
     flip = flat(str(refusal().flip))
     lead = f"Cheapest change to values of one reference: {refusal().cheapest} (cost {refusal().cheapest.cost:.3g}, in typical deviations)."
     assert flip.index(lead) < flip.index("cheapest change of this set: ")
+    ones = pd.DataFrame({"backed": [False, True], "home": ["rents", "owns"]})
+    told = str(Explainer(lambda rows: rows["backed"], ones).explain(ones.iloc[0]).flip)
+    assert "backed no → yes (cost 1)." in flat(told)  # no deviations of a column of true and false
     weighted = Explainer(forest(), NUMERIC, cost={"age": 2}).explain(NUMERIC.iloc[8])
     assert "in weighted typical deviations" in flat(str(weighted))
     own = Explainer(forest(), NUMERIC, cost=lambda c, a, b: np.abs(b - a)).explain(NUMERIC.iloc[8])

@@ -118,6 +118,9 @@ def test_a_time_limit_that_is_over_at_once_still_gives_a_set_of_each_view(monkey
     e = explainer.explain(data.iloc[0], time_limit=0.1)
     assert len(e.keep) and len(e.flip)
     assert e.stopped is not None and e.stopped.kind == "time_limit"
+    for result in (e, e.keep, e.at(0.8)):
+        assert "depends on the machine" in " ".join(str(result).split())
+    assert "depends on the machine" not in str(explainer.explain(data.iloc[0], budget=2000))
 
 
 def test_suggestions_are_made_when_they_are_read(little_work, monkeypatch):
