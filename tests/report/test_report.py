@@ -137,6 +137,8 @@ def test_all_features_together_are_no_claim_about_sets_that_were_not_tried(monke
         assert "No smaller set was found that keeps “1” in at least 90% of cases" in text
     assert "true by construction" in flat(str(e.keep))
     assert "sets were looked for, until time_limit=0.1 s was over" in flat(str(e))
+    tried = "at which it is minimal, as far as smaller sets were tried."
+    assert tried in flat(e.to_html()) and tried not in flat(refusal().to_html())
 
 
 def test_what_is_true_by_construction_is_said_to_be():
