@@ -3,6 +3,9 @@
 import json
 import pickle
 import shutil
+import signal
+import subprocess
+import sys
 import tomllib
 from collections import Counter
 from importlib import import_module
@@ -356,6 +359,20 @@ def test_a_record_without_a_declaration_is_checked_without_its_model(place, caps
     assert "audit.verify(folder, explainer, X)" in err
     assert run_command("audit", "verify", "made", "--rows", 0, capsys=capsys)[0] == 0
     assert run_command("audit", "verify", "nowhere", capsys=capsys)[0] == 2
+
+
+def test_an_interrupt_between_analyses_says_how_to_go_on(place, capsys):
+    command = [sys.executable, "-m", "suffice", "audit", "--config", "audit.toml"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as started:
+        for line in started.stderr:
+            if line.startswith("Drawing figures"):
+                started.send_signal(signal.SIGINT)
+                break
+        rest = started.stderr.read()
+    assert started.returncode == 130
+    assert "Decisions that were explained are stored. To continue:" in rest
+    assert "suffice audit --config audit.toml --resume" in rest and "Traceback" not in rest
+    assert audited(capsys, "--resume")[0] == 0
 
 
 def test_an_interrupted_run_says_how_to_go_on(place, capsys, monkeypatch):
