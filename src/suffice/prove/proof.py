@@ -163,6 +163,8 @@ class Proof(Result):
 
     def _search_sentences(self) -> list[str]:
         n = len(self.sufficient)
+        if not self.complete and not n:
+            return ["No feature set was proved before the search ended; some may be."]
         if not self.complete:
             found = f"At least {plural(n, 'feature set')} prove" + ("s" if n == 1 else "")
             return [f"{found} the outcome; others may."]
