@@ -141,6 +141,15 @@ def test_all_features_together_are_no_claim_about_sets_that_were_not_tried(monke
     assert tried in flat(e.to_html()) and tried not in flat(refusal().to_html())
 
 
+def test_one_reference_makes_every_threshold_alike():
+    data = pd.DataFrame({"a": [1, 0], "b": [1, 0], "c": [1, 0]})
+    explainer = Explainer(lambda rows: rows["a"] + rows["b"] > 1, data)
+    for search in ("exhaustive", "pruned"):
+        text = flat(str(explainer.explain(data.iloc[0], search=search)))
+        assert "no other minimal set exists for these references" in text
+        assert "Another τ" not in text and "Complete at τ" not in text
+
+
 def test_what_is_true_by_construction_is_said_to_be():
     parity = Explainer(lambda r: np.asarray(r).sum(axis=1) % 2, np.eye(2, dtype=int))
     e = parity.explain([0, 0], tau=1.0)

@@ -210,7 +210,8 @@ def _provenance(e: Explanation) -> str:
     if not p.evaluator:
         return printable(f"{data}{p.hybrids:,} hybrids; {made}")
     return printable(
-        f"{data}{p.hybrids:,} hybrids from {p.rows_predicted:,} model rows in {p.seconds:.2f} s "
+        f"{data}{p.hybrids:,} hybrids from {plural(p.rows_predicted, 'model row')} in "
+        f"{p.seconds:.2f} s "
         f"({p.evaluator}); {made}, {p.created:%Y-%m-%d}"
     )
 
