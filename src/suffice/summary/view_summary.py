@@ -344,8 +344,9 @@ def _flip_clause(view: View, terms: Terms) -> str:
     # A change that a person can make says more than a set, but words have no costs.
     if cheapest is not None and not _of_text(view):
         known = "" if view.tally.complete else " found"
+        allowed = " allowed" if view.explanation.provenance.change_rules else ""
         return (
-            f"the cheapest change{known} that flips it to {outcome} "
+            f"the cheapest{allowed} change{known} that flips it to {outcome} "
             f"{_short_change(cheapest, terms)}{_ties_phrase(view)}"
         )
     if not len(view):
