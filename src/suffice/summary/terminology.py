@@ -84,7 +84,7 @@ def _image_part_terms(context: str) -> Terms:
 
 def _coarse_to_fine_note(closer: TextRefinement) -> str:
     """Return how a long text was searched: its passages first, then words within some of them."""
-    every = "every set of them" if closer.complete else "as far as time allowed"
+    every = "every set of them" if closer.complete else "as far as its limits allowed"
     first = f"The text has {closer.words:,} words, so its {closer.passages} passages were searched "
     first += f"first ({every})"
     if not closer.within:
