@@ -58,10 +58,10 @@ def _explorer(browser: Any) -> None:
         page.goto(address)
         page.wait_for_selector("table.rows tbody tr")
         _keep(page, "explorer-rows", "table.rows tbody tr:nth-child(20)")
-        page.goto(re.sub(r"\?.*", "?row=15", address))
+        page.goto(re.sub(r"\?.*", "?row=62", address))
         page.wait_for_selector(_FLIP)
         _keep(page, "explorer-row", _FLIP)
-        page.goto(re.sub(r"\?.*", "?row=15&tab=recourse&fixed=%5B%22age%22%5D", address))
+        page.goto(re.sub(r"\?.*", "?row=62&tab=recourse&fixed=%5B%22age%22%5D", address))
         page.wait_for_selector("text=Try it")
         _keep(page, "explorer-recourse", ".note >> nth=-1")
 

@@ -1,12 +1,13 @@
 """`python -m suffice` is the command `suffice`, and this is where both begin.
 
-Ctrl-C ends it at once and in one word, from the first line on. An interrupt that is raised as an
-exception can come to nothing while libraries load: what is raised in a callback of the import
+Ctrl-C ends it at once and in one sentence, from the first line on. An interrupt that is raised as
+an exception can come to nothing while libraries load: what is raised in a callback of the import
 system is printed and forgotten, and the command would go on.
 """
 
 import os
 import signal
+import sys
 
 
 def main() -> None:
@@ -18,8 +19,10 @@ def main() -> None:
 
 
 def _abort(*_: object) -> None:
-    os.write(2, b"\nAborted!\n")  # standard error
-    os._exit(1)
+    output = sys.modules.get("suffice.cli.output")  # not imported here: it may be loading
+    text = getattr(output, "interrupt_texts", ["Stopped: nothing was done."])[-1]
+    os.write(2, f"\n{text}\n".encode(errors="replace"))  # standard error
+    os._exit(128 + signal.SIGINT)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from suffice.explanation.explain import (
 from suffice.factors import Factor
 from suffice.formatting import plural
 from suffice.models import fitted_columns, wrap_model
-from suffice.progress import check_progress
+from suffice.progress import check_progress, interrupts_say, search_lost_text
 from suffice.search import Limits, Question
 from suffice.search.plan import Plan
 from suffice.search.strategies import STRATEGIES
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from suffice.batch.load import Stored
     from suffice.context.conditional import Plausibility
     from suffice.prove import Proof
-    from suffice.recourse import Recourse
+    from suffice.recourse import Recourse, RecourseRequest
     from suffice.rules import AnchorOptions, AnchorRules, Rule, ScoreOptions
 
 
@@ -272,7 +272,8 @@ class Explainer:
             progress=progress,
         )
         # The clock started before the arguments were read, so that a time limit covers everything.
-        return explain_decision(self.decide(x), asking, self._decider.references, started)
+        with interrupts_say(search_lost_text):
+            return explain_decision(self.decide(x), asking, self._decider.references, started)
 
     def asking(
         self,
@@ -598,7 +599,7 @@ class Explainer:
         >>> r.best.changes
         {'income': (30, 60)}
         """
-        from suffice.recourse import RecourseRequest, find_recourse
+        from suffice.recourse import RecourseRequest
 
         started = perf_counter()
         request = RecourseRequest(
@@ -620,6 +621,14 @@ class Explainer:
             time_limit=time_limit,
             progress=progress,
         )
+        with interrupts_say(search_lost_text):
+            return self._find_recourse(x, desired, request, started)
+
+    def _find_recourse(
+        self, x: Any, desired: Any, request: RecourseRequest, started: float
+    ) -> Recourse:
+        from suffice.recourse import find_recourse
+
         decision = self.decide(x, desired)
         # With `desired`, y says whether the input has that outcome.
         if desired is not None and decision.y:

@@ -450,9 +450,9 @@ def group_differences_sentence(found: int, decisions: int) -> str:
     """
     if not found:
         return f"No difference between groups could be shown with {plural(decisions, 'decision')}"
-    verb = "is" if found == 1 else "are"
+    verb = "was" if found == 1 else "were"
     return (
-        f"{plural(found, 'difference')} between groups {verb} larger than chance explains "
+        f"{plural(found, 'difference')} between groups {verb} found "
         f"(adjusted p ≤ {SIGNIFICANCE_LEVEL:g})"
     )
 
@@ -461,6 +461,7 @@ def adjustment_note(comparisons: int) -> str:
     """Return a sentence on how intervals and p-values of comparisons of groups are adjusted."""
     return (
         "Differences between groups have Newcombe's intervals, and p by Fisher's exact test, both "
-        f"adjusted for {plural(comparisons, 'comparison')} (Bonferroni, Holm): that a difference "
-        "could not be shown does not mean that there is none."
+        f"adjusted for {plural(comparisons, 'comparison')} (Bonferroni, Holm). Where the two "
+        "disagree, p decides. That a difference could not be shown does not mean that there is "
+        "none."
     )

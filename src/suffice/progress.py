@@ -126,3 +126,24 @@ class _ListenerBar:
 @contextmanager
 def _listener_bar(watcher: ProgressListener, what: str, total: float | None) -> Iterator[Progress]:
     yield _ListenerBar(watcher, what, total)
+
+
+# Interrupts of long work.
+
+
+@contextmanager
+def interrupts_say(what: Callable[[], str]) -> Iterator[None]:
+    """Add to a KeyboardInterrupt what was done, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        # From None: the traceback of the interrupted line says nothing that helps.
+        raise KeyboardInterrupt(f"{str(error) or 'interrupted'}: {what()}") from None
+
+
+def search_lost_text() -> str:
+    """Return what became of a search for one row, and how to have what it finds until an end."""
+    return (
+        "nothing is kept of this search; with a budget, max_size or time_limit it ends by itself "
+        "with what it has found"
+    )

@@ -46,9 +46,9 @@ class QuestionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     search: Annotated[
         str,
         _choice(
-            "auto: every set if that takes seconds, otherwise the best sets found in time. "
-            "exhaustive: count every set. bounds: decide sets in bulk. pruned: decide each set "
-            "with few rows. greedy: look for larger sets.",
+            "auto: every set if that takes seconds, otherwise the best sets found in a fixed "
+            "amount of work. exhaustive: count every set. bounds: decide sets in bulk. pruned: "
+            "decide each set with few rows. greedy: look for larger sets.",
             SEARCHES,
         ),
     ] = "auto"

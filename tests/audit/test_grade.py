@@ -60,6 +60,7 @@ def check(mark, hits, n, tau):
     if total:
         above = sum(h for s, h in hits.items() if set(s) >= set(own))
         assert mark.necessity == pytest.approx(above / total)
+        assert mark.necessity_baseline == pytest.approx(0.5 ** len(own))
 
 
 @given(

@@ -54,6 +54,9 @@ def test_reasons_are_ranked_by_flip_necessity_and_help(world, k):
         assert max(necessity[i] for i in rest) <= min(ranked) + 1e-9
     covered = sum(h for s, h in hits.items() if set(s) & set(given_)) / total
     assert found.covered == pytest.approx(covered)
+    assert all(r.necessity_baseline == 0.5 for r in found.reasons)
+    if given_:
+        assert found.covered_baseline == pytest.approx(1 - 0.5 ** len(given_))
     for i in found.equal:
         assert necessity[int(i[1:])] == pytest.approx(ranked[-1])
 

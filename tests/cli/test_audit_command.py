@@ -3,6 +3,9 @@
 import json
 import pickle
 import shutil
+import signal
+import subprocess
+import sys
 import tomllib
 from collections import Counter
 from importlib import import_module
@@ -287,6 +290,25 @@ def test_a_declaration_needs_a_model_data_and_an_analysis(place, capsys):
     assert "suffice audit --example > audit.toml" in err
 
 
+def test_what_may_change_is_declared_once_for_all_analyses(place, capsys):
+    declared = CONFIG.replace("tau = 0.8", 'tau = 0.8\nimmutable = ["age"]')
+    declared = declared.replace('immutable = ["age"]\nmax_size', "max_size")
+    (place / "audit.toml").write_text(declared)
+    code, out, err, seal = audited(capsys)
+    assert code == 0, err
+    assert "Changes: age immutable" in out
+    changes = pd.read_csv(place / "record" / "tables" / "global_recourse.csv")
+    assert not any("age" in name for name in changes["change"].dropna())
+    reliance = pd.read_csv(place / "record" / "tables" / "reliance.csv")
+    assert reliance["flips_alone"].any() and reliance["change"].isna().all()  # of age
+    checked = run_command("audit", "verify", "record", "--seal", seal, "--rows", 1, capsys=capsys)
+    assert checked[0] == 0
+    (place / "audit.toml").write_text(declared.replace('["age"]\n\n[rel', '["ages"]\n\n[rel'))
+    (place / "audit.toml").write_text(CONFIG.replace("tau = 0.8", 'immutable = ["ages"]'))
+    code, _, err, _ = audited(capsys, "--out", "other")
+    assert code == 2 and "immutable" in err and "Did you mean 'age'?" in err
+
+
 def test_the_example_names_every_choice_and_can_be_read(place, capsys):
     code, out, _ = run_command("audit", "--example", capsys=capsys)
     assert code == 0
@@ -337,6 +359,20 @@ def test_a_record_without_a_declaration_is_checked_without_its_model(place, caps
     assert "audit.verify(folder, explainer, X)" in err
     assert run_command("audit", "verify", "made", "--rows", 0, capsys=capsys)[0] == 0
     assert run_command("audit", "verify", "nowhere", capsys=capsys)[0] == 2
+
+
+def test_an_interrupt_between_analyses_says_how_to_go_on(place, capsys):
+    command = [sys.executable, "-m", "suffice", "audit", "--config", "audit.toml"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as started:
+        for line in started.stderr:
+            if line.startswith("Drawing figures"):
+                started.send_signal(signal.SIGINT)
+                break
+        rest = started.stderr.read()
+    assert started.returncode == 130
+    assert "Decisions that were explained are stored. To continue:" in rest
+    assert "suffice audit --config audit.toml --resume" in rest and "Traceback" not in rest
+    assert audited(capsys, "--resume")[0] == 0
 
 
 def test_an_interrupted_run_says_how_to_go_on(place, capsys, monkeypatch):

@@ -42,6 +42,13 @@ def test_demo_writes_a_report(tmp_path):
     result = CliRunner().invoke(app, ["demo", "--html", str(path)])
     assert result.exit_code == 0
     assert "Keeps “refused”" in result.output
+    # By the rule that made the data: low income, debt and no guarantor count against a loan.
+    said = " ".join(result.output.split())
+    assert "Holding income = 40, debt = 17 and guarantor = no is enough for “refused”" in said
+    assert "flips it to “granted” is income 40 → 45, debt 17 → 15." in said
+    applicants, decisions = datasets.loans()
+    granted = applicants[decisions == "granted"]
+    assert granted["income"].median() > 45 and granted["debt"].median() < 15
     assert f"Report: {path}" in result.output
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
 

@@ -28,6 +28,8 @@ def test_a_set_found_at_one_threshold_is_listed_at_a_higher_one():
     higher = e.at(0.97)
     assert [f.features for f in higher.keep] == [factor.features]
     assert higher.keep.complete
+    assert "Complete at τ = 0.97: each of 256 subsets was decided" in str(higher.keep)
+    assert "Not complete at τ = 0.97" in str(higher) and not higher.complete
     assert higher.keep.necessity == e.keep.necessity
     assert not e.at(0.5).complete
     assert "decided every set at τ = 0.9, not at this τ" in str(e.at(0.5))

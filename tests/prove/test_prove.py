@@ -421,6 +421,10 @@ def test_what_cannot_be_proved_about_is_said():
         trees.prove(X.iloc[0], ["a", "z"])
     with pytest.raises(InputError, match="time_limit"):
         trees.prove(X.iloc[0], time_limit=0)
+    for features in (None, ["a"]):
+        late = str(trees.prove(X.iloc[0], features, domain="range", time_limit=1e-9))
+        assert "so the answer depends on the machine" in late
+        assert features or "No feature set was proved before the search ended; some may be" in late
     conditional = Explainer(forest(X, y, 0), X, context=suffice.ConditionalContext())
     with pytest.raises(InputError, match="only swapped values"):
         conditional.prove(X.iloc[0])

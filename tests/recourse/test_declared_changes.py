@@ -38,6 +38,7 @@ def test_declared_rules_hold_in_headlines_recourse_and_audits(declared):
     changes = [factor.change for factor in e.flip.factors if factor.change is not None]
     assert changes and all(change.values.get("age", 20) == 20 for change in changes)
     assert e.cheapest.values.get("age", 20) == 20 and "age 20 →" not in str(e)
+    assert "the cheapest allowed change" in " ".join(str(e).split())
     options = explainer.recourse(APPLICANT).options
     assert options and all("age" not in option.changes for option in options)
     assert options[0].cost == e.cheapest.cost

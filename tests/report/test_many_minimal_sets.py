@@ -122,7 +122,9 @@ def test_more_than_a_dozen_lead_with_what_they_have_in_common():
     assert said.lead == "There are 35 minimal sets of 4 features each."
     assert said.common == (("in all", ("x0",)), ("in most", ()))
     assert [label for label, _ in said.examples] == ["surest"]
-    answer = "Each of 35 sets of features keeps “1”, all with x0: one of them, holding x0 = 1,"
+    answer = (
+        "Each of 35 sets of features is enough for “1”, all with x0: one of them, holding x0 = 1,"
+    )
     assert summarise(MANY.keep).answer.startswith(answer)
     sheet = " ".join(
         [p.heading + " ".join(map(str, row)) for p in MANY.sheet.panels for row in p.rows]
@@ -154,7 +156,7 @@ def test_most_and_none_are_reported_with_counts():
     assert said["in all"] == ()
     assert said["in most"][:3] == ("x0 (10 of 15)", "x1 (8)", "x2 (8)")
     assert said["in none"] == ("x6", "x7", "x8")
-    assert "10 of them with x0: the smallest, holding x0 = 1" in summarise(e).answer
+    assert "10 of them with x0: one of the smallest, holding x0 = 1" in summarise(e).answer
     picked = [label for label, _ in summarise(e).keep.digest.examples]
     assert picked == ["smallest and surest"]
     lead = summarise(e).keep.digest.lead
@@ -220,7 +222,10 @@ def test_words_of_a_text_have_a_digest_too():
     assert len(e.keep) == 35
     said = summarise(e)
     assert dict(said.keep.digest.common)["in all"] == ("“good”",)
-    assert "Each of 35 sets of words keeps “yes”, all with “good”; one of them is" in said.answer
+    assert (
+        "Each of 35 sets of words is enough for “yes”, all with “good”; one of them is"
+        in said.answer
+    )
     assert [label for label, _ in said.keep.digest.examples] == ["for example"]
     assert [label for label, _ in said.flip.digest.examples] == ["smallest"]
     assert said.answer.endswith("15 of them with “one”; the smallest is “good”.")

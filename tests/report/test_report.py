@@ -104,6 +104,9 @@ def test_the_cheapest_change_of_all_leads_and_is_what_recourse_gives():
     flip = flat(str(refusal().flip))
     lead = f"Cheapest change to values of one reference: {refusal().cheapest} (cost {refusal().cheapest.cost:.3g}, in typical deviations)."
     assert flip.index(lead) < flip.index("cheapest change of this set: ")
+    ones = pd.DataFrame({"backed": [False, True], "home": ["rents", "owns"]})
+    told = str(Explainer(lambda rows: rows["backed"], ones).explain(ones.iloc[0]).flip)
+    assert "backed no → yes (cost 1)." in flat(told)  # no deviations of a column of true and false
     weighted = Explainer(forest(), NUMERIC, cost={"age": 2}).explain(NUMERIC.iloc[8])
     assert "in weighted typical deviations" in flat(str(weighted))
     own = Explainer(forest(), NUMERIC, cost=lambda c, a, b: np.abs(b - a)).explain(NUMERIC.iloc[8])
@@ -134,6 +137,17 @@ def test_all_features_together_are_no_claim_about_sets_that_were_not_tried(monke
         assert "No smaller set was found that keeps “1” in at least 90% of cases" in text
     assert "true by construction" in flat(str(e.keep))
     assert "sets were looked for, until time_limit=0.1 s was over" in flat(str(e))
+    tried = "at which it is minimal, as far as smaller sets were tried."
+    assert tried in flat(e.to_html()) and tried not in flat(refusal().to_html())
+
+
+def test_one_reference_makes_every_threshold_alike():
+    data = pd.DataFrame({"a": [1, 0], "b": [1, 0], "c": [1, 0]})
+    explainer = Explainer(lambda rows: rows["a"] + rows["b"] > 1, data)
+    for search in ("exhaustive", "pruned"):
+        text = flat(str(explainer.explain(data.iloc[0], search=search)))
+        assert "no other minimal set exists for these references" in text
+        assert "Another τ" not in text and "Complete at τ" not in text
 
 
 def test_what_is_true_by_construction_is_said_to_be():

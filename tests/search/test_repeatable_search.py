@@ -86,6 +86,10 @@ def test_what_is_installed_does_not_change_the_answer(little_work, monkeypatch):
     compiled = Explainer(model, data).explain(data.iloc[1])
     backend.numba_is_installed.cache_clear()
     monkeypatch.setattr(backend, "numba_is_installed", lambda: False)
+    monkeypatch.setattr(plan, "numba_is_installed", lambda: False)
+    slow = "numba is not installed, and without it the same search takes 20 to 100 times as long."
+    assert slow in " ".join(str(Explainer(model, data).plan(data.iloc[1])).split())
+    assert "numba" not in str(Explainer(black_box, data).plan(data.iloc[1]))
     assert facts(Explainer(model, data).explain(data.iloc[1])) == facts(compiled)
 
 
@@ -118,6 +122,9 @@ def test_a_time_limit_that_is_over_at_once_still_gives_a_set_of_each_view(monkey
     e = explainer.explain(data.iloc[0], time_limit=0.1)
     assert len(e.keep) and len(e.flip)
     assert e.stopped is not None and e.stopped.kind == "time_limit"
+    for result in (e, e.keep, e.at(0.8)):
+        assert "depends on the machine" in " ".join(str(result).split())
+    assert "depends on the machine" not in str(explainer.explain(data.iloc[0], budget=2000))
 
 
 def test_suggestions_are_made_when_they_are_read(little_work, monkeypatch):

@@ -1,6 +1,7 @@
 """Time limits are obeyed by every search, on a clock that moves only when the model is called."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -330,3 +331,19 @@ def test_a_bar_is_drawn_after_a_second_and_where_it_is_wanted(monkeypatch, capsy
             clock.now += seconds
             bar.update(5)
         assert ("rows" in capsys.readouterr().err) == drawn
+
+
+def test_an_interrupt_says_that_nothing_is_kept_and_how_a_search_ends_by_itself():
+    data = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (20, 4)), columns=list("abcd"))
+    interrupt = False
+
+    def model(rows):
+        if interrupt:
+            raise KeyboardInterrupt
+        return rows["a"] + rows["b"] > 0
+
+    explainer = Explainer(model, data)
+    interrupt = True
+    for ask in (explainer.explain, explainer.recourse):
+        with pytest.raises(KeyboardInterrupt, match=r"nothing is kept .* a budget, max_size or"):
+            ask(data.iloc[0])

@@ -365,9 +365,14 @@ class WeightedHybrids(NamedTuple):
 
     def share_with_any(self, features: list[int]) -> float:
         """Return the share of the outcome's hybrids that have at least one of the features."""
-        return (
-            float(self.outcome_weights[self.membership[:, features].any(axis=1)].sum()) / self.total
-        )
+        return self._share_with_any(features, self.outcome_weights)
+
+    def expected_with_any(self, features: list[int]) -> float:
+        """Return the share of all hybrids that have at least one of the features."""
+        return self._share_with_any(features, self.set_weights)
+
+    def _share_with_any(self, features: list[int], weights: Reals) -> float:
+        return float(weights[self.membership[:, features].any(axis=1)].sum() / weights.sum())
 
 
 def weighted_hybrids(decision: DecisionCounts, view: ViewName) -> WeightedHybrids | None:

@@ -266,7 +266,8 @@ _MARK_FIELDS = (
     Field("", "sufficiency", "share", value=lambda row: row[1].sufficiency),
     Field("", "best possible", "share", value=lambda row: row[1].best_sufficiency),
     Field("", "better than", "share", value=lambda row: row[1].beats),
-    Field("", "necessity", "share", value=lambda row: row[1].necessity),
+    Field("", "set necessity", "share", value=lambda row: row[1].necessity),
+    Field("", "by chance", "share", value=lambda row: row[1].necessity_baseline),
     Field("", "can be left out", value=lambda row: _features_or_none(row[1].spare)),
 )
 _ROW_FIELDS = (
@@ -294,6 +295,7 @@ _MARK_COLUMNS = (
     "reaches",
     "minimal",
     "necessity",
+    "necessity_baseline",
     "best",
     "best_sufficiency",
     "beats",

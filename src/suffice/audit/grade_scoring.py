@@ -69,14 +69,18 @@ class SetMark:
     known."""
     smaller: tuple[str, ...] | None
     """Smallest set of any features that does as well; None if no smaller one is known."""
+    necessity_baseline: float | None = None
+    """Share of all hybrids in which they are held (flip: replaced): the necessity expected by
+    chance. None without a necessity, and in results of older versions."""
 
     def __post_init__(self) -> None:
         check_integer("n", self.n)
         check_integer("hits", self.hits, 0, self.n)
         if self.best_hits is not None:
             check_integer("best_hits", self.best_hits, self.hits, self.n)
-        if self.necessity is not None:
-            check_number("necessity", self.necessity, "a share", least=0, most=1)
+        for name in ("necessity", "necessity_baseline"):
+            if (share := getattr(self, name)) is not None:
+                check_number(name, share, "a share", least=0, most=1)
         counts = self.better, self.worse, self.sets
         if any(count is not None for count in counts):
             better, worse, sets = (
@@ -153,7 +157,7 @@ class SetMarker:
         """Return the score of one set."""
         wanted = set(features)
         features = tuple(name for name in self.names if name in wanted)
-        size = len(features)
+        size, counted = len(features), self._tally.complete
         (hits,) = self.hits([features])
         # A subset "does as well" if it reaches τ where the set does, and else if it has as many
         # hits.
@@ -166,7 +170,8 @@ class SetMarker:
             n=self.n,
             hits=hits,
             reaches=hits >= self.min_hits,
-            necessity=self.view.necessity_of(features) if self._tally.complete else None,
+            necessity=self.view.necessity_of(features) if counted else None,
+            necessity_baseline=self.view.necessity_baseline_of(features) if counted else None,
             best=best,
             best_hits=best_hits,
             better=better,

@@ -79,6 +79,9 @@ class Reason:
     """Share of the hybrids with another outcome that have this feature replaced."""
     also: tuple[str, ...] = ()
     """Further features with the same catalogue entry, which help at most as much."""
+    necessity_baseline: RoundedShare | None = None
+    """Share of all hybrids that have it replaced: the necessity expected by chance. None in
+    results of older versions."""
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -102,6 +105,8 @@ class DecisionReasons:
     """Features of `left_out` that help just as much as the last reason given."""
     problems: tuple[str, ...]
     """Problems to review before a letter is sent; () if there are none."""
+    covered_baseline: RoundedShare | None = None
+    """The same share of all hybrids: `covered` by chance. None in results of older versions."""
 
     @property
     def hold(self) -> bool:
@@ -255,7 +260,8 @@ _REASON_FIELDS = (
     Field("", "feature", value=lambda row: format_features(row[1].features)),
     Field("value", value=lambda row: row[1].value),
     Field("direction", value=lambda row: row[1].direction),
-    Field("necessity", "necessity", "share", value=lambda row: row[1].necessity),
+    Field("necessity", "set necessity", "share", value=lambda row: row[1].necessity),
+    Field("necessity_baseline", "by chance", "share", value=lambda row: row[1].necessity_baseline),
     *_REVIEW_FIELDS,
 )
 _NO_REASON = Reason(0, "", "", "", None, None, 0.0)
@@ -362,9 +368,9 @@ def decision_reasons(
         return none("not every set was counted, so reasons cannot be ranked (search='exhaustive')")
     if not out.total:
         return none("nothing gives another outcome: no change of these features is a reason")
-    necessity = out.necessity
+    necessity, expected = out.necessity, out.expected
     # Half of all hybrids replace any one feature, so only more than chance counts as helping.
-    helps = necessity > out.expected + _TOLERANCE
+    helps = necessity > expected + _TOLERANCE
     # Rounded, so that ties do not depend on the order in which floats were summed.
     share = {i: _rounded(necessity[i]) for i in np.flatnonzero(helps).tolist()}
     if not share:
@@ -393,6 +399,7 @@ def decision_reasons(
                 direction=group.directions[0],
                 necessity=float(necessity[first]),
                 also=tuple(known.features[i] for i in more),
+                necessity_baseline=float(expected[first]),
             )
         )
     # Equal to the last one given: leaving it out was a choice of order, which `equal` discloses.
@@ -402,6 +409,7 @@ def decision_reasons(
         outcome=known.outcome,
         reasons=tuple(told),
         covered=out.share_with_any(covering) if told else None,
+        covered_baseline=out.expected_with_any(covering) if told else None,
         left_out=tuple(known.features[i] for i in rest),
         equal=tuple(known.features[i] for i in rest if share[i] == last),
         problems=tuple(problems),
@@ -505,8 +513,12 @@ def _sheet_of_one(d: DecisionReasons, others: tuple[str, ...]) -> Sheet:
     panel = make_panel(_REASON_FIELDS, [(d, r) for r in d.reasons])
     lead = list(others)
     if d.covered is not None:
+        chance = ""
+        if d.covered_baseline is not None:
+            chance = f" (by chance {percent(d.covered_baseline)})"
         lead.append(
-            f"Of the ways to another outcome, {percent(d.covered)} change at least one of these."
+            f"Of the ways to another outcome, {percent(d.covered)}{chance} change at least one of "
+            "these."
         )
     notes = [f"Hold for review: {problem}." for problem in d.problems]
     if d.left_out:

@@ -216,6 +216,8 @@ def describe_audit(stored: Stored) -> Iterator[tuple[str, str]]:
         "which features, held or replaced, are enough for the outcome for at least "
         f"{percent(asked['tau'])} of the references",
     )
+    if shared.change_rules:
+        yield "Changes", shared.change_rules
     if asked["alpha"] is not None:
         adjusted = "" if asked["adjust"] == "none" else f", adjusted ({asked['adjust']})"
         yield "Test", f"each share is tested at level {format_value(asked['alpha'])}{adjusted}"

@@ -25,7 +25,8 @@ from suffice.audit.decision_counts import (
     weighted_hybrids,
 )
 from suffice.errors import InputError, did_you_mean, short_repr
-from suffice.formatting import format_name, join_first, join_words, plural
+from suffice.formatting import format_lift, format_name, join_first, join_words, plural
+from suffice.measures import ratio
 from suffice.results import Field, Panel, Result, Sheet, make_frame, make_panel
 from suffice.typing import VIEWS, BoolVector, NaturalNumber, RoundedShare, SignedShare, ViewName
 from suffice.validation import check_choice, check_tau
@@ -55,6 +56,14 @@ class Role:
     shapley: SignedShare | None
     """Shapley value of the feature for sufficiency: mean over all decisions, whatever τ is; None if
     not every set was counted."""
+    necessity_baseline: RoundedShare | None = None
+    """Share of all hybrids that hold it (flip: replace it), whatever their outcome: the necessity
+    expected by chance. Also None where a result of an older version was read."""
+
+    @property
+    def necessity_lift(self) -> float | None:
+        """The necessity divided by its baseline; 1 where feature and outcome are unrelated."""
+        return ratio(self.necessity, self.necessity_baseline)
 
     @property
     def irrelevant(self) -> int:
@@ -126,6 +135,8 @@ class Roles(Result):
             f"{every}Pivotal: the share of sufficient combinations that are so because of the "
             "feature. "
             f"Holler, Deegan–Packel: power indices over the {sets}; each adds up to 1. "
+            "Set necessity: of the hybrids with the outcome, the share that have the feature; by "
+            "chance: of all hybrids; a lift of 1 is no more than chance. "
             "Shapley value: what the feature adds to sufficiency on average."
         )
         return Sheet(
@@ -136,6 +147,8 @@ class Roles(Result):
         )
 
     def _lead(self) -> Iterator[str]:
+        several = f" any of {self.n:,} decisions" if self.n > 1 else ""
+        sets = "minimal set" if self.complete else "set found"
         for view, does in (("keep", "keep"), ("flip", "flip")):
             own = [role for role in self.rows if role.view == view]
             if not any(role.decisions for role in own):
@@ -145,11 +158,11 @@ class Roles(Result):
             always = [format_name(r.feature) for r in own if r.kind == "indispensable"]
             never = [format_name(r.feature) for r in own if r.kind == "irrelevant"]
             nothing = "Nothing" if self.complete else "No set found"
-            without = (
-                f"{nothing} suffices to {does} without {join_words(always)}"
-                if always
-                else f"No single feature is in every set that suffices to {does}"
-            )
+            without = f"No single feature is in every set that suffices to {does}"
+            if always:
+                without = f"{nothing} suffices to {does}{several} without {join_words(always)}"
+            elif several:
+                without = f"To {does}, no single feature is in every {sets} of every decision"
             is_in = "is" if len(never) == 1 else "are"
             none = "no minimal set at this threshold" if self.complete else "none of the sets found"
             yield without + (f"; {join_words(never)} {is_in} in {none}." if never else ".")
@@ -169,6 +182,10 @@ class Roles(Result):
         return make_frame((Field("view"), _FEATURE, _ROLE, *_COUNTS, *_INDEX_FIELDS), self.rows)
 
 
+def _lift_text(lift: float | None) -> str | None:
+    return None if lift is None else format_lift(lift)
+
+
 _FEATURE = Field("feature", "feature", show=format_name)
 _ROLE = Field("role", value=lambda r: r.kind)
 _ROLE_SHARES = (
@@ -180,7 +197,9 @@ _INDEX_FIELDS = (
     Field("pivotal", "pivotal", "share"),
     Field("holler", "Holler", "share"),
     Field("deegan_packel", "Deegan–Packel", "share"),
-    Field("necessity", "necessity", "share"),
+    Field("necessity", "set necessity", "share"),
+    Field("necessity_baseline", "by chance", "share"),
+    Field("necessity_lift", "lift", "number", show=_lift_text),
     Field("shapley", "Shapley", "number", show=lambda a: None if a is None else round(a, 3)),
 )
 
@@ -216,7 +235,7 @@ def roles(explanations: Any, *, tau: float | None = None, progress: bool | None 
     return Roles(n, None if tau is None else check_tau(tau), tuple(rows), complete)
 
 
-_INDICES = ("deegan_packel", "holler", "pivotal", "necessity", "shapley")
+_INDICES = ("deegan_packel", "holler", "pivotal", "necessity", "shapley", "necessity_baseline")
 
 
 class _RoleTotals:
@@ -241,7 +260,9 @@ def _add_decision(
     sizes = inside.sum(axis=1)
     closure = contains_minimal(masks, d)
     hybrids = weighted_hybrids(decision, view)
-    necessity = hybrids.necessity if hybrids is not None and hybrids.total else None
+    necessity, expected = None, None
+    if hybrids is not None and hybrids.total:
+        necessity, expected = hybrids.necessity, hybrids.expected
     hits = decision.hits(view)
     # Shapley values weigh all sets, so they exist also where no set reaches τ.
     values = None if hits is None else shapley_from_counts(hits, decision.n_references)
@@ -266,8 +287,9 @@ def _add_decision(
             found.shares["deegan_packel"].append(float(votes.sum() / len(votes)))
         if closure is not None:
             found.shares["pivotal"].append(0.0 if idle else _pivotal_share(closure, i))
-        if necessity is not None:
+        if necessity is not None and expected is not None:
             found.shares["necessity"].append(0.5 if idle else float(necessity[i]))
+            found.shares["necessity_baseline"].append(0.5 if idle else float(expected[i]))
 
 
 def _pivotal_share(closure: BoolVector, i: int) -> float:

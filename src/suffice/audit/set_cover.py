@@ -1,8 +1,8 @@
 """Set cover: the fewest or cheapest columns of a Boolean table that cover a share of its rows.
 
-`smallest_cover` solves the problem exactly, by integer programming, if that ends in time; otherwise
-it returns the best cover found with a lower bound on the number of columns. `cheapest_cover` looks,
-among covers of the smallest size, for the one of least cost.
+`smallest_cover` solves the problem exactly, by integer programming, if that takes little work;
+otherwise it returns the best cover found with a lower bound on the number of columns.
+`cheapest_cover` looks, among covers of the smallest size, for the one of least cost.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import numpy as np
 from suffice.factors.order import COST_TOLERANCE
 from suffice.typing import BoolVector, Counts, Outcomes, Reals
 
-_TIME_LIMIT = 10.0
-"""Seconds for the integer program."""
+_MOST_CELLS = 500_000
+"""Most cells, without equal rows and columns, of a table that the integer program is given. This
+and a number of nodes bound its work: with a limit on time the cover would depend on the machine."""
 
 
 def smallest_cover(table: Outcomes, share: float) -> tuple[list[int], int]:
@@ -71,6 +72,8 @@ def _exact(table: Outcomes, needed: int) -> tuple[list[int] | None, int]:
     columns.sort()
     rows, times = np.unique(table[:, columns], axis=0, return_counts=True)
     n, m = rows.shape
+    if n * m > _MOST_CELLS:
+        return None, _least_columns(table, needed)
     covers = hstack([csr_array(rows.astype(float)), -eye_array(n)]).tocsr()
     cost = np.concatenate([np.ones(m), np.zeros(n)])
     total = np.concatenate([np.zeros(m), times.astype(float)])[None, :]
@@ -79,7 +82,7 @@ def _exact(table: Outcomes, needed: int) -> tuple[list[int] | None, int]:
         integrality=np.concatenate([np.ones(m), np.zeros(n)]),
         bounds=Bounds(0, 1),
         constraints=[LinearConstraint(covers, lb=0), LinearConstraint(total, lb=needed - 1e-6)],
-        options={"time_limit": _TIME_LIMIT},
+        options={"node_limit": max(1, _MOST_CELLS // (n * m))},
     )
     # The solver's bound is a float: 2.0000001 stands for 2.
     bound = 1 if found.mip_dual_bound is None else int(np.ceil(found.mip_dual_bound - 1e-6))
@@ -89,6 +92,12 @@ def _exact(table: Outcomes, needed: int) -> tuple[list[int] | None, int]:
     # The solver works within tolerances, so its cover is counted before it is believed.
     known = table[:, chosen].any(axis=1).sum()
     return (chosen if known >= needed else None), max(1, bound)
+
+
+def _least_columns(table: Outcomes, needed: int) -> int:
+    """Return how many columns are needed at least: as if no row were covered by two of them."""
+    covered = np.cumsum(np.sort(table.sum(axis=0))[::-1])
+    return int(np.searchsorted(covered, needed)) + 1
 
 
 _EXTRA_CHANGES = 4

@@ -9,8 +9,7 @@ except for its timing, its number of predicted rows and its date.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence, Sized
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence, Sized
 from typing import Any, Protocol
 
 from suffice.batch.workers import LostPiece, Piece, RowsInMemory, RunStopper, run_pieces
@@ -21,7 +20,7 @@ from suffice.errors import InputError, LostRowsError, SufficeError
 from suffice.explanation import Explanation, Explanations
 from suffice.explanation.explain import PreparedSearch, SearchRequest, prepare_search
 from suffice.formatting import join_first, plural
-from suffice.progress import progress_bar
+from suffice.progress import interrupts_say, progress_bar
 from suffice.search.plan import Plan
 from suffice.tables import Table
 
@@ -91,16 +90,6 @@ def explain_many(
                 found.append(answer)
                 bar.update()
     return Explanations(found)
-
-
-@contextmanager
-def interrupts_say(what: Callable[[], str]) -> Iterator[None]:
-    """Add to a KeyboardInterrupt what became of the rows that were explained."""
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        # From None: the traceback of the interrupted line says nothing that helps.
-        raise KeyboardInterrupt(f"{str(error) or 'interrupted'}: {what()}") from None
 
 
 def _lost_rows_text(found: Sized, rows: int) -> str:

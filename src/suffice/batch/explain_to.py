@@ -22,14 +22,14 @@ except ImportError as error:
     raise missing_package("Storing explanations", "pyarrow", "parquet") from error
 
 from suffice.batch.arrow import ChunkToArrow, id_array, read_timings
-from suffice.batch.explain_many import BatchExplainer, interrupts_say
+from suffice.batch.explain_many import BatchExplainer
 from suffice.batch.load import Stored, load
 from suffice.batch.manifest import Manifest, StorageSettings, describe_run
 from suffice.batch.row_sources import RowSource, open_source
 from suffice.batch.store import ExplanationStore
 from suffice.batch.workers import LocalWorker, LostPiece, Piece, RunStopper, Workers, run_pieces
 from suffice.formatting import plural
-from suffice.progress import progress_bar
+from suffice.progress import interrupts_say, progress_bar
 from suffice.search.plan import Plan, choose_run_search
 from suffice.search.strategies import STRATEGIES
 from suffice.tables import Table

@@ -19,7 +19,13 @@ from suffice.cli.options import (
     QUESTION_NAMES,
     trust_options,
 )
-from suffice.cli.output import folder_size, print_message, print_resume_command
+from suffice.cli.output import (
+    folder_size,
+    interrupts_print,
+    print_message,
+    print_resume_command,
+    resume_command,
+)
 from suffice.errors import InputError
 from suffice.formatting import plural
 from suffice.progress import ProgressListener, listen_to_progress
@@ -117,8 +123,10 @@ def _run_audit(options: dict[str, Any]) -> None:
         FIGURES_PROGRESS: "Drawing figures and writing the page.",
     }
     steps = {ANALYSES_PROGRESS: list(analyses)}
+    stopped = "Stopped. Decisions that were explained are stored."
     try:
         with (
+            interrupts_print(resume_command(stopped, sys.argv[1:])),
             show_progress() as counter,
             listen_to_progress(_StageMessages(counter.see, stages, steps)),
         ):
@@ -138,9 +146,10 @@ def _run_audit(options: dict[str, Any]) -> None:
                 **given.question,
             )
     except KeyboardInterrupt:
-        print_resume_command("Stopped. Decisions that were explained are stored.", sys.argv[1:])
+        print_resume_command(stopped, sys.argv[1:])
         sys.exit(130)
-    _print_record(made, out)
+    with interrupts_print(f"Stopped: the record in {out} is complete."):
+        _print_record(made, out)
 
 
 class _StageMessages:
@@ -211,7 +220,8 @@ def verify(context: click.Context, /, folder: Path, **options: Any) -> None:
     could not be recomputed; nothing is read of a folder whose bytes were changed. The model and the
     table are looked for where the record's own file says, from here and from beside the record.
     """
-    with _errors_name_config_keys():
+    stopped = "Stopped: the record was not checked to its end, and nothing of it was changed."
+    with interrupts_print(stopped), _errors_name_config_keys():
         found = _run_verification(folder, options)
     from suffice.cli.output import console
 

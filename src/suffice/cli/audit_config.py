@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from suffice.cli.options import (
+    CHANGE_NAMES,
     CONTRAST_NAMES,
     QUESTION_NAMES,
     TRAINABLE_MODELS,
@@ -107,6 +108,7 @@ _SECTIONS: dict[str, dict[str, KeyReader]] = {
     },
     "question": {
         "groups": _read_groups_key,
+        **dict.fromkeys(CHANGE_NAMES, check_name_list),
         **{
             field.name: field.check
             for struct in (QuestionFields, ExplainerFields)
@@ -315,7 +317,7 @@ def _command_options(
         "trust_types": tuple(trust_types),
         "seed": question.get("seed", 0),
         "engine": question.get("engine", "auto"),
-        **{name: question.get(name) for name in CONTRAST_NAMES},
+        **{name: question.get(name) for name in (*CONTRAST_NAMES, *CHANGE_NAMES)},
     }
 
 

@@ -7,6 +7,10 @@ from typing import Any
 
 import click
 
+_APPLICANT = 62
+"""A row whose reading is sensible: refused for a low income, debt and the lack of a guarantor, and
+granted with more income and less debt, as the rule that made the data has it."""
+
 
 @click.command()
 @click.option(
@@ -35,7 +39,7 @@ def demo(html: Path, serve: bool, port: int) -> None:
     if serve:
         _open_explorer(trained.model, X, y, port)
         return
-    explanation = Explainer(trained.model, X).explain(X.iloc[15])
+    explanation = Explainer(trained.model, X).explain(X.iloc[_APPLICANT])
     screen.print(explanation)
     write_html(explanation, html)
 

@@ -80,7 +80,7 @@ _OUTPUT_PATH = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 @trust_options
 def explain(**options: Any) -> None:
     """Explain one row or text: which features suffice to keep its prediction, and to flip it."""
-    from suffice.cli.output import console, write_html, write_output
+    from suffice.cli.output import console, interrupts_print, write_html, write_output
     from suffice.tables.conversion import as_csv
 
     _check_text_options(options)
@@ -90,10 +90,14 @@ def explain(**options: Any) -> None:
     if quiet > 1:
         raise InputError("--json, --csv, --html", "- more than once", "one of them on stdout")
     question = {name: options[name] for name in (*QUESTION_NAMES, "time_limit")}
-    if options["text"] is not None:
-        explanation = _explain_text(options, question)
-    else:
-        explanation = _explain_row(options, question)
+    with interrupts_print(
+        "Stopped: nothing was explained. --budget N, --max-size K or --time-limit S ends a search "
+        "with what it has found."
+    ):
+        if options["text"] is not None:
+            explanation = _explain_text(options, question)
+        else:
+            explanation = _explain_row(options, question)
 
     if not quiet:
         console().print(_render(_chosen_view(explanation, options["view"])))

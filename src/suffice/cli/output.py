@@ -42,12 +42,32 @@ def print_message(message: str) -> None:
     )
 
 
+interrupt_texts = ["Stopped: nothing was done."]
+"""The last one is what `suffice.__main__` prints at Ctrl-C: what was done, and how to go on."""
+
+
+@contextmanager
+def interrupts_print(text: str) -> Iterator[None]:
+    """Let Ctrl-C print this text while the block runs."""
+    interrupt_texts.append(text)
+    try:
+        yield
+    finally:
+        interrupt_texts.pop()
+
+
 def print_resume_command(message: str, arguments: Sequence[str]) -> None:
     """Print why a run stopped, and the command that continues it."""
+    text, again = resume_command(message, arguments).split("\n", 1)
+    print_message(text)
+    click.echo(again, err=True)  # whole, however long, so that it can be copied
+
+
+def resume_command(message: str, arguments: Sequence[str]) -> str:
+    """Return a message, and on a line of its own the command that continues a run."""
     words = ["suffice", *arguments]
     again = shlex.join(words if "--resume" in words else [*words, "--resume"])
-    print_message(f"{message} To continue:")
-    click.echo(f"  {again}", err=True)  # whole, however long, so that it can be copied
+    return f"{message} To continue:\n  {again}"
 
 
 def folder_size(folder: Path) -> str:

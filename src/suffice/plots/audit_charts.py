@@ -29,6 +29,7 @@ from suffice.plots.charts import (
     ChartCell,
     ChartColumn,
     ChartRow,
+    necessity_cell,
     paint_chart,
     proportion_cell,
     share_cell,
@@ -335,7 +336,10 @@ def reasons_chart(result: Reasons, most: int = 20) -> Chart:
     if len(result) == 1:
         (d,) = result.decisions
         lines = [
-            ChartRow((f"{printable(r.text)} ({printable(r.code)})",), (share_cell(r.necessity),))
+            ChartRow(
+                (f"{printable(r.text)} ({printable(r.code)})",),
+                (necessity_cell(r.necessity, r.necessity_baseline),),
+            )
             for r in d.reasons[:most]
         ]
         heading = ChartColumn("of the changes alter it", "share")

@@ -72,6 +72,16 @@ class Chart:
     notes: tuple[str, ...]
 
 
+def necessity_cell(necessity: float | None, baseline: float | None) -> ChartCell:
+    """Return the cell of a necessity, with what chance gives beside it.
+
+    >>> necessity_cell(0.75, 0.5).text, necessity_cell(0.75, None).text
+    ('75% (by chance 50%)', '75%')
+    """
+    chance = "" if baseline is None or necessity is None else f" (by chance {percent(baseline)})"
+    return ChartCell(necessity, f"{percent(necessity)}{chance}")
+
+
 def share_cell(value: float | None, interval: tuple[float, float] | None = None) -> ChartCell:
     """Return the cell of a share, with its interval in the text.
 

@@ -10,7 +10,6 @@ from suffice.causation import Causation, CausationBounds
 from suffice.formatting import (
     format_cost,
     format_value,
-    percent,
     plural,
     printable,
     three_digits,
@@ -23,6 +22,7 @@ from suffice.plots.charts import (
     ChartColumn,
     ChartRow,
     first_lines,
+    necessity_cell,
     paint_chart,
     share_cell,
     signed_cell,
@@ -174,15 +174,9 @@ def _option_row(option: Option, random: bool) -> ChartRow:
         ChartCell(option.cost, format_cost(option.cost)),
         share_cell(option.sufficiency, option.interval),
         *([share_cell(option.reliability)] if random else []),
-        _necessity_cell(option.necessity, option.necessity_baseline),
+        necessity_cell(option.necessity, option.necessity_baseline),
     ]
     return ChartRow(first_lines(moves, _CHANGES_LISTED), tuple(cells))
-
-
-def _necessity_cell(necessity: float | None, baseline: float | None) -> ChartCell:
-    """Return the cell of a necessity, with what chance gives beside it."""
-    chance = "" if baseline is None or necessity is None else f" (by chance {percent(baseline)})"
-    return ChartCell(necessity, f"{percent(necessity)}{chance}")
 
 
 # -- rules --------------------------------------------------------------------------------
@@ -199,7 +193,7 @@ def _rule_row(found: Rule) -> ChartRow:
     shares = (
         share_cell(found.precision, found.interval),
         share_cell(found.coverage),
-        _necessity_cell(found.necessity, found.coverage),
+        necessity_cell(found.necessity, found.coverage),
     )
     return ChartRow((words,), shares)
 

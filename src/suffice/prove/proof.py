@@ -163,6 +163,8 @@ class Proof(Result):
 
     def _search_sentences(self) -> list[str]:
         n = len(self.sufficient)
+        if not self.complete and not n:
+            return ["No feature set was proved before the search ended; some may be."]
         if not self.complete:
             found = f"At least {plural(n, 'feature set')} prove" + ("s" if n == 1 else "")
             return [f"{found} the outcome; others may."]
@@ -272,11 +274,15 @@ def prove(
         try:
             findings.append(prover.decide(mask))
         except OutOfTimeError:
-            stopped = f"the time limit of {time_limit} s"
+            stopped = _time_limit_text(time_limit)
             findings.append(Finding(None, 1.0))
     verdicts = tuple(_verdict(prover, m, f) for m, f in zip(asked, findings, strict=True))
     decided = all(v.verdict != "open" for v in verdicts)
     return _proof(decision, kind, prover, verdicts, (), False, decided and stopped is None, stopped)
+
+
+def _time_limit_text(seconds: float | None) -> str:
+    return f"the time limit of {seconds} s, so the answer depends on the machine"
 
 
 def _search(
@@ -292,7 +298,7 @@ def _search(
     try:
         find_minimal_sets(prover, found, max_sets, lambda: prover.boxes >= most_boxes)
     except OutOfTimeError:
-        stopped = f"the time limit of {time_limit} s, so the answer depends on the machine"
+        stopped = _time_limit_text(time_limit)
     if not found.complete and stopped is None:
         if prover.boxes >= most_boxes:
             stopped = f"{most_boxes:,} boxes were looked at"

@@ -81,9 +81,11 @@ def describe_stop(stop: Stop | None) -> str:
     """Return what ended a search, as the beginning of a sentence.
 
     >>> describe_stop(Stop("time_limit", 5.0)), describe_stop(Stop("work", 1e10))[-15:]
-    ('Stopped by time_limit=5 s', 'limit is given,')
+    ('Stopped by time_limit=5 s, which depends on the machine,', 'limit is given,')
     """
-    return f"Stopped by {stop}" + ("," if stop is not None and stop.kind == "work" else "")
+    kind = None if stop is None else stop.kind
+    clause = {"time_limit": ", which depends on the machine,", "work": ","}.get(kind or "", "")
+    return f"Stopped by {stop}{clause}"
 
 
 def keeper_of_rows(decision: Decision, keeper: LimitKeeper) -> LimitKeeper:

@@ -102,8 +102,8 @@ class Limits:
                 "data",
                 f"{d} features, so 2^{d} subsets",
                 f"at most {EXHAUSTIVE_PLAYERS} for an exhaustive search",
-                "Use search='auto', which finds what can be found in time; max_size (e.g. 3) for "
-                "small sets only; or groups='auto' to join columns into fewer players.",
+                "Use search='auto', which finds what a fixed amount of work can; max_size (e.g. 3) "
+                "for small sets only; or groups='auto' to join columns into fewer players.",
             )
 
     def largest(self, d: int) -> int:

@@ -114,7 +114,7 @@ def summarise(
     image = e.subject if isinstance(e.subject, ImageSubject) else None
     size = f"{image.width} × {image.height} pixels, " if image else ""
     size += plural(len(e.players), terms.feature)
-    status, why = completeness_text(e, terms, hints)
+    status, why = completeness_text(chosen, terms, hints)
     return Summary(
         question=_question(result),
         prediction_text=_prediction_text(e, result.outcome),
@@ -122,7 +122,7 @@ def summarise(
         subject=_subject(e),
         values=_values(e, (("picture", size),) if image else ()),
         views=views,
-        complete=e.complete,
+        complete=all(view.complete for view in chosen),
         status=status,
         completeness=printable(f"{why} {terms.scope_note}".rstrip()),
         provenance=_provenance(e),
@@ -210,7 +210,8 @@ def _provenance(e: Explanation) -> str:
     if not p.evaluator:
         return printable(f"{data}{p.hybrids:,} hybrids; {made}")
     return printable(
-        f"{data}{p.hybrids:,} hybrids from {p.rows_predicted:,} model rows in {p.seconds:.2f} s "
+        f"{data}{p.hybrids:,} hybrids from {plural(p.rows_predicted, 'model row')} in "
+        f"{p.seconds:.2f} s "
         f"({p.evaluator}); {made}, {p.created:%Y-%m-%d}"
     )
 
@@ -261,8 +262,8 @@ def glossary_for(e: Explanation, terms: Terms) -> tuple[tuple[str, str], ...]:
             "cumulative necessity",
             "Of all mixtures of the input and a reference that have the outcome, the share in "
             "which one of the sets at τ was held (or replaced). By chance: of all mixtures, "
-            "whatever their outcome. Lift: the one divided by the other; near 1, the outcome has "
-            "nothing to do with these sets.",
+            "whatever their outcome. Lift: the one divided by the other; at 1, the sets are as "
+            "frequent among the mixtures with the outcome as among all.",
         ),
         (
             "set necessity",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -84,7 +84,7 @@ def _image_part_terms(context: str) -> Terms:
 
 def _coarse_to_fine_note(closer: TextRefinement) -> str:
     """Return how a long text was searched: its passages first, then words within some of them."""
-    every = "every set of them" if closer.complete else "as far as time allowed"
+    every = "every set of them" if closer.complete else "as far as its limits allowed"
     first = f"The text has {closer.words:,} words, so its {closer.passages} passages were searched "
     first += f"first ({every})"
     if not closer.within:
@@ -168,10 +168,30 @@ PYTHON_HINTS = ReaderHints()
 # Completeness of a search: what was searched, what was not, and calls that would find more.
 
 
-def completeness_text(e: Explanation, terms: Terms, hints: ReaderHints) -> tuple[str, str]:
-    """Return the status ("Complete", "Not complete") and a sentence on what was searched."""
-    tally, findings = e.keep_profile.tally, e.keep_profile.findings
-    if e.complete:
+def completeness_text(views: Sequence[View], terms: Terms, hints: ReaderHints) -> tuple[str, str]:
+    """Return the status ("Complete", "Not complete") and sentences on what was searched.
+
+    `views` are those that are shown: one of them may be complete where the other is not.
+    """
+    e = views[0].explanation
+    status, searched = _searched_text(e, views, terms, hints)
+    if _ended_by_time(e) and not all(view.complete for view in views):
+        searched += " What a time limit leaves out depends on the machine: it may differ next time."
+    return status, searched
+
+
+def _ended_by_time(e: Explanation) -> bool:
+    """Return whether a time limit was given, or ended the search."""
+    plan = e.provenance.plan
+    timed = plan is not None and plan.limits.time_limit is not None
+    return timed or (e.stopped is not None and e.stopped.kind in ("time_limit", "patience"))
+
+
+def _searched_text(
+    e: Explanation, views: Sequence[View], terms: Terms, hints: ReaderHints
+) -> tuple[str, str]:
+    tally, findings = views[0].profile.tally, views[0].profile.findings
+    if all(view.complete for view in views):
         status = f"Complete for sets{terms.scope_phrase}" if terms.scope_phrase else "Complete"
         no_other = f"no other minimal set{terms.scope_phrase} exists for these references."
         every = plural(1 << tally.d, "subset")
@@ -181,10 +201,12 @@ def completeness_text(e: Explanation, terms: Terms, hints: ReaderHints) -> tuple
                 f"all {every} of {searched_features(e, terms)} were evaluated, so {no_other}",
             )
         every += f" of {searched_features(e, terms)}" if e.left_out else ""
+        if tally.n == 1:  # every τ is alike
+            return status, f"each of {every} was decided, so {no_other}"
         return f"{status} at τ = {e.tau:g}", (
             f"each of {every} was decided, so {no_other} Another τ needs a new search."
         )
-    size = min(searched_size(e.keep), searched_size(e.flip))
+    size = min(map(searched_size, views))
     sizes = f"up to {plural(size, terms.feature)}"
     if findings is not None and (e.stopped is None or e.tau != findings.tau):
         where = "another τ" if e.tau == findings.tau else f"τ = {findings.tau:g}, not at this τ"
@@ -271,7 +293,7 @@ def _stop_phrase(e: Explanation, stopped: str) -> str:
     ends = {
         "time_limit": " was over",
         "patience": " were over",
-        "work": " was done",
+        "work": " was reached",
         "budget": " were spent",
         "hybrids": " were spent",
         "starts": " were made",
@@ -286,7 +308,7 @@ def _stop_reason(e: Explanation, hints: ReaderHints) -> str:
     if e.stopped.kind == "patience":
         return f"the {e.stopped.limit:g} s that it takes without a {hints.argument('time_limit')}"
     if e.stopped.kind == "work":
-        return f"the work that it does without a {hints.argument('time_limit')}"
+        return f"the bound on its work without a {hints.argument('time_limit')}"
     return e.stopped.text(hints.arguments)
 
 

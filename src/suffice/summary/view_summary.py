@@ -274,17 +274,29 @@ def cheapest_change_sentence(view: View) -> str:
     rules = view.explanation.provenance.change_rules
     declared = f", as declared ({rules})" if rules else ""
     known = f"Cheapest change{found} to values of one reference{declared}"
-    unit = {
-        "deviations": ", in typical deviations",
-        "weighted": ", in weighted typical deviations",
-        "own": "",
-    }[view.explanation.provenance.cost]
+    unit = ""
+    if any(_is_measured(player.values, cheapest.values) for player in cheapest.players):
+        unit = _COST_UNITS[view.explanation.provenance.cost]
     ties = view.explanation.cheapest_ties
     listed = [f"; or {_moves_text(tie)}" for tie in ties[:_LISTED_TIES]]
     more = len(ties) - len(listed)
     listed += [f"; or one of {more} more" if more > 1 else "; or one more"] if more > 0 else []
     same = "".join(listed) + (", at the same cost" if ties else "")
     return f"{known}: {_moves_text(cheapest)} (cost {format_cost(cheapest.cost)}{unit}){same}."
+
+
+_COST_UNITS = {
+    "deviations": ", in typical deviations",
+    "weighted": ", in weighted typical deviations",
+    "own": "",
+}
+"""Units of costs, by kind; a change of a category or of true/false costs 1, in no unit."""
+
+
+def _is_measured(old: Mapping[str, Scalar], new: Mapping[str, Scalar]) -> bool:
+    """Return whether a change moves a value whose distance is measured in deviations."""
+    moved = (value for column, value in old.items() if new[column] != value)
+    return any(not isinstance(value, str | bool) for value in moved)
 
 
 def frequency_phrase(view: View) -> str:
@@ -316,7 +328,8 @@ def _keep_clause(view: View, terms: Terms) -> str:
     # Words of a text and regions of an image have no values, so their names say all.
     held = "" if view.explanation.subject is not None else _few([*map(str, best.players)])
     if len(view) > LISTED_SETS:
-        each = f"{_each_phrase(view, terms)} keeps {outcome}{_common_features_phrase(view)}"
+        each = f"each of {_sets_phrase(view, terms)} is enough for {outcome}"
+        each += _common_features_phrase(view)
         return each + _first_set_phrase(view, f"{terms.holding} {held}" if held else names, share)
     such = _one_of_phrase(view)
     if held:
@@ -333,8 +346,9 @@ def _flip_clause(view: View, terms: Terms) -> str:
     # A change tells people more than a set of features does, but changes of words have no costs.
     if cheapest is not None and not _of_text(view):
         known = "" if view.tally.complete else " found"
+        allowed = " allowed" if view.explanation.provenance.change_rules else ""
         return (
-            f"the cheapest change{known} that flips it to {outcome} "
+            f"the cheapest{allowed} change{known} that flips it to {outcome} "
             f"{_short_change(cheapest, terms)}{_ties_phrase(view)}"
         )
     if not len(view):
@@ -344,7 +358,7 @@ def _flip_clause(view: View, terms: Terms) -> str:
     share = _share_phrase(view, best.sufficiency)
     if len(view) > LISTED_SETS:
         flips = (
-            f"{_each_phrase(view, terms)}, replaced, flips it to "
+            f"replacing any one of {_sets_phrase(view, terms)} is enough to flip it to "
             f"{outcome}{_common_features_phrase(view)}"
         )
         return flips + _first_set_phrase(view, names, share)
@@ -368,14 +382,17 @@ def _one_of_phrase(view: View) -> str:
     return f" (one of {len(view):,} {sets})" if len(view) > 1 else ""
 
 
-def _each_phrase(view: View, terms: Terms) -> str:
+def _sets_phrase(view: View, terms: Terms) -> str:
     sets = f"{len(view):,} sets of {terms.feature}s"
-    return f"each of {sets}" if view.complete else f"each of the {sets} found"
+    return sets if view.complete else f"the {sets} found"
 
 
 def _first_set_phrase(view: View, names: str, share: str) -> str:
     """Return the end of the clause that names the first of many sets."""
-    which = "the smallest" if len(view.digest.sizes) > 1 else "one of them"
+    (_, have), *larger = view.digest.sizes
+    which = "one of them"
+    if larger:
+        which = "the smallest" if have == 1 else "one of the smallest"
     return f": {which}, {names},{share}" if share else f"; {which} is {names}"
 
 
