@@ -815,7 +815,10 @@ def test_comparing_retraining_and_grading_are_recorded_and_verified(tmp_path):
     found = audit.verify(tmp_path / "r", of_tree, rows)
     skipped = {c.what: c.why for c in found.checks if c.verdict == "not checked"}
     assert found.ok
-    assert skipped == {"stability": "fit was not given", "grade": "other was not given"}
+    assert skipped == {
+        "stability": "it needs fit, which records do not store",
+        "grade": "it needs other, which records do not store",
+    }
     assert found.sheet.lead[1:] == (
         "The record agrees with a recomputation of 5 of 5 explanations, 1 finding and all its "
         "files.",

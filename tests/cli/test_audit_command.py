@@ -335,11 +335,12 @@ def test_other_models_retraining_and_other_tools_are_declared(place, capsys):
     assert set(grades["tool"]) == {"shap", "permutation"}
     code, out, err = run_command("audit", "verify", "record", "--rows", 2, capsys=capsys)
     assert code == 0, out + err
-    assert "fit was not given" in out
+    assert "it needs fit, which records do not store" in " ".join(out.split())
+    assert "With --everything, models are trained again and [stability] is checked, too." in err
     ask = ("audit", "verify", "record", "--rows", 2, "--everything")
     code, out, err = run_command(*ask, capsys=capsys)
     assert code == 0, out + err
-    assert "not checked" not in out
+    assert "not checked" not in out and "--everything" not in err
     (place / "audit.toml").write_text(head + '[grade]\ntools = ["shapp"]\n')
     code, _, err, _ = audited(capsys)
     assert code == 2 and "[grade] tools: got 'shapp'" in err

@@ -252,7 +252,8 @@ def test_devices_must_be_where_the_model_is(network):
         ImageExplainer(net, device="meta")
     with pytest.raises(InputError, match="device: got 'nowhere'; allowed: None or a torch device"):
         ImageExplainer(net, device="nowhere")
-    with pytest.raises(InputError, match="device: got 'cpu'; allowed: None: a device can only be chosen for torch modules"):
+    only_torch = "device: got 'cpu'; allowed: None: a device can only be chosen for torch modules"
+    with pytest.raises(InputError, match=only_torch):
         ImageExplainer(lambda images: images, device="cpu")
     apart = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2, device="meta"))
     with pytest.raises(InputError, match="model: got parameters on cpu and meta"):

@@ -269,7 +269,7 @@ class Analysis:
             return "X lacks rows that were recorded"
         given = inputs.given.get(self.name, {})
         missing = [name for name in self.unrecorded if name not in given]
-        return f"{missing[0]} was not given" if missing else None
+        return f"it needs {missing[0]}, which records do not store" if missing else None
 
 
 ANALYSES: dict[str, Analysis] = {

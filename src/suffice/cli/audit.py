@@ -226,6 +226,9 @@ def verify(context: click.Context, /, folder: Path, **options: Any) -> None:
     from suffice.cli.output import console
 
     console().print(found)
+    if any(check.what == "stability" and check.verdict == "not checked" for check in found.checks):
+        hint = "With --everything, models are trained again and [stability] is checked, too."
+        print_message(hint)
     context.exit(0 if found.ok else 1)
 
 

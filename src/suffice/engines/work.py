@@ -3,8 +3,8 @@
 Which engine is used, which search is planned and how far a search goes must not depend on the speed
 or the load of a machine. So they compare counts of work: rows × the cost of a row of that kind of
 model, leaves, hybrids, sets. One unit is about a nanosecond on a laptop with two cores and numba.
- The constants are rough (a factor of three either way) and fixed: they do not change with
-what is installed, so every machine chooses the same. `estimate_seconds` turns work into seconds for
+The constants are rough (a factor of three either way) and fixed: they do not change with what is
+installed, so every machine chooses the same. `estimate_seconds` turns work into seconds for
 display; no choice may depend on a clock unless the user sets a time limit.
 """
 
