@@ -11,7 +11,7 @@ help: ## list what can be made
 # Machines may set it; then every process that a test starts would compile its imports again.
 unexport PYTHONDONTWRITEBYTECODE
 
-EXTRAS := audit,dask,fast,image,models,parquet,plots,web
+EXTRAS := audit,dask,image,models,parquet,plots,web
 INSTALL := $(PYTHON) tools/install.py
 
 # The versions that the tests use, so that a release of a dependency cannot break them.
@@ -116,7 +116,7 @@ format: $(VENV)/.lint ## put the code into the common form
 CORE = tests/search/test_theorem_1.py tests/factors/test_lattice.py tests/test_inference.py tests/factors/test_factors.py \
 	tests/explanation/test_views.py tests/context/test_contexts.py tests/search/test_limits.py tests/search/test_pruned_search.py \
 	tests/search/test_search_strategies.py tests/repository/test_package.py
-CORE_EXTRAS := fast,models,parquet
+CORE_EXTRAS := models,parquet
 VERSIONS = 3.11 3.12 3.13
 
 test-pythons: ## run the core tests on every Python from 3.11 on that is found here

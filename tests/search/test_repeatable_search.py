@@ -87,7 +87,9 @@ def test_what_is_installed_does_not_change_the_answer(little_work, monkeypatch):
     backend.numba_is_installed.cache_clear()
     monkeypatch.setattr(backend, "numba_is_installed", lambda: False)
     monkeypatch.setattr(plan, "numba_is_installed", lambda: False)
-    slow = "numba is not installed, and without it the same search takes 20 to 100 times as long."
+    slow = (
+        "numba is not installed here, and without it the same search takes 20 to 100 times as long."
+    )
     assert slow in " ".join(str(Explainer(model, data).plan(data.iloc[1])).split())
     assert "numba" not in str(Explainer(black_box, data).plan(data.iloc[1]))
     assert facts(Explainer(model, data).explain(data.iloc[1])) == facts(compiled)
