@@ -634,6 +634,11 @@ class Explainer:
         features: object = None,
         *,
         domain: Literal["values", "range", "box"] = "values",
+        immutable: Names = (),
+        ranges: Mapping[str, Any] | None = None,
+        increasing: Names = (),
+        decreasing: Names = (),
+        forbidden: Factor | Iterable[Factor] = (),
         max_sets: int = 1000,
         max_boxes: int = 20_000,
         time_limit: float | None = None,
@@ -658,6 +663,10 @@ class Explainer:
             data holds; "range", any numbers between the data's least and largest; "box", any
             numbers. Columns that hold no numbers take the data's values ("box": also the categories
             of their dtype). Missing values belong to it where the data has some in the column.
+        immutable, ranges, increasing, decreasing, forbidden
+            Restrictions of the domain, as in `recourse`: rows whose values are the input's own or
+            meet the restrictions, and that satisfy no forbidden factor. What was declared to
+            `Explainer` does not restrict it.
         max_sets
             Stop after so many minimal sets.
         max_boxes
@@ -686,6 +695,11 @@ class Explainer:
             x,
             features,
             domain=domain,
+            immutable=immutable,
+            ranges=ranges,
+            increasing=increasing,
+            decreasing=decreasing,
+            forbidden=forbidden,
             max_sets=max_sets,
             max_boxes=max_boxes,
             time_limit=time_limit,

@@ -7,8 +7,8 @@ combination of runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import ceil, floor
 
@@ -22,8 +22,11 @@ from suffice.engines.additive_model import AdditiveModel
 from suffice.engines.select_engine import Unreadable
 from suffice.engines.trees.encoded_input import IntegerMargin
 from suffice.engines.trees.ensemble import Ensemble
+from suffice.factors import Factor
+from suffice.factors.predicates import And, Not, Or
 from suffice.prove.branch_and_bound import LeafBoxes
-from suffice.prove.domain import Domain, column_of_seen, value_domain
+from suffice.prove.domain import Domain, atom_columns, column_of_seen, value_domain
+from suffice.prove.restrictions import Restrictions
 from suffice.typing import Counts, Reals
 
 # Additive models over a domain: a column is a tree whose leaves are the values of the column.
@@ -43,7 +46,7 @@ _LARGEST_SUM = 2.0**30
 
 
 def read_columns(
-    model: AdditiveModel, decision: Decision
+    model: AdditiveModel, decision: Decision, limits: Restrictions
 ) -> tuple[Domain, Counts, EnsembleBoxes, list[IntegerMargin]]:
     """Return the domain of values, the input's cells, a box for each cell, and the margins.
 
@@ -52,7 +55,7 @@ def read_columns(
     event = decision.target.event
     if event.kind == "versus" and model.has_separate_probabilities:
         raise Unreadable(f"the probabilities of {model.name} are a fit of their own")
-    domain, start = value_domain(decision.data, decision.row)
+    domain, start = value_domain(decision.data, decision.row, limits)
     scores = model.scores_of_rows(domain.candidates, make_players(domain.candidates))
     classes = decision.target.wrapped.classes or ()
     combinations = score_combinations(event, scores.decision, classes, model.score_method)
@@ -138,7 +141,7 @@ def read_boxes(ensemble: Ensemble, domain: Domain) -> EnsembleBoxes:
     # The cells that go left at each test, and all cells of each column, as bits of an integer.
     goes_left = [
         _bits(answers[domain.shown[j]])
-        for answers, j in zip(domain.answers, column.tolist(), strict=True)
+        for answers, j in zip(domain.answers[: len(column)], column.tolist(), strict=True)
     ]
     full = [(1 << int(size)) - 1 for size in domain.sizes]
     test, left, right = ensemble.test.tolist(), ensemble.left.tolist(), ensemble.right.tolist()
@@ -167,17 +170,97 @@ def read_boxes(ensemble: Ensemble, domain: Domain) -> EnsembleBoxes:
                 if cells:  # else no row of the domain comes here
                     waiting.append((child, allowed | {j: cells}))
         first.append(count)
-    low = np.zeros((count, len(full)), dtype=np.int32)
-    high = np.tile((domain.sizes - 1).astype(np.int32), (count, 1))
-    nodes = np.empty(count, dtype=np.int32)
+    return EnsembleBoxes(*_expand(boxes, count, domain.sizes), np.array(first, dtype=np.int32))
+
+
+def _expand(
+    boxes: Sequence[tuple[int, dict[int, list[tuple[int, int]]]]], count: int, sizes: Counts
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return (boxes, columns) first and last cells, one row for each combination of runs, and
+    numbers."""
+    low = np.zeros((count, len(sizes)), dtype=np.int32)
+    high = np.tile((sizes - 1).astype(np.int32), (count, 1))
+    numbers = np.empty(count, dtype=np.int32)
     place = 0
-    for node, runs in boxes:
+    for number, runs in boxes:
         for combination in product(*runs.values()):
-            nodes[place] = node
+            numbers[place] = number
             for j, (begin, end) in zip(runs, combination, strict=True):
                 low[place, j], high[place, j] = begin, end
             place += 1
-    return EnsembleBoxes(low, high, nodes, np.array(first, dtype=np.int32))
+    return low, high, numbers
+
+
+def forbid(direction: Direction, domain: Domain, factors: Sequence[Factor]) -> Direction:
+    """Return the direction with a tree for each forbidden factor.
+
+    Where the factor holds, the tree takes so much from the sum that it cannot reach `need`.
+    """
+    leaves = direction.leaves
+    largest = leaves.base + int(leaves.value[leaves.first[:-1]].sum())
+    penalty = max(largest - direction.need + 1, 1)
+    for factor in factors:
+        low, high, holds = _truth_boxes(domain, factor)
+        order = np.argsort(holds, kind="stable")  # larger values first
+        if holds.all():
+            leaves = replace(leaves, base=leaves.base - penalty)
+        elif holds.any():
+            leaves = replace(
+                leaves,
+                low=np.concatenate([leaves.low, low[order]]),
+                high=np.concatenate([leaves.high, high[order]]),
+                value=np.concatenate([leaves.value, -penalty * holds[order].astype(np.int64)]),
+                first=np.append(leaves.first, len(leaves.value) + len(holds)).astype(np.int32),
+            )
+    return replace(direction, leaves=leaves)
+
+
+def _truth_boxes(
+    domain: Domain, factor: Factor
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return boxes that part the domain, and for each of them 1 where the factor holds, else 0.
+
+    Atoms are asked one after the other, until the others cannot change the factor's value.
+    """
+    atoms = domain.atoms
+    answers = domain.answers[len(domain.answers) - len(atoms) :]
+    columns = atom_columns(atoms, domain.candidates)
+    cells = [_bits(a[domain.shown[j]]) for a, j in zip(answers, columns, strict=True)]
+    full = [(1 << int(size)) - 1 for size in domain.sizes]
+    own = [i for i, atom in enumerate(atoms) if atom in set(factor.atoms())]
+    boxes: list[tuple[int, dict[int, list[tuple[int, int]]]]] = []
+    count = 0
+    waiting: list[tuple[dict[Factor, bool], dict[int, int]]] = [({}, {})]
+    while waiting:
+        known, allowed = waiting.pop()
+        holds = _value(factor, known)
+        if holds is not None:
+            runs = {j: _runs(here) for j, here in allowed.items() if here != full[j]}
+            boxes.append((int(holds), runs))
+            count += int(np.prod([len(r) for r in runs.values()], dtype=np.int64))
+            if count > _MOST_BOXES:
+                raise Unreadable(f"{factor!r} is more than {_MOST_BOXES:,} boxes of cells")
+            continue
+        i = next(i for i in own if atoms[i] not in known)
+        here = allowed.get(columns[i], full[columns[i]])
+        for value, part in ((True, here & cells[i]), (False, here & ~cells[i])):
+            if part:
+                waiting.append((known | {atoms[i]: value}, allowed | {columns[i]: part}))
+    return _expand(boxes, count, domain.sizes)
+
+
+def _value(factor: Factor, known: Mapping[Factor, bool]) -> bool | None:
+    """Return a factor's value from those of some atoms; None where it depends on others."""
+    if isinstance(factor, Not):
+        inner = _value(factor.part, known)
+        return None if inner is None else not inner
+    if not isinstance(factor, And | Or):
+        return known.get(factor)
+    settles = isinstance(factor, Or)  # the value of one part that is the whole's
+    values = [_value(part, known) for part in factor.parts]
+    if settles in values:
+        return settles
+    return None if None in values else not settles
 
 
 def directions(

@@ -12,17 +12,14 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Literal
 
-from suffice.context.hybrids import SwapContext
+from suffice.context.change_rules import Names
 from suffice.decision import Decision, SupportsDecide
-from suffice.engines.additive_model import AdditiveModel
-from suffice.engines.pipeline_columns import pipeline_steps
 from suffice.engines.select_engine import Unreadable
-from suffice.engines.trees.tree_model import WRONG_TREES, TreeModel
 from suffice.errors import InputError
+from suffice.factors import Factor
 from suffice.formatting import format_features, format_value, percent, plural
-from suffice.models.adapter import Adapter
-from suffice.prove.domain import DOMAINS, Domain, DomainKind, make_domain, with_input
-from suffice.prove.leaf_boxes import EnsembleBoxes, directions, read_boxes, read_columns
+from suffice.prove.domain import DOMAINS, DomainKind
+from suffice.prove.make_prover import make_prover
 from suffice.prove.prover import (
     Finding,
     MinimalSets,
@@ -31,6 +28,7 @@ from suffice.prove.prover import (
     Refutation,
     find_minimal_sets,
 )
+from suffice.prove.restrictions import Restrictions, read_restrictions
 from suffice.results import Column, FrozenDict, OmittedRows, Panel, Result, Sheet
 from suffice.tables.cells import as_scalar
 from suffice.typing import Scalar
@@ -98,6 +96,8 @@ class Proof(Result):
 
     outcome: str
     domain: DomainKind
+    restrictions: tuple[str, ...]
+    """One sentence for each restriction of the domain."""
     players: tuple[str, ...]
     values: Mapping[str, Scalar]
     """The input, by column."""
@@ -145,7 +145,7 @@ class Proof(Result):
     @property
     def sheet(self) -> Sheet:
         """Sentences on the verdicts, and a table of the sets."""
-        lead = [f"The domain: {_IN_WORDS[self.domain]}."]
+        lead = [f"The domain: {'; '.join((_IN_WORDS[self.domain], *self.restrictions))}."]
         if self.searched:
             lead += self._search_sentences()
         panels = [self._verdict_panel()] if self.verdicts else []
@@ -236,6 +236,11 @@ def prove(
     features: object = None,
     *,
     domain: DomainKind = "values",
+    immutable: Names = (),
+    ranges: Mapping[str, Any] | None = None,
+    increasing: Names = (),
+    decreasing: Names = (),
+    forbidden: Factor | Iterable[Factor] = (),
     max_sets: int = 1000,
     max_boxes: int = 20_000,
     time_limit: float | None = None,
@@ -252,8 +257,9 @@ def prove(
     end = None if time_limit is None else monotonic() + time_limit
     decision = explainer.decide(x)
     asked = _read_sets(decision, features)
+    limits = read_restrictions(decision, immutable, ranges, increasing, decreasing, forbidden)
     try:
-        prover = _make_prover(decision, kind, max_boxes)
+        prover = make_prover(decision, kind, max_boxes, limits)
     except Unreadable as reason:
         raise InputError(
             "prove",
@@ -265,7 +271,9 @@ def prove(
     if end is not None:
         prover.out_of_time = lambda: monotonic() > end
     if asked is None:
-        return _search(decision, kind, prover, max_sets, _SETS_IN_FULL * max_boxes, time_limit)
+        return _search(
+            decision, kind, limits, prover, max_sets, _SETS_IN_FULL * max_boxes, time_limit
+        )
     findings: list[Finding] = []
     stopped = None
     for mask in asked:
@@ -276,12 +284,15 @@ def prove(
             findings.append(Finding(None, 1.0))
     verdicts = tuple(_verdict(prover, m, f) for m, f in zip(asked, findings, strict=True))
     decided = all(v.verdict != "open" for v in verdicts)
-    return _proof(decision, kind, prover, verdicts, (), False, decided and stopped is None, stopped)
+    return _proof(
+        decision, kind, limits, prover, verdicts, (), False, decided and stopped is None, stopped
+    )
 
 
 def _search(
     decision: Decision,
     kind: DomainKind,
+    limits: Restrictions,
     prover: Prover,
     max_sets: int,
     most_boxes: int,
@@ -311,62 +322,9 @@ def _search(
         for mask in sorted(found.contrastive, key=lambda m: (m.bit_count(), _bits(m)))
     )
     complete = found.complete and not left
-    return _proof(decision, kind, prover, tuple(verdicts), contrastive, True, complete, stopped)
-
-
-def _make_prover(decision: Decision, kind: DomainKind, max_boxes: int) -> Prover:
-    """Return a prover for the trees or the terms of a decision's model; `Unreadable` without."""
-    if not isinstance(decision.context, SwapContext):
-        raise Unreadable("only swapped values are proved about, not this context's")
-    try:
-        trees = decision.engine_selector.read_trees()
-    except Unreadable as no_trees:
-        return _additive_prover(decision, kind, max_boxes, no_trees)
-    if trees.disagrees:
-        raise Unreadable(WRONG_TREES)
-    reading = trees.event_margins(decision.target.event)
-    fresh = (kind, id(decision.data)) not in trees.domains
-    domain, boxes = _encoded(trees, kind, decision)
-    domain_here, start = with_input(domain, trees.ensemble, decision.row)
-    if domain_here is not domain:
-        boxes = read_boxes(trees.ensemble, domain_here)
-    routes = directions(boxes, reading.margins, decision.y != reading.reverse)
-    prover = Prover(decision, domain_here, start, routes, max_boxes)
-    if fresh:
-        prover.check_reading()
-    return prover
-
-
-def _additive_prover(
-    decision: Decision, kind: DomainKind, max_boxes: int, no_trees: Unreadable
-) -> Prover:
-    try:
-        model = decision.engine_selector.read_additive()
-    except Unreadable as reason:
-        raise Unreadable(f"{no_trees}, and {reason}") from None
-    if not isinstance(model, AdditiveModel):
-        raise Unreadable("a model of texts has no domain of values")
-    if kind != "values":
-        raise Unreadable(f"additive models are proved about over domain='values', not {kind!r}")
-    domain, start, boxes, margins = read_columns(model, decision)
-    prover = Prover(decision, domain, start, directions(boxes, margins, decision.y), max_boxes)
-    prover.check_reading()
-    return prover
-
-
-def _encoded(
-    trees: TreeModel, kind: DomainKind, decision: Decision
-) -> tuple[Domain, EnsembleBoxes]:
-    """Return the domain of the data and the leaves in it, made once for each model and table."""
-    key = kind, id(decision.data)
-    cache = trees.domains
-    if key not in cache:
-        model = decision.engine_selector.model
-        steps, _ = pipeline_steps(model.original if isinstance(model, Adapter) else model)
-        domain = make_domain(kind, trees.ensemble, decision.data, simple=not steps)
-        cache[key] = domain, read_boxes(trees.ensemble, domain), decision.data
-    domain, boxes, _ = cache[key]
-    return domain, boxes
+    return _proof(
+        decision, kind, limits, prover, tuple(verdicts), contrastive, True, complete, stopped
+    )
 
 
 def _read_sets(decision: Decision, features: object) -> list[int] | None:
@@ -414,6 +372,7 @@ def _bits(mask: int) -> list[int]:
 def _proof(
     decision: Decision,
     kind: DomainKind,
+    limits: Restrictions,
     prover: Prover,
     verdicts: tuple[Verdict, ...],
     contrastive: tuple[Verdict, ...],
@@ -426,6 +385,7 @@ def _proof(
     return Proof(
         outcome=decision.target.event.describe(decision.y),
         domain=kind,
+        restrictions=limits.texts,
         players=decision.players.names,
         values={name: as_scalar(row.cell(0, j)) for j, name in enumerate(row.names)},
         verdicts=verdicts,

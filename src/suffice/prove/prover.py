@@ -27,8 +27,9 @@ from suffice.decision import Decision
 from suffice.engines.select_engine import Unreadable
 from suffice.errors import ModelError
 from suffice.prove.branch_and_bound import NO_POINT, POINT, BoxSearch
-from suffice.prove.domain import Domain
+from suffice.prove.domain import UNRESTRICTED, Domain
 from suffice.prove.leaf_boxes import Direction
+from suffice.prove.restrictions import Restrictions
 from suffice.randomness import Stream, generator
 from suffice.tables.table import Table
 from suffice.typing import Counts
@@ -80,6 +81,7 @@ class Prover:
     """The input's cells."""
     routes: Sequence[Direction]
     boxes_per_set: int
+    limits: Restrictions = UNRESTRICTED
     out_of_time: Callable[[], bool] = lambda: False
     known: list[Refutation] = field(default_factory=list)
     boxes: int = 0
@@ -108,6 +110,9 @@ class Prover:
         truth = target(decision.data) if scored else target.read(decision.answers)
         self.rows_predicted += len(decision.data) if scored else 0
         others = np.flatnonzero(truth != decision.y)
+        if self.limits:
+            rows = decision.data.take(others)
+            others = others[self.limits.allowed(rows).all(axis=1) & ~self.limits.forbids(rows)]
         if not len(others):
             return
         codes = decision.row.stack(decision.data.take(others)).codes()
@@ -200,6 +205,9 @@ class Prover:
         points = np.stack(
             [rng.integers(size, size=_POINTS_CHECKED) for size in self.domain.sizes], axis=1
         ).astype(np.int32)
+        points = points[~self.limits.forbids(self.rows_of(points))]
+        if not len(points):
+            return
         lost = self.decision.target(self.rows_of(points)) != self.decision.y
         self.rows_predicted += len(points)
         sums = [(route, route.leaves.sums(points)) for route in self.routes]

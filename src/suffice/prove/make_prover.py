@@ -1,0 +1,85 @@
+"""Prover for a decision: read its model, cut the domain into cells, and check the reading."""
+
+from __future__ import annotations
+
+from suffice.context.hybrids import SwapContext
+from suffice.decision import Decision
+from suffice.engines.additive_model import AdditiveModel
+from suffice.engines.pipeline_columns import pipeline_steps
+from suffice.engines.select_engine import Unreadable
+from suffice.engines.trees.tree_model import WRONG_TREES, TreeModel
+from suffice.models.adapter import Adapter
+from suffice.prove.domain import UNRESTRICTED, Domain, DomainKind, make_domain, with_input
+from suffice.prove.leaf_boxes import EnsembleBoxes, directions, forbid, read_boxes, read_columns
+from suffice.prove.prover import Prover
+from suffice.prove.restrictions import Restrictions
+
+
+def make_prover(
+    decision: Decision, kind: DomainKind, max_boxes: int, limits: Restrictions = UNRESTRICTED
+) -> Prover:
+    """Return a prover for the trees or the terms of a decision's model; `Unreadable` without."""
+    if not isinstance(decision.context, SwapContext):
+        raise Unreadable("only swapped values are proved about, not this context's")
+    try:
+        trees = decision.engine_selector.read_trees()
+    except Unreadable as no_trees:
+        return _additive_prover(decision, kind, max_boxes, limits, no_trees)
+    if trees.disagrees:
+        raise Unreadable(WRONG_TREES)
+    reading = trees.event_margins(decision.target.event)
+    fresh = bool(limits) or (kind, id(decision.data)) not in trees.domains
+    domain, boxes = _encoded(trees, kind, decision, limits)
+    domain_here, start = with_input(domain, trees.ensemble, decision.row)
+    if domain_here is not domain:
+        boxes = read_boxes(trees.ensemble, domain_here)
+    routes = directions(boxes, reading.margins, decision.y != reading.reverse)
+    routes = [forbid(route, domain_here, limits.forbidden) for route in routes]
+    prover = Prover(decision, domain_here, start, routes, max_boxes, limits)
+    if fresh:
+        prover.check_reading()
+    return prover
+
+
+def _additive_prover(
+    decision: Decision,
+    kind: DomainKind,
+    max_boxes: int,
+    limits: Restrictions,
+    no_trees: Unreadable,
+) -> Prover:
+    try:
+        model = decision.engine_selector.read_additive()
+    except Unreadable as reason:
+        raise Unreadable(f"{no_trees}, and {reason}") from None
+    if not isinstance(model, AdditiveModel):
+        raise Unreadable("a model of texts has no domain of values")
+    if kind != "values":
+        raise Unreadable(f"additive models are proved about over domain='values', not {kind!r}")
+    domain, start, boxes, margins = read_columns(model, decision, limits)
+    routes = directions(boxes, margins, decision.y)
+    routes = [forbid(route, domain, limits.forbidden) for route in routes]
+    prover = Prover(decision, domain, start, routes, max_boxes, limits)
+    prover.check_reading()
+    return prover
+
+
+def _encoded(
+    trees: TreeModel, kind: DomainKind, decision: Decision, limits: Restrictions
+) -> tuple[Domain, EnsembleBoxes]:
+    """Return the domain of the data and the leaves in it, made once for each model and table.
+
+    A restricted domain depends on the input and is made anew.
+    """
+    key = kind, id(decision.data)
+    cache = trees.domains
+    if limits or key not in cache:
+        model = decision.engine_selector.model
+        steps, _ = pipeline_steps(model.original if isinstance(model, Adapter) else model)
+        domain = make_domain(kind, trees.ensemble, decision.data, not steps, limits)
+        boxes = read_boxes(trees.ensemble, domain)
+        if limits:
+            return domain, boxes
+        cache[key] = domain, boxes, decision.data
+    domain, boxes, _ = cache[key]
+    return domain, boxes
