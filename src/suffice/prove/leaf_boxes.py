@@ -126,12 +126,17 @@ class EnsembleBoxes:
 class Direction:
     """A sum of leaf values that is at least `need` wherever the outcome may be another one.
 
-    From `sure` on it surely is another; between the two the model has to be asked.
+    From `sure` on it is no obstacle to another one; between the two the model has to be asked.
     """
 
     leaves: LeafBoxes
     need: int
     sure: int
+
+    @property
+    def most(self) -> int:
+        """A bound of the sum everywhere."""
+        return self.leaves.base + int(self.leaves.value[self.leaves.first[:-1]].sum())
 
 
 def read_boxes(ensemble: Ensemble, domain: Domain) -> EnsembleBoxes:
@@ -197,8 +202,7 @@ def forbid(direction: Direction, domain: Domain, factors: Sequence[Factor]) -> D
     Where the factor holds, the tree takes so much from the sum that it cannot reach `need`.
     """
     leaves = direction.leaves
-    largest = leaves.base + int(leaves.value[leaves.first[:-1]].sum())
-    penalty = max(largest - direction.need + 1, 1)
+    penalty = max(direction.most - direction.need + 1, 1)
     for factor in factors:
         low, high, holds = _truth_boxes(domain, factor)
         order = np.argsort(holds, kind="stable")  # larger values first
@@ -263,25 +267,21 @@ def _value(factor: Factor, known: Mapping[Factor, bool]) -> bool | None:
     return None if None in values else not settles
 
 
-def directions(
-    boxes: EnsembleBoxes, margins: Sequence[IntegerMargin], all_hold: bool
-) -> list[Direction]:
-    """Return the directions, each sufficient alone, in which an outcome can be lost.
+Route = tuple[Direction, ...]
+"""Directions in all of which the sums must go for the outcome to be another one."""
 
-    `all_hold`: the outcome is that all margins say yes; else that not all of them do.
 
-    `Unreadable` where it is lost only if several sums agree, as for an outcome that is one of many
-    classes and not the input's.
+def routes(boxes: EnsembleBoxes, margins: Sequence[IntegerMargin], all_hold: bool) -> list[Route]:
+    """Return the routes, each sufficient alone, by which an outcome can be lost.
+
+    `all_hold`: the outcome is that all margins say yes, so that it is lost with any of them; else
+    that not all of them do, so that it is lost where all say yes.
     """
     if all_hold:
-        return [d for margin in margins for d in _ways_out(boxes, margin)]
+        return [(way,) for margin in margins for way in _ways_out(boxes, margin)]
     ways = [way for margin in margins for way in _ways_in(boxes, margin)]
-    if len(ways) > 1:
-        raise Unreadable(
-            "several scores must agree before the outcome is another one; proofs are for outcomes "
-            "that the input has, or for two classes"
-        )
-    return ways
+    # A class that is hardly ever ahead of another leaves few boxes for the other comparisons.
+    return [tuple(sorted(ways, key=lambda way: way.most - way.need))] if ways else []
 
 
 def _ways_out(boxes: EnsembleBoxes, margin: IntegerMargin) -> list[Direction]:

@@ -10,7 +10,7 @@ from suffice.engines.select_engine import Unreadable
 from suffice.engines.trees.tree_model import WRONG_TREES, TreeModel
 from suffice.models.adapter import Adapter
 from suffice.prove.domain import UNRESTRICTED, Domain, DomainKind, make_domain, with_input
-from suffice.prove.leaf_boxes import EnsembleBoxes, directions, forbid, read_boxes, read_columns
+from suffice.prove.leaf_boxes import EnsembleBoxes, Route, forbid, read_boxes, read_columns, routes
 from suffice.prove.prover import Prover
 from suffice.prove.restrictions import Restrictions
 
@@ -33,12 +33,17 @@ def make_prover(
     domain_here, start = with_input(domain, trees.ensemble, decision.row)
     if domain_here is not domain:
         boxes = read_boxes(trees.ensemble, domain_here)
-    routes = directions(boxes, reading.margins, decision.y != reading.reverse)
-    routes = [forbid(route, domain_here, limits.forbidden) for route in routes]
-    prover = Prover(decision, domain_here, start, routes, max_boxes, limits)
+    ways = routes(boxes, reading.margins, decision.y != reading.reverse)
+    ways = _restricted(ways, domain_here, limits)
+    prover = Prover(decision, domain_here, start, ways, max_boxes, limits)
     if fresh:
         prover.check_reading()
     return prover
+
+
+def _restricted(ways: list[Route], domain: Domain, limits: Restrictions) -> list[Route]:
+    """Forbid what is forbidden on every route, by its first direction."""
+    return [(forbid(first, domain, limits.forbidden), *rest) for first, *rest in ways]
 
 
 def _additive_prover(
@@ -57,9 +62,8 @@ def _additive_prover(
     if kind != "values":
         raise Unreadable(f"additive models are proved about over domain='values', not {kind!r}")
     domain, start, boxes, margins = read_columns(model, decision, limits)
-    routes = directions(boxes, margins, decision.y)
-    routes = [forbid(route, domain, limits.forbidden) for route in routes]
-    prover = Prover(decision, domain, start, routes, max_boxes, limits)
+    ways = _restricted(routes(boxes, margins, decision.y), domain, limits)
+    prover = Prover(decision, domain, start, ways, max_boxes, limits)
     prover.check_reading()
     return prover
 

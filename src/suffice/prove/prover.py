@@ -26,9 +26,10 @@ import numpy as np
 from suffice.decision import Decision
 from suffice.engines.select_engine import Unreadable
 from suffice.errors import ModelError
-from suffice.prove.branch_and_bound import NO_POINT, POINT, BoxSearch
+from suffice.prove.branch_and_bound import NO_POINT, POINT
 from suffice.prove.domain import UNRESTRICTED, Domain
-from suffice.prove.leaf_boxes import Direction
+from suffice.prove.joint_search import JointSearch
+from suffice.prove.leaf_boxes import Route
 from suffice.prove.restrictions import Restrictions
 from suffice.randomness import Stream, generator
 from suffice.tables.table import Table
@@ -79,7 +80,7 @@ class Prover:
     domain: Domain
     start: Counts
     """The input's cells."""
-    routes: Sequence[Direction]
+    routes: Sequence[Route]
     boxes_per_set: int
     limits: Restrictions = UNRESTRICTED
     out_of_time: Callable[[], bool] = lambda: False
@@ -92,7 +93,7 @@ class Prover:
 
     def __post_init__(self) -> None:
         largest = int(self.domain.sizes.max(initial=1))
-        self._searches = [BoxSearch(route.leaves, largest) for route in self.routes]
+        self._searches = [JointSearch(route, largest) for route in self.routes]
         # Holding a set proves all that contain it, so proved sets are kept as they are found.
         self._proved: list[int] = []
         self._add_rows_of_data()
@@ -152,7 +153,7 @@ class Prover:
                     low[j], high[j] = 0, self.domain.sizes[j] - 1
         open_share = 0.0
         for route, search in zip(self.routes, self._searches, strict=True):
-            search.begin(low, high, self.start, route.need, route.sure)
+            search.begin(low, high, self.start)
             while search.boxes < self.boxes_per_set:
                 before = search.boxes
                 verdict = search.go_on(min(_BOXES_AT_ONCE, self.boxes_per_set - before))
@@ -161,7 +162,7 @@ class Prover:
                     raise OutOfTimeError
                 if verdict == NO_POINT:
                     break
-                if verdict == POINT and (found := self._confirm(search, route)):
+                if verdict == POINT and (found := self._confirm(search)):
                     return Finding(found, 0.0)
                 if search.is_stuck:
                     break
@@ -170,19 +171,19 @@ class Prover:
             # Out of boxes, or a point that rounding could not tell: the best open box may still
             # exceed what is needed by this much.
             if verdict != NO_POINT:
-                beyond = max(search.bound - route.need, 0) + 1
-                span = max(_largest_sum(route) - route.need, beyond)
+                beyond = search.beyond + 1
+                span = max(route[0].most - route[0].need, beyond)
                 open_share = max(open_share, beyond / span)
         return Finding(None, open_share)
 
-    def _confirm(self, search: BoxSearch, route: Direction) -> Refutation | None:
+    def _confirm(self, search: JointSearch) -> Refutation | None:
         """Return a point as a refutation; None if its outcome is the input's after all.
 
         That can only be where the sum is within rounding of the boundary, and the model is asked.
         Where it is not, the model is asked about many points in one call: see `check`.
         """
         cells = tuple(search.point.tolist())
-        if search.point_sum < route.sure:
+        if not search.is_sure:
             self.rows_predicted += 1
             if bool(self.decision.target(self.rows_of([cells]))[0]) == self.decision.y:
                 return None
@@ -210,9 +211,13 @@ class Prover:
             return
         lost = self.decision.target(self.rows_of(points)) != self.decision.y
         self.rows_predicted += len(points)
-        sums = [(route, route.leaves.sums(points)) for route in self.routes]
-        surely_lost = np.any([found >= route.sure for route, found in sums], axis=0)
-        surely_kept = np.all([found < route.need for route, found in sums], axis=0)
+        sums = [[(way, way.leaves.sums(points)) for way in route] for route in self.routes]
+        surely_lost = np.any(
+            [np.all([s >= way.sure for way, s in route], axis=0) for route in sums], axis=0
+        )
+        surely_kept = np.all(
+            [np.any([s < way.need for way, s in route], axis=0) for route in sums], axis=0
+        )
         if (surely_lost & ~lost).any() or (surely_kept & lost).any():
             raise Unreadable("the model does not predict as its parameters say")
 
@@ -254,11 +259,6 @@ class Prover:
         if refutation.cells is None:
             return self.decision.data.take(np.array([refutation.row]))
         return self.rows_of([refutation.cells])
-
-
-def _largest_sum(route: Direction) -> int:
-    leaves = route.leaves
-    return leaves.base + int(leaves.value[leaves.first[:-1]].sum())
 
 
 @dataclass
