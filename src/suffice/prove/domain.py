@@ -37,7 +37,7 @@ from suffice.factors import Factor
 from suffice.prove.restrictions import Restrictions
 from suffice.tables.cells import missing_mask
 from suffice.tables.table import Table
-from suffice.typing import Counts, HeldSets, Reals
+from suffice.typing import BoolVector, Counts, HeldSets, Reals
 
 DomainKind = Literal["values", "range", "box"]
 DOMAINS: tuple[DomainKind, ...] = ("values", "range", "box")
@@ -73,17 +73,13 @@ def make_domain(
     kind: DomainKind,
     ensemble: Ensemble,
     data: Table,
-    simple: bool,
     limits: Restrictions = UNRESTRICTED,
 ) -> Domain:
     """Return the domain of a table's columns for the trees of an ensemble.
 
-    `simple`: the trees see the columns as they are, perhaps rounded, so that thresholds are numbers
-    of the columns' own. A restricted domain holds the input's values.
+    A restricted domain holds the input's values.
     """
-    columns = [
-        _column_values(kind, ensemble, data, j, simple, limits) for j in range(len(data.names))
-    ]
+    columns = [_column_values(kind, ensemble, data, j, limits) for j in range(len(data.names))]
     longest = max(map(len, columns))
     native = [_padded(cells, longest) for cells in columns]
     candidates = data.from_cells(native, "data")
@@ -131,6 +127,26 @@ def value_domain(
         limits.atoms,
     )
     return domain, start
+
+
+def with_ends(data: Table, limits: Restrictions) -> Table:
+    """Return a table with rows below that hold the ends of runs of numbers.
+
+    Those are the numbers that rules or forbidden factors name, within the data's least and largest.
+    """
+    columns: list[list[object]] = []
+    for j, name in enumerate(data.names):
+        column = data.column(j)
+        known = missing_mask(column)
+        numbers: list[object] = []
+        if column.dtype.kind in "fiu" and not known.all():
+            least, most = float(column[~known].min()), float(column[~known].max())
+            named = _sides([*limits.ends(j), *limits.constants(name)], data, j)
+            inside = np.unique(named[(named >= least) & (named <= most)])
+            numbers = [int(v) if data.is_integer(j) else float(v) for v in inside]
+        columns.append(numbers or data.cells(j)[:1])
+    longest = max(map(len, columns))
+    return data.stack(data.from_cells([_padded(cells, longest) for cells in columns], "data"))
 
 
 def with_input(domain: Domain, ensemble: Ensemble, row: Table) -> tuple[Domain, Counts]:
@@ -220,7 +236,6 @@ def _column_values(
     ensemble: Ensemble,
     data: Table,
     j: int,
-    simple: bool,
     limits: Restrictions,
 ) -> list[object]:
     """Return the values of a column's domain in order, missing ones last.
@@ -248,12 +263,10 @@ def _column_values(
     constants = limits.constants(data.names[j])
     if not len(seen) and not constants:
         return present[:1] + missing
-    if not simple:
-        raise Unreadable(
-            f"domain={kind!r} cuts a column at the trees' thresholds, and a step of the pipeline "
-            f"changes column {data.names[j]!r} first; domain='values' reads such models"
-        )
-    thresholds = np.unique(ensemble.tests.threshold[np.isin(ensemble.tests.column, seen)])
+    asked = np.flatnonzero(np.isin(ensemble.tests.column, seen))
+    if set(asked.tolist()) & set(ensemble.tests.categories):  # numbers that stand for categories
+        return present + missing
+    thresholds = _thresholds(kind, ensemble, data, j, asked)
     numbers = np.array(present, dtype=np.float64)
     low, high = limits.ends(j)
     ends = _interval_ends(kind, thresholds, numbers, low, high, _sides(constants, data, j))
@@ -266,6 +279,67 @@ def _column_values(
     if column.dtype == np.float32:
         ends = np.unique(ends.astype(np.float32)).astype(np.float64)
     return [*(float(end) for end in ends), *missing]
+
+
+def _thresholds(kind: DomainKind, ensemble: Ensemble, data: Table, j: int, asked: Counts) -> Reals:
+    """Return the numbers at which the answers to tests of a column of numbers change."""
+    tests = ensemble.tests
+    if ensemble.increasing is None or not len(asked):
+        return np.unique(tests.threshold[asked])
+    if kind == "box" or not ensemble.increasing[tests.column[asked]].all():
+        raise Unreadable(
+            f"domain={kind!r} cuts a column at the trees' thresholds, and a step of the pipeline "
+            f"changes column {data.names[j]!r} first; "
+            + ("domain='range' or 'values' reads" if kind == "box" else "domain='values' reads")
+            + " such models"
+        )
+    return _bisected(ensemble, data, j, asked)
+
+
+def _bisected(ensemble: Ensemble, data: Table, j: int, asked: Counts) -> Reals:
+    """Return the largest numbers of the column that go left at each of its tests.
+
+    What the trees see never falls where the column rises, so the numbers that go left come first,
+    and bisection finds the last of them to the bit. Tests with one answer in the range have none.
+    """
+    column = data.column(j)
+    known = column[~missing_mask(column)]
+    tests = ensemble.tests
+    template = data.take(np.zeros(len(asked), dtype=np.int64))
+
+    def goes_left(keys: Counts) -> BoolVector:
+        values = keys.astype(column.dtype) if column.dtype.kind in "iu" else _of_keys(keys)
+        rows = template.with_columns({j: values.astype(column.dtype)}, "data")
+        with unreadable_on_error("the model's library refuses values of the domain"):
+            looked = ensemble.matrix(rows)[np.arange(len(asked)), tests.column[asked]]
+        return np.asarray(looked <= tests.threshold[asked])
+
+    ends = np.array([known.min(), known.max()])
+    first, last = ends.astype(np.int64) if column.dtype.kind in "iu" else _keys(ends)
+    low, high = np.full(len(asked), first), np.full(len(asked), last)
+    inside = goes_left(low) & ~goes_left(high)
+    while (wide := high - 1 > low).any():
+        # Halved one by one, since the sum of two keys may be too large.
+        middle = np.where(wide, low // 2 + high // 2 + (low & high & 1), low)
+        left = goes_left(middle)
+        low, high = np.where(wide & left, middle, low), np.where(wide & ~left, middle, high)
+    found = low if column.dtype.kind in "iu" else _of_keys(low)
+    return np.unique(found[inside].astype(np.float64))
+
+
+def _keys(numbers: Reals) -> Counts:
+    """Return integers in the order of float64 numbers, neighbours for neighbours."""
+    bits = np.asarray(numbers, dtype=np.float64).view(np.int64)
+    return np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)
+
+
+def _of_keys(keys: Counts) -> Reals:
+    """Return the numbers of keys.
+
+    >>> _of_keys(_keys(np.array([-1.5, -0.0, 2.0]))).tolist()
+    [-1.5, 0.0, 2.0]
+    """
+    return np.where(keys < 0, np.iinfo(np.int64).min - keys, keys).view(np.float64)
 
 
 def _sides(constants: Sequence[float], data: Table, j: int) -> Reals:

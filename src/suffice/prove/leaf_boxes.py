@@ -18,15 +18,24 @@ from numpy.typing import NDArray
 from suffice.context.players import make_players
 from suffice.decision import Decision
 from suffice.engines.additive_margins import rounding_factor, score_combinations
-from suffice.engines.additive_model import AdditiveModel
+from suffice.engines.additive_model import AdditiveModel, read_weights
+from suffice.engines.pipeline_columns import increasing_columns
 from suffice.engines.select_engine import Unreadable
 from suffice.engines.trees.encoded_input import IntegerMargin
 from suffice.engines.trees.ensemble import Ensemble
 from suffice.factors import Factor
 from suffice.factors.predicates import And, Not, Or
 from suffice.prove.branch_and_bound import LeafBoxes
-from suffice.prove.domain import Domain, atom_columns, column_of_seen, value_domain
+from suffice.prove.domain import (
+    Domain,
+    DomainKind,
+    atom_columns,
+    column_of_seen,
+    value_domain,
+    with_ends,
+)
 from suffice.prove.restrictions import Restrictions
+from suffice.tables.table import Table
 from suffice.typing import Counts, Reals
 
 # Additive models over a domain: a column is a tree whose leaves are the values of the column.
@@ -46,7 +55,7 @@ _LARGEST_SUM = 2.0**30
 
 
 def read_columns(
-    model: AdditiveModel, decision: Decision, limits: Restrictions
+    model: AdditiveModel, decision: Decision, kind: DomainKind, limits: Restrictions
 ) -> tuple[Domain, Counts, EnsembleBoxes, list[IntegerMargin]]:
     """Return the domain of values, the input's cells, a box for each cell, and the margins.
 
@@ -55,7 +64,11 @@ def read_columns(
     event = decision.target.event
     if event.kind == "versus" and model.has_separate_probabilities:
         raise Unreadable(f"the probabilities of {model.name} are a fit of their own")
-    domain, start = value_domain(decision.data, decision.row, limits)
+    data = decision.data
+    if kind != "values":
+        _require_rising_terms(model, data, kind)
+        data = with_ends(data, limits)
+    domain, start = value_domain(data, decision.row, limits)
     scores = model.scores_of_rows(domain.candidates, make_players(domain.candidates))
     classes = decision.target.wrapped.classes or ()
     combinations = score_combinations(event, scores.decision, classes, model.score_method)
@@ -71,6 +84,26 @@ def read_columns(
             raise Unreadable("the model's terms are not all finite in the domain")
         margins.append(_integer_margin(domain, terms, base, slack))
     return domain, start, _column_boxes(domain), margins
+
+
+def _require_rising_terms(model: AdditiveModel, data: Table, kind: DomainKind) -> None:
+    """Raise `Unreadable` unless every column of numbers has a term that rises, or falls, with it.
+
+    Over a run of numbers a sum of such terms is largest where each number is at an end of the run,
+    and the ends are in the domain.
+    """
+    name = model.name
+    if kind == "box":
+        raise Unreadable(f"{name} has no largest score over domain='box'; 'range' has an end")
+    read_weights(model.parts.final, len(model.parts.owner))
+    rises = increasing_columns(model.parts, len(data.names))
+    for j, column in enumerate(data.names):
+        seen = model.parts.owner == j
+        if data.column(j).dtype.kind in "fiu" and not (rises[seen].all() and seen.sum() < 2):
+            raise Unreadable(
+                f"the term of column {column!r} neither rises nor falls with it; domain='values' "
+                f"reads such models"
+            )
 
 
 def _integer_margin(domain: Domain, terms: Reals, base: float, slack: float) -> IntegerMargin:

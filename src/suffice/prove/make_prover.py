@@ -5,10 +5,8 @@ from __future__ import annotations
 from suffice.context.hybrids import SwapContext
 from suffice.decision import Decision
 from suffice.engines.additive_model import AdditiveModel
-from suffice.engines.pipeline_columns import pipeline_steps
 from suffice.engines.select_engine import Unreadable
 from suffice.engines.trees.tree_model import WRONG_TREES, TreeModel
-from suffice.models.adapter import Adapter
 from suffice.prove.domain import UNRESTRICTED, Domain, DomainKind, make_domain, with_input
 from suffice.prove.leaf_boxes import EnsembleBoxes, Route, forbid, read_boxes, read_columns, routes
 from suffice.prove.prover import Prover
@@ -59,11 +57,9 @@ def _additive_prover(
         raise Unreadable(f"{no_trees}, and {reason}") from None
     if not isinstance(model, AdditiveModel):
         raise Unreadable("a model of texts has no domain of values")
-    if kind != "values":
-        raise Unreadable(f"additive models are proved about over domain='values', not {kind!r}")
-    domain, start, boxes, margins = read_columns(model, decision, limits)
+    domain, start, boxes, margins = read_columns(model, decision, kind, limits)
     ways = _restricted(routes(boxes, margins, decision.y), domain, limits)
-    prover = Prover(decision, domain, start, ways, max_boxes, limits)
+    prover = Prover(decision, domain, start, ways, max_boxes, limits, kind == "values")
     prover.check_reading()
     return prover
 
@@ -78,9 +74,7 @@ def _encoded(
     key = kind, id(decision.data)
     cache = trees.domains
     if limits or key not in cache:
-        model = decision.engine_selector.model
-        steps, _ = pipeline_steps(model.original if isinstance(model, Adapter) else model)
-        domain = make_domain(kind, trees.ensemble, decision.data, not steps, limits)
+        domain = make_domain(kind, trees.ensemble, decision.data, limits)
         boxes = read_boxes(trees.ensemble, domain)
         if limits:
             return domain, boxes

@@ -83,6 +83,8 @@ class Prover:
     routes: Sequence[Route]
     boxes_per_set: int
     limits: Restrictions = UNRESTRICTED
+    cells_are_exact: bool = True
+    """All rows of some cells have one score; else those of other rows may be lower."""
     out_of_time: Callable[[], bool] = lambda: False
     known: list[Refutation] = field(default_factory=list)
     boxes: int = 0
@@ -164,7 +166,8 @@ class Prover:
                     break
                 if verdict == POINT and (found := self._confirm(search)):
                     return Finding(found, 0.0)
-                if search.is_stuck:
+                # Rows beside a point that rounding could not tell may be another matter.
+                if search.is_stuck or (verdict == POINT and not self.cells_are_exact):
                     break
             else:
                 verdict = None
