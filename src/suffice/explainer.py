@@ -20,7 +20,7 @@ from suffice.context import Context, SwapContext, make_players
 from suffice.context.change_rules import DeclaredChanges, MissingCost, Names
 from suffice.context.cost import CostSpec
 from suffice.context.players import Players, auto_groups
-from suffice.context.references import CachedRows
+from suffice.context.references import CachedRows, as_mask, select_columns_like
 from suffice.decision import Decision, DecisionBuilder
 from suffice.engines import EngineSelector
 from suffice.errors import InputError, SufficeError, short_repr
@@ -752,6 +752,39 @@ class Explainer:
         other._decider = replace(self._decider, **contrast)
         other._decider.changes.check(self._data, other._decider.players)
         other._size_weights = _check_size_weights(self._size_weights, len(other._decider.players))
+        return other
+
+    def with_references(self, X: Any) -> Explainer:
+        """Return the same explainer with rows that join the data, and so the references.
+
+        For counterexamples of `prove` that explanations should count as well. `X` is a mapping, a
+        frame or a list of rows. References are chosen from the larger data as before; those given
+        by a mask or as a frame get the rows besides. The data also set the scale of the default
+        costs and the values of a proof's domain.
+
+        >>> import pandas as pd
+        >>> from suffice import Explainer
+        >>> people = pd.DataFrame({"income": [30, 60, 45, 60], "debt": [20, 20, 0, 40]})
+        >>> explainer = Explainer(lambda rows: rows["income"] - rows["debt"] >= 40, people)
+        >>> wider = explainer.with_references({"income": 45, "debt": 5})
+        >>> [ex.explain([30, 20]).provenance.n_references for ex in (explainer, wider)]
+        [2, 3]
+        """
+        read = list(self._read_many([X] if isinstance(X, Mapping) else X))
+        added = read[0].stack(*read[1:])
+        spec = self._decider.references
+        if not isinstance(spec, str) and not callable(spec):
+            mask = as_mask(spec)
+            if mask is None:
+                given = as_table(spec, names=self._data.names, argument="references")
+                spec = select_columns_like(self._data, given, "references").stack(added).native
+            else:
+                spec = np.append(mask, np.ones(len(added), dtype=bool))
+        other = copy(self)
+        other._data = self._data.stack(added)
+        new = self._decider.model.predict(added.take(np.arange(len(added))))
+        answers = np.concatenate([self.answers, new])
+        other._decider = replace(self._decider, data=other._data, answers=answers, references=spec)
         return other
 
     def decide(self, x: Any, outcome: Any = None) -> Decision:

@@ -249,6 +249,13 @@ def doors() -> list[CallCase]:
             },
         ),
         CallCase(
+            "Explainer.with_references",
+            EXPLAINER.with_references,
+            {"X": [ROW]},
+            {},
+            {"X": "row 0: x"},
+        ),
+        CallCase(
             "Explainer.but",
             lambda **changes: EXPLAINER.but(**changes).explain(ROW, tau=0.5),
             {
