@@ -640,6 +640,7 @@ class Explainer:
         decreasing: Names = (),
         forbidden: Factor | Iterable[Factor] = (),
         max_sets: int = 1000,
+        rules: bool = False,
         max_boxes: int = 20_000,
         time_limit: float | None = None,
     ) -> Proof:
@@ -669,6 +670,11 @@ class Explainer:
             `Explainer` does not restrict it.
         max_sets
             Stop after so many minimal sets.
+        rules
+            Also find a rule for each proved set, `verdict.rule`: conditions that the input
+            satisfies, and with which every row of the domain has the outcome. No condition can be
+            widened alone to the next value that the model tells apart. `score_rule` counts its
+            precision and coverage.
         max_boxes
             Boxes of rows to look at before a set is left open; the search for all minimal sets
             ends after ten times as many.
@@ -701,6 +707,7 @@ class Explainer:
             decreasing=decreasing,
             forbidden=forbidden,
             max_sets=max_sets,
+            rules=rules,
             max_boxes=max_boxes,
             time_limit=time_limit,
         )

@@ -421,9 +421,9 @@ def doors() -> list[CallCase]:
             "Explainer.prove",
             tree_explainer().prove,
             {"x": [40, 81], "features": ["age"], "domain": "values"}
-            | {"max_sets": 10, "max_boxes": 100, "time_limit": None}
+            | {"max_sets": 10, "rules": False, "max_boxes": 100, "time_limit": None}
             | {name: RECOURSE_ARGUMENTS[name] for name in RESTRICTIONS},
-            {"features": "none empty nothing", "time_limit": f"none {POSITIVE}"}
+            {"features": "none empty nothing", "rules": "true", "time_limit": f"none {POSITIVE}"}
             | {name: RECOURSE_ACCEPTS[name] for name in RESTRICTIONS},
         ),
         CallCase("Explainer.anchor", EXPLAINER.anchor, RULE_ARGUMENTS, RULE_ACCEPTS),

@@ -154,14 +154,10 @@ def with_input(domain: Domain, ensemble: Ensemble, row: Table) -> tuple[Domain, 
 
     Where the input's values fall into cells of the domain, it is the domain as it was.
     """
-    left = answer_tests(ensemble, row, domain.atoms)[:, 0]
-    cells = []
-    for asked, pattern in domain.patterns:
-        same = (pattern == left[asked, None]).all(axis=0)
-        cells.append(int(np.argmax(same)) if same.any() else -1)
-    if min(cells) >= 0:
-        return domain, np.array(cells)
-    new = np.array(cells) < 0
+    cells = cells_of_row(domain, ensemble, row)
+    if cells.min() >= 0:
+        return domain, cells
+    new = cells < 0
     counts = [count + extra for count, extra in zip(domain.counts, new.tolist(), strict=True)]
     rows = np.zeros((max(counts), len(counts)), dtype=np.int64)
     for j, (count, extra) in enumerate(zip(domain.counts, new, strict=True)):
@@ -171,6 +167,38 @@ def with_input(domain: Domain, ensemble: Ensemble, row: Table) -> tuple[Domain, 
     joined = domain.candidates.stack(row).gather(rows)
     wider = _cut_into_cells(domain.kind, ensemble, joined, counts, domain.atoms)
     return with_input(wider, ensemble, row)
+
+
+def cells_of_row(domain: Domain, ensemble: Ensemble, row: Table) -> Counts:
+    """Return the cell of each column of a row; -1 where its value is in none."""
+    left = answer_tests(ensemble, row, domain.atoms)[:, 0]
+    cells = []
+    for asked, pattern in domain.patterns:
+        same = (pattern == left[asked, None]).all(axis=0)
+        cells.append(int(np.argmax(same)) if same.any() else -1)
+    return np.array(cells)
+
+
+def column_places(domain: Domain, j: int) -> Counts:
+    """Return the cell of each candidate value of a column."""
+    count = domain.counts[j]
+    if not domain.patterns:
+        return np.arange(count)
+    asked, pattern = domain.patterns[j]
+    cells = {cell.tobytes(): c for c, cell in enumerate(np.packbits(pattern, axis=0).T)}
+    packed = np.packbits(domain.answers[asked][:, :count], axis=0).T
+    return np.array([cells[value.tobytes()] for value in packed])
+
+
+def next_number(data: Table, j: int, number: float) -> list[float]:
+    """Return numbers right above one: the next of the column's dtype, and the next float32."""
+    if data.is_integer(j):
+        return [np.floor(number) + 1.0]
+    column = data.column(j)
+    single = np.float32(number)
+    above = single if single > number else np.nextafter(single, np.float32(np.inf))
+    exact = np.nextafter(column.dtype.type(number), column.dtype.type(np.inf))
+    return [float(exact), float(above)]
 
 
 def answer_tests(ensemble: Ensemble, rows: Table, atoms: tuple[Factor, ...] = ()) -> HeldSets:

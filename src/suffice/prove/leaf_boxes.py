@@ -193,7 +193,7 @@ def read_boxes(ensemble: Ensemble, domain: Domain) -> EnsembleBoxes:
             node, allowed = waiting.pop()
             number = test[node]
             if number < 0:
-                runs = {j: _runs(cells) for j, cells in allowed.items() if cells != full[j]}
+                runs = {j: runs_of(cells) for j, cells in allowed.items() if cells != full[j]}
                 boxes.append((node, runs))
                 count += int(np.prod([len(r) for r in runs.values()], dtype=np.int64))
                 if count > _MOST_BOXES:
@@ -272,7 +272,7 @@ def _truth_boxes(
         known, allowed = waiting.pop()
         holds = _value(factor, known)
         if holds is not None:
-            runs = {j: _runs(here) for j, here in allowed.items() if here != full[j]}
+            runs = {j: runs_of(here) for j, here in allowed.items() if here != full[j]}
             boxes.append((int(holds), runs))
             count += int(np.prod([len(r) for r in runs.values()], dtype=np.int64))
             if count > _MOST_BOXES:
@@ -364,10 +364,10 @@ def _bits(flags: NDArray[np.bool_]) -> int:
     return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
 
 
-def _runs(cells: int) -> list[tuple[int, int]]:
+def runs_of(cells: int) -> list[tuple[int, int]]:
     """Return the runs of ones of a set of cells, as first and last cell.
 
-    >>> _runs(0b1011100)
+    >>> runs_of(0b1011100)
     [(2, 4), (6, 6)]
     """
     found = []

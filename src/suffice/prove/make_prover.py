@@ -33,7 +33,7 @@ def make_prover(
         boxes = read_boxes(trees.ensemble, domain_here)
     ways = routes(boxes, reading.margins, decision.y != reading.reverse)
     ways = _restricted(ways, domain_here, limits)
-    prover = Prover(decision, domain_here, start, ways, max_boxes, limits)
+    prover = Prover(decision, domain_here, start, ways, max_boxes, limits, ensemble=trees.ensemble)
     if fresh:
         prover.check_reading()
     return prover

@@ -8,15 +8,17 @@ nobody has seen.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from suffice.context.change_rules import Names
 from suffice.decision import Decision, SupportsDecide
 from suffice.engines.select_engine import Unreadable
 from suffice.errors import InputError
 from suffice.factors import Factor
+from suffice.factors.predicates import AnyFactor
+from suffice.factors.rule_text import format_rule
 from suffice.formatting import format_features, format_value, percent, plural
 from suffice.prove.domain import DOMAINS, DomainKind
 from suffice.prove.make_prover import make_prover
@@ -28,11 +30,12 @@ from suffice.prove.prover import (
     Refutation,
     find_minimal_sets,
 )
+from suffice.prove.region import proved_region
 from suffice.prove.restrictions import Restrictions, read_restrictions
 from suffice.results import Column, FrozenDict, OmittedRows, Panel, Result, Sheet
 from suffice.tables.cells import as_scalar
 from suffice.typing import Scalar
-from suffice.validation import check_choice, check_integer, check_number
+from suffice.validation import check_bool, check_choice, check_integer, check_number
 
 VerdictName = Literal["proved", "refuted", "open"]
 
@@ -66,6 +69,9 @@ class Verdict:
     bound: float | None = None
     """Where it is open: how far beyond the boundary of the decision a row could still be, in parts
     of the largest distance that scores can have from it."""
+    rule: AnyFactor | None = None
+    """Where rules were asked for and the set is proved: every row of the domain that satisfies the
+    rule has the outcome, the input among them. None also where every row has it."""
 
     def __post_init__(self) -> None:
         if self.counterexample is not None:
@@ -74,6 +80,8 @@ class Verdict:
             raise InputError("verdict", self.verdict, "'refuted' exactly with a counterexample")
         if (self.verdict == "open") != (self.bound is not None):
             raise InputError("verdict", self.verdict, "'open' exactly with a bound")
+        if self.rule is not None and self.verdict != "proved":
+            raise InputError("rule", self.rule, "None where the set is not proved")
         if self.bound is not None:
             check_number("bound", self.bound, "a number in (0, 1]", above=0, most=1)
 
@@ -177,12 +185,17 @@ class Proof(Result):
             word: str = one.verdict
             if one.bound is not None:
                 word = f"open, within {percent(one.bound)} of the boundary"
-            rows.append((self._held(one.features), word, self._difference(one)))
+            rule = None if one.rule is None else format_rule(one.rule)
+            rows.append((self._held(one.features), word, self._difference(one), rule))
         more = OmittedRows(len(self.verdicts) - len(rows), ".verdicts")
-        columns = (Column("feature set"), Column("verdict"), Column("counterexample"))
-        if not any(row[2] for row in rows):
-            columns, rows = columns[:2], [row[:2] for row in rows]  # type: ignore[assignment,misc]
-        return Panel(columns, tuple(rows), "Holding these", more)
+        heads = ("feature set", "verdict", "counterexample", "proved rule")
+        used = [i for i in range(4) if i < 2 or any(row[i] for row in rows)]
+        return Panel(
+            tuple(Column(heads[i]) for i in used),
+            tuple(tuple(row[i] for i in used) for row in rows),
+            "Holding these",
+            more,
+        )
 
     def _contrastive_panel(self) -> Panel:
         shown = self.contrastive[:_ROWS_SHOWN]
@@ -223,10 +236,11 @@ class Proof(Result):
                 "verdict": verdict.verdict,
                 "counterexample": verdict.counterexample,
                 "bound": verdict.bound,
+                "rule": verdict.rule,
             }
             for kind, verdict in kinds
         ]
-        names = ["kind", "features", "verdict", "counterexample", "bound"]
+        names = ["kind", "features", "verdict", "counterexample", "bound", "rule"]
         return pd.DataFrame(rows, columns=names)
 
 
@@ -242,6 +256,7 @@ def prove(
     decreasing: Names = (),
     forbidden: Factor | Iterable[Factor] = (),
     max_sets: int = 1000,
+    rules: bool = False,
     max_boxes: int = 20_000,
     time_limit: float | None = None,
 ) -> Proof:
@@ -251,6 +266,7 @@ def prove(
     """
     kind = check_choice("domain", domain, DOMAINS)
     max_sets = check_integer("max_sets", max_sets)
+    check_bool("rules", rules)
     max_boxes = check_integer("max_boxes", max_boxes)
     if time_limit is not None:
         check_number("time_limit", time_limit, "None or a number of seconds > 0", above=0)
@@ -271,9 +287,8 @@ def prove(
     if end is not None:
         prover.out_of_time = lambda: monotonic() > end
     if asked is None:
-        return _search(
-            decision, kind, limits, prover, max_sets, _SETS_IN_FULL * max_boxes, time_limit
-        )
+        boxes = _SETS_IN_FULL * max_boxes
+        return _search(decision, kind, limits, prover, max_sets, boxes, time_limit, rules)
     findings: list[Finding] = []
     stopped = None
     for mask in asked:
@@ -283,6 +298,9 @@ def prove(
             stopped = f"the time limit of {time_limit} s"
             findings.append(Finding(None, 1.0))
     verdicts = tuple(_verdict(prover, m, f) for m, f in zip(asked, findings, strict=True))
+    if rules:
+        verdicts, finished = _with_rules(prover, verdicts)
+        stopped = stopped if finished else f"the time limit of {time_limit} s"
     decided = all(v.verdict != "open" for v in verdicts)
     return _proof(
         decision, kind, limits, prover, verdicts, (), False, decided and stopped is None, stopped
@@ -297,6 +315,7 @@ def _search(
     max_sets: int,
     most_boxes: int,
     time_limit: float | None,
+    rules: bool,
 ) -> Proof:
     found = MinimalSets()
     stopped = None
@@ -321,10 +340,25 @@ def _search(
         _contrastive(prover, mask, prover.decide(everyone & ~mask).refutation)
         for mask in sorted(found.contrastive, key=lambda m: (m.bit_count(), _bits(m)))
     )
-    complete = found.complete and not left
-    return _proof(
-        decision, kind, limits, prover, tuple(verdicts), contrastive, True, complete, stopped
-    )
+    listed, finished = tuple(verdicts), True
+    if rules:
+        listed, finished = _with_rules(prover, listed)
+    if not finished and stopped is None:
+        stopped = f"the time limit of {time_limit} s, so the answer depends on the machine"
+    complete = found.complete and not left and finished
+    return _proof(decision, kind, limits, prover, listed, contrastive, True, complete, stopped)
+
+
+def _with_rules(prover: Prover, verdicts: tuple[Verdict, ...]) -> tuple[tuple[Verdict, ...], bool]:
+    """Return the verdicts with rules for proved sets, and whether all rules were grown fully."""
+    out, all_finished = list(verdicts), True
+    for i, verdict in enumerate(verdicts):
+        if verdict.verdict == "proved":
+            members = prover.decision.players.indices(verdict.features, "features")
+            rule, finished = proved_region(prover, sum(1 << player for player in members))
+            all_finished &= finished
+            out[i] = replace(verdict, rule=cast("AnyFactor | None", rule))
+    return tuple(out), all_finished
 
 
 def _read_sets(decision: Decision, features: object) -> list[int] | None:

@@ -18,16 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from suffice.decision import Decision
 from suffice.engines.select_engine import Unreadable
+from suffice.engines.trees.ensemble import Ensemble
 from suffice.errors import ModelError
 from suffice.prove.branch_and_bound import NO_POINT, POINT
-from suffice.prove.domain import UNRESTRICTED, Domain
+from suffice.prove.domain import UNRESTRICTED, Domain, cells_of_row, column_of_seen
 from suffice.prove.joint_search import JointSearch
 from suffice.prove.leaf_boxes import Route
 from suffice.prove.restrictions import Restrictions
@@ -85,6 +86,8 @@ class Prover:
     limits: Restrictions = UNRESTRICTED
     cells_are_exact: bool = True
     """All rows of some cells have one score; else those of other rows may be lower."""
+    ensemble: Ensemble | None = None
+    """The trees; None for an additive model."""
     out_of_time: Callable[[], bool] = lambda: False
     known: list[Refutation] = field(default_factory=list)
     boxes: int = 0
@@ -104,6 +107,21 @@ class Prover:
     def d(self) -> int:
         """The number of players."""
         return len(self.decision.players)
+
+    @property
+    def cell_of(self) -> Callable[[Table], Counts] | None:
+        """Function from a row to its cells, -1 outside of all; None for an additive model."""
+        if self.ensemble is None:
+            return None
+        return partial(cells_of_row, self.domain, self.ensemble)
+
+    def is_category(self, j: int) -> bool:
+        """Return whether the trees take the numbers of a column for categories."""
+        if self.ensemble is None:
+            return False
+        source = column_of_seen(self.ensemble, self.decision.data)
+        tests = self.ensemble.tests
+        return any(source[tests.column[number]] == j for number in tests.categories)
 
     def _add_rows_of_data(self) -> None:
         """Take the rows of data with another outcome as refutations, most similar first."""
@@ -153,6 +171,10 @@ class Prover:
             if not mask >> player & 1:
                 for j in columns:
                     low[j], high[j] = 0, self.domain.sizes[j] - 1
+        return self.search_box(low, high)
+
+    def search_box(self, low: Counts, high: Counts) -> Finding:
+        """Return whether all rows of a box of cells have the outcome."""
         open_share = 0.0
         for route, search in zip(self.routes, self._searches, strict=True):
             search.begin(low, high, self.start)
