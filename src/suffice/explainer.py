@@ -509,7 +509,7 @@ class Explainer:
         max_cost: float | None = None,
         max_size: int | None = None,
         max_options: int | None = None,
-        values: Literal["observed", "grid"] = "observed",
+        values: Literal["observed", "grid", "any"] = "observed",
         budget: int | None = None,
         time_limit: float | None = None,
         progress: bool | None = None,
@@ -563,7 +563,10 @@ class Explainer:
             "observed": a set takes its values from one reference. "grid": any combination of values
             that the columns have in the data (with `steps`: the input's value plus or minus
             multiples of the step, within the given or else the observed range). Features of a group
-            take their values from one row.
+            take their values from one row. "any", for tree models: any numbers between the data's
+            least and largest, and categories in it. The result is the one cheapest change with a
+            proof that no other is cheaper (`certified`), or with the `gap` that is left; without
+            one, a proof that there is none. It takes no `tau`, `steps`, `max_size` and `budget`.
         budget
             The largest number of rows that the model predicts, besides `x` itself. None: unlimited,
             which for a grid of many features with many values can take very long.
@@ -626,6 +629,10 @@ class Explainer:
             got = f"{decision.target.event.text}, which the input has already"
             raise InputError("desired", got, "an outcome that the input does not have")
         decision.require_consistent()
+        if request.values == "any":
+            from suffice.prove import find_cheapest_change
+
+            return find_cheapest_change(decision, request, started)
         return find_recourse(decision, request, started=started)
 
     def prove(
