@@ -24,7 +24,7 @@ from suffice.context.change_rules import price_columns
 from suffice.decision import Decision
 from suffice.engines.select_engine import Unreadable
 from suffice.errors import InputError
-from suffice.prove.domain import column_places, next_number
+from suffice.prove.domain import column_places, next_number, places_of_numbers
 from suffice.prove.make_prover import make_prover
 from suffice.prove.prover import OutOfTimeError, Prover
 from suffice.prove.restrictions import Restrictions
@@ -32,8 +32,11 @@ from suffice.recourse import Option, Recourse, RecourseRequest
 from suffice.tables.cells import as_scalar, missing_mask
 from suffice.typing import BoolVector, Counts, Reals
 
-_BOXES = 200_000
-"""Boxes of rows that are looked at before a search ends with a gap."""
+_BOXES = 25_000
+"""Boxes of rows that are looked at before a search ends with a gap: seconds of work."""
+
+_BOXES_OF_QUERY = 25
+"""What a question about a box costs besides the boxes that it looks at."""
 
 _BOXES_PER_QUERY = 20_000
 
@@ -114,20 +117,24 @@ class _CheapestSearch:
         heap: list[tuple[float, int, Counts, Counts]] = []
         count = 0
         heappush(heap, (0.0, count, np.zeros_like(last), last))
+        queries = 0
         left_open = np.inf  # the least bound of the boxes that could not be decided
         try:
             while heap:
                 bound, _, low, high = heappop(heap)
                 if bound > self._room():
                     break
-                if self.prover.boxes >= _BOXES:
+                if self.prover.boxes + _BOXES_OF_QUERY * queries >= _BOXES:
                     heappush(heap, (bound, count, low, high))
-                    self.stopped = f"{_BOXES:,} boxes were looked at"
+                    self.stopped = (
+                        f"{self.prover.boxes:,} boxes were looked at in {queries:,} steps"
+                    )
                     break
                 box = self._trim(low, high)
                 if box is None:
                     continue
                 low, high = box
+                queries += 1
                 finding = self.prover.search_box(low, high)
                 if finding.refutation is None:
                     if not finding.proved:
@@ -325,38 +332,37 @@ def _move_to_ends(
     bounds: list[object],
 ) -> None:
     """Put into `shown` and `bounds` the numbers of each cell that are nearest to the input's."""
-    decision = prover.decision
+    decision, domain = prover.decision, prover.domain
     own = float(decision.row.column(j)[0])
     whole = decision.data.is_integer(j)
     by_cell: dict[int, list[float]] = {}
     for value, gone, place in zip(values, lost.tolist(), places.tolist(), strict=True):
         if not gone:
             by_cell.setdefault(place, []).append(float(value))  # type: ignore[arg-type]
-    numbers = sorted(n for listed in by_cell.values() for n in listed)
+    numbers = np.unique([n for listed in by_cell.values() for n in listed])
+    # By cell above the input's: the largest known number below it, and the numbers right after.
+    tried: list[tuple[int, float]] = []
     for cell, listed in by_cell.items():
         if cell == int(prover.start[j]):
             continue
-        nearest = min(listed, key=lambda n: abs(n - own))
-        bound = nearest
+        nearest = bound = min(listed, key=lambda n: abs(n - own))
         if nearest > own:
-            before = max((n for n in numbers if n < min(listed) and n < nearest), default=own)
-            before = max(before, own)
-            bound = before
-            for number in next_number(decision.data, j, before):
-                if number < nearest and _is_in_cell(prover, j, number, cell):
-                    nearest = number
-                    break
+            place = int(np.searchsorted(numbers, min(listed)))
+            bound = max(float(numbers[place - 1]), own) if place else own
+            after = next_number(decision.data, j, bound)
+            tried += [(cell, number) for number in reversed(after) if number < nearest]
         elif not whole:
             bound = min(max(next_number(decision.data, j, nearest)), own)
         shown[cell] = int(nearest) if whole else nearest
         bounds[cell] = int(bound) if whole else bound
-
-
-def _is_in_cell(prover: Prover, j: int, number: float, cell: int) -> bool:
-    """Return whether a number is allowed and lies in a cell of a column."""
-    assert prover.cell_of is not None
-    dtype = prover.decision.data.column(j).dtype
-    row = prover.decision.row.with_columns({j: np.array([number]).astype(dtype)})
-    if not prover.limits.allowed(row)[0, j]:
-        return False
-    return bool(prover.cell_of(row)[j] == cell)
+    if not tried or prover.ensemble is None:
+        return
+    drawn = np.array([number for _, number in tried])
+    found = places_of_numbers(domain, prover.ensemble, decision.row, j, drawn)
+    rows = decision.row.take(np.zeros(len(drawn), dtype=np.int64))
+    rows = rows.with_columns({j: drawn.astype(decision.row.column(j).dtype)})
+    allowed = prover.limits.allowed(rows)[:, j]
+    # Of two numbers in a cell the last one tried is the nearer.
+    for (cell, number), place, fits in zip(tried, found.tolist(), allowed.tolist(), strict=True):
+        if place == cell and fits:
+            shown[cell] = int(number) if whole else number

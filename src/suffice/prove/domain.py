@@ -184,10 +184,34 @@ def column_places(domain: Domain, j: int) -> Counts:
     count = domain.counts[j]
     if not domain.patterns:
         return np.arange(count)
-    asked, pattern = domain.patterns[j]
+    asked, _ = domain.patterns[j]
+    return _places(domain, j, domain.answers[asked][:, :count])
+
+
+def places_of_numbers(
+    domain: Domain, ensemble: Ensemble, row: Table, j: int, numbers: Reals
+) -> Counts:
+    """Return the cell of each of some numbers of a column; -1 for none. `row` is any row."""
+    found = []
+    asked, _ = domain.patterns[j]
+    for start in range(0, len(numbers), _NUMBERS_AT_ONCE):
+        part = numbers[start : start + _NUMBERS_AT_ONCE]
+        rows = row.take(np.zeros(len(part), dtype=np.int64))
+        rows = rows.with_columns({j: part.astype(row.column(j).dtype)})
+        found.append(_places(domain, j, answer_tests(ensemble, rows, domain.atoms)[asked]))
+    return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+
+
+_NUMBERS_AT_ONCE = 128
+"""Numbers whose answers to all tests are in memory at a time."""
+
+
+def _places(domain: Domain, j: int, answers: HeldSets) -> Counts:
+    """Return the cell that has each of the given answers to the tests of a column, or -1."""
+    _, pattern = domain.patterns[j]
     cells = {cell.tobytes(): c for c, cell in enumerate(np.packbits(pattern, axis=0).T)}
-    packed = np.packbits(domain.answers[asked][:, :count], axis=0).T
-    return np.array([cells[value.tobytes()] for value in packed])
+    packed = np.packbits(answers, axis=0).T
+    return np.array([cells.get(value.tobytes(), -1) for value in packed], dtype=np.int64)
 
 
 def next_number(data: Table, j: int, number: float) -> list[float]:
