@@ -125,7 +125,8 @@ class _CheapestSearch:
                 if bound > self._room():
                     break
                 if self.prover.boxes + _BOXES_OF_QUERY * queries >= _BOXES:
-                    heappush(heap, (bound, count, low, high))
+                    waits = (bound, count + 1, low, high)  # no other box has this number
+                    heappush(heap, waits)
                     self.stopped = (
                         f"{self.prover.boxes:,} boxes were looked at in {queries:,} steps"
                     )
