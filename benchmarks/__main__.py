@@ -32,6 +32,7 @@ NAMES = (
     "planted_sets",
     "bounds",
     "recourse",
+    "prove",
     "text",
     "image",
     "page",

@@ -20,7 +20,7 @@ from suffice.context import Context, SwapContext, make_players
 from suffice.context.change_rules import DeclaredChanges, MissingCost, Names
 from suffice.context.cost import CostSpec
 from suffice.context.players import Players, auto_groups
-from suffice.context.references import CachedRows
+from suffice.context.references import CachedRows, as_mask, select_columns_like
 from suffice.decision import Decision, DecisionBuilder
 from suffice.engines import EngineSelector
 from suffice.errors import InputError, SufficeError, short_repr
@@ -510,7 +510,7 @@ class Explainer:
         max_cost: float | None = None,
         max_size: int | None = None,
         max_options: int | None = None,
-        values: Literal["observed", "grid"] = "observed",
+        values: Literal["observed", "grid", "any"] = "observed",
         budget: int | None = None,
         time_limit: float | None = None,
         progress: bool | None = None,
@@ -564,7 +564,10 @@ class Explainer:
             "observed": a set takes its values from one reference. "grid": any combination of values
             that the columns have in the data (with `steps`: the input's value plus or minus
             multiples of the step, within the given or else the observed range). Features of a group
-            take their values from one row.
+            take their values from one row. "any", for tree models: any numbers between the data's
+            least and largest, and categories in it. The result is the one cheapest change with a
+            proof that no other is cheaper (`certified`), or with the `gap` that is left; without
+            one, a proof that there is none. It takes no `tau`, `steps`, `max_size` and `budget`.
         budget
             The largest number of rows that the model predicts, not counting `x`. None: unlimited,
             which for a grid of many features with many values can take very long.
@@ -635,6 +638,10 @@ class Explainer:
             got = f"{decision.target.event.text}, which the input has already"
             raise InputError("desired", got, "an outcome that the input does not have")
         decision.require_consistent()
+        if request.values == "any":
+            from suffice.prove import find_cheapest_change
+
+            return find_cheapest_change(decision, request, started)
         return find_recourse(decision, request, started=started)
 
     def prove(
@@ -643,7 +650,13 @@ class Explainer:
         features: object = None,
         *,
         domain: Literal["values", "range", "box"] = "values",
+        immutable: Names = (),
+        ranges: Mapping[str, Any] | None = None,
+        increasing: Names = (),
+        decreasing: Names = (),
+        forbidden: Factor | Iterable[Factor] = (),
         max_sets: int = 1000,
+        rules: bool = False,
         max_boxes: int = 20_000,
         time_limit: float | None = None,
     ) -> Proof:
@@ -667,8 +680,17 @@ class Explainer:
             data holds; "range", any numbers between the data's least and largest; "box", any
             numbers. Columns that hold no numbers take the data's values ("box": also the categories
             of their dtype). Missing values belong to it where the data has some in the column.
+        immutable, ranges, increasing, decreasing, forbidden
+            Restrictions of the domain, as in `recourse`: rows whose values are the input's own or
+            meet the restrictions, and that satisfy no forbidden factor. What was declared to
+            `Explainer` does not restrict it.
         max_sets
             Stop after so many minimal sets.
+        rules
+            Also find a rule for each proved set, `verdict.rule`: conditions that the input
+            satisfies, and with which every row of the domain has the outcome. No condition can be
+            widened alone to the next value that the model tells apart. `score_rule` counts its
+            precision and coverage.
         max_boxes
             Boxes of rows to look at before a set is left open; the search for all minimal sets
             ends after ten times as many.
@@ -695,7 +717,13 @@ class Explainer:
             x,
             features,
             domain=domain,
+            immutable=immutable,
+            ranges=ranges,
+            increasing=increasing,
+            decreasing=decreasing,
+            forbidden=forbidden,
             max_sets=max_sets,
+            rules=rules,
             max_boxes=max_boxes,
             time_limit=time_limit,
         )
@@ -747,6 +775,39 @@ class Explainer:
         other._decider = replace(self._decider, **contrast)
         other._decider.changes.check(self._data, other._decider.players)
         other._size_weights = _check_size_weights(self._size_weights, len(other._decider.players))
+        return other
+
+    def with_references(self, X: Any) -> Explainer:
+        """Return the same explainer with rows that join the data, and so the references.
+
+        For counterexamples of `prove` that explanations should count as well. `X` is a mapping, a
+        frame or a list of rows. References are chosen from the larger data as before; those given
+        by a mask or as a frame get the rows besides. The data also set the scale of the default
+        costs and the values of a proof's domain.
+
+        >>> import pandas as pd
+        >>> from suffice import Explainer
+        >>> people = pd.DataFrame({"income": [30, 60, 45, 60], "debt": [20, 20, 0, 40]})
+        >>> explainer = Explainer(lambda rows: rows["income"] - rows["debt"] >= 40, people)
+        >>> wider = explainer.with_references({"income": 45, "debt": 5})
+        >>> [ex.explain([30, 20]).provenance.n_references for ex in (explainer, wider)]
+        [2, 3]
+        """
+        read = list(self._read_many([X] if isinstance(X, Mapping) else X))
+        added = read[0].stack(*read[1:])
+        spec = self._decider.references
+        if not isinstance(spec, str) and not callable(spec):
+            mask = as_mask(spec)
+            if mask is None:
+                given = as_table(spec, names=self._data.names, argument="references")
+                spec = select_columns_like(self._data, given, "references").stack(added).native
+            else:
+                spec = np.append(mask, np.ones(len(added), dtype=bool))
+        other = copy(self)
+        other._data = self._data.stack(added)
+        new = self._decider.model.predict(added.take(np.arange(len(added))))
+        answers = np.concatenate([self.answers, new])
+        other._decider = replace(self._decider, data=other._data, answers=answers, references=spec)
         return other
 
     def decide(self, x: Any, outcome: Any = None) -> Decision:

@@ -191,3 +191,34 @@ def test_outcomes_of_numbers_are_stored_with_it(model: Any, outcome: Any) -> Non
     explainer = Explainer(model, rows, outcome=outcome, references="all", n_references=30)
     assert explainer.explain(rows.iloc[8]).provenance.evaluator in ("trees", "additive")
     assert answers(by_pickle(explainer), rows) == answers(explainer, rows)
+
+
+def test_rows_join_the_references_whatever_chose_them():
+    X = pd.DataFrame({"income": [30, 60, 45, 60], "debt": [20, 20, 0, 40]})
+
+    def decide(rows):
+        return rows["income"] - rows["debt"] >= 40
+
+    x = X.iloc[0]
+    new = pd.DataFrame({"income": [45, 30], "debt": [5, 30]})
+    chosen = {
+        "opposite": ("opposite", [[45, 5]]),  # the other one is refused as the input is
+        "all": ("all", new.to_numpy().tolist()),
+        "a mask": ([False, True, False, True], new.to_numpy().tolist()),
+        "a frame": (X.iloc[1:3], new.to_numpy().tolist()),
+        "a function": (lambda data, x: data.iloc[1:], new.to_numpy().tolist()),
+    }
+    for name, (references, joined) in chosen.items():
+        explainer = Explainer(decide, X, references=references)
+        before = explainer.decide(x).references.table.native.to_numpy().tolist()
+        for rows in (new, [dict(row) for _, row in new.iterrows()]):
+            wider = explainer.with_references(rows)
+            after = wider.decide(x).references.table.native.to_numpy().tolist()
+            assert sorted(after) == sorted(before + joined), name
+            whole = Explainer(
+                decide, pd.concat([X, new]), references=pd.DataFrame(after, columns=list(X))
+            )
+            assert wider.explain(x).keep.factors == whole.explain(x).keep.factors
+        assert len(explainer.data) == 4
+    with pytest.raises(InputError, match="extra column 'rent'"):
+        explainer.with_references({"income": 3, "rent": 4})

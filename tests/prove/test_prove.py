@@ -18,19 +18,22 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import suffice
-from suffice import Explainer, InputError, Proof, datasets
+from suffice import Explainer, InputError, Proof, compare, datasets
 from suffice.engines.select_engine import EngineSelector
 from suffice.prove.branch_and_bound import NO_POINT, POINT, BoxSearch, LeafBoxes
+from suffice.prove.domain import _bisected, answer_tests
 from suffice.prove.prover import next_candidate
+from suffice.tables import as_table
 from tests.effort import examples
 
 
@@ -94,6 +97,10 @@ def catboost(X, y, seed):
         iterations=4, depth=2, random_seed=seed, verbose=False, allow_writing_files=False
     )
     return model.fit(X, y)
+
+
+def logistic(X, y, seed):
+    return LogisticRegression().fit(X, y)
 
 
 def scaled_forest(X, y, seed):
@@ -201,8 +208,28 @@ def test_several_classes(fit, seed):
     check(Explainer(model, X), X, x, lambda rows: model.predict(rows) == predicted)
 
 
-def logistic(X, y, seed):
-    return LogisticRegression().fit(X, y)
+@pytest.mark.parametrize("fit", [forest, extra_trees, tree, xgboost, lightgbm, logistic])
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=examples(6))
+def test_a_class_of_several_that_the_input_does_not_have(fit, seed):
+    """It is reached only where it leads each of the others: sums that must agree."""
+    X, rng = numbers(seed)
+    y = (X["a"] + X["b"] > 3).astype(int).to_numpy() + (X["c"] > 1) + (X["d"] > 2)
+    y[:4] = 0, 1, 2, 3
+    model = fit(X, y, seed)
+    x = X.iloc[int(rng.integers(len(X)))]
+    predicted = int(model.predict(x.to_frame().T)[0])
+    other = (predicted + 1 + seed % 3) % 4
+    explainer = Explainer(model, X, outcome=other, references="all")
+    check(explainer, X, X.loc[x.name], lambda rows: model.predict(rows) == other)
+    if fit in (forest, extra_trees):
+        foil = Explainer(model, X, outcome=suffice.versus(other, predicted), references="all")
+        ahead = np.greater_equal if other < predicted else np.greater  # ties: the first class
+        check(foil, X, x, lambda r: ahead(scores(model, r, other), scores(model, r, predicted)))
+
+
+def scores(model, rows, label):
+    return model.predict_proba(rows)[:, list(model.classes_).index(label)]
 
 
 def naive_bayes(X, y, seed):
@@ -333,6 +360,90 @@ def test_no_row_of_a_range_refutes_a_proof(fit, seed):
                 assert all(X[n].min() <= v <= X[n].max() for n, v in row.items())
 
 
+def forest_of(X, y):
+    return RandomForestClassifier(5, max_depth=4, random_state=0)
+
+
+def scaled_bag(X, y):
+    member = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=4, random_state=0))
+    return BaggingClassifier(member, 5, random_state=0)
+
+
+def partly_scaled(X, y):
+    scale = make_column_transformer(
+        (StandardScaler(), ["a"]), (MinMaxScaler(), ["c"]), remainder="passthrough"
+    )
+    return make_pipeline(SimpleImputer().set_output(transform="pandas"), scale, forest_of(X, y))
+
+
+def scaled_logistic(X, y):
+    return make_pipeline(StandardScaler(), LogisticRegression())
+
+
+@pytest.mark.parametrize("make", [scaled_bag, partly_scaled, scaled_logistic])
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=examples(4))
+def test_no_number_refutes_a_proof_about_scaled_columns(make, seed):
+    """The trees' thresholds are numbers of scaled columns: most lie outside the data's range."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {"a": rng.normal(500, 100, 80), "b": rng.integers(0, 60, 80), "c": rng.normal(size=80)}
+    )
+    y = (np.abs(X["a"] - 500) / 100 + np.abs(X["b"] - 30) / 20 > 1.2 + X["c"]).astype(int)
+    model = make(X, y).fit(X, y)
+    x = X.iloc[int(rng.integers(80))]
+    explainer = Explainer(model, X, references="all")
+    here = model.predict(x.to_frame().T.astype(X.dtypes))[0]
+    values = X.apply(lambda column: rng.choice(column, 4000))
+    drawn = pd.DataFrame({n: rng.uniform(X[n].min(), X[n].max(), 4000) for n in X})
+    rows = pd.concat([values, drawn.round({"b": 0})]).astype(X.dtypes)
+    for limits in ({}, {"ranges": {"a": (450.5, None)}, "forbidden": compare("c", ">", 0.25)}):
+        proof = explainer.prove(x, domain="range", **limits)
+        assert proof.complete
+        own = x["a"] == rows["a"]
+        inside = rows[((rows["a"] >= 450.5) | own) & (rows["c"] <= 0.25)] if limits else rows
+        for verdict in proof.sufficient:
+            held = inside.assign(**{f: x[f] for f in verdict.features}).astype(X.dtypes)
+            held = held[held["c"] <= 0.25] if limits else held
+            assert (model.predict(held) == here).all() if len(held) else True
+        for verdict in proof.contrastive:
+            row = pd.DataFrame([dict(verdict.counterexample)]).astype(X.dtypes)
+            assert model.predict(row)[0] != here
+            assert all(row[n][0] >= X[n].min() and row[n][0] <= X[n].max() for n in X)
+
+
+def test_thresholds_of_scaled_columns_are_found_to_the_bit():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"a": rng.normal(3e5, 10, 40), "b": rng.integers(-50, 50, 40)})
+    y = ((X["a"] > 3e5) & (X["b"] > 3)).astype(int)
+    model = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0)).fit(X, y)
+    ensemble = EngineSelector("auto", model, tuple(X)).read_trees().ensemble
+    data = as_table(X)
+    for j, name in enumerate(X):
+        found = _bisected(ensemble, data, j, np.flatnonzero(ensemble.tests.column == j))
+        assert len(found)
+        for last in found:
+            step = 1 if name == "b" else np.nextafter(last, np.inf) - last
+            rows = pd.DataFrame([X.iloc[0]] * 2).assign(**{name: [last, last + step]})
+            paths = answer_tests(ensemble, as_table(rows.astype(X.dtypes)))
+            assert (paths[:, 0] & ~paths[:, 1]).any()
+
+
+def test_numbers_that_stand_for_categories_take_values_of_the_data():
+    from lightgbm import LGBMClassifier
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"town": rng.choice([1, 4, 6, 9], 200), "age": rng.normal(size=200)})
+    y = np.isin(X["town"], [4, 6]).astype(int)
+    few = {"min_child_samples": 2, "min_data_per_group": 2, "cat_smooth": 1.0}
+    model = LGBMClassifier(n_estimators=20, verbose=-1, **few)
+    model.fit(X, y, categorical_feature=["town"])
+    x = pd.Series({"town": 1, "age": 0.123})
+    held = Explainer(model, X).prove(x, ["age"], domain="range").verdicts[0]
+    assert held.verdict == "refuted"
+    assert dict(held.counterexample)["town"] in {4, 6}  # not 1 or 9, the ends of the range
+
+
 def test_an_input_with_values_of_its_own_joins_the_domain():
     X, _ = numbers(3)
     y = (X["a"] > 1.5).astype(int)
@@ -408,12 +519,17 @@ def test_what_cannot_be_proved_about_is_said():
     with pytest.raises(InputError, match=r"prove: got a model .*not a tree model .*additive"):
         neighbours.prove(X.iloc[0])
     linear = Explainer(LogisticRegression().fit(X, y), X)
-    with pytest.raises(InputError, match="additive models are proved about over domain='values'"):
-        linear.prove(X.iloc[0], domain="range")
+    with pytest.raises(InputError, match="no largest score over domain='box'"):
+        linear.prove(X.iloc[0], domain="box")
+    bayes = Explainer(GaussianNB().fit(X, y), X)
+    with pytest.raises(InputError, match="GaussianNB is not known to be additive"):
+        bayes.prove(X.iloc[0], domain="range")
     scaled = Explainer(scaled_forest(X, y, 0), X)
-    assert scaled.prove(X.iloc[0]).complete
     with pytest.raises(InputError, match="a step of the pipeline changes column"):
-        scaled.prove(X.iloc[0], domain="range")
+        scaled.prove(X.iloc[0], domain="box")
+    encoded = make_pipeline(OneHotEncoder(sparse_output=False), forest_of(X, y)).fit(X, y)
+    with pytest.raises(InputError, match="changes column 'a' first; domain='values' reads"):
+        Explainer(encoded, X).prove(X.iloc[0], domain="range")
     trees = Explainer(forest(X, y, 0), X)
     with pytest.raises(InputError, match="domain: got 'all'"):
         trees.prove(X.iloc[0], domain="all")
@@ -428,10 +544,6 @@ def test_what_cannot_be_proved_about_is_said():
     conditional = Explainer(forest(X, y, 0), X, context=suffice.ConditionalContext())
     with pytest.raises(InputError, match="only swapped values"):
         conditional.prove(X.iloc[0])
-    several = RandomForestClassifier(5, random_state=0).fit(X, X["b"].astype(int))
-    other = 0 if several.predict(X.iloc[:1])[0] != 0 else 1
-    with pytest.raises(InputError, match="several scores must agree"):
-        Explainer(several, X, outcome=other).prove(X.iloc[0])
 
 
 def test_a_model_that_denies_its_trees_proves_nothing(monkeypatch):

@@ -131,6 +131,8 @@ RECOURSE_ACCEPTS = {
     "time_limit": f"none {POSITIVE}",
     "progress": PROGRESS,
 }
+RESTRICTIONS = ["immutable", "ranges", "increasing", "decreasing", "forbidden"]
+"""What restricts the domain of a proof."""
 GLOBAL_RECOURSE_NAMES = [
     "desired",
     "immutable",
@@ -245,6 +247,13 @@ def make_cases() -> list[CallCase]:
                 "decreasing": NAMES,
                 "missing_cost": f"none nothing zero {POSITIVE}",
             },
+        ),
+        CallCase(
+            "Explainer.with_references",
+            EXPLAINER.with_references,
+            {"X": [ROW]},
+            {},
+            {"X": "row 0: x"},
         ),
         CallCase(
             "Explainer.but",
@@ -412,8 +421,10 @@ def make_cases() -> list[CallCase]:
             "Explainer.prove",
             tree_explainer().prove,
             {"x": [40, 81], "features": ["age"], "domain": "values"}
-            | {"max_sets": 10, "max_boxes": 100, "time_limit": None},
-            {"features": "none empty nothing"} | {"time_limit": f"none {POSITIVE}"},
+            | {"max_sets": 10, "rules": False, "max_boxes": 100, "time_limit": None}
+            | {name: RECOURSE_ARGUMENTS[name] for name in RESTRICTIONS},
+            {"features": "none empty nothing", "rules": "true", "time_limit": f"none {POSITIVE}"}
+            | {name: RECOURSE_ACCEPTS[name] for name in RESTRICTIONS},
         ),
         CallCase("Explainer.anchor", EXPLAINER.anchor, RULE_ARGUMENTS, RULE_ACCEPTS),
         CallCase("anchor", sf.anchor, {"explainer": EXPLAINER, **RULE_ARGUMENTS}, RULE_ACCEPTS),

@@ -79,7 +79,7 @@ def _select_references(
             "outcome that the model does not give to every row."
         )
         return _take_masked(data, is_opposite(), "predicted otherwise than the input", hint)
-    mask = _as_mask(spec)
+    mask = as_mask(spec)
     if mask is not None:
         if len(mask) != len(data):
             raise InputError(
@@ -94,7 +94,7 @@ def _select_references(
     return select_columns_like(data, like_data(rows), "references")
 
 
-def _as_mask(spec: ReferenceSpec) -> BoolVector | None:
+def as_mask(spec: ReferenceSpec) -> BoolVector | None:
     """Return Booleans given as a list, a series or an array; None for anything else."""
     if is_frame(spec) or _dimensions(spec) != 1:
         return None

@@ -25,7 +25,7 @@ from suffice.engines.evaluator import has_patched_methods
 from suffice.engines.select_engine import Unreadable
 from suffice.tables.conversion import as_table
 from suffice.tables.table import Table
-from suffice.typing import Counts
+from suffice.typing import BoolVector, Counts
 
 _SEARCHES = frozenset(
     {"GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV"}
@@ -74,6 +74,47 @@ def split_pipeline(model: Any, columns: tuple[str, ...]) -> ColumnwisePipeline:
     for step in steps:
         owner = _source_columns_after(step, owner, columns if step is steps[0] else None)
     return ColumnwisePipeline(tuple(steps), owner, final)
+
+
+def increasing_columns(parts: ColumnwisePipeline, columns: int) -> BoolVector:
+    """Return which columns that the final estimator sees never fall where the input column rises.
+
+    Missing values aside. `columns` is the number of input columns.
+    """
+    known = np.ones(columns, dtype=bool)
+    for step in parts.steps:
+        known = _increasing_after(step, known)
+    return known
+
+
+def _increasing_after(step: Any, known: BoolVector) -> BoolVector:
+    """Return for a step's outputs what `known` says of its inputs."""
+    name = sklearn_class_name(step)
+    if name == "Pipeline":
+        for _, inner in step.steps:
+            if inner is not None and inner != "passthrough":
+                known = _increasing_after(inner, known)
+        return known
+    if name == "ColumnTransformer":
+        taken = step._transformer_to_input_indices
+        parts = []
+        for key, inner, _ in step.transformers_:
+            given = known[np.asarray(taken[key], dtype=np.int64)]
+            if isinstance(inner, str):
+                parts.append(given if inner == "passthrough" else given[:0])
+            else:
+                parts.append(_increasing_after(inner, given) if len(given) else given)
+        return np.concatenate(parts)
+    if name == "FeatureUnion":
+        inners = [inner for _, inner in step.transformer_list if inner != "drop"]
+        return np.concatenate(
+            [known if i == "passthrough" else _increasing_after(i, known) for i in inners]
+        )
+    owner = _source_columns_after(step, np.arange(len(known)))
+    # An imputer may be told that some number is a missing value, which it then moves.
+    missing = getattr(step, "missing_values", np.nan)
+    keeps = name in _KEEP_ORDER and isinstance(missing, float) and np.isnan(missing)
+    return np.asarray(known[owner] & keeps)
 
 
 def pipeline_steps(model: Any) -> tuple[list[Any], Any]:
@@ -206,6 +247,25 @@ def _column_transformer(step: Any, owner: Counts) -> Counts:
         parts.append(part)
     return np.concatenate(parts)
 
+
+_KEEP_ORDER = {
+    "StandardScaler",
+    "MinMaxScaler",
+    "RobustScaler",
+    "MaxAbsScaler",
+    "Binarizer",
+    "SimpleImputer",
+    "SelectKBest",
+    "SelectPercentile",
+    "VarianceThreshold",
+    "SelectFromModel",
+    "RFE",
+    "RFECV",
+    "SequentialFeatureSelector",
+    "FunctionTransformer",
+}
+"""Steps whose outputs do not fall where their input rises: subtracting and dividing by a positive
+number keep the order in floating point, too. (A FunctionTransformer that is read does nothing.)"""
 
 _Rule = Callable[[Any, Counts], Counts]
 

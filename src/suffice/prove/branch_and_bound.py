@@ -613,6 +613,12 @@ class BoxSearch:
         return int(self._bases[int(self._state[0]) + 1])
 
     @property
+    def box(self) -> tuple[Counts, Counts]:
+        """The first and last cells of the box in which the last point was found."""
+        level = int(self._state[0]) + 1
+        return self._lows[level].astype(np.int64), self._highs[level].astype(np.int64)
+
+    @property
     def is_stuck(self) -> bool:
         """True if the search ran out of memory for boxes and cannot continue."""
         return bool(self._state[0] == -2)

@@ -7,8 +7,8 @@ combination of runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import ceil, floor
 
@@ -18,12 +18,24 @@ from numpy.typing import NDArray
 from suffice.context.players import make_players
 from suffice.decision import Decision
 from suffice.engines.additive_margins import rounding_factor, score_combinations
-from suffice.engines.additive_model import AdditiveModel
+from suffice.engines.additive_model import AdditiveModel, read_weights
+from suffice.engines.pipeline_columns import increasing_columns
 from suffice.engines.select_engine import Unreadable
 from suffice.engines.trees.encoded_input import IntegerMargin
 from suffice.engines.trees.ensemble import Ensemble
+from suffice.factors import Factor
+from suffice.factors.predicates import And, Not, Or
 from suffice.prove.branch_and_bound import LeafBoxes
-from suffice.prove.domain import Domain, column_of_seen, value_domain
+from suffice.prove.domain import (
+    Domain,
+    DomainKind,
+    atom_columns,
+    column_of_seen,
+    value_domain,
+    with_ends,
+)
+from suffice.prove.restrictions import Restrictions
+from suffice.tables.table import Table
 from suffice.typing import Counts, Reals
 
 # Additive models over a domain: a column is a tree whose leaves are the values of the column.
@@ -43,7 +55,7 @@ _LARGEST_SUM = 2.0**30
 
 
 def read_columns(
-    model: AdditiveModel, decision: Decision
+    model: AdditiveModel, decision: Decision, kind: DomainKind, limits: Restrictions
 ) -> tuple[Domain, Counts, EnsembleBoxes, list[IntegerMargin]]:
     """Return the domain of values, the input's cells, a box for each cell, and the margins.
 
@@ -52,7 +64,11 @@ def read_columns(
     event = decision.target.event
     if event.kind == "versus" and model.has_separate_probabilities:
         raise Unreadable(f"the probabilities of {model.name} are a fit of their own")
-    domain, start = value_domain(decision.data, decision.row)
+    data = decision.data
+    if kind != "values":
+        _require_rising_terms(model, data, kind)
+        data = with_ends(data, limits)
+    domain, start = value_domain(data, decision.row, limits)
     scores = model.scores_of_rows(domain.candidates, make_players(domain.candidates))
     classes = decision.target.wrapped.classes or ()
     combinations = score_combinations(event, scores.decision, classes, model.score_method)
@@ -68,6 +84,26 @@ def read_columns(
             raise Unreadable("the model's terms are not all finite in the domain")
         margins.append(_integer_margin(domain, terms, base, slack))
     return domain, start, _column_boxes(domain), margins
+
+
+def _require_rising_terms(model: AdditiveModel, data: Table, kind: DomainKind) -> None:
+    """Raise `Unreadable` unless every column of numbers has a term that rises, or falls, with it.
+
+    Over a run of numbers a sum of such terms is largest where each number is at an end of the run,
+    and the ends are in the domain.
+    """
+    name = model.name
+    if kind == "box":
+        raise Unreadable(f"{name} has no largest score over domain='box'; 'range' has an end")
+    read_weights(model.parts.final, len(model.parts.owner))
+    rises = increasing_columns(model.parts, len(data.names))
+    for j, column in enumerate(data.names):
+        seen = model.parts.owner == j
+        if data.column(j).dtype.kind in "fiu" and not (rises[seen].all() and seen.sum() < 2):
+            raise Unreadable(
+                f"the term of column {column!r} neither rises nor falls with it; domain='values' "
+                f"reads such models"
+            )
 
 
 def _integer_margin(domain: Domain, terms: Reals, base: float, slack: float) -> IntegerMargin:
@@ -123,12 +159,17 @@ class EnsembleBoxes:
 class Direction:
     """A sum of leaf values that is at least `need` wherever the outcome may be another one.
 
-    From `sure` on it surely is another; between the two the model has to be asked.
+    From `sure` on it is no obstacle to another one; between the two the model has to be asked.
     """
 
     leaves: LeafBoxes
     need: int
     sure: int
+
+    @property
+    def most(self) -> int:
+        """A bound of the sum everywhere."""
+        return self.leaves.base + int(self.leaves.value[self.leaves.first[:-1]].sum())
 
 
 def read_boxes(ensemble: Ensemble, domain: Domain) -> EnsembleBoxes:
@@ -138,7 +179,7 @@ def read_boxes(ensemble: Ensemble, domain: Domain) -> EnsembleBoxes:
     # The cells that go left at each test, and all cells of each column, as bits of an integer.
     goes_left = [
         _bits(answers[domain.shown[j]])
-        for answers, j in zip(domain.answers, column.tolist(), strict=True)
+        for answers, j in zip(domain.answers[: len(column)], column.tolist(), strict=True)
     ]
     full = [(1 << int(size)) - 1 for size in domain.sizes]
     test, left, right = ensemble.test.tolist(), ensemble.left.tolist(), ensemble.right.tolist()
@@ -152,7 +193,7 @@ def read_boxes(ensemble: Ensemble, domain: Domain) -> EnsembleBoxes:
             node, allowed = waiting.pop()
             number = test[node]
             if number < 0:
-                runs = {j: _runs(cells) for j, cells in allowed.items() if cells != full[j]}
+                runs = {j: runs_of(cells) for j, cells in allowed.items() if cells != full[j]}
                 boxes.append((node, runs))
                 count += int(np.prod([len(r) for r in runs.values()], dtype=np.int64))
                 if count > _MOST_BOXES:
@@ -167,38 +208,113 @@ def read_boxes(ensemble: Ensemble, domain: Domain) -> EnsembleBoxes:
                 if cells:  # else no row of the domain comes here
                     waiting.append((child, allowed | {j: cells}))
         first.append(count)
-    low = np.zeros((count, len(full)), dtype=np.int32)
-    high = np.tile((domain.sizes - 1).astype(np.int32), (count, 1))
-    nodes = np.empty(count, dtype=np.int32)
+    return EnsembleBoxes(*_expand(boxes, count, domain.sizes), np.array(first, dtype=np.int32))
+
+
+def _expand(
+    boxes: Sequence[tuple[int, dict[int, list[tuple[int, int]]]]], count: int, sizes: Counts
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return (boxes, columns) first and last cells, one row for each combination of runs, and
+    numbers."""
+    low = np.zeros((count, len(sizes)), dtype=np.int32)
+    high = np.tile((sizes - 1).astype(np.int32), (count, 1))
+    numbers = np.empty(count, dtype=np.int32)
     place = 0
-    for node, runs in boxes:
+    for number, runs in boxes:
         for combination in product(*runs.values()):
-            nodes[place] = node
+            numbers[place] = number
             for j, (begin, end) in zip(runs, combination, strict=True):
                 low[place, j], high[place, j] = begin, end
             place += 1
-    return EnsembleBoxes(low, high, nodes, np.array(first, dtype=np.int32))
+    return low, high, numbers
 
 
-def directions(
-    boxes: EnsembleBoxes, margins: Sequence[IntegerMargin], all_hold: bool
-) -> list[Direction]:
-    """Return the directions, each sufficient alone, in which an outcome can be lost.
+def forbid(direction: Direction, domain: Domain, factors: Sequence[Factor]) -> Direction:
+    """Return the direction with a tree for each forbidden factor.
 
-    `all_hold`: the outcome is that all margins say yes; else that not all of them do.
+    Where the factor holds, the tree takes so much from the sum that it cannot reach `need`.
+    """
+    leaves = direction.leaves
+    penalty = max(direction.most - direction.need + 1, 1)
+    for factor in factors:
+        low, high, holds = _truth_boxes(domain, factor)
+        order = np.argsort(holds, kind="stable")  # larger values first
+        if holds.all():
+            leaves = replace(leaves, base=leaves.base - penalty)
+        elif holds.any():
+            leaves = replace(
+                leaves,
+                low=np.concatenate([leaves.low, low[order]]),
+                high=np.concatenate([leaves.high, high[order]]),
+                value=np.concatenate([leaves.value, -penalty * holds[order].astype(np.int64)]),
+                first=np.append(leaves.first, len(leaves.value) + len(holds)).astype(np.int32),
+            )
+    return replace(direction, leaves=leaves)
 
-    `Unreadable` where it is lost only if several sums agree, as for an outcome that is one of many
-    classes and not the input's.
+
+def _truth_boxes(
+    domain: Domain, factor: Factor
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return boxes that part the domain, and for each of them 1 where the factor holds, else 0.
+
+    Atoms are asked one after the other, until the others cannot change the factor's value.
+    """
+    atoms = domain.atoms
+    answers = domain.answers[len(domain.answers) - len(atoms) :]
+    columns = atom_columns(atoms, domain.candidates)
+    cells = [_bits(a[domain.shown[j]]) for a, j in zip(answers, columns, strict=True)]
+    full = [(1 << int(size)) - 1 for size in domain.sizes]
+    own = [i for i, atom in enumerate(atoms) if atom in set(factor.atoms())]
+    boxes: list[tuple[int, dict[int, list[tuple[int, int]]]]] = []
+    count = 0
+    waiting: list[tuple[dict[Factor, bool], dict[int, int]]] = [({}, {})]
+    while waiting:
+        known, allowed = waiting.pop()
+        holds = _value(factor, known)
+        if holds is not None:
+            runs = {j: runs_of(here) for j, here in allowed.items() if here != full[j]}
+            boxes.append((int(holds), runs))
+            count += int(np.prod([len(r) for r in runs.values()], dtype=np.int64))
+            if count > _MOST_BOXES:
+                raise Unreadable(f"{factor!r} is more than {_MOST_BOXES:,} boxes of cells")
+            continue
+        i = next(i for i in own if atoms[i] not in known)
+        here = allowed.get(columns[i], full[columns[i]])
+        for value, part in ((True, here & cells[i]), (False, here & ~cells[i])):
+            if part:
+                waiting.append((known | {atoms[i]: value}, allowed | {columns[i]: part}))
+    return _expand(boxes, count, domain.sizes)
+
+
+def _value(factor: Factor, known: Mapping[Factor, bool]) -> bool | None:
+    """Return a factor's value from those of some atoms; None where it depends on others."""
+    if isinstance(factor, Not):
+        inner = _value(factor.part, known)
+        return None if inner is None else not inner
+    if not isinstance(factor, And | Or):
+        return known.get(factor)
+    settles = isinstance(factor, Or)  # the value of one part that is the whole's
+    values = [_value(part, known) for part in factor.parts]
+    if settles in values:
+        return settles
+    return None if None in values else not settles
+
+
+Route = tuple[Direction, ...]
+"""Directions in all of which the sums must go for the outcome to be another one."""
+
+
+def routes(boxes: EnsembleBoxes, margins: Sequence[IntegerMargin], all_hold: bool) -> list[Route]:
+    """Return the routes, each sufficient alone, by which an outcome can be lost.
+
+    `all_hold`: the outcome is that all margins say yes, so that it is lost with any of them; else
+    that not all of them do, so that it is lost where all say yes.
     """
     if all_hold:
-        return [d for margin in margins for d in _ways_out(boxes, margin)]
+        return [(way,) for margin in margins for way in _ways_out(boxes, margin)]
     ways = [way for margin in margins for way in _ways_in(boxes, margin)]
-    if len(ways) > 1:
-        raise Unreadable(
-            "several scores must agree before the outcome is another one; proofs are for outcomes "
-            "that the input has, or for two classes"
-        )
-    return ways
+    # A class that is hardly ever ahead of another leaves few boxes for the other comparisons.
+    return [tuple(sorted(ways, key=lambda way: way.most - way.need))] if ways else []
 
 
 def _ways_out(boxes: EnsembleBoxes, margin: IntegerMargin) -> list[Direction]:
@@ -248,10 +364,10 @@ def _bits(flags: NDArray[np.bool_]) -> int:
     return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
 
 
-def _runs(cells: int) -> list[tuple[int, int]]:
+def runs_of(cells: int) -> list[tuple[int, int]]:
     """Return the runs of ones of a set of cells, as first and last cell.
 
-    >>> _runs(0b1011100)
+    >>> runs_of(0b1011100)
     [(2, 4), (6, 6)]
     """
     found = []

@@ -8,21 +8,20 @@ nobody has seen.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from suffice.context.hybrids import SwapContext
+from suffice.context.change_rules import Names
 from suffice.decision import Decision, SupportsDecide
-from suffice.engines.additive_model import AdditiveModel
-from suffice.engines.pipeline_columns import pipeline_steps
-from suffice.engines.select_engine import WRONG_TREES, Unreadable
-from suffice.engines.trees.tree_model import TreeModel
+from suffice.engines.select_engine import Unreadable
 from suffice.errors import InputError
+from suffice.factors import Factor
+from suffice.factors.predicates import AnyFactor
+from suffice.factors.rule_text import format_rule
 from suffice.formatting import format_features, format_value, percent, plural
-from suffice.models.adapter import Adapter
-from suffice.prove.domain import DOMAINS, Domain, DomainKind, make_domain, with_input
-from suffice.prove.leaf_boxes import EnsembleBoxes, directions, read_boxes, read_columns
+from suffice.prove.domain import DOMAINS, DomainKind
+from suffice.prove.make_prover import make_prover
 from suffice.prove.prover import (
     Finding,
     MinimalSets,
@@ -31,10 +30,12 @@ from suffice.prove.prover import (
     Refutation,
     find_minimal_sets,
 )
+from suffice.prove.region import proved_region
+from suffice.prove.restrictions import Restrictions, read_restrictions
 from suffice.results import Column, FrozenDict, OmittedRows, Panel, Result, Sheet
 from suffice.tables.cells import as_scalar
 from suffice.typing import Scalar
-from suffice.validation import check_choice, check_integer, check_number
+from suffice.validation import check_bool, check_choice, check_integer, check_number
 
 VerdictName = Literal["proved", "refuted", "open"]
 
@@ -68,6 +69,9 @@ class Verdict:
     bound: float | None = None
     """Where it is open: how far beyond the boundary of the decision a row could still be, in parts
     of the largest distance that scores can have from it."""
+    rule: AnyFactor | None = None
+    """Where rules were asked for and the set is proved: every row of the domain that satisfies the
+    rule has the outcome, the input among them. None also where every row has it."""
 
     def __post_init__(self) -> None:
         if self.counterexample is not None:
@@ -76,6 +80,8 @@ class Verdict:
             raise InputError("verdict", self.verdict, "'refuted' exactly with a counterexample")
         if (self.verdict == "open") != (self.bound is not None):
             raise InputError("verdict", self.verdict, "'open' exactly with a bound")
+        if self.rule is not None and self.verdict != "proved":
+            raise InputError("rule", self.rule, "None where the set is not proved")
         if self.bound is not None:
             check_number("bound", self.bound, "a number in (0, 1]", above=0, most=1)
 
@@ -98,6 +104,8 @@ class Proof(Result):
 
     outcome: str
     domain: DomainKind
+    restrictions: tuple[str, ...]
+    """One sentence for each restriction of the domain."""
     players: tuple[str, ...]
     values: Mapping[str, Scalar]
     """The input, by column."""
@@ -145,7 +153,7 @@ class Proof(Result):
     @property
     def sheet(self) -> Sheet:
         """Sentences on the verdicts, and a table of the sets."""
-        lead = [f"The domain: {_IN_WORDS[self.domain]}."]
+        lead = [f"The domain: {'; '.join((_IN_WORDS[self.domain], *self.restrictions))}."]
         if self.searched:
             lead += self._search_sentences()
         panels = [self._verdict_panel()] if self.verdicts else []
@@ -179,12 +187,17 @@ class Proof(Result):
             word: str = one.verdict
             if one.bound is not None:
                 word = f"open, within {percent(one.bound)} of the boundary"
-            rows.append((self._held(one.features), word, self._difference(one)))
+            rule = None if one.rule is None else format_rule(one.rule)
+            rows.append((self._held(one.features), word, self._difference(one), rule))
         more = OmittedRows(len(self.verdicts) - len(rows), ".verdicts")
-        columns = (Column("feature set"), Column("verdict"), Column("counterexample"))
-        if not any(row[2] for row in rows):
-            columns, rows = columns[:2], [row[:2] for row in rows]  # type: ignore[assignment,misc]
-        return Panel(columns, tuple(rows), "Holding these", more)
+        heads = ("feature set", "verdict", "counterexample", "proved rule")
+        used = [i for i in range(4) if i < 2 or any(row[i] for row in rows)]
+        return Panel(
+            tuple(Column(heads[i]) for i in used),
+            tuple(tuple(row[i] for i in used) for row in rows),
+            "Holding these",
+            more,
+        )
 
     def _contrastive_panel(self) -> Panel:
         shown = self.contrastive[:_ROWS_SHOWN]
@@ -225,10 +238,11 @@ class Proof(Result):
                 "verdict": verdict.verdict,
                 "counterexample": verdict.counterexample,
                 "bound": verdict.bound,
+                "rule": verdict.rule,
             }
             for kind, verdict in kinds
         ]
-        names = ["kind", "features", "verdict", "counterexample", "bound"]
+        names = ["kind", "features", "verdict", "counterexample", "bound", "rule"]
         return pd.DataFrame(rows, columns=names)
 
 
@@ -238,7 +252,13 @@ def prove(
     features: object = None,
     *,
     domain: DomainKind = "values",
+    immutable: Names = (),
+    ranges: Mapping[str, Any] | None = None,
+    increasing: Names = (),
+    decreasing: Names = (),
+    forbidden: Factor | Iterable[Factor] = (),
     max_sets: int = 1000,
+    rules: bool = False,
     max_boxes: int = 20_000,
     time_limit: float | None = None,
 ) -> Proof:
@@ -248,14 +268,16 @@ def prove(
     """
     kind = check_choice("domain", domain, DOMAINS)
     max_sets = check_integer("max_sets", max_sets)
+    check_bool("rules", rules)
     max_boxes = check_integer("max_boxes", max_boxes)
     if time_limit is not None:
         check_number("time_limit", time_limit, "None or a number of seconds > 0", above=0)
     end = None if time_limit is None else monotonic() + time_limit
     decision = explainer.decide(x)
     asked = _read_sets(decision, features)
+    limits = read_restrictions(decision, immutable, ranges, increasing, decreasing, forbidden)
     try:
-        prover = _make_prover(decision, kind, max_boxes)
+        prover = make_prover(decision, kind, max_boxes, limits)
     except Unreadable as reason:
         raise InputError(
             "prove",
@@ -267,7 +289,8 @@ def prove(
     if end is not None:
         prover.out_of_time = lambda: monotonic() > end
     if asked is None:
-        return _search(decision, kind, prover, max_sets, _SETS_IN_FULL * max_boxes, time_limit)
+        boxes = _SETS_IN_FULL * max_boxes
+        return _search(decision, kind, limits, prover, max_sets, boxes, time_limit, rules)
     findings: list[Finding] = []
     stopped = None
     for mask in asked:
@@ -277,8 +300,13 @@ def prove(
             stopped = _time_limit_text(time_limit)
             findings.append(Finding(None, 1.0))
     verdicts = tuple(_verdict(prover, m, f) for m, f in zip(asked, findings, strict=True))
+    if rules:
+        verdicts, finished = _with_rules(prover, verdicts)
+        stopped = stopped if finished else _time_limit_text(time_limit)
     decided = all(v.verdict != "open" for v in verdicts)
-    return _proof(decision, kind, prover, verdicts, (), False, decided and stopped is None, stopped)
+    return _proof(
+        decision, kind, limits, prover, verdicts, (), False, decided and stopped is None, stopped
+    )
 
 
 def _time_limit_text(seconds: float | None) -> str:
@@ -288,10 +316,12 @@ def _time_limit_text(seconds: float | None) -> str:
 def _search(
     decision: Decision,
     kind: DomainKind,
+    limits: Restrictions,
     prover: Prover,
     max_sets: int,
     most_boxes: int,
     time_limit: float | None,
+    rules: bool,
 ) -> Proof:
     found = MinimalSets()
     stopped = None
@@ -316,63 +346,25 @@ def _search(
         _contrastive(prover, mask, prover.decide(everyone & ~mask).refutation)
         for mask in sorted(found.contrastive, key=lambda m: (m.bit_count(), _bits(m)))
     )
-    complete = found.complete and not left
-    return _proof(decision, kind, prover, tuple(verdicts), contrastive, True, complete, stopped)
+    listed, finished = tuple(verdicts), True
+    if rules:
+        listed, finished = _with_rules(prover, listed)
+    if not finished and stopped is None:
+        stopped = _time_limit_text(time_limit)
+    complete = found.complete and not left and finished
+    return _proof(decision, kind, limits, prover, listed, contrastive, True, complete, stopped)
 
 
-def _make_prover(decision: Decision, kind: DomainKind, max_boxes: int) -> Prover:
-    """Return a prover for the trees or the terms of a decision's model; `Unreadable` without."""
-    if not isinstance(decision.context, SwapContext):
-        raise Unreadable("only swapped values are proved about, not this context's")
-    try:
-        trees = decision.engine_selector.read_trees()
-    except Unreadable as no_trees:
-        return _additive_prover(decision, kind, max_boxes, no_trees)
-    if trees.disagrees:
-        raise Unreadable(WRONG_TREES)
-    reading = trees.event_margins(decision.target.event)
-    fresh = (kind, id(decision.data)) not in trees.domains
-    domain, boxes = _encoded(trees, kind, decision)
-    domain_here, start = with_input(domain, trees.ensemble, decision.row)
-    if domain_here is not domain:
-        boxes = read_boxes(trees.ensemble, domain_here)
-    routes = directions(boxes, reading.margins, decision.y != reading.reverse)
-    prover = Prover(decision, domain_here, start, routes, max_boxes)
-    if fresh:
-        prover.check_reading()
-    return prover
-
-
-def _additive_prover(
-    decision: Decision, kind: DomainKind, max_boxes: int, no_trees: Unreadable
-) -> Prover:
-    try:
-        model = decision.engine_selector.read_additive()
-    except Unreadable as reason:
-        raise Unreadable(f"{no_trees}, and {reason}") from None
-    if not isinstance(model, AdditiveModel):
-        raise Unreadable("a model of texts has no domain of values")
-    if kind != "values":
-        raise Unreadable(f"additive models are proved about over domain='values', not {kind!r}")
-    domain, start, boxes, margins = read_columns(model, decision)
-    prover = Prover(decision, domain, start, directions(boxes, margins, decision.y), max_boxes)
-    prover.check_reading()
-    return prover
-
-
-def _encoded(
-    trees: TreeModel, kind: DomainKind, decision: Decision
-) -> tuple[Domain, EnsembleBoxes]:
-    """Return the domain of the data and the leaves in it, made once for each model and table."""
-    key = kind, id(decision.data)
-    cache = trees.domains
-    if key not in cache:
-        model = decision.engine_selector.model
-        steps, _ = pipeline_steps(model.original if isinstance(model, Adapter) else model)
-        domain = make_domain(kind, trees.ensemble, decision.data, simple=not steps)
-        cache[key] = domain, read_boxes(trees.ensemble, domain), decision.data
-    domain, boxes, _ = cache[key]
-    return domain, boxes
+def _with_rules(prover: Prover, verdicts: tuple[Verdict, ...]) -> tuple[tuple[Verdict, ...], bool]:
+    """Return the verdicts with rules for proved sets, and whether all rules were grown fully."""
+    out, all_finished = list(verdicts), True
+    for i, verdict in enumerate(verdicts):
+        if verdict.verdict == "proved":
+            members = prover.decision.players.indices(verdict.features, "features")
+            rule, finished = proved_region(prover, sum(1 << player for player in members))
+            all_finished &= finished
+            out[i] = replace(verdict, rule=cast("AnyFactor | None", rule))
+    return tuple(out), all_finished
 
 
 def _read_sets(decision: Decision, features: object) -> list[int] | None:
@@ -420,6 +412,7 @@ def _bits(mask: int) -> list[int]:
 def _proof(
     decision: Decision,
     kind: DomainKind,
+    limits: Restrictions,
     prover: Prover,
     verdicts: tuple[Verdict, ...],
     contrastive: tuple[Verdict, ...],
@@ -432,6 +425,7 @@ def _proof(
     return Proof(
         outcome=decision.target.event.describe(decision.y),
         domain=kind,
+        restrictions=limits.texts,
         players=decision.players.names,
         values={name: as_scalar(row.cell(0, j)) for j, name in enumerate(row.names)},
         verdicts=verdicts,

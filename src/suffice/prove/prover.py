@@ -18,17 +18,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from suffice.decision import Decision
 from suffice.engines.select_engine import Unreadable
+from suffice.engines.trees.ensemble import Ensemble
 from suffice.errors import ModelError
-from suffice.prove.branch_and_bound import NO_POINT, POINT, BoxSearch
-from suffice.prove.domain import Domain
-from suffice.prove.leaf_boxes import Direction
+from suffice.prove.branch_and_bound import NO_POINT, POINT
+from suffice.prove.domain import UNRESTRICTED, Domain, cells_of_row, column_of_seen
+from suffice.prove.joint_search import JointSearch
+from suffice.prove.leaf_boxes import Route
+from suffice.prove.restrictions import Restrictions
 from suffice.randomness import Stream, generator
 from suffice.tables.table import Table
 from suffice.typing import Counts
@@ -78,8 +81,13 @@ class Prover:
     domain: Domain
     start: Counts
     """The input's cells."""
-    routes: Sequence[Direction]
+    routes: Sequence[Route]
     boxes_per_set: int
+    limits: Restrictions = UNRESTRICTED
+    cells_are_exact: bool = True
+    """All rows of some cells have one score; else those of other rows may be lower."""
+    ensemble: Ensemble | None = None
+    """The trees; None for an additive model."""
     out_of_time: Callable[[], bool] = lambda: False
     known: list[Refutation] = field(default_factory=list)
     boxes: int = 0
@@ -90,7 +98,7 @@ class Prover:
 
     def __post_init__(self) -> None:
         largest = int(self.domain.sizes.max(initial=1))
-        self._searches = [BoxSearch(route.leaves, largest) for route in self.routes]
+        self._searches = [JointSearch(route, largest) for route in self.routes]
         # Holding a set proves all that contain it, so proved sets are kept as they are found.
         self._proved: list[int] = []
         self._add_rows_of_data()
@@ -100,6 +108,21 @@ class Prover:
         """The number of players."""
         return len(self.decision.players)
 
+    @property
+    def cell_of(self) -> Callable[[Table], Counts] | None:
+        """Function from a row to its cells, -1 outside of all; None for an additive model."""
+        if self.ensemble is None:
+            return None
+        return partial(cells_of_row, self.domain, self.ensemble)
+
+    def is_category(self, j: int) -> bool:
+        """Return whether the trees take the numbers of a column for categories."""
+        if self.ensemble is None:
+            return False
+        source = column_of_seen(self.ensemble, self.decision.data)
+        tests = self.ensemble.tests
+        return any(source[tests.column[number]] == j for number in tests.categories)
+
     def _add_rows_of_data(self) -> None:
         """Take the rows of data with another outcome as refutations, most similar first."""
         decision = self.decision
@@ -108,6 +131,9 @@ class Prover:
         truth = target(decision.data) if scored else target.read(decision.answers)
         self.rows_predicted += len(decision.data) if scored else 0
         others = np.flatnonzero(truth != decision.y)
+        if self.limits:
+            rows = decision.data.take(others)
+            others = others[self.limits.allowed(rows).all(axis=1) & ~self.limits.forbids(rows)]
         if not len(others):
             return
         codes = decision.row.stack(decision.data.take(others)).codes()
@@ -145,9 +171,13 @@ class Prover:
             if not mask >> player & 1:
                 for j in columns:
                     low[j], high[j] = 0, self.domain.sizes[j] - 1
+        return self.search_box(low, high)
+
+    def search_box(self, low: Counts, high: Counts) -> Finding:
+        """Return whether all rows of a box of cells have the outcome."""
         open_share = 0.0
         for route, search in zip(self.routes, self._searches, strict=True):
-            search.begin(low, high, self.start, route.need, route.sure)
+            search.begin(low, high, self.start)
             while search.boxes < self.boxes_per_set:
                 before = search.boxes
                 verdict = search.go_on(min(_BOXES_AT_ONCE, self.boxes_per_set - before))
@@ -156,28 +186,29 @@ class Prover:
                     raise OutOfTimeError
                 if verdict == NO_POINT:
                     break
-                if verdict == POINT and (found := self._confirm(search, route)):
+                if verdict == POINT and (found := self._confirm(search)):
                     return Finding(found, 0.0)
-                if search.is_stuck:
+                # Rows beside a point that rounding could not tell may be another matter.
+                if search.is_stuck or (verdict == POINT and not self.cells_are_exact):
                     break
             else:
                 verdict = None
             # Out of boxes, or a point that rounding could not tell: the best open box may still
             # exceed what is needed by this much.
             if verdict != NO_POINT:
-                beyond = max(search.bound - route.need, 0) + 1
-                span = max(_largest_sum(route) - route.need, beyond)
+                beyond = search.beyond + 1
+                span = max(route[0].most - route[0].need, beyond)
                 open_share = max(open_share, beyond / span)
         return Finding(None, open_share)
 
-    def _confirm(self, search: BoxSearch, route: Direction) -> Refutation | None:
+    def _confirm(self, search: JointSearch) -> Refutation | None:
         """Return a point as a refutation; None if its outcome is the input's after all.
 
         That can only be where the sum is within rounding of the boundary, and the model is asked.
         Where it is not, the model is asked about many points in one call: see `check`.
         """
         cells = tuple(search.point.tolist())
-        if search.point_sum < route.sure:
+        if not search.is_sure:
             self.rows_predicted += 1
             if bool(self.decision.target(self.rows_of([cells]))[0]) == self.decision.y:
                 return None
@@ -200,11 +231,18 @@ class Prover:
         points = np.stack(
             [rng.integers(size, size=_POINTS_CHECKED) for size in self.domain.sizes], axis=1
         ).astype(np.int32)
+        points = points[~self.limits.forbids(self.rows_of(points))]
+        if not len(points):
+            return
         lost = self.decision.target(self.rows_of(points)) != self.decision.y
         self.rows_predicted += len(points)
-        sums = [(route, route.leaves.sums(points)) for route in self.routes]
-        surely_lost = np.any([found >= route.sure for route, found in sums], axis=0)
-        surely_kept = np.all([found < route.need for route, found in sums], axis=0)
+        sums = [[(way, way.leaves.sums(points)) for way in route] for route in self.routes]
+        surely_lost = np.any(
+            [np.all([s >= way.sure for way, s in route], axis=0) for route in sums], axis=0
+        )
+        surely_kept = np.all(
+            [np.any([s < way.need for way, s in route], axis=0) for route in sums], axis=0
+        )
         if (surely_lost & ~lost).any() or (surely_kept & lost).any():
             raise Unreadable("the model does not predict as its parameters say")
 
@@ -246,11 +284,6 @@ class Prover:
         if refutation.cells is None:
             return self.decision.data.take(np.array([refutation.row]))
         return self.rows_of([refutation.cells])
-
-
-def _largest_sum(route: Direction) -> int:
-    leaves = route.leaves
-    return leaves.base + int(leaves.value[leaves.first[:-1]].sum())
 
 
 @dataclass

@@ -37,7 +37,7 @@ from suffice.tables.table import Table
 from suffice.typing import BoolVector, Counts, HeldSets, Outcomes
 from suffice.validation import check_bool, check_choice, check_integer, check_number, check_tau
 
-ValueSource = Literal["observed", "grid"]
+ValueSource = Literal["observed", "grid", "any"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class RecourseRequest:
             read("max_options", check_integer("max_options", self.max_options, also="None"))
         if self.progress is not None:
             read("progress", check_bool("progress", self.progress))
-        read("values", check_choice("values", self.values, ("observed", "grid")))
+        read("values", check_choice("values", self.values, ("observed", "grid", "any")))
         limits = Limits(self.max_size, self.budget, self.time_limit).validated()
         read("max_size", limits.max_size)
         read("budget", limits.budget)

@@ -173,7 +173,7 @@ class Recourse(Result, Sequence[Option]):
     """Cheapest first."""
     tau: float | None
     """The least sufficiency of an option; None: one verified change is enough."""
-    values: Literal["observed", "grid"]
+    values: Literal["observed", "grid", "any"]
     """Origin of the new values."""
     complete: bool
     """False where a limit ended the search: `reason` then says where."""
@@ -182,8 +182,15 @@ class Recourse(Result, Sequence[Option]):
     more: int | None = 0
     """How many further options were found and left out for `max_options`; None: the search ended
     when it had `max_options`, so there may be more."""
+    certified: bool | None = None
+    """With `values="any"`: whether it is proved that no row of the domain is cheaper than the best
+    option, or that none has the outcome. None for other values."""
+    gap: float | None = None
+    """With `values="any"`: by how much a row could be cheaper than the best option."""
 
     def __post_init__(self) -> None:
+        if self.gap is not None:
+            check_number("gap", self.gap, "a number >= 0", least=0)
         if self.tau is not None:
             check_tau(self.tau)
         if self.more is not None:
@@ -198,6 +205,14 @@ class Recourse(Result, Sequence[Option]):
     def best(self) -> Option | None:
         """c*: the cheapest option (Proposition 3)."""
         return self.options[0] if self.options else None
+
+    @property
+    def radius(self) -> float | None:
+        """The robustness of the decision: no row that the constraints allow has the outcome at a
+        lower cost (within a millionth of it). None unless `values="any"` proves a bound."""
+        if self.best is None:
+            return float("inf") if self.certified else None
+        return None if self.gap is None else self.best.cost - self.gap
 
     def __len__(self) -> int:
         return len(self.options)
@@ -219,6 +234,8 @@ class Recourse(Result, Sequence[Option]):
         reasons = tuple(self.reason.splitlines()) if self.reason else ()
         if not self.options:
             return Sheet(f"{head}no recourse option found", notes=reasons)
+        if self.values == "any":
+            return self._certified_sheet(head, reasons)
         random = any(option.reliability < 1 for option in self.options)
         shares = ["sufficiency", "set necessity", "by chance"] + ["works"] * random
         columns = [Column("cost", "number"), *(Column(heading, "share") for heading in shares)]
@@ -238,6 +255,17 @@ class Recourse(Result, Sequence[Option]):
         legend = (*_LEGEND, _RELIABILITY_LEGEND) if random else (_VERIFIED_LEGEND, *_LEGEND)
         notes = (*legend, *self._left_out(), *reasons)
         return Sheet(f"{head}{self._how_many()}", panels=(panel,), notes=notes)
+
+    def _certified_sheet(self, head: str, reasons: tuple[str, ...]) -> Sheet:
+        rows = tuple((option.cost, option.text) for option in self.options)
+        panel = Panel((Column("cost", "number"), Column("change")), rows)
+        what = "the cheapest change, proved" if self.certified else "a change"
+        proof = f"A cheaper one could save {self.gap:.3g} at most."
+        if self.certified:
+            proof = (
+                "Proved: no other row of the data's range that the constraints allow is cheaper."
+            )
+        return Sheet(f"{head}{what}", panels=(panel,), notes=(_VERIFIED_LEGEND, proof, *reasons))
 
     def _how_many(self) -> str:
         n = len(self.options)

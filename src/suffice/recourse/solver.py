@@ -90,6 +90,8 @@ def find_recourse(
     A time limit counts from `started`, by default from now.
     """
     _check_context(decision)
+    if request.values == "any":
+        raise InputError("values", "'any'", "'observed' or 'grid' (Explainer.recourse takes 'any')")
     constraints = request.constraints(decision)
     solver = RecourseSolver(decision, request)
     solver.check_grid_size(constraints)

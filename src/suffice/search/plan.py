@@ -202,8 +202,8 @@ class Plan(Result):
         if self.evaluator != "trees" or numba_is_installed():
             return ()
         return (
-            "Seconds are those of compiled kernels. numba is not installed here, and without it the "
-            "same search takes 20 to 100 times as long. Install it with: pip install numba",
+            "Seconds are those of compiled kernels. numba is not installed here, and without it "
+            "the same search takes 20 to 100 times as long. Install it with: pip install numba",
         )
 
     @property

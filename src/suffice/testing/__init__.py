@@ -1,4 +1,4 @@
-"""Checks that a custom reader, context, order or search keeps its contract.
+"""Checks that a custom reader, context, order, search or prover keeps its contract.
 
     from suffice.testing import check_context
     check_context(MyContext(), rows)

@@ -133,6 +133,9 @@ class Ensemble:
     """Largest distance from its boundary at which the link function may round a score to it."""
     source: Ints | None = None
     """For each column of the matrix the table's column, where they differ."""
+    increasing: BoolVector | None = None
+    """For each column of the matrix whether it never falls where the table's column rises; None: it
+    is the table's column, perhaps rounded."""
     single: bool = False
     """Whether the matrix is the table's own columns, rounded to float32."""
     shares: bool = False
@@ -351,6 +354,7 @@ def combine_ensembles(
     it."""
     looks: list[_MemberColumns] = []
     source: list[Counts] = []
+    increasing: list[BoolVector] = []
     trees: list[Tree] = []
     shared: int | None = None
     for part in parts:
@@ -368,11 +372,14 @@ def combine_ensembles(
                     )
                 )
                 source.append(every)
+                increasing.append(np.ones(len(every), dtype=bool))
             place = shared + part.given
         else:
             place = sum(map(len, source)) + np.arange(len(sees))
             looks.append(_MemberColumns(part.trees.matrix, None if prepare is None else part.given))
             source.append(sees)
+            known = part.trees.increasing
+            increasing.append(np.ones(len(sees), dtype=bool) if known is None else known)
         trees += _separate_trees(part, place)
     unit = max(part.trees.unit for part in parts)
     # A member's sum contains its constant, so each addition rounds it; constants may cancel later.
@@ -384,6 +391,9 @@ def combine_ensembles(
         base=np.sum([part.base for part in parts], axis=0),
         unit=unit,
         source=np.concatenate(source).astype(np.int32),
+        increasing=None
+        if all(part.trees.increasing is None for part in parts)
+        else np.concatenate(increasing),
         **rest,
     )
 

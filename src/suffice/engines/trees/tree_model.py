@@ -16,7 +16,12 @@ from typing import Any
 import numpy as np
 
 from suffice.engines.evaluator import find_reader, has_patched_methods
-from suffice.engines.pipeline_columns import ColumnwisePipeline, describe_model, split_pipeline
+from suffice.engines.pipeline_columns import (
+    ColumnwisePipeline,
+    describe_model,
+    increasing_columns,
+    split_pipeline,
+)
 from suffice.engines.select_engine import Unreadable, unreadable_on_error
 from suffice.engines.trees.encoded_input import EventMargins, read_event_margins
 from suffice.engines.trees.ensemble import Ensemble, Ints, class_labels, not_a_tree_model
@@ -174,10 +179,12 @@ def read_trees(model: Any, columns: tuple[str, ...] = ()) -> Ensemble:
     if not parts.steps:
         return trees
     source = np.arange(len(parts.owner)) if trees.source is None else trees.source
+    increasing = increasing_columns(parts, len(columns))[source]
     return replace(
         trees,
         matrix=partial(_matrix_after_pipeline, parts, trees.matrix),
         source=parts.owner[source].astype(np.int32),
+        increasing=increasing if trees.increasing is None else increasing & trees.increasing,
         single=False,
         replay=trees.replay
         and replace(
