@@ -25,8 +25,7 @@ from suffice.decision import Decision
 from suffice.engines.select_engine import Unreadable
 from suffice.errors import InputError
 from suffice.prove.domain import column_places, next_number, places_of_numbers
-from suffice.prove.make_prover import make_prover
-from suffice.prove.prover import OutOfTimeError, Prover
+from suffice.prove.prover import OutOfTimeError, Prover, make_prover
 from suffice.prove.restrictions import Restrictions
 from suffice.recourse import Option, Recourse, RecourseRequest
 from suffice.tables.cells import as_scalar, missing_mask

@@ -21,7 +21,6 @@ from suffice.factors.predicates import AnyFactor
 from suffice.factors.rule_text import format_rule
 from suffice.formatting import format_features, format_value, percent, plural
 from suffice.prove.domain import DOMAINS, DomainKind
-from suffice.prove.make_prover import make_prover
 from suffice.prove.prover import (
     Finding,
     MinimalSets,
@@ -29,6 +28,7 @@ from suffice.prove.prover import (
     Prover,
     Refutation,
     find_minimal_sets,
+    make_prover,
 )
 from suffice.prove.region import proved_region
 from suffice.prove.restrictions import Restrictions, read_restrictions
