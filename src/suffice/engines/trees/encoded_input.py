@@ -66,7 +66,10 @@ class ReferenceLanes:
 
     def all_lanes(self, block: int) -> int:
         """The word of all the lanes that hold a reference."""
-        return sum(1 << (r ^ 7) for r in range(len(self.references(block))))
+        here = min(self.width, len(self.order) - block * self.width)
+        if here % 8 == 0:
+            return (1 << here) - 1
+        return sum(1 << (r ^ 7) for r in range(here))
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,6 +235,16 @@ class ThresholdRanks:
             return found
         return self._left[key]
 
+    def left_by_block(self, lanes: ReferenceLanes) -> BitWords | None:
+        """Return (tests + 1, blocks): the words of `left` of all blocks; None if they are many."""
+        if 8 * len(self.tests.column) * lanes.blocks > _BYTES_KEPT:
+            return None
+        key = b"%d lanes " % lanes.width + lanes.order.tobytes()
+        if key not in self._left:
+            words = [self._worked_out(lanes.references(block)) for block in range(lanes.blocks)]
+            self._left[key] = np.stack(words, axis=1)
+        return self._left[key]
+
     def _worked_out(self, references: Counts) -> BitWords:
         tests = self.tests
         places = self._places[:, references]
@@ -261,10 +274,22 @@ class InputSides:
     def __init__(self, places: ThresholdRanks, row: Reals) -> None:
         """`row` is the input as the trees see it, in a matrix of one row."""
         self._places = places
-        self.input_left: BoolVector = self._answers(row)[:, 0]
+        self.input_left: BoolVector = np.ascontiguousarray(self._answers(row)[:, 0])
+        """By test: does the input go left?"""
+
+    @cached_property
+    def _flip(self) -> BitWords:
         # Where the input goes left, those who leave its side are those who do not go left.
         flip = np.where(self.input_left, ~np.uint64(0), np.uint64(0))
-        self._flip: BitWords = np.append(flip, np.uint64(0))
+        return np.append(flip, np.uint64(0))
+
+    def left_by_block(self, lanes: ReferenceLanes) -> BitWords | None:
+        """Return (tests + 1, blocks): the words of references that go left; None if many."""
+        return self._places.left_by_block(lanes)
+
+    def left(self, references: Counts) -> BitWords:
+        """Return by test the word of references that go left."""
+        return self._places.left(references)
 
     def words(self, references: Counts) -> BitWords:
         """Return by test the word of references that are not on the input's side."""

@@ -2,6 +2,9 @@
 
 A block's leaves are found once and kept, and each slab takes those that it reaches. Where there are
 too many to keep, every slab walks the trees again, with its fixed players fixed, in portions.
+
+In trees with many leaves the references of a block soon go separate ways. `sweep_by_lists` walks
+such trees once for many blocks and lists the leaves by reference.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from suffice.engines.trees.encoded_input import EncodedInput
 from suffice.engines.trees.ensemble import Ints
 from suffice.engines.trees.lattice_sweep import LeafPortions, ThreadBuffers
 from suffice.engines.trees.subset_lists import Verdicts
+from suffice.engines.work import available_cores
 from suffice.typing import BitWords, Counts, HeldSets
 
 _TWO_WAY_PLAYERS = 12
@@ -27,6 +31,13 @@ _MAX_PORTION = 1 << 19
 """The largest portion of leaves that a block may keep, of 32 bytes each."""
 
 _FIRST_PORTION = 1 << 14
+
+
+def _buffer(buffers: ThreadBuffers, name: Any, shape: tuple[int, ...], dtype: type) -> NDArray[Any]:
+    found = buffers.get(name)
+    if found is None or found.shape != shape:
+        found = buffers[name] = np.empty(shape, dtype=dtype)
+    return found
 
 
 class NumbaBlock:
@@ -49,8 +60,8 @@ class NumbaBlock:
         self._scratch = scratch
         cells = problem.lanes.width << players
         two_way = players <= _TWO_WAY_PLAYERS
-        self._above = self._buffer("above", cells, np.int32)
-        self._below = self._buffer("below", cells if two_way else 0, np.int32)
+        self._above = _buffer(scratch, "above", (cells,), np.int32)
+        self._below = _buffer(scratch, "below", (cells if two_way else 0,), np.int32)
         margins = range(len(problem.margins.margins))
         self._kept: Sequence[list[BitWords] | None] = leaves or [self._keep(m) for m in margins]
 
@@ -93,15 +104,10 @@ class NumbaBlock:
                 np.int32(margin.no_above),
                 yes,
                 no,
+                0,
             )
         no &= self._everyone  # lanes without a reference have sums as well
         return (no, yes) if self._problem.margins.reverse else (yes, no)
-
-    def _buffer(self, name: Any, shape: Any, dtype: type) -> NDArray[Any]:
-        found = self._scratch.get(name)
-        if found is None or found.size != np.prod(shape):
-            found = self._scratch[name] = np.empty(shape, dtype=dtype)
-        return found
 
     def _keep(self, margin: int) -> list[BitWords] | None:
         """All leaves of a margin, in portions; or None where they are too many."""
@@ -109,7 +115,7 @@ class NumbaBlock:
         progress = np.zeros(2, dtype=np.int64)
         # Portions double, so that few leaves take little memory and many take few calls.
         while (room := _FIRST_PORTION << len(parts)) <= _MAX_PORTION:
-            leaves = self._buffer((margin, room), (room, 4), np.uint64)
+            leaves = _buffer(self._scratch, (margin, room), (room, 4), np.uint64)
             found = self._find(margin, 0, 0, progress, leaves)
             parts.append(leaves[:found])
             if found < room:
@@ -121,7 +127,7 @@ class NumbaBlock:
         held = number << self._players
         freed = ((1 << self._problem.d) - (1 << self._players)) ^ held
         progress = np.zeros(2, dtype=np.int64)
-        leaves = self._buffer("leaves", (_FIRST_PORTION, 4), np.uint64)
+        leaves = _buffer(self._scratch, "leaves", (_FIRST_PORTION, 4), np.uint64)
         found = len(leaves)
         while found == len(leaves):  # a full portion: there may be more
             found = self._find(margin, held, freed, progress, leaves)
@@ -141,6 +147,109 @@ class NumbaBlock:
             leaves,
         )
         return found
+
+
+_LISTED_LANES = 16
+"""Lanes whose accumulators are used together: they stay in the cache."""
+
+_LEAST_ROOM = 1 << 12
+"""Leaves that a lane's list has room for; no multiple of a page, or all lists would share sets of
+the cache."""
+
+_IDLE_BUFFERS: list[ThreadBuffers] = []
+"""Buffers that are kept from one input to the next, for as many tasks as there are cores: fresh
+memory is slow to touch."""
+
+
+def sweep_by_lists(problem: EncodedInput, blocks: range) -> Iterator[tuple[BitWords, BitWords]]:
+    """Yield by block what `NumbaBlock.slab` gives for the whole lattice; for up to 14 players."""
+    width = min(_LISTED_LANES, problem.lanes.width)
+    everyone = np.array([problem.lanes.all_lanes(block) for block in blocks], dtype=np.uint64)
+    yes = np.repeat(everyone[:, None], 1 << problem.d, axis=1)
+    no = np.zeros_like(yes)
+    try:
+        buffers = _IDLE_BUFFERS.pop()  # which only one thread can take
+    except IndexError:
+        buffers = {}
+    for margin, (nodes, _) in zip(problem.margins.margins, problem.both_ways, strict=True):
+        lists = _summed_lists(problem, margin.roots, nodes, blocks, everyone, buffers)
+        for block, first, sums in lists:
+            half = len(sums) // 2
+            kernel.decide_masks(
+                sums[:half],
+                sums[half:],
+                width,
+                np.int32(margin.no_below),
+                np.int32(margin.yes_from),
+                np.int32(margin.yes_to),
+                np.int32(margin.no_above),
+                yes[block],
+                no[block],
+                first,
+            )
+    if len(_IDLE_BUFFERS) < available_cores():
+        _IDLE_BUFFERS.append(buffers)
+    no &= everyone[:, None]
+    yield from zip(no, yes, strict=True) if problem.margins.reverse else zip(yes, no, strict=True)
+
+
+def _summed_lists(
+    problem: EncodedInput,
+    roots: Ints,
+    nodes: Ints,
+    blocks: range,
+    everyone: BitWords,
+    buffers: ThreadBuffers,
+) -> Iterator[tuple[int, int, Ints]]:
+    """Yield a block's place among `blocks`, the first of some lanes, and their sums over subsets.
+
+    The sums are overwritten by those that follow.
+    """
+    d, width, depth = problem.d, min(_LISTED_LANES, problem.lanes.width), problem.ensemble.depth
+    left = problem.sides.left_by_block(problem.lanes)
+    assert left is not None
+    lanes = 64 * len(blocks)
+    # A lane comes to 2^d leaves of a tree at most, so each walk gets on by a tree.
+    room = max(2 << d, _LEAST_ROOM) + 8
+    leaves = _buffer(buffers, "leaves", (lanes, room), np.uint64)
+    reached = _buffer(buffers, "reached", (lanes * (depth + 2),), np.uint32)
+    several = _buffer(buffers, "several", (room,), np.uint64)
+    many = _buffer(buffers, "many", (room,), np.uint64)
+    stack = np.empty((depth + 1, 4), dtype=np.uint64)
+    groups = [
+        slice(at, at + width) for at in range(0, lanes, width) if at % 64 < problem.lanes.width
+    ]
+    all_sums: list[Ints] = []
+    tree = 0
+    while tree < len(roots):
+        begun, counts = tree > 0, np.zeros(lanes, dtype=np.uint32)
+        tree = kernel.list_leaves(
+            roots,
+            nodes.view(np.uint32),
+            problem.sides.input_left,
+            left,
+            everyone,
+            blocks.start,
+            tree,
+            1 << d,
+            stack,
+            reached,
+            leaves,
+            counts,
+        )
+        if not begun:  # one table serves all lanes unless there are more walks than one
+            tables = 1 if tree == len(roots) else len(groups)
+            all_sums = list(_buffer(buffers, "sums", (tables, width << d + 1), np.int32))
+        for number, group in enumerate(groups):
+            sums = all_sums[number % len(all_sums)]
+            if not begun:
+                sums[:] = 0
+            kernel.add_listed_leaves(leaves[group], counts[group], several, many, sums)
+            if tree == len(roots):
+                half = width << d
+                kernel.sum_subsets(sums[:half], width, d)
+                kernel.sum_subsets(sums[half:], width, d)
+                yield group.start // 64, group.start % 64, sums
 
 
 class NumbaWalk:

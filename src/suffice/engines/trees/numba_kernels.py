@@ -195,6 +195,179 @@ def add_leaves(
 
 
 @cached_njit
+def list_leaves(
+    roots: Any,
+    nodes: Any,
+    input_left: Any,
+    left: Any,
+    everyone: Any,
+    first_block: int,
+    first_tree: int,
+    most: int,
+    stack: Any,
+    reached: Any,
+    leaves: Any,
+    counts: Any,
+) -> Any:
+    """List by lane the leaves that it reaches, from `first_tree` on; return the next tree to walk.
+
+    A row of `leaves` belongs to a lane of the blocks `everyone`, whose words by test are columns of
+    `left` from `first_block` on. Its entries are (value, players to spread, row of the
+    accumulators), of 32, 16 and 16 bits. `most` is 2^d, the most leaves of a tree that a lane
+    reaches: the walk stops before a tree whose leaves might not fit.
+
+    A path down a tree has a list of those who come there, in `reached`: lane and players held, 16
+    bits each. The players freed are the same for all of them. At a split those who go the input's
+    way stay in their list, those who leave are copied behind it; so each level of a tree adds no
+    more than all lanes to what is stacked. Branches are few, since they take the time here.
+    """
+    one, two, low16 = np.uint64(1), np.uint64(2), np.uint64(0xFFFF)
+    six, sixteen, half, low6 = np.uint64(6), np.uint64(16), np.uint64(32), np.uint64(63)
+    zero, no_test = np.uint64(0), np.uint64(2**32 - 1)
+    blocks, words, base = np.uint64(left.shape[1]), left.reshape(-1), np.uint64(first_block)
+    room, entries, size = np.uint64(leaves.shape[1]), leaves.reshape(-1), np.uint64(most)
+    everybody = np.empty(64 * len(everyone), dtype=np.uint32)
+    total = zero
+    for block in range(len(everyone)):
+        word = everyone[block]
+        while word != zero:
+            lane = np.uint64(64 * block) + lowest_bit(word)
+            everybody[total] = np.uint32(lane << sixteen)
+            total += one
+            word &= word - one
+    for tree in range(first_tree, len(roots)):
+        longest = np.uint32(0)
+        for i in range(len(counts)):
+            longest = max(longest, counts[i])
+        if np.uint64(longest) + size > room:
+            return tree
+        for i in range(total):
+            reached[np.uint64(i)] = everybody[np.uint64(i)]
+        node, freed, start, count, top = np.uint64(roots[tree]), zero, zero, total, zero
+        while True:
+            test = np.uint64(nodes[node, 0])
+            if test == no_test:
+                value = np.uint64(nodes[node, 1]) << half
+                freed_count = count_bits(freed)
+                upward = value | freed << sixteen
+                downward = value | (freed + size)
+                for i in range(count):
+                    entry = np.uint64(reached[start + np.uint64(i)])
+                    lane, held = entry >> sixteen, entry & low16
+                    # The smaller of the two is spread, as in `add_leaves`.
+                    up = freed_count <= count_bits(held)
+                    at = np.uint64(counts[lane])
+                    entries[lane * room + at] = upward | held if up else downward | held << sixteen
+                    counts[lane] = np.uint32(at + one)
+                if top == zero:
+                    break
+                top -= one
+                node = stack[top, 0]
+                freed = stack[top, 1]
+                start = stack[top, 2]
+                count = stack[top, 3]
+                continue
+            goes_left = np.uint64(input_left[test])
+            toward = np.uint64(nodes[node, two - goes_left])
+            player = np.uint64(nodes[node, 3])
+            first = test * blocks + base
+            end = start + count
+            stay, gone = start, end
+            if freed & (one << player) == zero:
+                # Those on the other side part: with the player held they stay, with it freed they
+                # leave, unless the path has it held.
+                for i in range(count):
+                    at = start + np.uint64(i)
+                    entry = np.uint64(reached[at])
+                    lane = entry >> sixteen
+                    goes = words[first + (lane >> six)] >> (lane & low6)
+                    differs = (goes ^ goes_left) & one
+                    reached[gone] = np.uint32(entry)
+                    gone += differs & ~(entry >> player)
+                    reached[at] = np.uint32(entry | differs << player)
+                stay = end
+            else:
+                for i in range(count):
+                    entry = np.uint64(reached[start + np.uint64(i)])
+                    lane = entry >> sixteen
+                    goes = words[first + (lane >> six)] >> (lane & low6)
+                    differs = (goes ^ goes_left) & one
+                    reached[gone] = np.uint32(entry)
+                    gone += differs
+                    reached[stay] = np.uint32(entry)
+                    stay += one - differs
+            count = stay - start
+            if gone == end:
+                node = toward
+                continue
+            if count != zero:
+                stack[top, 0] = toward
+                stack[top, 1] = freed
+                stack[top, 2] = start
+                stack[top, 3] = count
+                top += one
+            node = np.uint64(nodes[node, one + goes_left])
+            freed |= one << player
+            start = end
+            count = gone - end
+    return len(roots)
+
+
+@cached_njit
+def add_listed_leaves(leaves: Any, counts: Any, several: Any, many: Any, flat: Any) -> None:
+    """Add the signed terms of the leaves listed by lane, as `add_leaves` does, to `flat`.
+
+    `flat` has the accumulator from below and then that from above. The terms of a leaf are first
+    those of one part and of none, without a branch; the others are put aside, in `several` with two
+    players to spread and in `many` with more.
+    """
+    zero, one, low16 = np.uint64(0), np.uint64(1), np.uint64(0xFFFF)
+    sixteen, half, wide = np.uint64(16), np.uint64(32), np.uint64(len(leaves))
+    for number in range(len(leaves)):
+        lane = np.uint64(number)
+        entries = leaves[number]
+        few, more = zero, zero
+        for i in range(counts[number]):
+            entry = entries[np.uint64(i)]
+            value = np.int32(entry >> half)
+            row, spread = entry & low16, entry >> sixteen & low16
+            part = spread & (zero - spread)
+            at = row * wide + lane
+            flat[at] = np.int32(flat[at] + value)
+            at = (row + part) * wide + lane
+            flat[at] = np.int32(flat[at] - (np.int32(0) if spread == zero else value))
+            rest = spread ^ part
+            beyond = rest & (rest - one)
+            several[few] = entry
+            few += np.uint64((rest != zero) & (beyond == zero))
+            many[more] = entry
+            more += np.uint64(beyond != zero)
+        for i in range(few):
+            entry = several[np.uint64(i)]
+            value = np.int32(entry >> half)
+            row, spread = entry & low16, entry >> sixteen & low16
+            part = spread & (zero - spread)
+            at = (row + spread) * wide + lane
+            flat[at] = np.int32(flat[at] + value)
+            at = (row + spread - part) * wide + lane
+            flat[at] = np.int32(flat[at] - value)
+        for i in range(more):
+            entry = many[np.uint64(i)]
+            value = np.int32(entry >> half)
+            row, spread = entry & low16, entry >> sixteen & low16
+            lowest = spread & (zero - spread)
+            spread ^= lowest
+            part = (zero - spread) & spread
+            while part != zero:  # over the parts of the others, but for the empty one
+                signed = np.int32(-value) if count_bits(part) & one else value
+                at = (row + part) * wide + lane
+                flat[at] = np.int32(flat[at] + signed)
+                at = (row + part + lowest) * wide + lane
+                flat[at] = np.int32(flat[at] - signed)
+                part = (part - spread) & spread
+
+
+@cached_njit
 def sum_subsets(flat: Any, width: int, players: int) -> None:
     """The zeta transform, two players at a time, finishing small blocks before large ones."""
     # 64 masks of 64 lanes of 32 bits are 16 KB: they stay in the first cache for six players.
@@ -246,9 +419,14 @@ def decide_masks(
     no_above: Any,
     yes: Any,
     no: Any,
+    first: int,
 ) -> None:
-    """Narrow `yes` and widen `no`, words of lanes by mask, by what the scores say."""
-    rows = len(yes)
+    """Narrow `yes` and widen `no`, words of lanes by mask, by what the scores say.
+
+    The scores are those of `width` lanes from lane `first` on.
+    """
+    rows, shift = len(yes), np.uint64(first)
+    others = ~((~np.uint64(0) >> np.uint64(64 - width)) << shift)
     for row in range(rows):
         scores = above[row * width : (row + 1) * width]
         if len(below):
@@ -262,8 +440,8 @@ def decide_masks(
             score = scores[lane]
             sure |= np.uint64((score >= yes_from) & (score <= yes_to)) << np.uint64(lane)
             never |= np.uint64((score < no_below) | (score > no_above)) << np.uint64(lane)
-        yes[row] &= sure
-        no[row] |= never
+        yes[row] &= sure << shift | others
+        no[row] |= never << shift
 
 
 @cached_njit
@@ -420,7 +598,8 @@ def add_leaves_in_order(
     roots: Any,
     nodes: Any,
     values: Any,
-    differs: Any,
+    input_left: Any,
+    left: Any,
     blocks: Any,
     lanes: Any,
     held: Any,
@@ -428,11 +607,12 @@ def add_leaves_in_order(
 ) -> None:
     """Add the leaves of single hybrids to `sums`, tree after tree, in the precision of `values`.
 
-    Hybrid i has the reference in lane `lanes[i]` of `differs[blocks[i]]`, and holds `held[i]`. All
-    rows of a tree are walked before the next, so that its nodes stay in the cache. Nothing here may
-    be reordered, and nothing is: numba keeps to the order that is written unless told otherwise.
+    Hybrid i has the reference in lane `lanes[i]` of the words `left[:, blocks[i]]` by test, and
+    holds `held[i]`. `nodes` are those of an input that goes left everywhere. All rows of a tree are
+    walked before the next, so that its nodes stay in the cache. Nothing here may be reordered, and
+    nothing is: numba keeps to the order that is written unless told otherwise.
     """
-    one = np.uint64(1)
+    one, two = np.uint64(1), np.uint64(2)
     no_test = np.uint64(2**32 - 1)
     for k in range(len(roots)):
         for i in range(len(lanes)):
@@ -440,9 +620,10 @@ def add_leaves_in_order(
             node = np.uint64(roots[k])
             test = np.uint64(nodes[node, 0])
             while test != no_test:
-                away = (differs[block, test] >> lane) & one
-                away &= ~np.uint64(held[row, np.uint64(nodes[node, 3])])
-                node = np.uint64(nodes[node, one + away])
+                theirs = (left[test, block] >> lane) & one
+                ours = np.uint64(input_left[test])
+                goes_left = ours if held[row, np.uint64(nodes[node, 3])] else theirs
+                node = np.uint64(nodes[node, two - goes_left])
                 test = np.uint64(nodes[node, 0])
             for output in range(sums.shape[1]):
                 sums[i, output] += values[node, output]
