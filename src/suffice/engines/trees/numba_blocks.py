@@ -22,6 +22,7 @@ from suffice.engines.trees.ensemble import Ints
 from suffice.engines.trees.lattice_sweep import LeafPortions, ThreadBuffers
 from suffice.engines.trees.subset_lists import Verdicts
 from suffice.engines.work import available_cores
+from suffice.factors.bitsets import unpack_rows
 from suffice.typing import BitWords, Counts, HeldSets
 
 _TWO_WAY_PLAYERS = 12
@@ -209,6 +210,7 @@ def _summed_lists(
     left = problem.sides.left_by_block(problem.lanes)
     assert left is not None
     lanes = 64 * len(blocks)
+    everybody = np.flatnonzero(unpack_rows(everyone)).astype(np.uint64)
     # A lane comes to 2^d leaves of a tree at most, so each walk gets on by a tree.
     room = max(2 << d, _LEAST_ROOM) + 8
     leaves = _buffer(buffers, "leaves", (lanes, room), np.uint64)
@@ -227,14 +229,15 @@ def _summed_lists(
             roots,
             nodes.view(np.uint32),
             problem.sides.input_left,
-            left,
-            everyone,
+            left.ravel(),
+            left.shape[1],
             blocks.start,
+            everybody,
             tree,
             1 << d,
             stack,
             reached,
-            leaves,
+            leaves.ravel(),
             counts,
         )
         if not begun:  # one table serves all lanes unless there are more walks than one
@@ -244,7 +247,7 @@ def _summed_lists(
             sums = all_sums[number % len(all_sums)]
             if not begun:
                 sums[:] = 0
-            kernel.add_listed_leaves(leaves[group], counts[group], several, many, sums)
+            kernel.add_listed_leaves(leaves[group].ravel(), counts[group], several, many, sums)
             if tree == len(roots):
                 half = width << d
                 kernel.sum_subsets(sums[:half], width, d)

@@ -200,21 +200,23 @@ def list_leaves(
     nodes: Any,
     input_left: Any,
     left: Any,
-    everyone: Any,
+    all_blocks: int,
     first_block: int,
+    everybody: Any,
     first_tree: int,
     most: int,
     stack: Any,
     reached: Any,
-    leaves: Any,
+    entries: Any,
     counts: Any,
 ) -> Any:
     """List by lane the leaves that it reaches, from `first_tree` on; return the next tree to walk.
 
-    A row of `leaves` belongs to a lane of the blocks `everyone`, whose words by test are columns of
-    `left` from `first_block` on. Its entries are (value, players to spread, row of the
-    accumulators), of 32, 16 and 16 bits. `most` is 2^d, the most leaves of a tree that a lane
-    reaches: the walk stops before a tree whose leaves might not fit.
+    `left` has the words of `all_blocks` blocks by test; lanes are counted from `first_block` on,
+    and `everybody` are those with a reference. `entries` has equal room for each lane: words
+    (value, players to spread, row of the accumulators), of 32, 16 and 16 bits. `most` is 2^d, the
+    most leaves of a tree that a lane reaches: the walk stops before a tree whose leaves might not
+    fit.
 
     A path down a tree has a list of those who come there, in `reached`: lane and players held, 16
     bits each. The players freed are the same for all of them. At a split those who go the input's
@@ -224,25 +226,14 @@ def list_leaves(
     one, two, low16 = np.uint64(1), np.uint64(2), np.uint64(0xFFFF)
     six, sixteen, half, low6 = np.uint64(6), np.uint64(16), np.uint64(32), np.uint64(63)
     zero, no_test = np.uint64(0), np.uint64(2**32 - 1)
-    blocks, words, base = np.uint64(left.shape[1]), left.reshape(-1), np.uint64(first_block)
-    room, entries, size = np.uint64(leaves.shape[1]), leaves.reshape(-1), np.uint64(most)
-    everybody = np.empty(64 * len(everyone), dtype=np.uint32)
-    total = zero
-    for block in range(len(everyone)):
-        word = everyone[block]
-        while word != zero:
-            lane = np.uint64(64 * block) + lowest_bit(word)
-            everybody[total] = np.uint32(lane << sixteen)
-            total += one
-            word &= word - one
+    blocks, base, total = np.uint64(all_blocks), np.uint64(first_block), np.uint64(len(everybody))
+    size, room = np.uint64(most), np.uint64(len(entries) // len(counts))
     for tree in range(first_tree, len(roots)):
-        longest = np.uint32(0)
         for i in range(len(counts)):
-            longest = max(longest, counts[i])
-        if np.uint64(longest) + size > room:
-            return tree
+            if np.uint64(counts[i]) + size > room:
+                return tree
         for i in range(total):
-            reached[np.uint64(i)] = everybody[np.uint64(i)]
+            reached[np.uint64(i)] = np.uint32(everybody[np.uint64(i)] << sixteen)
         node, freed, start, count, top = np.uint64(roots[tree]), zero, zero, total, zero
         while True:
             test = np.uint64(nodes[node, 0])
@@ -280,7 +271,7 @@ def list_leaves(
                     at = start + np.uint64(i)
                     entry = np.uint64(reached[at])
                     lane = entry >> sixteen
-                    goes = words[first + (lane >> six)] >> (lane & low6)
+                    goes = left[first + (lane >> six)] >> (lane & low6)
                     differs = (goes ^ goes_left) & one
                     reached[gone] = np.uint32(entry)
                     gone += differs & ~(entry >> player)
@@ -290,7 +281,7 @@ def list_leaves(
                 for i in range(count):
                     entry = np.uint64(reached[start + np.uint64(i)])
                     lane = entry >> sixteen
-                    goes = words[first + (lane >> six)] >> (lane & low6)
+                    goes = left[first + (lane >> six)] >> (lane & low6)
                     differs = (goes ^ goes_left) & one
                     reached[gone] = np.uint32(entry)
                     gone += differs
@@ -314,7 +305,7 @@ def list_leaves(
 
 
 @cached_njit
-def add_listed_leaves(leaves: Any, counts: Any, several: Any, many: Any, flat: Any) -> None:
+def add_listed_leaves(entries: Any, counts: Any, several: Any, many: Any, flat: Any) -> None:
     """Add the signed terms of the leaves listed by lane, as `add_leaves` does, to `flat`.
 
     `flat` has the accumulator from below and then that from above. The terms of a leaf are first
@@ -322,13 +313,13 @@ def add_listed_leaves(leaves: Any, counts: Any, several: Any, many: Any, flat: A
     players to spread and in `many` with more.
     """
     zero, one, low16 = np.uint64(0), np.uint64(1), np.uint64(0xFFFF)
-    sixteen, half, wide = np.uint64(16), np.uint64(32), np.uint64(len(leaves))
-    for number in range(len(leaves)):
+    sixteen, half, wide = np.uint64(16), np.uint64(32), np.uint64(len(counts))
+    room = np.uint64(len(entries) // len(counts))
+    for number in range(len(counts)):
         lane = np.uint64(number)
-        entries = leaves[number]
         few, more = zero, zero
         for i in range(counts[number]):
-            entry = entries[np.uint64(i)]
+            entry = entries[lane * room + np.uint64(i)]
             value = np.int32(entry >> half)
             row, spread = entry & low16, entry >> sixteen & low16
             part = spread & (zero - spread)
