@@ -187,7 +187,7 @@ def find_cheapest_changes(
             outcomes_of = partial(keeper.ask, evaluator)
     causal = decision.context.is_causal
     equal = find_cheapest_pairs(swept, priced, hybrids, costs, causal, outcomes_of)
-    directions = find_directions(swept, hybrids, costs, players)
+    directions = find_directions(swept, hybrids, prices, players)
     if options and not (equal and equal[0].cost < options[0].cost):
         return changes, options, directions
     return changes, tuple(changes.change(p.mask, p.cost, p.row) for p in equal), directions
@@ -325,10 +325,14 @@ def find_cheapest_pairs(
 
 def _differs_from_input(hybrids: Hybrids) -> HeldSets:
     """Return (references, players): whether the reference's values differ from the input's."""
-    codes = getattr(hybrids, "codes", None)
-    if codes is None:
-        codes = hybrids.players.codes(hybrids.pool.codes())
+    codes = _player_codes(hybrids)
     return np.asarray(codes[1:] != codes[0])
+
+
+def _player_codes(hybrids: Hybrids) -> Counts:
+    """Return (1 + references, players): integers, equal where two rows agree on a player."""
+    codes: Counts | None = getattr(hybrids, "codes", None)
+    return hybrids.players.codes(hybrids.pool.codes()) if codes is None else codes
 
 
 def _pairs_by_cost(prices: Reals) -> Iterator[tuple[float, tuple[int, ...], int]]:
@@ -389,11 +393,10 @@ class _CheapestPairSearch:
 
         Pairs around a listed set are left out: they only add features whose change costs nothing.
         """
-        codes, out = hybrids.pool.codes(), list[CheapestPair]()
+        codes, out = _player_codes(hybrids), list[CheapestPair]()
         seen: set[tuple[int, tuple[int, ...]]] = set()
         for pair in sorted(self._equal.values(), key=lambda p: p.order):
-            columns = [c for j in members_of(pair.mask) for c in hybrids.players.columns[j]]
-            key = pair.mask, tuple(codes[pair.row, columns].tolist())
+            key = pair.mask, tuple(codes[pair.row, list(members_of(pair.mask))].tolist())
             inside = any(p.mask & pair.mask == p.mask != pair.mask for p in out)
             if key not in seen and not inside:
                 seen.add(key)
@@ -510,11 +513,11 @@ _MAX_PAIRS = 1 << 27
 
 
 def find_directions(
-    sweep: Sweep | None, hybrids: Hybrids, costs: Reals, players: tuple[Player, ...]
+    sweep: Sweep | None, hybrids: Hybrids, prices: SetCosts, players: tuple[Player, ...]
 ) -> dict[str, Direction]:
     """Return the direction of each feature that is one number and that some change needs.
 
-    `sweep` is that of the flip view, and `costs` are (references, players).
+    `sweep` is that of the flip view.
     """
     if sweep is None or not sweep.tally.complete or not isinstance(hybrids, PooledHybrids):
         return {}
@@ -529,7 +532,6 @@ def find_directions(
     if len(masks) * hybrids.n * len(moves) > _MAX_PAIRS:
         return {}
     least = {i: np.full(hybrids.n, np.inf) for i in moves}
-    prices = SetCosts(costs)
     for block in np.array_split(masks, 1 + len(masks) * hybrids.n // _PAIRS_PER_BLOCK):
         price = prices.of_masks(block)
         price[sweep.outcomes_of(len(flips) - 1 - block)] = np.inf

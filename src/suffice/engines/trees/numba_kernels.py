@@ -599,25 +599,31 @@ def add_leaves_in_order(
     """Add the leaves of single hybrids to `sums`, tree after tree, in the precision of `values`.
 
     Hybrid i has the reference in lane `lanes[i]` of the words `left[:, blocks[i]]` by test, and
-    holds `held[i]`. `nodes` are those of an input that goes left everywhere. All rows of a tree are
-    walked before the next, so that its nodes stay in the cache. Nothing here may be reordered, and
-    nothing is: numba keeps to the order that is written unless told otherwise.
+    holds `held[i]`. `nodes` are those of an input that goes left everywhere. All rows go down a
+    tree together, level by level, so that they wait for memory together. No addition may be
+    reordered, and none is: numba keeps to the order that is written unless told otherwise.
     """
     one, two = np.uint64(1), np.uint64(2)
     no_test = np.uint64(2**32 - 1)
+    nodes_of = np.empty(len(lanes), dtype=np.uint64)
     for k in range(len(roots)):
-        for i in range(len(lanes)):
-            row, block, lane = np.uint64(i), np.uint64(blocks[i]), np.uint64(lanes[i])
-            node = np.uint64(roots[k])
-            test = np.uint64(nodes[node, 0])
-            while test != no_test:
-                theirs = (left[test, block] >> lane) & one
-                ours = np.uint64(input_left[test])
-                goes_left = ours if held[row, np.uint64(nodes[node, 3])] else theirs
-                node = np.uint64(nodes[node, two - goes_left])
+        nodes_of[:] = np.uint64(roots[k])
+        moved = True
+        while moved:
+            moved = False
+            for i in range(len(lanes)):
+                row = np.uint64(i)
+                node = nodes_of[row]
                 test = np.uint64(nodes[node, 0])
+                if test != no_test:
+                    goes_left = (left[test, np.uint64(blocks[row])] >> np.uint64(lanes[row])) & one
+                    differs = goes_left ^ np.uint64(input_left[test])
+                    goes_left ^= differs & np.uint64(held[row, np.uint64(nodes[node, 3])])
+                    nodes_of[row] = np.uint64(nodes[node, two - goes_left])
+                    moved = True
+        for i in range(len(lanes)):
             for output in range(sums.shape[1]):
-                sums[i, output] += values[node, output]
+                sums[i, output] += values[nodes_of[i], output]
 
 
 @cached_njit
