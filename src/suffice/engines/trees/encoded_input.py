@@ -412,10 +412,47 @@ def _class_lead(ensemble: Ensemble, winner: int, other: int) -> IntegerMargin:
     exact = _dyadic_leaves(ensemble, values, base)
     if exact is not None and unsure == (0.0, 0.0):
         first = 0 if ties else 1
-        return IntegerMargin(ensemble.roots, exact, first, first, _INT32_MAX, _INT32_MAX)
+        margin = IntegerMargin(ensemble.roots, exact, first, first, _INT32_MAX, _INT32_MAX)
+        return _zero_common_leaves(ensemble, margin)
     largest = float(np.abs(ensemble.base).max())
     start, sure = ((bound - base) * ensemble.divisor for bound in unsure)
-    return _scaled_margin(ensemble, values, start, inf, largest, sure - start)
+    scaled = _scaled_margin(ensemble, values, start, inf, largest, sure - start)
+    return _zero_common_leaves(ensemble, scaled)
+
+
+def _zero_common_leaves(ensemble: Ensemble, margin: IntegerMargin) -> IntegerMargin:
+    """Subtract from each tree's leaves their commonest value, and all of these from the bounds.
+
+    A leaf of 0 need not be added: most leaves of a fully grown forest are of few values.
+    """
+    leaf = np.flatnonzero(ensemble.test < 0)
+    tree = np.searchsorted(ensemble.roots, leaf, side="right") - 1
+    order = np.lexsort((margin.value[leaf], tree))
+    found = margin.value[leaf[order]].astype(np.int64)
+    new = (np.diff(tree[order], prepend=-1) != 0) | (np.diff(found, prepend=0) != 0)
+    first = np.flatnonzero(new)
+    length = np.diff(np.append(first, len(leaf)))
+    last_is_commonest = first[np.lexsort((length, tree[order][first]))]
+    common = np.zeros(len(ensemble.roots), dtype=np.int64)
+    common[tree[order][last_is_commonest]] = found[last_is_commonest]
+    value = margin.value.astype(np.int64)
+    value[leaf] -= common[tree]
+    if np.maximum.reduceat(np.abs(value), ensemble.roots).sum() >= _INT32_MAX:
+        return margin  # sums might not fit
+
+    def moved(bound: int) -> int:
+        if not -_INT32_MAX <= bound < _INT32_MAX:
+            return bound  # no bound
+        return _round_to_int32(bound - int(common.sum()), up=True)
+
+    return IntegerMargin(
+        margin.roots,
+        value.astype(np.int32),
+        moved(margin.no_below),
+        moved(margin.yes_from),
+        moved(margin.yes_to),
+        moved(margin.no_above),
+    )
 
 
 def _value_range(ensemble: Ensemble, event: Event) -> IntegerMargin:

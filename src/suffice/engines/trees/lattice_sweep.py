@@ -306,7 +306,8 @@ class NumpyBlock:
         parts: list[tuple[Counts, BitWords, Counts]] = []
         while True:
             test = tests[node]
-            leaf, inner = np.flatnonzero(test < 0), np.flatnonzero(test >= 0)
+            inner = np.flatnonzero(test >= 0)
+            leaf = np.flatnonzero((test < 0) & (toward[node] != 0))  # a leaf of 0 adds nothing
             parts.append((toward[node[leaf]], group[leaf], path[leaf]))
             if not len(inner):
                 break

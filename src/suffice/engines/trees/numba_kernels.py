@@ -84,6 +84,8 @@ def find_leaves(
 ) -> Any:
     """Walk the trees and write rows (A, B, word of lanes, value) to `leaves`; say how many.
 
+    Leaves of 0 are left out.
+
     Where `leaves` fills up the walk stops, to be called again: `progress` holds the next tree and
     the height of the stack. A row of `nodes` is (test, child on the input's side, other child,
     player), and at a leaf (-1, value, 0, 0), as uint32. All that is an index here is
@@ -137,11 +139,12 @@ def find_leaves(
             # The walk goes on with one part itself, so the stack grows by two rows a level at most.
             node = np.uint64(nodes[node, 2])
             group = others
-        leaves[found, 0] = held
-        leaves[found, 1] = freed
-        leaves[found, 2] = group
-        leaves[found, 3] = nodes[node, 1]
-        found += one
+        if nodes[node, 1] != 0:
+            leaves[found, 0] = held
+            leaves[found, 1] = freed
+            leaves[found, 2] = group
+            leaves[found, 3] = nodes[node, 1]
+            found += one
     progress[1] = top
     return np.int64(found)
 
@@ -212,6 +215,8 @@ def list_leaves(
 ) -> Any:
     """List by lane the leaves that it reaches, from `first_tree` on; return the next tree to walk.
 
+    Leaves of 0 are left out.
+
     `left` has the words of `all_blocks` blocks by test; lanes are counted from `first_block` on,
     and `everybody` are those with a reference. `entries` has equal room for each lane: words
     (value, players to spread, row of the accumulators), of 32, 16 and 16 bits. `most` is 2^d, the
@@ -242,6 +247,8 @@ def list_leaves(
                 freed_count = count_bits(freed)
                 upward = value | freed << sixteen
                 downward = value | (freed + size)
+                if value == zero:
+                    count = zero
                 for i in range(count):
                     entry = np.uint64(reached[start + np.uint64(i)])
                     lane, held = entry >> sixteen, entry & low16
