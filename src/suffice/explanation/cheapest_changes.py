@@ -23,6 +23,7 @@ from heapq import heapify, heappop, heappush
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from suffice.context.change_rules import declared_change_costs
 from suffice.context.cost import SetCosts, total_costs
@@ -397,10 +398,10 @@ class _CheapestPairSearch:
         seen: set[tuple[int, tuple[int, ...]]] = set()
         for pair in sorted(self._equal.values(), key=lambda p: p.order):
             key = pair.mask, tuple(codes[pair.row, list(members_of(pair.mask))].tolist())
-            inside = any(p.mask & pair.mask == p.mask != pair.mask for p in out)
-            if key not in seen and not inside:
-                seen.add(key)
-                out.append(pair)
+            if key in seen or any(p.mask & pair.mask == p.mask != pair.mask for p in out):
+                continue
+            seen.add(key)
+            out.append(pair)
             if len(out) > MOST_TIES:
                 break
         return out
@@ -557,7 +558,7 @@ _MADE_MISSING = 2
 _DIRECTION_NAMES: dict[int, Direction] = {1: "higher", -1: "lower"}
 
 
-def _moves(hybrids: PooledHybrids, player: int) -> Counts | None:
+def _moves(hybrids: PooledHybrids, player: int) -> NDArray[np.int8] | None:
     """Return, by reference, 1 for a higher value than the input's, −1 for a lower one, 0 for it.
 
     None if the feature is not one number. A missing value is neither higher nor lower.
@@ -576,7 +577,8 @@ def _moves(hybrids: PooledHybrids, player: int) -> Counts | None:
     elif values.dtype.kind not in "iuf":
         return None
     # Compared as they are: large integers would be rounded as floats.
-    higher, lower = (np.zeros(len(values), dtype=bool) for _ in range(2))
-    higher[~missing] = values[~missing] > values[0]
-    lower[~missing] = values[~missing] < values[0]
-    return np.asarray(higher.astype(np.int64) - lower + _MADE_MISSING * missing)[1:]
+    there = ~missing[1:]
+    moves = np.full(len(there), _MADE_MISSING, dtype=np.int8)
+    known = values[1:][there]
+    moves[there] = (known > values[0]).astype(np.int8) - (known < values[0]).astype(np.int8)
+    return moves
