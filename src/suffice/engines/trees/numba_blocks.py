@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.engines.trees import numba_kernels as kernel
-from suffice.engines.trees.encoded_input import EncodedInput
+from suffice.engines.trees.encoded_input import LANES, EncodedInput
 from suffice.engines.trees.ensemble import Ints
 from suffice.engines.trees.lattice_sweep import LeafPortions, ThreadBuffers
 from suffice.engines.trees.subset_lists import Verdicts
@@ -105,7 +105,6 @@ class NumbaBlock:
                 np.int32(margin.no_above),
                 yes,
                 no,
-                0,
             )
         no &= self._everyone  # lanes without a reference have sums as well
         return (no, yes) if self._problem.margins.reverse else (yes, no)
@@ -150,9 +149,6 @@ class NumbaBlock:
         return found
 
 
-_LISTED_LANES = 16
-"""Lanes whose accumulators are used together: they stay in the cache."""
-
 _LEAST_ROOM = 1 << 12
 """Leaves that a lane's list has room for; no multiple of a page, or all lists would share sets of
 the cache."""
@@ -164,7 +160,6 @@ memory is slow to touch."""
 
 def sweep_by_lists(problem: EncodedInput, blocks: range) -> Iterator[tuple[BitWords, BitWords]]:
     """Yield by block what `NumbaBlock.slab` gives for the whole lattice; for up to 14 players."""
-    width = min(_LISTED_LANES, problem.lanes.width)
     everyone = np.array([problem.lanes.all_lanes(block) for block in blocks], dtype=np.uint64)
     yes = np.repeat(everyone[:, None], 1 << problem.d, axis=1)
     no = np.zeros_like(yes)
@@ -173,20 +168,18 @@ def sweep_by_lists(problem: EncodedInput, blocks: range) -> Iterator[tuple[BitWo
     except IndexError:
         buffers = {}
     for margin, (nodes, _) in zip(problem.margins.margins, problem.both_ways, strict=True):
-        lists = _summed_lists(problem, margin.roots, nodes, blocks, everyone, buffers)
-        for block, first, sums in lists:
-            half = len(sums) // 2
+        summed = _summed_lists(problem, margin.roots, nodes, blocks, everyone, buffers)
+        for place, (above, below) in enumerate(summed):
             kernel.decide_masks(
-                sums[:half],
-                sums[half:],
-                width,
+                above,
+                below,
+                problem.lanes.width,
                 np.int32(margin.no_below),
                 np.int32(margin.yes_from),
                 np.int32(margin.yes_to),
                 np.int32(margin.no_above),
-                yes[block],
-                no[block],
-                first,
+                yes[place],
+                no[place],
             )
     if len(_IDLE_BUFFERS) < available_cores():
         _IDLE_BUFFERS.append(buffers)
@@ -201,30 +194,26 @@ def _summed_lists(
     blocks: range,
     everyone: BitWords,
     buffers: ThreadBuffers,
-) -> Iterator[tuple[int, int, Ints]]:
-    """Yield a block's place among `blocks`, the first of some lanes, and their sums over subsets.
-
-    The sums are overwritten by those that follow.
-    """
-    d, width, depth = problem.d, min(_LISTED_LANES, problem.lanes.width), problem.ensemble.depth
+) -> Iterator[tuple[Ints, Ints]]:
+    """Yield by block the sums over subsets, from below and from above; the next overwrite them."""
+    d, width, depth = problem.d, problem.lanes.width, problem.ensemble.depth
     left = problem.sides.left_by_block(problem.lanes)
     assert left is not None
-    lanes = 64 * len(blocks)
     everybody = np.flatnonzero(unpack_rows(everyone)).astype(np.uint64)
     # A lane comes to 2^d leaves of a tree at most, so each walk gets on by a tree.
     room = max(2 << d, _LEAST_ROOM) + 8
-    leaves = _buffer(buffers, "leaves", (lanes, room), np.uint64)
-    reached = _buffer(buffers, "reached", (lanes * (depth + 2),), np.uint32)
+    leaves = _buffer(buffers, "leaves", (len(blocks), LANES * room), np.uint64)
+    counts = _buffer(buffers, "counts", (len(blocks), LANES), np.uint32)
+    reached = _buffer(buffers, "reached", (LANES * len(blocks) * (depth + 2),), np.uint32)
     several = _buffer(buffers, "several", (room,), np.uint64)
     many = _buffer(buffers, "many", (room,), np.uint64)
     stack = np.empty((depth + 1, 4), dtype=np.uint64)
-    groups = [
-        slice(at, at + width) for at in range(0, lanes, width) if at % 64 < problem.lanes.width
-    ]
+    half = width << d
     all_sums: list[Ints] = []
     tree = 0
     while tree < len(roots):
-        begun, counts = tree > 0, np.zeros(lanes, dtype=np.uint32)
+        begun = tree > 0
+        counts[:] = 0
         tree = kernel.list_leaves(
             roots,
             nodes.view(np.uint32),
@@ -238,21 +227,23 @@ def _summed_lists(
             stack,
             reached,
             leaves.ravel(),
-            counts,
+            counts.ravel(),
         )
-        if not begun:  # one table serves all lanes unless there are more walks than one
-            tables = 1 if tree == len(roots) else len(groups)
-            all_sums = list(_buffer(buffers, "sums", (tables, width << d + 1), np.int32))
-        for number, group in enumerate(groups):
-            sums = all_sums[number % len(all_sums)]
+        if not begun:  # one table serves all blocks unless there are more walks than one
+            tables = 1 if tree == len(roots) else len(blocks)
+            all_sums = list(_buffer(buffers, "sums", (tables, 2 * half), np.int32))
+        for place in range(len(blocks)):
+            sums = all_sums[place % len(all_sums)]
             if not begun:
                 sums[:] = 0
-            kernel.add_listed_leaves(leaves[group].ravel(), counts[group], several, many, sums)
+            # A block of few references has as many lanes; the rest of its word is empty.
+            kernel.add_listed_leaves(
+                leaves[place, : width * room], counts[place, :width], several, many, sums
+            )
             if tree == len(roots):
-                half = width << d
                 kernel.sum_subsets(sums[:half], width, d)
                 kernel.sum_subsets(sums[half:], width, d)
-                yield group.start // 64, group.start % 64, sums
+                yield sums[:half], sums[half:]
 
 
 class NumbaWalk:

@@ -417,14 +417,9 @@ def decide_masks(
     no_above: Any,
     yes: Any,
     no: Any,
-    first: int,
 ) -> None:
-    """Narrow `yes` and widen `no`, words of lanes by mask, by what the scores say.
-
-    The scores are those of `width` lanes from lane `first` on.
-    """
-    rows, shift = len(yes), np.uint64(first)
-    others = ~((~np.uint64(0) >> np.uint64(64 - width)) << shift)
+    """Narrow `yes` and widen `no`, words of lanes by mask, by what the scores say."""
+    rows = len(yes)
     for row in range(rows):
         scores = above[row * width : (row + 1) * width]
         if len(below):
@@ -438,8 +433,8 @@ def decide_masks(
             score = scores[lane]
             sure |= np.uint64((score >= yes_from) & (score <= yes_to)) << np.uint64(lane)
             never |= np.uint64((score < no_below) | (score > no_above)) << np.uint64(lane)
-        yes[row] &= sure << shift | others
-        no[row] |= never << shift
+        yes[row] &= sure
+        no[row] |= never
 
 
 @cached_njit
